@@ -56,8 +56,10 @@ export async function replicaAlone(parts: {
   readonly options: string;
   readonly natsUrl: string;
   readonly kubeconfig: string;
+  /** How it is ended; absent: SIGKILL. */
+  readonly signal?: NodeJS.Signals;
 }): Promise<Alone> {
-  const { program, options, natsUrl, kubeconfig } = parts;
+  const { program, options, natsUrl, kubeconfig, signal = 'SIGKILL' } = parts;
   const host = '127.0.0.1';
   const [http, acme] = [await freePort(host, 0), await freePort(host, 0)];
   const flags = {
@@ -70,7 +72,7 @@ export async function replicaAlone(parts: {
     program: process.execPath,
     args: [program, 'run', ...args],
     env,
-    signal: 'SIGKILL',
+    signal,
   } as const;
   return { ...alone(command), url: `http://${host}:${http}` };
 }

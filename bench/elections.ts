@@ -19,7 +19,7 @@ import { parseArgs } from 'node:util';
 import { type DevCluster, startDevCluster } from '../packages/dev-cluster/cluster.ts';
 import { untilReady } from '../packages/dev-cluster/processes/replicas.ts';
 import { namespaces } from '../packages/dev-cluster/resources.ts';
-import { type Candidate, startCandidate } from '../packages/dev-cluster/scenarios/candidate.ts';
+import { Candidate } from '../packages/dev-cluster/scenarios/candidate.ts';
 import { systemClock as clock, sleep } from '../src/base/clock.ts';
 import type { KubePort } from '../src/base/kube-port.ts';
 import { silentLog as log } from '../src/base/log.ts';
@@ -148,9 +148,9 @@ const subjects = subjectsOf('dev');
 async function overNats(bus: Bus, name: string, isCrash: boolean): Promise<number> {
   let leadsAt = 0;
   const parts = { bus, subjects, clock, log, election: { namespace, name }, ttlMs };
-  const first = startCandidate({ ...parts, id: 'first' });
+  const first = new Candidate({ ...parts, id: 'first' });
   await until(() => first.term(), 'the first leads');
-  const second = startCandidate({
+  const second = new Candidate({
     ...parts,
     id: 'second',
     onLeading: () => {

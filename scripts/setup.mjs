@@ -5,6 +5,7 @@
  * there; otherwise it says what it installs and where. Everything stays inside the working copy
  * (`node_modules/`, `.tools/`); to undo it, remove the two folders. `--tests`: also what only tests need.
  */
+import { spawn } from 'node:child_process';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ensureBind } from './setup/bind.mjs';
@@ -18,20 +19,40 @@ import { ensurePromtool } from './setup/promtool.mjs';
 import { SetupError } from './setup/run.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const isForTests = process.argv.includes('--tests');
 
-try {
+// Programs come from one place and packages from another: a process of its own fetches the former meanwhile.
+if (process.argv.includes('--tools')) report(ensureTools);
+else {
+  const flags = ['--tools', ...(isForTests ? ['--tests'] : [])];
+  const tools = spawn(process.execPath, [fileURLToPath(import.meta.url), ...flags], { stdio: 'inherit' });
+  const ended = new Promise((resolve) => tools.once('close', resolve).once('error', resolve));
+  report(ensureProgram);
+  if ((await ended) !== 0) process.exitCode = 1;
+}
+
+function ensureProgram() {
   ensurePackages(root);
   ensureNode(root);
+}
+
+function ensureTools() {
   ensureNatsServer(root, process.env);
-  if (process.argv.includes('--tests')) {
-    ensurePebble(root, process.env);
-    ensurePromtool(root, process.env);
-    ensureChromium(root, process.env);
-    ensureBind(root, process.env);
-    ensureKubectl(root, process.env);
+  if (!isForTests) return;
+  ensurePebble(root, process.env);
+  ensurePromtool(root, process.env);
+  ensureChromium(root, process.env);
+  ensureBind(root, process.env);
+  ensureKubectl(root, process.env);
+}
+
+/** @param {() => void} step */
+function report(step) {
+  try {
+    step();
+  } catch (error) {
+    if (!(error instanceof SetupError)) throw error;
+    process.stderr.write(`setup: ${error.message}\n`);
+    process.exitCode = 1;
   }
-} catch (error) {
-  if (!(error instanceof SetupError)) throw error;
-  process.stderr.write(`setup: ${error.message}\n`);
-  process.exitCode = 1;
 }

@@ -2,10 +2,10 @@
  * Breaks the program on purpose, in a copy of it, and looks whether the simulation notices: `node
  * scripts/sim-mutations.ts`.
  *
- * Each mutation is one textual change (data, below). src/, test/ and packages/ are copied to a temporary
- * folder outside of the repository, the change is made there, and the simulation runs until the first broken
- * promise. A mutation that survives means that the simulation is too weak. Prints a table: mutation, promise
- * that was seen broken, seed.
+ * Each mutation is one textual change (data, below). src/, test/, packages/ and examples/ are copied to a
+ * temporary folder outside of the repository, the change is made there, and the simulation runs until the
+ * first broken promise. A mutation that survives means that the simulation is too weak. Prints a table:
+ * mutation, promise that was seen broken, seed.
  */
 import { spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -56,7 +56,7 @@ process.exit(survivors.length > 0 ? 1 : 0);
 async function tryOut(mutation: Mutation): Promise<Verdict['caught']> {
   const copy = mkdtempSync(join(tmpdir(), 'orrery-mutation-'));
   try {
-    for (const folder of ['src', 'test', 'scripts', 'packages'])
+    for (const folder of ['src', 'test', 'scripts', 'packages', 'examples'])
       cpSync(join(root, folder), join(copy, folder), { recursive: true });
     for (const file of ['package.json', 'tsconfig.json']) cpSync(join(root, file), join(copy, file));
     symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
@@ -124,5 +124,6 @@ function writeTable(found: readonly Verdict[]): void {
   writeFileSync(path, `${before}${head}${rows.join('\n')}${after.slice(end)}`);
 }
 
-const tableRow = ({ name, feature, caught }: Verdict) =>
-  `| ${name} | ${feature} | ${caught?.promise ?? '**nobody**'} | ${caught?.seed ?? ''} |`;
+function tableRow({ name, feature, caught }: Verdict): string {
+  return `| ${name} | ${feature} | ${caught?.promise ?? '**nobody**'} | ${caught?.seed ?? ''} |`;
+}

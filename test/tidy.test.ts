@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { missingOptional, unchecked, withoutIntegrity } from '../scripts/complete-lock.mjs';
 import { charts, durableKinds } from '../src/replica/charts.ts';
 import { bannedUses, forbiddenForms, overCeiling, sizesOf, wideComments } from './tidy/code.ts';
-import { badNames, missingHeader, outsideMentions } from './tidy/files.ts';
+import { badNames, deadReferences, missingHeader, outsideMentions } from './tidy/files.ts';
 import { scatteredPackages } from './tidy/imports.ts';
 import { circles, misplaced, namedKinds, rooms, roomsMax, upwardImports } from './tidy/rooms.ts';
 import { filesBelow, parseSource, readSource } from './tidy/source.ts';
@@ -208,11 +208,16 @@ describe('ceilings', () => {
     expect(overCeiling(sizes(50), { 'src/a.ts#f': 70 })).toEqual([expect.stringContaining('take it out of')]);
   });
 
-  test('a group of tests is no function, the tests in it are', () => {
-    const text = `describe('a', () => {\n  test('b', () => {\n${'    g();\n'.repeat(61)}  });\n});\n`;
-    const over = sizesOf(parseSource('test/a.test.ts', text)).filter(({ lines, ceiling }) => lines > ceiling);
-    expect(over).toHaveLength(1);
-  });
+  test.each(['describe', 'describe.each([1])', 'describe.skipIf(true)'])(
+    'a group of tests is no function, the tests in it are: %s',
+    (group) => {
+      const text = `${group}('a', () => {\n  test('b', () => {\n${'    g();\n'.repeat(61)}  });\n});\n`;
+      const over = sizesOf(parseSource('test/a.test.ts', text)).filter(
+        ({ lines, ceiling }) => lines > ceiling,
+      );
+      expect(over).toHaveLength(1);
+    },
+  );
 
   test('a comment is at most 110 wide', () => {
     expect(wideComments({ path: 'src/a.ts', text: `// ${'word '.repeat(30)}\n// short\n` })).toMatchObject([
@@ -242,6 +247,15 @@ describe('files', () => {
   test('every file of the program begins with what it owns', () => {
     expect(missingHeader('src/a.ts', 'const a = 1;')).toHaveLength(1);
     expect(listed(program.flatMap(({ path, text }) => missingHeader(path, text)))).toEqual([]);
+  });
+
+  test('a file that a comment of the program names is there', () => {
+    const said = '/** What it does (bus/a.ts, b.ts). */\n';
+    expect(deadReferences('src/c.ts', said, ['src/bus/a.ts', 'src/bb.ts'])).toHaveLength(1);
+    const files = sources.map(({ path }) => path);
+    expect(
+      listed([...program, ...packages].flatMap(({ path, text }) => deadReferences(path, text, files))),
+    ).toEqual([]);
   });
 
   test.each([

@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { defineFeature, setup } from 'orrery';
-import { type Replica, type Simulated, simulate, type TestCluster, testCluster } from 'orrery/testing';
+import { type Replica, simulate, type TestCluster, testCluster } from 'orrery/testing';
 import { drain, feature } from './feature.ts';
-import { annotation, ask, budget, id, isCordoned, node, nodeOf, pod, podsOn } from './world.ts';
+import { simulation } from './simulation.ts';
+import { ask, budget, id, isCordoned, node, pod, podsOn } from './world.ts';
 
 /** Three Pods and one that a budget holds; what is done to the Node is written down. */
 async function stage(): Promise<{ cluster: TestCluster; replicas: Replica[]; cordons: boolean[] }> {
@@ -121,75 +122,24 @@ for (const moment of ['waiting', 'drained'])
     assert.deepEqual(cordons, [true, false]);
   });
 
-const workers = ['worker-1', 'worker-2'] as const;
-const other = { 'worker-1': 'worker-2', 'worker-2': 'worker-1' } as const;
-
-/** As a controller does it: a Pod that is gone comes back on a Node that takes Pods, ready a while later. */
-function replaceGonePods({ kube, after }: Simulated): void {
-  let count = 0;
-  kube.watch('v1/Pod', (type, gone) => {
-    if (type !== 'DELETED') return;
-    const app = gone.metadata.labels?.app ?? '';
-    const place = async () => {
-      const first = nodeOf(gone) === 'worker-1' ? 'worker-1' : 'worker-2';
-      const free = (await isCordoned(kube, first)) ? other[first] : first;
-      if (await isCordoned(kube, free)) return after(1_000, () => void place());
-      await kube.put(pod(`${app}-${++count}`, { node: free, app }));
-    };
-    after(500, () => void place());
-  });
-}
-
-/** The promise that matters: of an app with a budget there is always one. */
-function keepsBudgets({ kube, breach }: Simulated): void {
-  const ready = new Set(['db-a', 'db-b']);
-  kube.watch('v1/Pod', (type, { metadata: { name, labels } }) => {
-    if (labels?.app !== 'db') return;
-    if (type === 'DELETED') ready.delete(name);
-    else ready.add(name);
-    if (ready.size === 0) breach('no Pod of db is left, though its budget asks for one');
-  });
-}
-
-async function toggle({ kube, chance }: Simulated): Promise<void> {
-  const name = chance.pick(workers) ?? 'worker-1';
-  const isAsked = (await kube.get('v1/Node', name))?.metadata.annotations?.[annotation] !== undefined;
-  // Two Nodes that are both to be empty would leave the Pods nowhere to go.
-  const isFree = (await kube.get('v1/Node', other[name]))?.metadata.annotations?.[annotation] === undefined;
-  if (isAsked || isFree) await ask(kube, name, isAsked ? null : 'kernel update');
-}
-
-async function unsettled({ kube, records }: Simulated): Promise<string[]> {
-  const missing: string[] = [];
-  for (const name of workers) {
-    const wanted = (await kube.get('v1/Node', name))?.metadata.annotations?.[annotation] !== undefined;
-    const record = records.get(id(name));
-    if ((await isCordoned(kube, name)) !== wanted) missing.push(`${name} is not as it was asked for`);
-    if (wanted && (await podsOn(kube, name)).length > 0) missing.push(`${name} is not empty`);
-    if (!wanted && record !== undefined && !record.gone) missing.push(`the actor of ${name} has not ended`);
-  }
-  return missing;
-}
+test('a write that lands late does not leave a Node open while it is emptied', async () => {
+  const { cluster } = await stage();
+  using _ = cluster;
+  const { kube } = cluster;
+  await ask(kube, 'worker-1', 'kernel update');
+  await cluster.until('the Node takes no Pods', () => isCordoned(kube, 'worker-1'));
+  // As a request does that its sender gave up: served after the next one.
+  await kube.patch('v1/Node', 'worker-1', { spec: { unschedulable: null } });
+  await cluster.until('it takes none again', () => isCordoned(kube, 'worker-1'));
+  await kube.delete('policy/v1/PodDisruptionBudget', 'db', 'default');
+  await cluster.until('the Node is empty', () => cluster.actor(id('worker-1'))?.state === 'drained');
+  await kube.patch('v1/Node', 'worker-1', { spec: { unschedulable: null } });
+  await cluster.until('it takes none though it is empty', () => isCordoned(kube, 'worker-1'));
+});
 
 test('six seeds, in which everything that can fail does', async () => {
   for (let seed = 1; seed <= 6; seed++) {
-    const outcome = await simulate(
-      {
-        features: [feature],
-        async begin(world) {
-          await world.kube.put(node('worker-1'), node('worker-2'), budget('db', 1));
-          for (const name of ['web-a', 'web-b', 'web-c'])
-            await world.kube.put(pod(name, { node: 'worker-1', app: 'web' }));
-          await world.kube.put(pod('db-a', { node: 'worker-1', app: 'db' }));
-          await world.kube.put(pod('db-b', { node: 'worker-2', app: 'db' }));
-          replaceGonePods(world);
-        },
-        happens: [toggle],
-        invariants: [{ name: 'budgets', watch: keepsBudgets }],
-        unsettled,
-      },
-      { seed },
-    );
+    const outcome = await simulate(simulation, { seed });
     assert.equal(outcome.breach, null, `seed ${seed}: ${JSON.stringify(outcome.breach)}`);
   }
 });

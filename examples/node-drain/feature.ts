@@ -3,8 +3,11 @@ import * as o from 'orrery';
 import { setup } from 'orrery';
 
 const nodes = o.watch('v1/Node', {
-  digest: o.v.object({ reason: o.v.string() }),
-  read: ({ metadata }) => ({ reason: metadata.annotations?.['examples.orrery.dev/drain'] ?? '' }),
+  digest: o.v.object({ reason: o.v.string(), free: o.v.optional(o.v.boolean(), false) }),
+  read: ({ metadata: { annotations = {} }, spec }) => ({
+    reason: annotations['examples.orrery.dev/drain'] ?? '',
+    free: (spec as { unschedulable?: boolean } | undefined)?.unschedulable !== true,
+  }),
   wants: ({ reason }) => reason !== '',
 });
 /** Pods that have to leave: not those of DaemonSets, of the kubelet itself, or that have ended. */
@@ -21,8 +24,8 @@ const pods = o.watch('v1/Pod', {
 });
 const wanted = o.join(nodes, {
   with: { pods: o.related(pods, ({ node }) => [{ name: node }]) },
-  facts: ({ reason }, found) => ({
-    reason,
+  facts: (asked, found) => ({
+    ...asked,
     pods: found.pods
       .map(({ namespace, name, uid }) => ({ namespace, name, uid }))
       .sort((a, b) => (`${a.namespace}/${a.name}` < `${b.namespace}/${b.name}` ? -1 : 1)),
@@ -57,6 +60,7 @@ const machine = setup({
     isNews: o.isNews,
     isUnwanted: ({ context, event }) => ('facts' in event ? event.facts : context.facts) === null,
     isStuck: ({ context, event }) => 'blocked' in event && event.blocked.length > 0 && context.failures >= 10,
+    isFree: ({ context }) => context.facts?.free === true,
     isEmpty: ({ context }) => context.facts?.pods.length === 0,
     hasNoNode: ({ event }) => 'code' in event && event.code === 'KUBE_NOT_FOUND',
   },
@@ -105,12 +109,14 @@ const machine = setup({
     waiting: {
       description: 'Pods end, or budgets hold them: they are asked again after a pause that grows.',
       always: { guard: 'isEmpty', target: 'drained' },
-      after: { backOff: 'evicting' },
+      // A write of before may land last: what counts is whether the Node is seen to take Pods.
+      after: { backOff: [{ guard: 'isFree', target: 'cordoning' }, { target: 'evicting' }] },
     },
     drained: {
       description: 'No Pod is left that has to leave.',
       tags: 'settled',
       always: { guard: o.not('isEmpty'), target: 'evicting' },
+      after: { 15000: { guard: 'isFree', target: 'cordoning' } },
     },
     uncordoning: {
       description: 'Nobody wants it empty any more: the Node takes Pods again.',
@@ -141,10 +147,8 @@ export const drain = o.defineKind({
       return { text: `${name} waits for another try: ${lastError}${held}`, facts: told };
     if (facts === null) return { text: `${name} takes Pods again`, facts: told };
     if (state === 'drained') return { text: `${name} is empty: ${facts.reason}`, facts: told };
-    return {
-      text: `${name} is being emptied (${facts.reason}), Pods left: ${facts.pods.length}${held}`,
-      facts: told,
-    };
+    const text = `${name} is being emptied (${facts.reason}), Pods left: ${facts.pods.length}${held}`;
+    return { text, facts: told };
   }),
 });
 export const feature = o.defineFeature({ name: 'node-drain', version: '1.0.0', kinds: [drain] });

@@ -23,8 +23,8 @@ import { clusterLimits } from './limits.ts';
 import { ensureDefinitions, ensureInspectorAccess, readManifests } from './manifests.ts';
 import { startDns } from './network/dns.ts';
 import { outsideVariable } from './network/outside-network.ts';
-import { type Routing, startRouting } from './network/routing.ts';
-import { type Kubelet, startKubelet } from './nodes/kubelet.ts';
+import { Routing } from './network/routing.ts';
+import { Kubelet } from './nodes/kubelet.ts';
 import type { DevParts } from './parts.ts';
 import { lockFolder } from './processes/folder-lock.ts';
 import { type NatsServer, startNatsServer } from './processes/nats-server.ts';
@@ -208,9 +208,9 @@ async function startParts(
   const podCidr = isReal ? range.podCidr.replace(/^127/, advertisedNet) : range.podCidr;
   const nodeName = options.nodeName ?? 'orrery-dev';
   const { addDelay, removeDelay } = options;
-  const kubelet = startKubelet({ ...parts, nodeName, podCidr, schedules: !controlPlane.hasScheduler });
+  const kubelet = new Kubelet({ ...parts, nodeName, podCidr, schedules: !controlPlane.hasScheduler });
   onStop(() => kubelet.stop());
-  const routing = startRouting({
+  const routing = new Routing({
     ...parts,
     podCidr,
     outsideCidr: outsideCidr(range),

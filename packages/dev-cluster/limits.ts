@@ -17,10 +17,15 @@ export const clusterLimits = {
   tombstones: 1_000,
   /** Pods of one kubelet stand-in; each holds a few sockets of this process. */
   podsMax: 1_100,
-  /** A connection to a backend must be open within this time, ms; it is local. */
+  /** A local server that is asked how it is must answer within this time, ms. */
   connectMs: 1_000,
+  /**
+   * A connection to a backend must be open within this time, ms. It is local, and where nobody listens it is
+   * refused at once: whoever waits waits for a busy machine.
+   */
+  backendConnectMs: 10_000,
   /** Requests of the load client in flight; more are counted as lost. */
-  loadInFlight: 1_000,
+  loadInFlight: 4_000,
   /**
    * A child process that does not end after SIGTERM within this time is killed, ms (a
    * replica needs under 5 s).

@@ -67,11 +67,11 @@ function say({ bus }: Stage, id: ActorId, event: object): Promise<unknown> {
 
 type Make = (resource: KubeResource, object: KubeObject) => Promise<unknown>;
 
-/** Pods that are not gated, cannot be asked, belong to nobody, lose their routes. */
-async function gatedPods(make: Make): Promise<void> {
-  // A Service belongs to the first gate that selects it, so each gate selects its own.
-  const entry = (name: string) => ({ 'scenes.example.com/entry': name });
-  const group = 'scenes.example.com/group';
+// A Service belongs to the first gate that selects it, so each gate selects its own.
+const entry = (name: string) => ({ 'scenes.example.com/entry': name });
+const group = 'scenes.example.com/group';
+
+async function gates(make: Make): Promise<void> {
   for (const [name, more] of [
     ['keep', {}],
     ['watch', { whenRouteIsLost: 'withdraw' }],
@@ -101,6 +101,11 @@ async function gatedPods(make: Make): Promise<void> {
       spec: { selector: { gate: name }, ports: [{ name: 'health', port: 9002, targetPort: 'health' }] },
     });
   }
+}
+
+/** Pods that are not gated, cannot be asked, belong to nobody, lose their routes. */
+async function gatedPods(make: Make): Promise<void> {
+  await gates(make);
   const pod = (
     name: string,
     gate: string,
@@ -254,6 +259,24 @@ async function proxiedNodes(make: Make): Promise<void> {
   for (const name of ['roll-a', 'roll-b', 'roll-c']) await make(nodes, { metadata: { name } });
 }
 
+/** Changes to what stands in the API server; what fails is told, and nothing ends. */
+function changesOf({ cluster: { kube } }: Stage, print: (line: string) => void) {
+  const told = (error: Error) => print(`scenes: ${error.message}`);
+  return {
+    change(resource: KubeResource, name: string, body: object, where: string | undefined = namespace) {
+      const place = where === '' ? {} : { namespace: where };
+      return kube.patch(resource, { ...place, name, type: 'merge', body }, signal).catch(told);
+    },
+    remove: (resource: KubeResource, name: string, where: string | undefined = namespace) =>
+      kube.delete(resource, where === '' ? undefined : where, name, {}, signal).catch(told),
+    make: (resource: KubeResource, object: KubeObject) => kube.create(resource, object, signal).catch(told),
+    async afterwards(what: string, seconds: number) {
+      print(`scenes: ${what}`);
+      await sleep(clock, seconds * 1_000);
+    },
+  };
+}
+
 /**
  * What happens one after the other while records are written down; each step leaves time for what it sets
  * off.
@@ -264,27 +287,8 @@ async function changes(
   pebble: Pebble,
   print: (line: string) => void,
 ): Promise<void> {
-  const { kube } = stage.cluster;
-  const change = (
-    resource: KubeResource,
-    name: string,
-    body: object,
-    where: string | undefined = namespace,
-  ) =>
-    kube
-      .patch(resource, { ...(where === '' ? {} : { namespace: where }), name, type: 'merge', body }, signal)
-      .catch((error: Error) => print(`scenes: ${error.message}`));
-  const remove = (resource: KubeResource, name: string, where: string | undefined = namespace) =>
-    kube
-      .delete(resource, where === '' ? undefined : where, name, {}, signal)
-      .catch((error: Error) => print(`scenes: ${error.message}`));
-  const make = (resource: KubeResource, object: KubeObject) =>
-    kube.create(resource, object, signal).catch((error: Error) => print(`scenes: ${error.message}`));
-  const then = async (what: string, seconds: number) => {
-    print(`scenes: ${what}`);
-    await sleep(clock, seconds * 1_000);
-  };
-  await then('everything is made', 25);
+  const { change, remove, make, afterwards } = changesOf(stage, print);
+  await afterwards('everything is made', 25);
   await change(pods, 'watched-1', { metadata: { annotations: { 'dev.orrery.dev/health': 'unhealthy' } } });
   await change(
     nodes,
@@ -295,7 +299,7 @@ async function changes(
   await remove(nodes, 'roll-b', '');
   pebble.answerers = [];
   await make(domains, { metadata: { name: 'unheard', namespace }, spec: { host: 'unheard.example.com' } });
-  await then('a watched route is lost, challenges are not answered', 30);
+  await afterwards('a watched route is lost, challenges are not answered', 30);
   pebble.answerers = replicas.map(({ acmeUrl }) => acmeUrl);
   pebble.interfere = ({ kind }) =>
     kind === 'newOrder'
@@ -307,7 +311,7 @@ async function changes(
       : undefined;
   for (const name of ['seven', 'eight'])
     await make(domains, { metadata: { name, namespace }, spec: { host: `${name}.example.com` } });
-  await then('the authority is rate limited', 12);
+  await afterwards('the authority is rate limited', 12);
   pebble.interfere = () => undefined;
   await make(domains, { metadata: { name: 'nine', namespace }, spec: { host: 'nine.example.com' } });
   await change(pods, 'watched-2', { metadata: { annotations: { 'dev.orrery.dev/health': 'unhealthy' } } });
@@ -317,9 +321,9 @@ async function changes(
   }
   stage.letThrough(false);
   // A pass over slices is tried again 15 times, 5 ms to 82 s apart; then the Service is stuck.
-  await then('the API server is away', 190);
+  await afterwards('the API server is away', 190);
   stage.letThrough(true);
-  await then('the API server is back', 8);
+  await afterwards('the API server is back', 8);
   await nextBundle(stage, replicas, print);
   for (const name of ['silent', 'ungated', 'orphan']) await remove(pods, name);
   await remove(services, 'entry-keep');
@@ -327,7 +331,7 @@ async function changes(
   await remove(elections, 'foreign');
   await remove(domains, 'two');
   await remove(issuers, 'away', '');
-  await then('things are removed', 12);
+  await afterwards('things are removed', 12);
 }
 
 /**

@@ -48,7 +48,8 @@ export function fetchWithApt({ tools, name, suite, pkg, withDependencies, byHand
   const work = mkdtempSync(join(tools, `apt-${name}-`));
   try {
     say(`fetching ${pkg} with apt (${archive.uri}, ${suite || own}) into ${join(tools, name)} …`);
-    prepare(work, renderSource(archive, suite || own), withDependencies);
+    const source = renderSource(archive, suite || own);
+    prepare(work, source, withDependencies, listsOf(tools, source));
     download(work, pkg, withDependencies);
     unpack(work, join(tools, name));
   } catch (error) {
@@ -59,17 +60,40 @@ export function fetchWithApt({ tools, name, suite, pkg, withDependencies, byHand
 }
 
 /**
+ * Source → folder with the lists of its packages: they are fetched and read once for all that comes from it.
+ *
+ * @type {Map<string, string>}
+ */
+const fetchedLists = new Map();
+
+/**
+ * @param {string} tools
+ * @param {string} source
+ */
+function listsOf(tools, source) {
+  const known = fetchedLists.get(source);
+  if (known !== undefined) return known;
+  const folder = mkdtempSync(join(tools, 'apt-lists-'));
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  prepare(folder, source, false, folder);
+  apt(folder, 'update');
+  fetchedLists.set(source, folder);
+  return folder;
+}
+
+/**
  * @param {string} work
  * @param {string} source
  * @param {boolean} knowsMachine whether apt is to know what is installed
+ * @param {string} lists the folder that holds the lists of packages, and what apt made of them
  */
-function prepare(work, source, knowsMachine) {
+function prepare(work, source, knowsMachine, lists) {
   for (const folder of ['lists/partial', 'cache/archives/partial', 'state', 'sources']) {
     mkdirSync(join(work, folder), { recursive: true });
   }
   writeFileSync(join(work, 'state', 'status'), knowsMachine ? readIfThere('/var/lib/dpkg/status') : '');
   writeFileSync(join(work, 'sources', 'debian.sources'), source);
-  writeFileSync(join(work, 'apt.conf'), aptConfiguration(work));
+  writeFileSync(join(work, 'apt.conf'), aptConfiguration(work, lists));
 }
 
 /**
@@ -78,24 +102,31 @@ function prepare(work, source, knowsMachine) {
  * @param {boolean} withDependencies
  */
 function download(work, pkg, withDependencies) {
-  const apt = (/** @type {string[]} */ ...args) =>
-    run('apt-get', ['-c', join(work, 'apt.conf'), '-qq', ...args], { cwd: work, what: 'apt' });
-  apt('update');
   const packages = pkg.split(' ');
-  if (withDependencies) apt('install', '--download-only', '--no-install-recommends', '-y', ...packages);
-  else apt('download', ...packages);
+  if (withDependencies) apt(work, 'install', '--download-only', '--no-install-recommends', '-y', ...packages);
+  else apt(work, 'download', ...packages);
+}
+
+/**
+ * @param {string} work
+ * @param {string[]} args
+ */
+function apt(work, ...args) {
+  run('apt-get', ['-c', join(work, 'apt.conf'), '-qq', ...args], { cwd: work, what: 'apt' });
 }
 
 /**
  * Read after the machine's own configuration, so proxies and certificates of the machine stay.
  *
  * @param {string} work
+ * @param {string} lists
  */
-function aptConfiguration(work) {
+function aptConfiguration(work, lists) {
   return `Dir::State "${work}/state";
-Dir::State::lists "${work}/lists";
+Dir::State::lists "${lists}/lists";
 Dir::State::status "${work}/state/status";
 Dir::Cache "${work}/cache";
+Dir::Cache::srcpkgcache "${lists}/srcpkgcache.bin";
 Dir::Etc::sourcelist "${work}/none";
 Dir::Etc::sourceparts "${work}/sources";
 Dir::Etc::preferences "${work}/none";

@@ -1,13 +1,8 @@
 /** Ways to break a feature, as data; each is looked for in the simulation of that feature alone. */
+
 import type { Mutation } from './mutations.ts';
-
-type Change = Mutation['changes'][number];
-
-const one = (feature: string, name: string, file: string, find: string, replace: string): Mutation => ({
-  name,
-  feature,
-  changes: [{ file, find, replace } satisfies Change],
-});
+import { one } from './one-change.ts';
+import { worldMutations } from './world-mutations.ts';
 
 const lease = 'src/machines/election/election-lease.ts';
 const elections: readonly Mutation[] = [
@@ -65,6 +60,13 @@ const elections: readonly Mutation[] = [
     "return { type: 'lease.refused', attempt, reason: reasonOf(thrown), message: asError(thrown).message };",
     "if (reasonOf(thrown) !== 'late')\n        return { type: 'lease.written', attempt, resourceVersion: '', holder: record.holder, term };\n      return { type: 'lease.refused', attempt, reason: 'late', message: asError(thrown).message };",
   ),
+  one(
+    'elections',
+    'an Election that is made anew counts as told',
+    'src/machines/election/election-context.ts',
+    '...(before?.uid === facts.uid ? {} : { told: null, telling: null }),',
+    '',
+  ),
 ];
 
 const certificates: readonly Mutation[] = [
@@ -116,6 +118,27 @@ const certificates: readonly Mutation[] = [
     'src/machines/domain/domain-setup.ts',
     "isDeferredByQueue: (args: Args) => isDeferral(args, ['budget', 'full']),",
     'isDeferredByQueue: () => false,',
+  ),
+  one(
+    'certificates',
+    'a time that was waited for stays in the status',
+    'src/machines/domain/domain-report.ts',
+    'nextAttempt: heldWords.includes(word) ? nextAttempt : null,',
+    'nextAttempt,',
+  ),
+  one(
+    'certificates',
+    'a report that was lost is not made again',
+    'src/machines/domain/domain.ts',
+    "'effect.settled': { guard: 'isReportLost', actions: 'reportLater' },",
+    '',
+  ),
+  one(
+    'certificates',
+    'an Issuer that may be used again tells nobody',
+    'src/machines/issuer/issuer.ts',
+    "after: { limit: { target: '#issuer.serving.trying', actions: ['noteReturn', ...tell('trying')] } },",
+    "after: { limit: { target: '#issuer.serving.trying', actions: 'noteReturn' } },",
   ),
 ];
 
@@ -188,6 +211,13 @@ const releases: readonly Mutation[] = [
     'if (live !== null) checkMayTouch(manifest, live);',
     'void checkMayTouch;',
   ),
+  one(
+    'releases',
+    'an object that somebody takes meanwhile is written over',
+    'src/features/releases/release-apply.ts',
+    'const seen = live === null ? {} : preconditions(versionOf(live));',
+    'const seen = live === null ? {} : { uid: live.metadata.uid };',
+  ),
 ];
 
 export const featureMutations: readonly Mutation[] = [
@@ -195,4 +225,5 @@ export const featureMutations: readonly Mutation[] = [
   ...certificates,
   ...endpoints,
   ...releases,
+  ...worldMutations,
 ];

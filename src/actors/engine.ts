@@ -36,7 +36,7 @@ import { carefulStepper } from './time/careful-stepper.ts';
 import { createPaces } from './time/pace.ts';
 import { createRouter, type Router } from './world/router.ts';
 import { createTraceNotes } from './world/trace-notes.ts';
-import { createWorld, type World } from './world/world.ts';
+import { World } from './world/world.ts';
 
 export interface EngineParts {
   readonly bus: Bus;
@@ -112,7 +112,7 @@ export class Engine implements EngineView {
       },
       () => this.runs,
     );
-    this.world = createWorld({
+    this.world = new World({
       ...{ bus, subjects, clock, log },
       isAlive: (name, incarnation) => (this.hearsItself ? this.directory.isPresent(name, incarnation) : null),
       onUnreadable: () => parts.metrics.unreadable?.('world'),

@@ -33,7 +33,7 @@ export interface Feature {
   readonly name: string;
   /**
    * Of a feature that replicas load (`--feature`): its kinds live in parts of their own, which only replicas
-   * with the same edition hold (shards/parts.ts). Absent: it comes with the program.
+   * with the same edition hold (shards/homes.ts). Absent: it comes with the program.
    */
   readonly edition?: Edition;
   /** Features may share a chart; a kind has one chart. */

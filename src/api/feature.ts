@@ -3,7 +3,7 @@
  *
  * Promises: it is the same descriptor as that of the features that come with the program
  * (actors/feature.ts); what is wrong with it is said when it is made, all at once, with names. Its kinds live
- * in parts of their own (actors/shards/parts.ts), so that replicas without the feature, or with another
+ * in parts of their own (actors/shards/homes.ts), so that replicas without the feature, or with another
  * version of it, leave its actors alone.
  */
 import type { Feature } from '../actors/feature.ts';

@@ -1,8 +1,8 @@
 /**
- * Time, as the only thing in the program that knows it.
+ * Time: the only file that knows it.
  *
- * Owns: wall time, monotonic time and timers of one process. Everything that waits is handed a `Clock`, so
- * tests and the simulation can put a virtual one in its place. No other file may call `Date.now`,
+ * Owns: wall time, monotonic time and the timers of one process. Everything that waits is handed a `Clock`,
+ * so that tests and the simulation can use a virtual one. No other file may call `Date.now`,
  * `performance.now`, `setTimeout` or `setInterval` (test/tidy.test.ts).
  */
 

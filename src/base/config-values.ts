@@ -1,6 +1,6 @@
 /**
- * The forms that the value of a flag can have: pure readers of text, each with the words for what it takes.
- * And the reading of a file that a flag names, which alone is not pure.
+ * The forms that the value of a flag can have: readers of text, each with the words for what it takes. Pure,
+ * but for the one that reads the file that a flag names.
  */
 import { readFileSync } from 'node:fs';
 import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';

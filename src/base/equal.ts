@@ -1,5 +1,6 @@
 /**
- * Equality of plain JSON values, for "is this news?": the order of keys does not matter, that of lists does.
+ * Equality of plain JSON values, to answer "is this news?": the order of keys does not count, that of lists
+ * does.
  */
 export function equal(a: unknown, b: unknown): boolean {
   if (a === b) return true;

@@ -1,4 +1,4 @@
-/** What is logged, for parts that need no more than that: without the library that writes it (log.ts). */
+/** The log as most parts need it: the calls, without the library that writes (log.ts). */
 
 /** Facts first, then one short sentence that is the same each time. */
 export interface Log {

@@ -1,6 +1,4 @@
-/**
- * Chance, as the only thing in the program that draws it. The simulation puts a seeded source in its place.
- */
+/** Randomness: the only file that draws it. A simulation puts a seeded source in its place. */
 import { randomFillSync } from 'node:crypto';
 
 export interface Random {

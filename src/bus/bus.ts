@@ -1,8 +1,9 @@
 /**
  * The port through which everything talks: plain messages, stored streams, conditional writes.
  *
- * Owns no policy. `nats.ts` implements it on a NATS server, `memory.ts` in one process; one contract suite
- * (test/bus/contract.ts) runs on both. Payloads are bytes; what they mean is `codec.ts` and `envelope.ts`.
+ * Owns no policy. `nats/nats.ts` implements it on a NATS server, `memory/hub.ts` in one process; one contract
+ * suite (test/bus/contract.ts) runs on both. Payloads are bytes; what they mean is `codec.ts` and
+ * `envelope.ts`.
  *
  * Promises of every implementation:
  * - B1 Messages of one publisher on one subject arrive in the order in which they were sent.

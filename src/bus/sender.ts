@@ -1,12 +1,12 @@
 /**
- * Who asks, for people who read it later: in the step's cause and in the log.
+ * Who sent a request, for people who later read the step's cause or the log.
  *
- * Where accounts part the roles, the NATS server says who it was, in a header that it sets itself whatever
- * the sender wrote there. What a replica asks for somebody who came by HTTP has a header of its own, which
- * counts only where the server says nothing: replicas are in the account of the streams. Of requests alone:
- * the server takes its header away from what it stores, so nobody is named in mail.
- * Promises: printable ASCII of bounded length, or null. Absent: trust. Without accounts anybody can write
- * either header, so nothing is ever allowed for it.
+ * Where roles have accounts of their own, the NATS server names the sender in a header that it sets itself,
+ * whatever the sender wrote there. When a replica asks on behalf of somebody who came by HTTP, it names them
+ * in a header of its own, which counts only where the server says nothing: replicas are in the account of
+ * the streams. This is for requests only: the server strips its header from what it stores, so mail names
+ * nobody. Promises: printable ASCII of bounded length, or null. Absent: trust. Without accounts anybody can
+ * write either header, so nothing is ever allowed because of it.
  */
 import type { Headers } from './bus.ts';
 import { headerOf } from './envelope.ts';

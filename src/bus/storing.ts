@@ -1,9 +1,9 @@
 /**
- * Whether the server stores what it is given: its disk or its store may be full, a stream may have no leader.
+ * Whether the server stores what it is given: its disk or its store may be full, or a stream has no leader.
  *
- * A bus that notes what becomes of each append. Promises: a stream is in trouble from the first append that
- * it refused, or of which nobody knows what became, until the next one that it answered otherwise; one that
- * nobody tried for a while is not spoken of any more. Absent: what follows (replica/health), trying again.
+ * A bus that notes the outcome of each append. Promises: a stream is in trouble from the first append that
+ * is refused, or whose outcome is unknown, until the next one that ends otherwise; a stream that nobody has
+ * tried for a while is no longer reported. Absent: what follows from it (replica/health), and retries.
  */
 import type { Clock } from '../base/clock.ts';
 import { asError, hasCode, OrreryError } from '../base/errors.ts';

@@ -2,7 +2,7 @@
  * The five streams of a cluster, as data: what is stored where, for how long, and what happens when it is
  * full.
  *
- * `ensure-streams.ts` makes them on a NATS server, `memory.ts` keeps to them in one process.
+ * `ensure-streams.ts` makes them on a NATS server, `memory/hub.ts` keeps to them in one process.
  *
  * What happens at a bound: `mail` refuses the sender (a message to an actor must never vanish unseen);
  * `event` and `dead` drop the oldest (they are history for people); `state` and `world` hold one message for

@@ -7,7 +7,7 @@
 import { systemClock } from '../base/clock.ts';
 import { OrreryError } from '../base/errors.ts';
 import type { DeadLetter, SendAnswer } from '../base/views.ts';
-import { age, shownTime } from '../base/words.ts';
+import { age, indented, shownTime } from '../base/words.ts';
 import { type Client, withClient } from './cluster-connection.ts';
 import { readTime } from './events/event-times.ts';
 import { addClientFlags, CommandFailed, flagTexts, formatOption, type Program } from './parser.ts';
@@ -138,14 +138,6 @@ function explained(letter: Letter, isUtc: boolean, { style }: Terminal): string[
     '',
     indented(body),
   ];
-}
-
-function indented(body: string): string {
-  try {
-    return JSON.stringify(JSON.parse(body), null, 2);
-  } catch {
-    return body;
-  }
 }
 
 interface Work {

@@ -10,7 +10,7 @@ import { createStepper, type Snapshot, stateText } from '../../src/actors/host/s
 import { homesOf } from '../../src/actors/shards/homes.ts';
 import { originOf } from '../../src/actors/shards/mail-origin.ts';
 import { ledHolding } from '../../src/actors/shards/shard-run.ts';
-import { createWorld } from '../../src/actors/world/world.ts';
+import { World } from '../../src/actors/world/world.ts';
 import { parseActorId } from '../../src/base/ids.ts';
 import { ledShard } from '../../src/base/limits.ts';
 import type { Transition } from '../../src/base/views.ts';
@@ -122,7 +122,7 @@ describe.each(releases)('records of %s', (release) => {
     const ports = { bus, subjects: cluster.subjects, clock: cluster.clock };
     const unreadable: object[] = [];
     const log = { debug() {}, info() {}, warn() {}, error: (facts: object) => void unreadable.push(facts) };
-    const world = createWorld({ ...ports, log, isAlive: () => true });
+    const world = new World({ ...ports, log, isAlive: () => true });
     const objects = linesOf(release, 'world').flatMap((line) => {
       const place = recordedSubjects.parseWorld(line.subject);
       return place === undefined ? [] : [{ ...line, ...place }];

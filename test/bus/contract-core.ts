@@ -52,7 +52,9 @@ export function coreMessages(clients: Clients, s: Subjects): void {
     await until(() => seen.length > 0, { what: 'the message' });
     expect(seen).toEqual(['x']);
   });
+}
 
+export function subscriptions(clients: Clients, s: Subjects): void {
   test('a queue group shares the messages, everybody else gets all of them', async () => {
     const { a, b } = clients();
     let shared = 0;
@@ -97,10 +99,11 @@ export function coreMessages(clients: Clients, s: Subjects): void {
   });
 }
 
-export function requests(clients: Clients, s: Subjects): void {
-  const answer = (bus: Bus, subject: string, word: string) =>
-    bus.subscribe(subject, (message) => bus.publish(message.reply, bytes(word), { headers: { from: word } }));
+function answer(bus: Bus, subject: string, word: string): void {
+  bus.subscribe(subject, (message) => bus.publish(message.reply, bytes(word), { headers: { from: word } }));
+}
 
+export function requests(clients: Clients, s: Subjects): void {
   test('a request gets the answer', async () => {
     const { a, b } = clients();
     answer(b, s.peer('ask'), 'yes');
@@ -130,7 +133,9 @@ export function requests(clients: Clients, s: Subjects): void {
     const late = a.request(s.peer('mute2'), bytes('?'), { timeoutMs: 60_000, signal: abort.signal });
     expect(await codeOf(late)).toBe('BUS_UNREACHABLE');
   });
+}
 
+export function manyAnswers(clients: Clients, s: Subjects): void {
   test('many answers are collected until there are enough of them, or the time is over', async () => {
     const { a, b } = clients();
     for (const bus of [a, b]) answer(bus, s.peer('all'), bus === a ? 'a' : 'b');

@@ -5,18 +5,25 @@ import type { Subjects } from '../../src/bus/subjects.ts';
 import { until } from '../until.ts';
 import { bytes, type Clients, collect, flush, text } from './bus-parts.ts';
 
-export function following(clients: Clients, s: Subjects): void {
-  const write = async (bus: Bus, name: string, words: readonly string[]) => {
-    const appended = [];
-    for (const word of words) {
-      const [key = '', value = ''] = word.split('=');
-      appended.push(await bus.append(s.event(`pod/${name}/${key}`), bytes(value)));
-    }
-    return appended.map(({ sequence }) => sequence);
+function storyOf(s: Subjects) {
+  return {
+    async write(bus: Bus, name: string, words: readonly string[]) {
+      const appended = [];
+      for (const word of words) {
+        const [key = '', value = ''] = word.split('=');
+        appended.push(await bus.append(s.event(`pod/${name}/${key}`), bytes(value)));
+      }
+      return appended.map(({ sequence }) => sequence);
+    },
+    all: (name: string) => [`${s.prefix}.event.pod.${name}.*`],
   };
-  const words = (messages: readonly StoredMessage[]) =>
-    messages.map((message) => `${message.subject.split('.').at(-1)}=${text(message.data)}`);
-  const all = (name: string) => [`${s.prefix}.event.pod.${name}.*`];
+}
+
+const words = (messages: readonly StoredMessage[]) =>
+  messages.map((message) => `${message.subject.split('.').at(-1)}=${text(message.data)}`);
+
+export function followingFromBefore(clients: Clients, s: Subjects): void {
+  const { write, all } = storyOf(s);
 
   test('from the last of each subject: those, then everything new, in order (B5)', async () => {
     const { a, b } = clients();
@@ -54,6 +61,10 @@ export function following(clients: Clients, s: Subjects): void {
     expect(words(messages)).toEqual(['a=4']);
     await following.stop();
   });
+}
+
+export function followingFromNow(clients: Clients, s: Subjects): void {
+  const { write, all } = storyOf(s);
 
   test('from a time: what was stored since then', async () => {
     const { a, b } = clients();
@@ -98,6 +109,10 @@ export function following(clients: Clients, s: Subjects): void {
     expect(words(messages)).toEqual(['a=1', 'c=1', 'a=2']);
     await following.stop();
   });
+}
+
+export function followingOn(clients: Clients, s: Subjects): void {
+  const { write, all } = storyOf(s);
 
   test('an empty stream is caught up with at once', async () => {
     const { b } = clients();

@@ -49,7 +49,9 @@ export function appending(clients: Clients, s: Subjects): void {
     const found = await b.last('mail', s.mail(shardOf(id), id));
     expect(s.parseMail(found?.subject ?? '')).toEqual({ shard: shardOf(id), id });
   });
+}
 
+export function boundsOfAppending(clients: Clients, s: Subjects): void {
   test('a message that is too large, for the stream or for the connection, is refused', async () => {
     const { a } = clients();
     const subject = s.state(1, 'pod/append/large');
@@ -121,7 +123,9 @@ export function guards(clients: Clients, s: Subjects): void {
       sequence = won[0]?.value.sequence ?? -1;
     }
   });
+}
 
+export function guardsInFlight(clients: Clients, s: Subjects): void {
   test('of writes in flight when the fence moves, those before it are stored and none after it', async () => {
     const { a, b } = clients();
     const fence = s.fence(14);

@@ -7,9 +7,17 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import type { Bus } from '../../src/bus/bus.ts';
 import { subjects } from '../../src/bus/subjects.ts';
-import { closing, coreMessages, requests } from './contract-core.ts';
-import { following } from './contract-follow.ts';
-import { appending, batches, guards, readingAndRemoving, removingOne } from './contract-streams.ts';
+import { closing, coreMessages, manyAnswers, requests, subscriptions } from './contract-core.ts';
+import { followingFromBefore, followingFromNow, followingOn } from './contract-follow.ts';
+import {
+  appending,
+  batches,
+  boundsOfAppending,
+  guards,
+  guardsInFlight,
+  readingAndRemoving,
+  removingOne,
+} from './contract-streams.ts';
 
 export interface Backend {
   /** A client of its own. */
@@ -34,13 +42,29 @@ export function contract(makeBackend: (cluster: string) => Promise<Backend>): vo
   });
   const clients = () => ({ a, b });
 
-  describe('core messages', () => coreMessages(clients, s));
-  describe('requests', () => requests(clients, s));
-  describe('appending', () => appending(clients, s));
-  describe('guards', () => guards(clients, s));
+  describe('core messages', () => {
+    coreMessages(clients, s);
+    subscriptions(clients, s);
+  });
+  describe('requests', () => {
+    requests(clients, s);
+    manyAnswers(clients, s);
+  });
+  describe('appending', () => {
+    appending(clients, s);
+    boundsOfAppending(clients, s);
+  });
+  describe('guards', () => {
+    guards(clients, s);
+    guardsInFlight(clients, s);
+  });
   describe('batches', () => batches(clients, s));
   describe('reading and removing', () => readingAndRemoving(clients, s));
   describe('removing one message', () => removingOne(clients, s));
-  describe('following', () => following(clients, s));
+  describe('following', () => {
+    followingFromBefore(clients, s);
+    followingFromNow(clients, s);
+    followingOn(clients, s);
+  });
   describe('closing', () => closing(() => backend.connect(), s));
 }

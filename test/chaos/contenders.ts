@@ -70,8 +70,8 @@ export function contenders(
   const onBelief = (belief: Belief) => people.onBelief(belief);
   let incarnations = 0;
   return {
-    startCandidate(election, name) {
-      const ttlMs = chance.pick([3_000, 4_500, 6_000]) ?? 3_000;
+    startCandidate(election, name, isPatient) {
+      const ttlMs = chance.pick(isPatient ? [3_000, 30_000] : [3_000, 4_500, 6_000]) ?? 3_000;
       const { bus, links } = lines.take();
       const setLink: NatsCandidate['setLink'] = (state) => {
         for (const link of links) link.set(state);

@@ -59,7 +59,7 @@ export async function startWitness(parts: WitnessParts): Promise<Witness> {
   const ledger = createLedger(subjects, (sighting) => {
     if (sighting.kind === 'saved') {
       saved.set(sighting.id, sighting.record.rev);
-      if (sighting.record.gone) thin(parts, subjects.state(sighting.shard as number, sighting.id));
+      if (sighting.record.gone) thin(parts, subjects.state(sighting.shard as number, sighting.id), sighting.sequence);
     }
     see(sighting);
   });
@@ -142,9 +142,10 @@ export async function keepHistory(bus: Bus, cluster: string): Promise<void> {
   await jetStream(bus, `STREAM.UPDATE.${name}`, { ...config, max_msgs_per_subject: recordsKept });
 }
 
-function thin({ bus, cluster }: WitnessParts, filter: string): void {
+/** Takes away what stood there before: what came since may not be read yet. */
+function thin({ bus, cluster }: WitnessParts, filter: string, seq: number): void {
   const { name } = streamDefinitions(cluster).state;
-  jetStream(bus, `STREAM.PURGE.${name}`, { filter, keep: 1 }).catch(() => {});
+  jetStream(bus, `STREAM.PURGE.${name}`, { filter, seq }).catch(() => {});
 }
 
 /** @throws Error what the server said */

@@ -76,7 +76,8 @@ const shopNamespace = 'shop';
 const outsideNamespace = 'outside';
 /** Of an event loop that is busy. */
 const slackMs = 100;
-const seenMs = 750;
+/** An API that is slow to answer us has our writes, and what follows them, told late. */
+const seenMs = 1_500;
 const linesMost = 6;
 const load = { rollOverEveryMs: 20_000, requestsPerSecond: 20 };
 

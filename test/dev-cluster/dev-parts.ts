@@ -10,8 +10,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startEndpoints } from '../../packages/dev-cluster/controllers/endpoints.ts';
 import { startWorkloads } from '../../packages/dev-cluster/controllers/workloads.ts';
-import { type Routing, startRouting } from '../../packages/dev-cluster/network/routing.ts';
-import { type Kubelet, startKubelet } from '../../packages/dev-cluster/nodes/kubelet.ts';
+import { Routing, type RoutingParts } from '../../packages/dev-cluster/network/routing.ts';
+import { Kubelet } from '../../packages/dev-cluster/nodes/kubelet.ts';
 import type { PodObject, PodSpec, ServiceObject } from '../../packages/dev-cluster/objects.ts';
 import type { DevPart, DevParts } from '../../packages/dev-cluster/parts.ts';
 import { namespaces, pods } from '../../packages/dev-cluster/resources.ts';
@@ -35,9 +35,7 @@ export interface DevBench {
   /** Stops the part at the end of the bench, if it was not stopped before. */
   keep<T extends DevPart>(part: T): T;
   startKubelet(options?: { startDelayMs?: number; drainMs?: number }): Promise<Kubelet>;
-  startRouting(
-    options?: Pick<Parameters<typeof startRouting>[0], 'addDelay' | 'removeDelay'>,
-  ): Promise<Routing>;
+  startRouting(options?: Pick<RoutingParts, 'addDelay' | 'removeDelay'>): Promise<Routing>;
   startControllers(): Promise<void>;
   createPod(name: string, extra?: PodExtra): Promise<PodObject>;
   pod(name: string): Promise<PodObject | undefined>;
@@ -57,6 +55,15 @@ export interface PodExtra {
 const random = systemRandom;
 const clock = systemClock;
 
+async function findPod(kube: KubePort, namespace: string, name: string, signal: AbortSignal) {
+  try {
+    return await kube.get(pods, namespace, name, signal);
+  } catch (thrown) {
+    if (hasCode(thrown, 'KUBE_NOT_FOUND')) return undefined;
+    throw thrown;
+  }
+}
+
 export async function startBench(): Promise<DevBench> {
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -75,15 +82,6 @@ export async function startBench(): Promise<DevBench> {
     kept.push(part);
     return part;
   };
-  const pod = async (name: string): Promise<PodObject | undefined> => {
-    try {
-      return await kube.get(pods, namespace, name, signal);
-    } catch (thrown) {
-      if (hasCode(thrown, 'KUBE_NOT_FOUND')) return undefined;
-      throw thrown;
-    }
-  };
-
   return {
     kube,
     namespace,
@@ -91,14 +89,14 @@ export async function startBench(): Promise<DevBench> {
     parts,
     signal,
     keep,
-    pod,
+    pod: (name) => findPod(kube, namespace, name, signal),
     async startKubelet(options = {}) {
-      const kubelet = keep(startKubelet({ ...parts, nodeName: namespace, podCidr, ...options }));
+      const kubelet = keep(new Kubelet({ ...parts, nodeName: namespace, podCidr, ...options }));
       await kubelet.started;
       return kubelet;
     },
     async startRouting(options = {}) {
-      const routing = keep(startRouting({ ...parts, podCidr, ...options }));
+      const routing = keep(new Routing({ ...parts, podCidr, ...options }));
       await routing.started;
       return routing;
     },

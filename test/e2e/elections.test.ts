@@ -12,7 +12,7 @@ import { afterEach, expect, test } from 'vitest';
 import { type DevCluster, startDevCluster } from '../../packages/dev-cluster/cluster.ts';
 import { untilReady } from '../../packages/dev-cluster/processes/replicas.ts';
 import { namespaces } from '../../packages/dev-cluster/resources.ts';
-import { type Candidate, startCandidate } from '../../packages/dev-cluster/scenarios/candidate.ts';
+import { Candidate } from '../../packages/dev-cluster/scenarios/candidate.ts';
 import { systemClock as clock } from '../../src/base/clock.ts';
 import { silentLog as log } from '../../src/base/log.ts';
 import { systemRandom as random } from '../../src/base/random.ts';
@@ -68,7 +68,7 @@ async function setStage(): Promise<Stage> {
     bus,
     namespace,
     candidate(id, ttlMs, onLeading) {
-      const candidate = startCandidate({ ...parts, id, ttlMs, onLeading: (term) => onLeading(id, term) });
+      const candidate = new Candidate({ ...parts, id, ttlMs, onLeading: (term) => onLeading(id, term) });
       undos.push(() => candidate.stop());
       return candidate;
     },

@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { startDevCluster } from '../../packages/dev-cluster/cluster.ts';
+import { type DevCluster, startDevCluster } from '../../packages/dev-cluster/cluster.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { seededRandom, systemRandom } from '../../src/base/random.ts';
@@ -57,10 +57,7 @@ test('after 2,000 changes with SIGKILL of an owner in the middle the slices are 
   const change = async (run: number) => {
     done += 1;
     if (done === changeCount / 2) {
-      ({ owner, victims } = await ownerOf(
-        cluster.replicas.map(({ url }) => url),
-        shop.namespace,
-      ));
+      ({ owner, victims } = await ownerOf(cluster, shop.namespace));
       killedAt = systemClock.monotonic();
       await cluster.kill(owner);
     }
@@ -119,12 +116,12 @@ async function play() {
 
 /** The replica that owns most of the Services, and which. */
 async function ownerOf(
-  urls: readonly string[],
+  { replicas }: DevCluster,
   namespace: string,
 ): Promise<{ owner: number; victims: string[] }> {
   const answers = await Promise.all(
     Array.from({ length: serviceCount }, async (_, service) => {
-      const answer = await fetch(`${urls[0]}/api/v1/actors/service/${namespace}/web-${service}`);
+      const answer = await fetch(`${replicas[0]?.url}/api/v1/actors/service/${namespace}/web-${service}`);
       const { owner } = (await answer.json()) as { owner: string | null };
       return { service: `web-${service}`, owner };
     }),

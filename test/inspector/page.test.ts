@@ -50,7 +50,7 @@ describe.skipIf(!hasBrowser)('the inspector', { timeout: timeoutMs }, () => {
       kube: cluster.kube,
       routing: cluster.routing,
       print: () => {},
-      rollOverEveryMs: 3_000,
+      ...{ rollOverEveryMs: 3_000, requestsPerSecond: 1 },
     });
     for (const replica of cluster.replicas) await untilReady(replica, systemClock, signal);
     base = cluster.replicas[0]?.url ?? '';

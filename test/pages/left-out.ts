@@ -45,7 +45,7 @@ export const leftOut: readonly LeftOut[] = [
     because: 'writes into the checkout',
   },
   {
-    what: /^npm install (--package-lock-only|--global)/,
+    what: /^npm (pack|install (--package-lock-only|--global))/,
     because: 'changes the checkout, or the machine',
   },
   {
@@ -58,7 +58,7 @@ export const leftOut: readonly LeftOut[] = [
       'would reach what others run; test/dev-cluster/dev-command.test.ts kills a replica by its process id',
   },
   {
-    what: /^kubectl -n orrery (exec|logs|top|delete pvc) /,
+    what: /^kubectl -n orrery (exec|logs|top|(get|delete) pvc|delete statefulset) /,
     because: 'the development cluster has no containers, measurements or volumes',
   },
   {

@@ -90,10 +90,7 @@ const functionTypes = ['FunctionDeclaration', 'FunctionExpression', 'ArrowFuncti
 
 function* functionsOf(node: Node, name: string): Generator<{ name: string; node: Node }> {
   // A group of tests is a heading and not a function: its length says nothing.
-  const isHeading =
-    node.type === 'CallExpression' &&
-    isNode(node.callee) &&
-    ['describe', 'suite'].includes(String(node.callee.name));
+  const isHeading = node.type === 'CallExpression' && ['describe', 'suite'].includes(calleeOf(node));
   const named = nameOf(node) ?? name;
   if (functionTypes.includes(node.type)) yield { name: named, node };
   for (const child of childrenOf(node)) {
@@ -101,6 +98,12 @@ function* functionsOf(node: Node, name: string): Generator<{ name: string; node:
       for (const inner of childrenOf(child)) yield* functionsOf(inner, named);
     } else yield* functionsOf(child, named);
   }
+}
+
+/** `describe` of `describe(…)`, `describe.each(…)(…)` and `describe.skipIf(…)(…)`. */
+function calleeOf(node: Node): string {
+  const inner = isNode(node.callee) ? node.callee : isNode(node.object) ? node.object : undefined;
+  return inner === undefined ? String(node.name ?? '') : calleeOf(inner);
 }
 
 function nameOf(node: Node): string | undefined {

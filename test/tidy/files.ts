@@ -24,6 +24,18 @@ export function missingHeader(path: string, text: string): Violation[] {
   return [{ path, line: 1, message: 'no header comment: say what the file owns and promises' }];
 }
 
+/** Comments that name a file which is not there (any more): `name.ts`, or the end of its path. */
+export function deadReferences(path: string, text: string, files: readonly string[]): Violation[] {
+  return text.split('\n').flatMap((line, index) => {
+    if (!/^\s*(\*|\/\*|\/\/)/.test(line)) return [];
+    const named = line.match(/[\w\-/.]+\.ts\b/g) ?? [];
+    const dead = named.filter(
+      (name) => !files.some((file) => `/${file}`.endsWith(`/${name.replace(/^[./]+/, '')}`)),
+    );
+    return dead.map((name) => ({ path, line: index + 1, message: `names ${name}, which is not there` }));
+  });
+}
+
 /** Written in pieces, so that this file does not mention them itself. */
 const outside: ReadonlyArray<readonly [RegExp, string]> = [
   [new RegExp('(^|[^\\w.])/(work|home|root|Users)' + '/'), 'a path of one machine'],

@@ -43,7 +43,7 @@ export function startRelay(parts: RelayParts): Promise<Relay> {
     if (target === undefined) return void client.resetAndDestroy();
     const backend = connect({ ...target, allowHalfOpen: true });
     hold(backend);
-    const timer = parts.clock.after(clusterLimits.connectMs, () =>
+    const timer = parts.clock.after(clusterLimits.backendConnectMs, () =>
       backend.destroy(new Error('connect timed out')),
     );
     backend.once('connect', () => timer.cancel());

@@ -93,18 +93,21 @@ export function createRouteTable(parts: RouteTableParts): RouteTable {
       }
     },
     targets(portName) {
-      const held = choices.get(portName);
-      if (held !== undefined) return held;
-      const of = [...known.values()].filter((target) => target.portName === portName);
-      const ready = of.filter((target) => target.state === 'ready');
-      choices.set(portName, ready.length > 0 ? ready : of);
-      return ready.length > 0 ? ready : of;
+      const chosen = choices.get(portName) ?? choose([...known.values()], portName);
+      choices.set(portName, chosen);
+      return chosen;
     },
     stop() {
       for (const { timer } of pending.values()) timer.cancel();
       pending.clear();
     },
   };
+}
+
+function choose(known: readonly Target[], portName: string): readonly Target[] {
+  const of = known.filter((target) => target.portName === portName);
+  const ready = of.filter((target) => target.state === 'ready');
+  return ready.length > 0 ? ready : of;
 }
 
 /** The targets that a Service's slices name, whoever wrote them; ready in one slice is ready. */

@@ -15,8 +15,8 @@ import { asError, hasCode } from '../../../src/base/errors.ts';
 import { endpointSlices, services as serviceResource } from '../../../src/kube/api/resources.ts';
 import { isLoopback, type Network, parseNetwork, socketAddress } from '../../kube-api/socket-addresses.ts';
 import { serviceLabel } from '../controllers/endpoint-slices.ts';
-import { startInformer } from '../controllers/informer.ts';
-import { createReconciler } from '../controllers/reconciler.ts';
+import { type Informer, startInformer } from '../controllers/informer.ts';
+import { createReconciler, type Reconciler } from '../controllers/reconciler.ts';
 import {
   devAnnotation,
   type EndpointSliceObject,
@@ -59,18 +59,6 @@ export interface RoutedConnection {
   readonly address: string;
 }
 
-export interface Routing extends DevPart {
-  readonly started: Promise<void>;
-  /** Calls back for each event from now on; the answer ends it. */
-  onEvent(listener: (event: RoutingEvent) => void): () => void;
-  /** Calls back for each connection from now on; the answer ends it. */
-  onConnection(listener: (connection: RoutedConnection) => void): () => void;
-  /** When the address became reachable through the Service (wall time, ms), if it is. */
-  reachableSince(namespace: string, service: string, address: string): number | undefined;
-  /** What is listened on now: `127.96.0.10:80`. */
-  listening(): string[];
-}
-
 interface ServiceRoutes {
   readonly table: RouteTable;
   readonly relays: Map<string, Relay>;
@@ -84,171 +72,193 @@ const restMs = 10;
 const restMsPerTarget = 0.1;
 const none: DurationRange = { minMs: 0, maxMs: 0 };
 
-function createListeners<T>(first?: (told: T) => void) {
-  const listeners = new Set(first === undefined ? [] : [first]);
-  return {
-    on(listener: (told: T) => void): () => void {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
-    tell(told: T): void {
-      for (const listener of listeners) listener(told);
-    },
-  };
-}
-
-export function startRouting(parts: RoutingParts): Routing {
-  const { clock, random, log } = parts;
-  const networks: Network[] = [parts.podCidr, parts.outsideCidr ?? parts.podCidr].map(parseNetwork);
-  const routes = new Map<string, ServiceRoutes>();
-  const closing = new Set<Relay>();
-  const events = createListeners(parts.onEvent);
-  const connections = createListeners<RoutedConnection>();
+export class Routing implements DevPart {
+  readonly started: Promise<void>;
+  readonly #parts: RoutingParts;
+  readonly #networks: readonly Network[];
+  readonly #routes = new Map<string, ServiceRoutes>();
+  readonly #closing = new Set<Relay>();
+  readonly #listeners = new Set<(event: RoutingEvent) => void>();
+  readonly #watchers = new Set<(connection: RoutedConnection) => void>();
   /** Services with slices from before the routing started: what these say is known at once. */
-  const early = new Set<string>();
-  let isSynced = false;
+  readonly #early = new Set<string>();
+  readonly #queue: Reconciler;
+  readonly #observer: Reconciler;
+  readonly #services: Informer<ServiceObject>;
+  readonly #slices: Informer<EndpointSliceObject>;
+  #isSynced = false;
 
-  const delayFor = (key: string) => (kind: 'add' | 'remove') => {
-    const service = services.get(key);
+  constructor(parts: RoutingParts) {
+    this.#parts = parts;
+    this.#networks = [parts.podCidr, parts.outsideCidr ?? parts.podCidr].map(parseNetwork);
+    if (parts.onEvent !== undefined) this.#listeners.add(parts.onEvent);
+    this.#queue = createReconciler({ ...parts, name: 'routing', reconcile: (key) => this.#reconcile(key) });
+    this.#observer = createReconciler({
+      ...{ ...parts, name: 'routing', reconcile: (key) => this.#observe(key) },
+      restMs: (key) => restMs + restMsPerTarget * this.#routesOf(key).targetCount,
+    });
+    this.#services = startInformer<ServiceObject>({
+      ...parts,
+      resource: serviceResource,
+      onChange: ({ type, object }) => {
+        if (type === 'set') this.#noteIfUnreachable(object);
+        this.#queue.enqueue(keyOf(object));
+      },
+    });
+    this.#slices = startInformer<EndpointSliceObject>({
+      ...parts,
+      resource: endpointSlices,
+      onChange: (change) => {
+        this.#notice(change.object);
+        const previous = change.type === 'set' ? change.previous : undefined;
+        if (previous !== undefined && serviceKeyOf(previous) !== serviceKeyOf(change.object))
+          this.#notice(previous);
+      },
+    });
+    this.started = Promise.all([this.#services.synced, this.#slices.synced]).then(() => {
+      this.#isSynced = true;
+    });
+  }
+
+  /** Calls back for each event from now on; the answer ends it. */
+  onEvent(listener: (event: RoutingEvent) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** Calls back for each connection from now on; the answer ends it. */
+  onConnection(listener: (connection: RoutedConnection) => void): () => void {
+    this.#watchers.add(listener);
+    return () => void this.#watchers.delete(listener);
+  }
+
+  /** When the address became reachable through the Service (wall time, ms), if it is. */
+  reachableSince(namespace: string, service: string, address: string): number | undefined {
+    return this.#routes.get(`${namespace}/${service}`)?.since.get(address);
+  }
+
+  /** What is listened on now: `127.96.0.10:80`. */
+  listening(): string[] {
+    return [...this.#routes.values()].flatMap((held) => [...held.relays.keys()]).map(withoutName);
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([this.#services.stop(), this.#slices.stop()]);
+    await this.#observer.stop();
+    for (const held of this.#routes.values()) held.table.stop();
+    await this.#queue.stop();
+    const relays = [...this.#routes.values()].flatMap((held) => [...held.relays.values()]);
+    await Promise.all([...relays, ...this.#closing].map((relay) => relay.kill()));
+    this.#routes.clear();
+  }
+
+  #notice(slice: EndpointSliceObject): void {
+    if (!this.#isSynced) this.#early.add(serviceKeyOf(slice));
+    this.#observer.enqueue(serviceKeyOf(slice));
+  }
+
+  async #observe(key: string): Promise<void> {
+    const slices = this.#slices.all().filter((slice) => serviceKeyOf(slice) === key && !isDeleting(slice));
+    const targets = targetsOf(slices);
+    const held = this.#routesOf(key);
+    held.targetCount = targets.length;
+    held.table.want(targets, this.#early.delete(key));
+    this.#queue.enqueue(key);
+  }
+
+  #routesOf(key: string): ServiceRoutes {
+    const held = this.#routes.get(key);
+    if (held !== undefined) return held;
+    const onChange = (changes: readonly RouteChange[]) => {
+      made.news.push(...changes);
+      this.#queue.enqueue(key);
+    };
+    const delayMs = (kind: 'add' | 'remove') => this.#delayMs(key, kind);
+    const table = createRouteTable({ clock: this.#parts.clock, delayMs, onChange });
+    const made: ServiceRoutes = { table, relays: new Map(), since: new Map(), news: [], targetCount: 0 };
+    this.#routes.set(key, made);
+    return made;
+  }
+
+  #delayMs(key: string, kind: 'add' | 'remove'): number {
+    const { addDelay, removeDelay, random } = this.#parts;
+    const service = this.#services.get(key);
     const name = kind === 'add' ? 'routing-delay' : 'routing-removal-delay';
     const text = service === undefined ? undefined : devAnnotation(service, name);
-    const fallback = (kind === 'add' ? parts.addDelay : parts.removeDelay) ?? none;
+    const fallback = (kind === 'add' ? addDelay : removeDelay) ?? none;
     return drawMs(text === undefined ? fallback : rangeOr(text, fallback), random);
-  };
-  const routesOf = (key: string): ServiceRoutes => {
-    const held = routes.get(key);
-    if (held !== undefined) return held;
-    const made: ServiceRoutes = {
-      table: createRouteTable({
-        clock,
-        delayMs: delayFor(key),
-        onChange(changes) {
-          made.news.push(...changes);
-          queue.enqueue(key);
-        },
-      }),
-      relays: new Map(),
-      since: new Map(),
-      news: [],
-      targetCount: 0,
-    };
-    routes.set(key, made);
-    return made;
-  };
-  const notice = (slice: EndpointSliceObject) => {
-    if (!isSynced) early.add(serviceKeyOf(slice));
-    observer.enqueue(serviceKeyOf(slice));
-  };
-  const restFor = (key: string) => restMs + restMsPerTarget * routesOf(key).targetCount;
-  const observe = async (key: string) => {
-    const held = slices.all().filter((slice) => serviceKeyOf(slice) === key && !isDeleting(slice));
-    const targets = targetsOf(held);
-    routesOf(key).targetCount = targets.length;
-    routesOf(key).table.want(targets, early.delete(key));
-    queue.enqueue(key);
-  };
+  }
 
-  const reconcile = async (key: string) => {
-    await synced;
-    const service = services.get(key);
-    const held = routesOf(key);
+  async #reconcile(key: string): Promise<void> {
+    await this.started;
+    const service = this.#services.get(key);
+    const held = this.#routesOf(key);
     const wanted = service === undefined ? new Map<string, string>() : listensOf(service, held.table);
     for (const [address, relay] of held.relays) {
       if (wanted.has(address)) continue;
       held.relays.delete(address);
-      retire(relay);
+      this.#retire(relay);
     }
+    await this.#openAll(key, held, wanted);
+    this.#tell(key, held);
+    if (service !== undefined || this.#slices.all().some((slice) => serviceKeyOf(slice) === key)) return;
+    held.table.stop();
+    this.#routes.delete(key);
+  }
+
+  /** @throws what the first port failed with that cannot be listened on; the others are opened */
+  async #openAll(key: string, held: ServiceRoutes, wanted: ReadonlyMap<string, string>): Promise<void> {
     const failures: unknown[] = [];
     for (const [address, portName] of wanted) {
       if (held.relays.has(address)) continue;
       try {
-        held.relays.set(address, await open(key, address, portName, held.table));
+        held.relays.set(address, await this.#open(key, address, portName, held.table));
       } catch (thrown) {
         failures.push(thrown);
       }
     }
     if (failures.length > 0) throw asError(failures[0]);
-    tell(key, held);
-    if (service === undefined && slices.all().every((slice) => serviceKeyOf(slice) !== key)) drop(key, held);
-  };
-  const retire = (relay: Relay) => {
-    closing.add(relay);
-    relay.close();
-    void relay.ended.then(() => closing.delete(relay));
-  };
-  const open = (key: string, address: string, portName: string, table: RouteTable): Promise<Relay> => {
+  }
+
+  #open(key: string, address: string, portName: string, table: RouteTable): Promise<Relay> {
+    const { clock, random, log } = this.#parts;
     const [host = '', port = ''] = address.split(/[:/]/);
     const pick = () => {
       const targets = table.targets(portName);
       const target = targets[Math.floor(random.next() * targets.length)];
       if (target === undefined) return undefined;
       const { namespace, name: service } = splitKey(key);
-      connections.tell({ namespace, service, portName, address: target.address });
-      const isHere = networks.some((network) => network.contains(target.address));
+      const { address: to } = target;
+      for (const watcher of this.#watchers) watcher({ namespace, service, portName, address: to });
+      const isHere = this.#networks.some((network) => network.contains(target.address));
       return { host: isHere ? socketAddress(target.address) : target.address, port: target.port };
     };
     log.debug({ service: key, address }, 'routing listens');
     return startRelay({ host, port: Number(port), clock, pick });
-  };
-  const tell = (key: string, held: ServiceRoutes) => {
+  }
+
+  #retire(relay: Relay): void {
+    this.#closing.add(relay);
+    relay.close();
+    void relay.ended.then(() => this.#closing.delete(relay));
+  }
+
+  #tell(key: string, held: ServiceRoutes): void {
     const { namespace, name: service } = splitKey(key);
     for (const change of held.news.splice(0)) {
-      const at = clock.now();
+      const at = this.#parts.clock.now();
       if (change.type === 'programmed') held.since.set(change.address, at);
       else held.since.delete(change.address);
-      events.tell({ ...change, namespace, service, at });
+      for (const listener of this.#listeners) listener({ ...change, namespace, service, at });
     }
-  };
-  const drop = (key: string, held: ServiceRoutes) => {
-    held.table.stop();
-    routes.delete(key);
-  };
+  }
 
-  const queue = createReconciler({ ...parts, name: 'routing', reconcile });
-  const observer = createReconciler({ ...parts, name: 'routing', reconcile: observe, restMs: restFor });
-  const services = startInformer<ServiceObject>({
-    ...parts,
-    resource: serviceResource,
-    onChange({ type, object }) {
-      warnIfUnreachable(type, object);
-      queue.enqueue(keyOf(object));
-    },
-  });
-  const slices = startInformer<EndpointSliceObject>({
-    ...parts,
-    resource: endpointSlices,
-    onChange(change) {
-      notice(change.object);
-      const previous = change.type === 'set' ? change.previous : undefined;
-      if (previous !== undefined && serviceKeyOf(previous) !== serviceKeyOf(change.object)) notice(previous);
-    },
-  });
-  const synced = Promise.all([services.synced, slices.synced]).then(() => {
-    isSynced = true;
-  });
-  const warnIfUnreachable = (type: string, service: ServiceObject) => {
+  #noteIfUnreachable(service: ServiceObject): void {
     const ip = service.spec?.clusterIP ?? 'None';
-    if (type === 'gone' || ip === 'None' || ip === '' || isLoopback(ip)) return;
-    log.debug({ service: keyOf(service), clusterIP: ip }, 'no loopback address: not routed here');
-  };
-
-  return {
-    started: synced,
-    onEvent: events.on,
-    onConnection: connections.on,
-    reachableSince: (namespace, service, address) =>
-      routes.get(`${namespace}/${service}`)?.since.get(address),
-    listening: () => [...routes.values()].flatMap((held) => [...held.relays.keys()]).map(withoutName),
-    async stop() {
-      await Promise.all([services.stop(), slices.stop()]);
-      await observer.stop();
-      for (const held of routes.values()) held.table.stop();
-      await queue.stop();
-      const relays = [...routes.values()].flatMap((held) => [...held.relays.values()]);
-      await Promise.all([...relays, ...closing].map((relay) => relay.kill()));
-      routes.clear();
-    },
-  };
+    if (ip === 'None' || ip === '' || isLoopback(ip)) return;
+    const facts = { service: keyOf(service), clusterIP: ip };
+    this.#parts.log.debug(facts, 'no loopback address: not routed here');
+  }
 }
 
 /**

@@ -8,16 +8,16 @@
  */
 
 import { hasCode } from '../../../src/base/errors.ts';
-import { createAddressPool, parseNetwork } from '../../kube-api/socket-addresses.ts';
-import { startInformer } from '../controllers/informer.ts';
-import { createReconciler } from '../controllers/reconciler.ts';
+import { type AddressPool, createAddressPool, parseNetwork } from '../../kube-api/socket-addresses.ts';
+import { type Informer, startInformer } from '../controllers/informer.ts';
+import { createReconciler, type Reconciler } from '../controllers/reconciler.ts';
 import { clusterLimits } from '../limits.ts';
 import { hasEnded, isDeleting, keyOf, type PodObject } from '../objects.ts';
 import type { DevPart, DevParts } from '../parts.ts';
 import { pods as podResource } from '../resources.ts';
 import { type BehaviourDefaults, behaviourOf } from './behaviour.ts';
 import { hostIp, startNode } from './node.ts';
-import { type PodRunner, startPodRunner } from './pod-runner.ts';
+import { PodRunner } from './pod-runner.ts';
 import { podStatusPatch, type RunFacts } from './pod-status.ts';
 import { createScheduler, isUnscheduled } from './scheduler.ts';
 
@@ -33,128 +33,139 @@ export interface KubeletParts extends DevParts {
   readonly schedules?: boolean;
 }
 
-export interface Kubelet extends DevPart {
+export class Kubelet implements DevPart {
   /** Resolves when the Node is registered and the Pods that were there are taken over. */
   readonly started: Promise<void>;
+  readonly #parts: KubeletParts;
+  readonly #schedules: boolean;
+  readonly #defaults: BehaviourDefaults;
+  readonly #pool: AddressPool;
+  readonly #runners = new Map<string, PodRunner>();
+  readonly #reserved = new Map<string, string>();
+  readonly #sync: Reconciler;
+  readonly #scheduler: Reconciler;
+  readonly #informer: Informer<PodObject>;
+  readonly #node: DevPart;
+
+  constructor(parts: KubeletParts) {
+    this.#parts = parts;
+    this.#schedules = parts.schedules ?? true;
+    this.#defaults = { startDelayMs: parts.startDelayMs ?? 100, drainMs: parts.drainMs ?? 1_000 };
+    this.#pool = createAddressPool(parseNetwork(parts.podCidr));
+    const reconcile = (key: string, signal: AbortSignal) => this.#reconcile(key, signal);
+    this.#sync = createReconciler({ ...parts, name: 'kubelet', reconcile });
+    this.#scheduler = createScheduler({
+      ...parts,
+      podAt: (key) => this.#informer.get(key),
+      podCount: () => this.#runners.size,
+    });
+    this.#informer = startInformer<PodObject>({
+      ...parts,
+      resource: podResource,
+      onChange: ({ type, object }) => this.#notice(type === 'set', object),
+    });
+    const node = startNode({ ...parts, isDedicated: !this.#schedules });
+    this.#node = node;
+    this.started = Promise.all([node.registered, this.#informer.synced]).then(() => undefined);
+    parts.log.debug({ node: parts.nodeName, podCidr: parts.podCidr }, 'kubelet started');
+  }
+
   /** Pods that run here now, by `<namespace>/<name>`, with their advertised addresses. */
-  running(): Map<string, string>;
-}
+  running(): Map<string, string> {
+    return new Map([...this.#runners].map(([key, runner]) => [key, runner.ip]));
+  }
 
-export function startKubelet(parts: KubeletParts): Kubelet {
-  const { kube, clock, log, nodeName } = parts;
-  const schedules = parts.schedules ?? true;
-  const defaults: BehaviourDefaults = {
-    startDelayMs: parts.startDelayMs ?? 100,
-    drainMs: parts.drainMs ?? 1_000,
-  };
-  const pool = createAddressPool(parseNetwork(parts.podCidr));
-  const runners = new Map<string, PodRunner>();
+  async stop(): Promise<void> {
+    await Promise.all([this.#informer.stop(), this.#scheduler.stop(), this.#sync.stop()]);
+    await Promise.all([...this.#runners.keys()].map((key) => this.#end(key)));
+    await this.#node.stop();
+  }
 
-  const reserved = new Map<string, string>();
+  #notice(isThere: boolean, pod: PodObject): void {
+    const key = keyOf(pod);
+    const isOurs = pod.spec?.nodeName === this.#parts.nodeName;
+    if (isThere && isOurs) this.#reserve(key, pod);
+    if (isOurs || this.#runners.has(key)) this.#sync.enqueue(key);
+    // Also while its predecessor of the same name is still being ended here.
+    if (this.#schedules && isUnscheduled(pod)) this.#scheduler.enqueue(key);
+  }
 
   /** Before any Pod gets a new address, the ones that others have are set aside. */
-  const reserve = (key: string, pod: PodObject) => {
+  #reserve(key: string, pod: PodObject): void {
     const ip = pod.status?.podIP;
-    if (ip === undefined || isDeleting(pod) || runners.has(key) || reserved.has(key)) return;
-    if (pool.adopt(ip)) reserved.set(key, ip);
-  };
-  const begin = (key: string, pod: PodObject): PodRunner => {
-    const adopted = reserved.get(key);
-    reserved.delete(key);
-    const runner = startPodRunner({
+    if (ip === undefined || isDeleting(pod) || this.#runners.has(key) || this.#reserved.has(key)) return;
+    if (this.#pool.adopt(ip)) this.#reserved.set(key, ip);
+  }
+
+  async #reconcile(key: string, signal: AbortSignal): Promise<void> {
+    await this.#informer.synced;
+    const pod = this.#informer.get(key);
+    if (this.#runners.get(key)?.uid !== pod?.metadata.uid) await this.#end(key);
+    if (pod === undefined || pod.spec?.nodeName !== this.#parts.nodeName) return;
+    if (isDeleting(pod)) return this.#terminate(key, pod, signal);
+    if (hasEnded(pod)) return;
+    if (!this.#runners.has(key) && this.#runners.size >= clusterLimits.podsMax)
+      return this.#refuse(pod, signal);
+    const runner = this.#runners.get(key) ?? this.#begin(key, pod);
+    const behaviour = behaviourOf(pod, this.#defaults);
+    runner.behave(behaviour);
+    await this.#report(pod, factsOf(runner, behaviour.probesPass), signal);
+  }
+
+  #begin(key: string, pod: PodObject): PodRunner {
+    const adopted = this.#reserved.get(key);
+    this.#reserved.delete(key);
+    const runner = new PodRunner({
       pod,
-      ip: adopted ?? pool.take(),
-      behaviour: behaviourOf(pod, defaults),
-      clock,
+      ip: adopted ?? this.#pool.take(),
+      behaviour: behaviourOf(pod, this.#defaults),
+      clock: this.#parts.clock,
       isAdopted: adopted !== undefined && pod.status?.phase === 'Running',
-      onChange: () => sync.enqueue(key),
+      onChange: () => this.#sync.enqueue(key),
     });
-    runners.set(key, runner);
+    this.#runners.set(key, runner);
     return runner;
-  };
-  const end = async (key: string) => {
-    const runner = runners.get(key);
+  }
+
+  async #end(key: string): Promise<void> {
+    const runner = this.#runners.get(key);
     if (runner === undefined) return;
     await runner.kill();
-    runners.delete(key);
-    pool.giveBack(runner.ip);
-  };
-  const report = async (pod: PodObject, facts: RunFacts, signal: AbortSignal) => {
-    const body = podStatusPatch(pod, facts, clock.now());
-    if (body === null) return;
-    const { name, namespace = '' } = pod.metadata;
-    const patch = { namespace, name, subresource: 'status', type: 'strategic', body } as const;
-    informer.put(await kube.patch(podResource, patch, signal));
-  };
+    this.#runners.delete(key);
+    this.#pool.giveBack(runner.ip);
+  }
 
-  const reconcile = async (key: string, signal: AbortSignal) => {
-    await informer.synced;
-    const pod = informer.get(key);
-    if (runners.get(key)?.uid !== pod?.metadata.uid) await end(key);
-    if (pod === undefined || pod.spec?.nodeName !== nodeName) return;
-    if (isDeleting(pod)) return terminate(key, pod, signal);
-    if (hasEnded(pod)) return;
-    if (!runners.has(key) && runners.size >= clusterLimits.podsMax) return refuse(pod, signal);
-    const runner = runners.get(key) ?? begin(key, pod);
-    const behaviour = behaviourOf(pod, defaults);
-    runner.behave(behaviour);
-    await report(pod, factsOf(runner, behaviour.probesPass), signal);
-  };
+  async #report(pod: PodObject, facts: RunFacts, signal: AbortSignal): Promise<void> {
+    const body = podStatusPatch(pod, facts, this.#parts.clock.now());
+    if (body !== null) this.#informer.put(await this.#patchStatus(pod, body, signal));
+  }
 
-  const terminate = async (key: string, pod: PodObject, signal: AbortSignal) => {
-    const runner = runners.get(key);
-    const behaviour = behaviourOf(pod, defaults);
+  async #terminate(key: string, pod: PodObject, signal: AbortSignal): Promise<void> {
+    const runner = this.#runners.get(key);
+    const behaviour = behaviourOf(pod, this.#defaults);
     runner?.drain(behaviour, Number(pod.metadata.deletionGracePeriodSeconds ?? 30) * 1_000);
-    if (runner?.phase() === 'draining') return report(pod, factsOf(runner, behaviour.probesPass), signal);
+    if (runner?.phase() === 'draining')
+      return this.#report(pod, factsOf(runner, behaviour.probesPass), signal);
     const { name, namespace, uid = '' } = pod.metadata;
     try {
-      if (runner !== undefined) await report(pod, factsOf(runner, false), signal);
-      await kube.delete(podResource, namespace, name, { uid, gracePeriodSeconds: 0 }, signal);
+      if (runner !== undefined) await this.#report(pod, factsOf(runner, false), signal);
+      await this.#parts.kube.delete(podResource, namespace, name, { uid, gracePeriodSeconds: 0 }, signal);
     } catch (thrown) {
       if (!hasCode(thrown, 'KUBE_NOT_FOUND')) throw thrown;
     }
-  };
+  }
 
-  const refuse = async (pod: PodObject, signal: AbortSignal) => {
-    const { name, namespace = '', uid } = pod.metadata;
+  async #refuse(pod: PodObject, signal: AbortSignal): Promise<void> {
     const message = `the node holds ${clusterLimits.podsMax} Pods already`;
-    const body = { metadata: { uid }, status: { phase: 'Failed', reason: 'OutOfpods', message } };
-    await kube.patch(
-      podResource,
-      { namespace, name, subresource: 'status', type: 'strategic', body },
-      signal,
-    );
-  };
+    const status = { phase: 'Failed', reason: 'OutOfpods', message };
+    await this.#patchStatus(pod, { metadata: { uid: pod.metadata.uid }, status }, signal);
+  }
 
-  const sync = createReconciler({ ...parts, name: 'kubelet', reconcile });
-  const scheduler = createScheduler({
-    ...parts,
-    podAt: (key) => informer.get(key),
-    podCount: () => runners.size,
-  });
-  const informer = startInformer<PodObject>({
-    ...parts,
-    resource: podResource,
-    onChange({ type, object }) {
-      const key = keyOf(object);
-      if (type === 'set' && object.spec?.nodeName === nodeName) reserve(key, object);
-      if (object.spec?.nodeName === nodeName || runners.has(key)) sync.enqueue(key);
-      // Also while its predecessor of the same name is still being ended here.
-      if (schedules && isUnscheduled(object)) scheduler.enqueue(key);
-    },
-  });
-  const node = startNode({ ...parts, isDedicated: !schedules });
-  log.debug({ node: nodeName, podCidr: parts.podCidr }, 'kubelet started');
-
-  return {
-    started: Promise.all([node.registered, informer.synced]).then(() => undefined),
-    running: () => new Map([...runners].map(([key, runner]) => [key, runner.ip])),
-    async stop() {
-      await Promise.all([informer.stop(), scheduler.stop(), sync.stop()]);
-      await Promise.all([...runners.keys()].map(end));
-      await node.stop();
-    },
-  };
+  #patchStatus(pod: PodObject, body: object, signal: AbortSignal): Promise<PodObject> {
+    const { name, namespace = '' } = pod.metadata;
+    const patch = { namespace, name, subresource: 'status', type: 'strategic', body } as const;
+    return this.#parts.kube.patch(podResource, patch, signal);
+  }
 }
 
 function factsOf(runner: PodRunner, probesPass: boolean): RunFacts {

@@ -14,19 +14,8 @@ import type { PodObject } from '../objects.ts';
 import { type Backend, startBackend } from './backend.ts';
 import type { Behaviour } from './behaviour.ts';
 
-export interface PodRunner {
-  readonly uid: string;
-  readonly ip: string;
-  /** `ended` once no socket is left. */
-  phase(): 'starting' | 'running' | 'draining' | 'ended';
-  startedAt(): number | undefined;
-  waitingFor(): string | undefined;
-  behave(behaviour: Behaviour): void;
-  /** @param graceMs from now on; the connections left are ended then */
-  drain(behaviour: Behaviour, graceMs: number): void;
-  /** Ends at once. */
-  kill(): Promise<void>;
-}
+/** `ended` once no socket is left. */
+type PodPhase = 'starting' | 'running' | 'draining' | 'ended';
 
 export interface PodRunnerParts {
   readonly pod: PodObject;
@@ -41,82 +30,103 @@ export interface PodRunnerParts {
 /** A port that is taken (a Pod of a process that is just ending) is tried again so often, ms. */
 const portRetryMs = 200;
 
-export function startPodRunner(parts: PodRunnerParts): PodRunner {
-  const { pod, ip, clock, onChange } = parts;
-  let behaviour = parts.behaviour;
-  let phase: ReturnType<PodRunner['phase']> = 'starting';
-  let startedAt: number | undefined;
-  let waitingFor: string | undefined;
-  let backend: Backend | undefined;
-  let starting: Promise<void> | undefined;
-  const timers = new Set<Timer>();
+export class PodRunner {
+  readonly uid: string;
+  readonly ip: string;
+  readonly #parts: PodRunnerParts;
+  readonly #timers = new Set<Timer>();
+  #behaviour: Behaviour;
+  #phase: PodPhase = 'starting';
+  #startedAt: number | undefined;
+  #waitingFor: string | undefined;
+  #backend: Backend | undefined;
+  #starting: Promise<void> | undefined;
 
-  const after = (delayMs: number, fn: () => void) => {
-    const timer = clock.after(delayMs, () => {
-      timers.delete(timer);
-      fn();
-    });
-    timers.add(timer);
-  };
-  const start = async () => {
-    const backendOptions = { podName: pod.metadata.name, advertisedIp: ip, host: socketAddress(ip) };
+  constructor(parts: PodRunnerParts) {
+    this.#parts = parts;
+    this.uid = parts.pod.metadata.uid ?? '';
+    this.ip = parts.ip;
+    this.#behaviour = parts.behaviour;
+    this.#after(parts.isAdopted ? 0 : parts.behaviour.startDelayMs, () => this.#begin());
+  }
+
+  phase(): PodPhase {
+    return this.#phase;
+  }
+
+  startedAt(): number | undefined {
+    return this.#startedAt;
+  }
+
+  waitingFor(): string | undefined {
+    return this.#waitingFor;
+  }
+
+  behave(wanted: Behaviour): void {
+    this.#behaviour = wanted;
+    this.#backend?.setHealth(wanted.health);
+  }
+
+  /** @param graceMs from now on; the connections left are ended then */
+  drain({ drainMs }: Behaviour, graceMs: number): void {
+    if (this.#phase === 'draining' || this.#phase === 'ended') return;
+    const serves = this.#phase === 'running';
+    this.#phase = 'draining';
+    this.#after(graceMs, () => void this.#backend?.kill());
+    this.#after(serves ? Math.min(drainMs, graceMs) : 0, () => void this.#close());
+  }
+
+  /** Ends at once. */
+  async kill(): Promise<void> {
+    if (this.#phase !== 'ended') this.#phase = 'draining';
+    await this.#end();
+  }
+
+  #begin(): void {
+    this.#starting = this.#start();
+  }
+
+  async #start(): Promise<void> {
+    const { pod, ip, clock, onChange } = this.#parts;
+    const { health } = this.#behaviour;
+    const options = { podName: pod.metadata.name, advertisedIp: ip, host: socketAddress(ip), health };
     try {
-      backend = await startBackend({ ...backendOptions, ports: portsOf(pod), health: behaviour.health });
+      this.#backend = await startBackend({ ...options, ports: portsOf(pod) });
     } catch (thrown) {
-      waitingFor = `PortNotAvailable: ${asError(thrown).message}`;
-      if (phase === 'starting') after(portRetryMs, begin);
+      this.#waitingFor = `PortNotAvailable: ${asError(thrown).message}`;
+      if (this.#phase === 'starting') this.#after(portRetryMs, () => this.#begin());
       return onChange();
     }
-    if (phase !== 'starting') return;
-    phase = 'running';
-    waitingFor = undefined;
-    startedAt = clock.now();
+    if (this.#phase !== 'starting') return;
+    this.#phase = 'running';
+    this.#waitingFor = undefined;
+    this.#startedAt = clock.now();
     onChange();
-  };
-  const begin = () => {
-    starting = start();
-  };
-  const end = async (how: 'close' | 'kill') => {
-    for (const timer of timers) timer.cancel();
-    timers.clear();
-    await starting;
-    await backend?.[how]();
-    if (phase === 'ended') return;
-    phase = 'ended';
-    onChange();
-  };
-
-  after(parts.isAdopted ? 0 : behaviour.startDelayMs, begin);
-
-  return {
-    uid: pod.metadata.uid ?? '',
-    ip,
-    phase: () => phase,
-    startedAt: () => startedAt,
-    waitingFor: () => waitingFor,
-    behave(wanted) {
-      behaviour = wanted;
-      backend?.setHealth(wanted.health);
-    },
-    drain(wanted, graceMs) {
-      if (phase === 'draining' || phase === 'ended') return;
-      const serves = phase === 'running';
-      phase = 'draining';
-      after(graceMs, () => void backend?.kill());
-      after(serves ? Math.min(wanted.drainMs, graceMs) : 0, () => void closeWithin());
-    },
-    async kill() {
-      const isNews = phase !== 'ended';
-      if (isNews) phase = 'draining';
-      await end('kill');
-    },
-  };
+  }
 
   /** The timer of the grace must survive: it is what ends a connection that never ends by itself. */
-  async function closeWithin(): Promise<void> {
-    await starting;
-    await backend?.close();
-    await end('kill');
+  async #close(): Promise<void> {
+    await this.#starting;
+    await this.#backend?.close();
+    await this.#end();
+  }
+
+  async #end(): Promise<void> {
+    for (const timer of this.#timers) timer.cancel();
+    this.#timers.clear();
+    await this.#starting;
+    await this.#backend?.kill();
+    if (this.#phase === 'ended') return;
+    this.#phase = 'ended';
+    this.#parts.onChange();
+  }
+
+  #after(delayMs: number, fn: () => void): void {
+    const timer = this.#parts.clock.after(delayMs, () => {
+      this.#timers.delete(timer);
+      fn();
+    });
+    this.#timers.add(timer);
   }
 }
 

@@ -3,9 +3,8 @@
  *
  * Owns: finding the program, its configuration (loopback only, JetStream in a given folder, a port that the
  * server chooses), its start and its end. When this process dies, even by SIGKILL, the server ends too: a
- * shell between the two holds our end of a pipe and stops the server when the pipe closes.
- * Absent: what is stored there (`bus/ensure-streams.ts`), and installing the program (`npm start` and `npm
- * test` do).
+ * shell between the two holds our end of a pipe and stops the server when the pipe closes. Absent: what is
+ * stored there (`bus/nats/ensure-streams.ts`), and installing the program (`npm start` and `npm test` do).
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';

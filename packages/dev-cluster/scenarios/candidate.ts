@@ -9,7 +9,7 @@
 import type { Clock, Timer } from '../../../src/base/clock.ts';
 import { asError } from '../../../src/base/errors.ts';
 import type { Log } from '../../../src/base/log.ts';
-import type { Bus } from '../../../src/bus/bus.ts';
+import type { Bus, Subscription } from '../../../src/bus/bus.ts';
 import { decode, encodeJson } from '../../../src/bus/codec.ts';
 import { errorInAnswer } from '../../../src/bus/rpc.ts';
 import type { ElectionAction, Subjects } from '../../../src/bus/subjects.ts';
@@ -28,101 +28,116 @@ export interface CandidateParts {
   readonly onLost?: (term: number) => void;
 }
 
-export interface Candidate {
-  readonly id: string;
-  /** The term under which it leads now; null: it does not. */
-  term(): number | null;
-  /** When it last asked with success whether it leads, monotonic ms; 0: it does not lead. */
-  heardAt(): number;
-  /** Gives the leadership up in good order; it campaigns again after a while. */
-  resign(): Promise<void>;
-  /** Says nothing more, as if it had died, for so long. */
-  fallSilent(ms: number): void;
-  stop(): void;
-}
-
 interface Answer {
   readonly leading: boolean;
   readonly term?: number;
   readonly expiresInMs?: number;
 }
 
-export function startCandidate(parts: CandidateParts): Candidate {
-  const { bus, subjects, clock, log, election, id, ttlMs } = parts;
-  const { namespace, name } = election;
-  let current: { readonly term: number; until: number } | null = null;
-  let silentUntil = 0;
-  let heardAt = 0;
-  let timer: Timer | null = null;
-  let isStopped = false;
+export class Candidate {
+  readonly id: string;
+  readonly #parts: CandidateParts;
+  readonly #feed: Subscription;
+  #current: { readonly term: number; until: number } | null = null;
+  #silentUntil = 0;
+  #heardAt = 0;
+  #timer: Timer | null = null;
+  #isStopped = false;
 
-  const request = async (action: ElectionAction, body: object): Promise<Answer> => {
-    const subject = subjects.rpcElection(namespace, name, action);
+  constructor(parts: CandidateParts) {
+    const { bus, subjects, election, id } = parts;
+    this.#parts = parts;
+    this.id = id;
+    this.#feed = bus.subscribe(
+      subjects.event(`election/${election.namespace}/${election.name}`),
+      ({ data }) => {
+        const { event } = decode(data) as { event?: { type?: string; holder?: string } };
+        if (this.#current === null && event?.type === 'lease.written' && event.holder === id) this.#tick();
+      },
+    );
+    this.#tick();
+  }
+
+  /** The term under which it leads now; null: it does not. */
+  term(): number | null {
+    const current = this.#current;
+    return current !== null && this.#parts.clock.monotonic() < current.until ? current.term : null;
+  }
+
+  /** When it last asked with success whether it leads, monotonic ms; 0: it does not lead. */
+  heardAt(): number {
+    return this.#heardAt;
+  }
+
+  /** Gives the leadership up in good order; it campaigns again after a while. */
+  async resign(): Promise<void> {
+    const held = this.#current;
+    if (held === null) return;
+    this.#end();
+    this.#again(this.#parts.ttlMs);
+    await this.#request('resign', { candidate: this.id, term: held.term });
+  }
+
+  /** Says nothing more, as if it had died, for so long. */
+  fallSilent(ms: number): void {
+    this.#silentUntil = this.#parts.clock.monotonic() + ms;
+    this.#again(ms);
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#timer?.cancel();
+    this.#feed.stop();
+  }
+
+  async #request(action: ElectionAction, body: object): Promise<Answer> {
+    const { bus, subjects, election, ttlMs } = this.#parts;
+    const subject = subjects.rpcElection(election.namespace, election.name, action);
     const answer = await bus.request(subject, encodeJson(body), { timeoutMs: ttlMs / 3 });
     const refused = errorInAnswer(answer);
     if (refused) throw refused;
     return decode(answer.data) as Answer;
-  };
-  const end = () => {
-    const lost = current;
-    current = null;
-    heardAt = 0;
-    if (lost !== null) parts.onLost?.(lost.term);
-  };
-  const ask = async (): Promise<void> => {
-    const sentAt = clock.monotonic();
-    if (current !== null && sentAt >= current.until) end();
-    const held = current;
+  }
+
+  #end(): void {
+    const lost = this.#current;
+    this.#current = null;
+    this.#heardAt = 0;
+    if (lost !== null) this.#parts.onLost?.(lost.term);
+  }
+
+  async #ask(): Promise<void> {
+    const sentAt = this.#parts.clock.monotonic();
+    if (this.#current !== null && sentAt >= this.#current.until) this.#end();
+    const held = this.#current;
     const answer =
       held === null
-        ? await request('campaign', { candidate: id, ttlMs })
-        : await request('renew', { candidate: id, term: held.term });
-    if (isStopped || held !== current) return;
+        ? await this.#request('campaign', { candidate: this.id, ttlMs: this.#parts.ttlMs })
+        : await this.#request('renew', { candidate: this.id, term: held.term });
+    if (this.#isStopped || held !== this.#current) return;
     const { leading, term = 0, expiresInMs = 0 } = answer;
+    if (!leading) return this.#end();
     const until = sentAt + expiresInMs;
-    if (!leading) return end();
-    heardAt = sentAt;
-    if (current !== null) current.until = until;
+    this.#heardAt = sentAt;
+    if (held !== null) held.until = until;
     else {
-      current = { term, until };
-      parts.onLeading?.(term);
+      this.#current = { term, until };
+      this.#parts.onLeading?.(term);
     }
-  };
-  const again = (ms: number) => {
-    timer?.cancel();
-    if (!isStopped) timer = clock.after(ms, tick);
-  };
-  const tick = () => {
-    const silentMs = silentUntil - clock.monotonic();
-    if (silentMs > 0) return again(silentMs);
-    again(ttlMs / 3);
-    ask().catch((error) => log.debug({ candidate: id, error: asError(error).message }, 'no answer'));
-  };
-  const feed = bus.subscribe(subjects.event(`election/${namespace}/${name}`), ({ data }) => {
-    const { event } = decode(data) as { event?: { type?: string; holder?: string } };
-    if (current === null && event?.type === 'lease.written' && event.holder === id) tick();
-  });
-  tick();
+  }
 
-  return {
-    id,
-    term: () => (current !== null && clock.monotonic() < current.until ? current.term : null),
-    heardAt: () => heardAt,
-    async resign() {
-      const held = current;
-      if (held === null) return;
-      end();
-      again(ttlMs);
-      await request('resign', { candidate: id, term: held.term });
-    },
-    fallSilent(ms) {
-      silentUntil = clock.monotonic() + ms;
-      again(ms);
-    },
-    stop() {
-      isStopped = true;
-      timer?.cancel();
-      feed.stop();
-    },
-  };
+  #again(ms: number): void {
+    this.#timer?.cancel();
+    if (!this.#isStopped) this.#timer = this.#parts.clock.after(ms, () => this.#tick());
+  }
+
+  #tick(): void {
+    const { clock, log, ttlMs } = this.#parts;
+    const silentMs = this.#silentUntil - clock.monotonic();
+    if (silentMs > 0) return void this.#again(silentMs);
+    this.#again(ttlMs / 3);
+    this.#ask().catch((error) =>
+      log.debug({ candidate: this.id, error: asError(error).message }, 'no answer'),
+    );
+  }
 }

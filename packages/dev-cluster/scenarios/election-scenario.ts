@@ -15,7 +15,7 @@ import { elections } from '../../../src/features/elections/resources.ts';
 import { ensureObject } from '../manifests.ts';
 import type { DevPart } from '../parts.ts';
 import { namespaces } from '../resources.ts';
-import { type Candidate, startCandidate } from './candidate.ts';
+import { Candidate } from './candidate.ts';
 import { inSeconds } from './durations.ts';
 
 export interface ElectionScenarioParts {
@@ -42,7 +42,7 @@ export function startElectionScenario(parts: ElectionScenarioParts): DevPart {
   let lostAt: number | null = null;
 
   const open = (id: string) =>
-    startCandidate({
+    new Candidate({
       ...parts,
       election,
       id,

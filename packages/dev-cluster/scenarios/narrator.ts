@@ -45,81 +45,92 @@ interface Story {
 /** A Pod that is held back for longer than this is worth a line, ms: several times what it takes. */
 const patienceMs = 15_000;
 
-export function startNarrator(parts: NarratorParts): DevPart {
-  const { clock, print, serviceCount } = parts;
-  const stories = new Map<string, Story>();
-  const names = new Set<string>();
+export class Narrator implements DevPart {
+  readonly #parts: NarratorParts;
+  readonly #stories = new Map<string, Story>();
+  readonly #names = new Set<string>();
   /** By address: Service → since when it is routed to. */
-  const routes = new Map<string, Map<string, number>>();
+  readonly #routes = new Map<string, Map<string, number>>();
+  readonly #stopRoutes: () => void;
+  readonly #informer: DevPart;
 
-  const onRoute = (event: RoutingEvent) => {
-    if (event.namespace !== parts.namespace) return;
-    const of = routes.get(event.address) ?? new Map<string, number>();
-    if (event.type === 'programmed') of.set(event.service, event.at);
-    else of.delete(event.service);
-    if (of.size > 0) routes.set(event.address, of);
-    else routes.delete(event.address);
-  };
-  const begin = (pod: PodObject): Story => {
-    const { name } = pod.metadata;
+  constructor(parts: NarratorParts) {
+    this.#parts = parts;
+    this.#stopRoutes = parts.routing.onEvent((event) => this.#noteRoute(event));
+    this.#informer = startInformer<PodObject>({
+      ...parts,
+      resource: pods,
+      onChange: ({ type, object }) => (type === 'set' ? this.#observe(object) : this.#forget(object)),
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.#stopRoutes();
+    await this.#informer.stop();
+    for (const story of this.#stories.values()) story.warning?.cancel();
+  }
+
+  #noteRoute({ namespace, address, type, service, at }: RoutingEvent): void {
+    if (namespace !== this.#parts.namespace) return;
+    const of = this.#routes.get(address) ?? new Map<string, number>();
+    if (type === 'programmed') of.set(service, at);
+    else of.delete(service);
+    if (of.size > 0) this.#routes.set(address, of);
+    else this.#routes.delete(address);
+  }
+
+  #observe(pod: PodObject): void {
+    const { clock } = this.#parts;
+    const story = this.#stories.get(pod.metadata.uid ?? '') ?? this.#begin(pod);
+    const ip = pod.status?.podIP ?? '';
+    if (story.containersReadyAt === undefined && isTrue(pod, 'ContainersReady') && !isDeleting(pod)) {
+      story.containersReadyAt = clock.now();
+      story.warning = clock.after(patienceMs, () => this.#warn(story, ip));
+    }
+    if (story.isReady || !isTrue(pod, 'Ready')) return;
+    story.isReady = true;
+    story.warning?.cancel();
+    this.#tellReady(story, ip);
+  }
+
+  #begin({ metadata: { name, uid = '' } }: PodObject): Story {
+    const isReplacement = this.#names.has(name);
     const story: Story = {
       name,
-      isReplacement: names.has(name),
+      isReplacement,
       containersReadyAt: undefined,
       isReady: false,
       warning: undefined,
     };
-    names.add(name);
-    stories.set(pod.metadata.uid ?? '', story);
+    this.#names.add(name);
+    this.#stories.set(uid, story);
     return story;
-  };
-  const warn = (story: Story, ip: string) => {
-    const count = routes.get(ip)?.size ?? 0;
-    print(`${story.name} is still held back: ${count} of ${serviceCount} routes lead to it so far`);
-  };
-  const ready = (story: Story, ip: string) => {
+  }
+
+  #forget({ metadata: { uid = '' } }: PodObject): void {
+    this.#stories.get(uid)?.warning?.cancel();
+    this.#stories.delete(uid);
+  }
+
+  #warn({ name }: Story, ip: string): void {
+    const count = `${this.#routes.get(ip)?.size ?? 0} of ${this.#parts.serviceCount}`;
+    this.#parts.print(`${name} is still held back: ${count} routes lead to it so far`);
+  }
+
+  #tellReady(story: Story, ip: string): void {
+    const { clock, print, serviceCount } = this.#parts;
     const now = clock.now();
-    const since = [...(routes.get(ip)?.values() ?? [])];
+    const since = [...(this.#routes.get(ip)?.values() ?? [])];
     const heldMs = Math.max(0, now - (story.containersReadyAt ?? now));
     const sinceLastRouteMs = since.length === 0 ? null : Math.max(0, now - Math.max(...since));
-    parts.onReady?.({ pod: story.name, ip, heldMs, routes: since.length, sinceLastRouteMs });
+    this.#parts.onReady?.({ pod: story.name, ip, heldMs, routes: since.length, sinceLastRouteMs });
     const what = story.isReplacement ? 'replaced' : 'started';
     const count = `${since.length} of ${serviceCount} routes`;
-    if (!parts.isGated) return print(`${story.name} ${what}; Ready at once, with ${count}`);
+    if (!this.#parts.isGated) return void print(`${story.name} ${what}; Ready at once, with ${count}`);
     const detection =
       sinceLastRouteMs === null ? '' : ` (${inSeconds(sinceLastRouteMs)} after the last one led to it)`;
     print(
       `${story.name} ${what}; held back until ${count} proven; Ready after ${inSeconds(heldMs)}${detection}`,
     );
-  };
-  const observe = (pod: PodObject) => {
-    const story = stories.get(pod.metadata.uid ?? '') ?? begin(pod);
-    const ip = pod.status?.podIP ?? '';
-    if (story.containersReadyAt === undefined && isTrue(pod, 'ContainersReady') && !isDeleting(pod)) {
-      story.containersReadyAt = clock.now();
-      story.warning = clock.after(patienceMs, () => warn(story, ip));
-    }
-    if (story.isReady || !isTrue(pod, 'Ready')) return;
-    story.isReady = true;
-    story.warning?.cancel();
-    ready(story, ip);
-  };
-  const forget = (pod: PodObject) => {
-    stories.get(pod.metadata.uid ?? '')?.warning?.cancel();
-    stories.delete(pod.metadata.uid ?? '');
-  };
-
-  const stopRoutes = parts.routing.onEvent(onRoute);
-  const informer = startInformer<PodObject>({
-    ...parts,
-    resource: pods,
-    onChange: ({ type, object }) => (type === 'set' ? observe(object) : forget(object)),
-  });
-  return {
-    async stop() {
-      stopRoutes();
-      await informer.stop();
-      for (const story of stories.values()) story.warning?.cancel();
-    },
-  };
+  }
 }

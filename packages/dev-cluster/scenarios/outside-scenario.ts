@@ -61,10 +61,7 @@ export function startOutsideScenario(parts: OutsideScenarioParts): OutsideScenar
     resource: endpointSlices,
     labelSelector: `${managedByLabel}=${managedBy},${serviceNameLabel}=legacy`,
   });
-  const isReady = () =>
-    slices
-      .all()
-      .some(({ endpoints }) => endpoints?.some(({ conditions }) => conditions?.ready === true) === true);
+  const isReady = () => slices.all().some(servesSomebody);
   const until = async (ready: boolean): Promise<string> => {
     const began = clock.monotonic();
     while (isReady() !== ready) await sleep(clock, lookMs, signal);
@@ -101,6 +98,10 @@ export function startOutsideScenario(parts: OutsideScenarioParts): OutsideScenar
       await machine.stop();
     },
   };
+}
+
+function servesSomebody({ endpoints }: EndpointSliceObject): boolean {
+  return endpoints?.some(({ conditions }) => conditions?.ready === true) === true;
 }
 
 function legacyService(namespace: string): KubeObject {

@@ -7,7 +7,7 @@
  * reach. With `isGated: false` the same thing loses requests. Plays until it is stopped; its objects stay.
  */
 
-import { sleep, timestamp } from '../../../src/base/clock.ts';
+import { type Clock, sleep, timestamp } from '../../../src/base/clock.ts';
 import { asError, hasCode, OrreryError } from '../../../src/base/errors.ts';
 import { routeGates } from '../../../src/features/routes/resources.ts';
 import { services as serviceResource } from '../../../src/kube/api/resources.ts';
@@ -20,7 +20,7 @@ import type { ServiceObject, WorkloadObject } from '../objects.ts';
 import type { DevPart, DevParts } from '../parts.ts';
 import { namespaces, serviceAccounts, statefulSets } from '../resources.ts';
 import { inSeconds } from './durations.ts';
-import { type PodReady, startNarrator } from './narrator.ts';
+import { Narrator, type PodReady } from './narrator.ts';
 import {
   httpPort,
   type ShopOptions,
@@ -35,6 +35,8 @@ export interface ScenarioParts extends Omit<DevParts, 'namespace'>, Partial<Shop
   readonly routing: Pick<Routing, 'onEvent'>;
   readonly print: (line: string) => void;
   readonly requestsPerSecond?: number;
+  /** A request without an answer for so long is lost, ms. */
+  readonly requestTimeoutMs?: number;
   /** From the start of one rolling update to the next, ms; the next one waits for the end of the last. */
   readonly rollOverEveryMs?: number;
   readonly onReady?: (fact: PodReady) => void;
@@ -70,42 +72,20 @@ export function startScenario(options: ScenarioParts): Scenario {
   const shop: ShopOptions = { ...shopDefaults, ...options };
   const stopping = new AbortController();
   const { signal } = stopping;
-  const parts = { kube, clock, random: options.random, log: options.log, namespace: shop.namespace };
+  const parts = { kube, clock, namespace: shop.namespace };
   let load: Load | undefined;
   let rollOvers = 0;
-
-  const narrator = startNarrator({
-    ...parts,
-    labelSelector: `app=${setName}`,
-    routing: options.routing,
-    serviceCount: shop.services.length,
-    isGated: shop.isGated,
-    print,
-    ...(options.onReady === undefined ? {} : { onReady: options.onReady }),
-  });
-
-  const untilSteady = async (generation: number): Promise<void> => {
-    for (;;) {
-      const set: WorkloadObject = await kube.get(statefulSets, shop.namespace, setName, signal);
-      if (isSteady(set, generation)) return;
-      await sleep(clock, statusPauseMs, signal);
-    }
-  };
-  const untilServed = async (targets: readonly LoadTarget[]): Promise<void> => {
-    for (const target of targets)
-      while ((await sendRequest(target, clusterLimits.connectMs, clock)) !== null)
-        await sleep(clock, statusPauseMs, signal);
-  };
+  const narrator = narratorOf(options, shop);
   const begin = async (): Promise<void> => {
-    print(
-      `scenario: ${shop.replicas} Pods behind ${shop.services.length} Services in namespace ${shop.namespace}`,
-    );
+    const { replicas, services, namespace } = shop;
+    print(`scenario: ${replicas} Pods behind ${services.length} Services in namespace ${namespace}`);
     const targets = await setUp(options, shop, signal);
-    await untilSteady(0);
-    await untilServed(targets);
-    const requestsPerSecond = options.requestsPerSecond ?? 100;
+    await untilSteady(parts, 0, signal);
+    await untilServed(targets, clock, signal);
+    const { requestsPerSecond = 100 } = options;
     print(`load: ${requestsPerSecond} requests a second through the Services begin`);
-    load = startLoad({ clock, targets: () => targets, requestsPerSecond, onSecond: createLoadLines(print) });
+    const timing = { requestsPerSecond, timeoutMs: options.requestTimeoutMs ?? 3_000 };
+    load = startLoad({ clock, targets: () => targets, ...timing, onSecond: createLoadLines(print) });
   };
   const rollOver = async (): Promise<void> => {
     const began = clock.monotonic();
@@ -114,7 +94,7 @@ export function startScenario(options: ScenarioParts): Scenario {
     const body = { spec: { template: { metadata: { annotations } } } };
     const patch = { namespace: shop.namespace, name: setName, type: 'merge', body } as const;
     const set = await kube.patch(statefulSets, patch, signal);
-    await untilSteady(set.metadata.generation ?? 0);
+    await untilSteady(parts, set.metadata.generation ?? 0, signal);
     rollOvers += 1;
     const took = inSeconds(clock.monotonic() - began);
     print(`rolling update ${rollOvers} done in ${took}; ${tellLoad(load?.counts())}`);
@@ -146,6 +126,35 @@ export function startScenario(options: ScenarioParts): Scenario {
       if (counts !== undefined) print(`${tellLoad(counts)} in all`);
     },
   };
+}
+
+function narratorOf({ kube, clock, random, log, routing, print, onReady }: ScenarioParts, shop: ShopOptions) {
+  return new Narrator({
+    ...{ kube, clock, random, log, routing, print },
+    namespace: shop.namespace,
+    labelSelector: `app=${setName}`,
+    serviceCount: shop.services.length,
+    isGated: shop.isGated,
+    ...(onReady === undefined ? {} : { onReady }),
+  });
+}
+
+async function untilSteady(
+  { kube, clock, namespace }: Pick<DevParts, 'kube' | 'clock'> & { readonly namespace: string },
+  generation: number,
+  signal: AbortSignal,
+): Promise<void> {
+  for (;;) {
+    const set: WorkloadObject = await kube.get(statefulSets, namespace, setName, signal);
+    if (isSteady(set, generation)) return;
+    await sleep(clock, statusPauseMs, signal);
+  }
+}
+
+async function untilServed(targets: readonly LoadTarget[], clock: Clock, signal: AbortSignal): Promise<void> {
+  for (const target of targets)
+    while ((await sendRequest(target, clusterLimits.connectMs, clock)) !== null)
+      await sleep(clock, statusPauseMs, signal);
 }
 
 /** Writes the objects; returns where requests go. */

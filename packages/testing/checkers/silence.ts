@@ -25,14 +25,19 @@ export const silence: CheckerKind = {
     const owners = new Map<ShardName, { readonly replica: string; readonly since: number }>();
     /** Some actors live in no shard that follows from their name. */
     const homes = new Map<string, ShardName>();
+    const pausedAt = new Map<string, number>();
     return (sighting) => {
+      if (sighting.kind === 'second')
+        for (const { name, process } of eye.replicas())
+          if (process.state === 'paused') pausedAt.set(name, eye.now());
       if (sighting.kind === 'saved') homes.set(sighting.id, sighting.shard);
       if (sighting.kind === 'fence' && sighting.replica !== null)
         owners.set(sighting.shard, { replica: sighting.replica, since: eye.now() });
       if (sighting.kind !== 'effect') return;
       const { replica, key, mutedAt, actor } = sighting;
       const mutedMs = mutedAt === null ? 0 : eye.now() - mutedAt;
-      if (mutedMs > momentMs)
+      const wasPaused = eye.now() - (pausedAt.get(replica) ?? 0) < 2_000;
+      if (mutedMs > (wasPaused ? beliefMs : momentMs))
         eye.breach(`${replica} begins ${key} after ${Math.round(mutedMs)} ms without a save`);
       const owner = owners.get(homes.get(actor) ?? shardOf(actor, eye.world.shards));
       const lostMs = owner === undefined || owner.replica === replica ? 0 : eye.now() - owner.since;

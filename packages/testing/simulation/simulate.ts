@@ -26,6 +26,7 @@ import { act, createReplicas, everySecond } from './driving.ts';
 import { type FaultKind, faultKinds } from './fault-kinds.ts';
 import type { FaultyWorld } from './fault-parts.ts';
 import { createFaults } from './faults.ts';
+import type { Sighting } from './sightings.ts';
 import { createStage, type Stage } from './stage.ts';
 import { createStory, type Story, type Verdict } from './story.ts';
 
@@ -81,13 +82,20 @@ export type SimulationOutcome = Verdict & { readonly seed: number; readonly simu
 const notHere: readonly FaultKind[] = ['mirror', 'etcdRestored'];
 const calmLeastMs = 8_000;
 
-export async function simulate(
-  simulation: Simulation,
-  options: SimulationOptions,
-): Promise<SimulationOutcome> {
-  const { seed } = options;
+export const simulate = (simulation: Simulation, options: SimulationOptions): Promise<SimulationOutcome> =>
+  simulateTold(simulation, options);
+
+/** The same for whoever runs many seeds and reads their stories. */
+export interface ToldOptions extends SimulationOptions {
+  /** After each half minute of chaos a lull of about so long; absent: none. */
+  readonly lullMs?: number;
+  readonly onSighting?: (atMs: number, sighting: Sighting) => void;
+}
+
+export async function simulateTold(simulation: Simulation, options: ToldOptions): Promise<SimulationOutcome> {
+  const { seed, lullMs, onSighting } = options;
   const chance = createChance(seed);
-  const story = createStory();
+  const story = createStory(onSighting);
   const profile = profileOf(simulation, chance.of('profile'));
   const stage = apiStage(profile, chance, story);
   const kube = new MemoryKubernetes({ clock: stage.clock, random: chance.of('kubernetes').random });
@@ -114,10 +122,8 @@ export async function simulate(
   everySecond(stage, story.see);
   const happening = chance.of('happening');
   const happen = () => void world.attempt(happening.pick(simulation.happens ?? []));
-  act(stage.clock, chance.of('when'), () => isCalm, [
-    [profile.happensEveryMs, happen],
-    [profile.faultEveryMs, faults.act],
-  ]);
+  const doings = [[profile.happensEveryMs, happen] as const, [profile.faultEveryMs, faults.act] as const];
+  act(stage.clock, chance.of('when'), () => isCalm, doings, lullMs);
   await stage.clock.run(duration(options.chaos ?? '30s'), story.isOver);
   isCalm = true;
   faults.end();

@@ -52,7 +52,7 @@ export function createStage(parts: StageParts, network: Chance): Stage {
     cluster: 'sim',
     streams: streamDefinitions('sim', shards),
     // Which client is served next follows from the delays drawn here; no connection overtakes itself
-    // (memory-link.ts).
+    // (bus/memory/link.ts).
     schedule: (fn) => void clock.after(network.seldomLong(0.01, times.latencyMaxMs), fn),
   });
   hub.observe(createLedger(subjects, see));

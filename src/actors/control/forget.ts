@@ -1,9 +1,9 @@
 /**
- * `rpc.forget`: takes away what is left of a kind whose feature no replica has any more.
+ * `rpc.forget`: removes what is left of a kind whose feature no replica has any more.
  *
- * Promises: while a replica has the feature, nothing is taken; one that loads it meanwhile wins, for the
- * fences of its parts are taken away first, each on condition that nobody claimed it. What is taken away:
- * records, mail, and with the last kind of a feature what it mirrored.
+ * Promises: while a replica has the feature, nothing is removed; one that loads it meanwhile wins, for the
+ * fences of its parts go first, each on condition that nobody has claimed it. Removed are records and mail,
+ * and with the last kind of a feature what it mirrored.
  */
 import { hasCode, OrreryError } from '../../base/errors.ts';
 import { limits, shardCount } from '../../base/limits.ts';

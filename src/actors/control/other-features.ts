@@ -1,8 +1,8 @@
 /**
  * What one replica can tell of features that it has not loaded: others have them, or nobody has any more.
  *
- * Promises: while somebody has a feature, its owner answers for its actors and nobody else; what is left of a
- * feature that nobody has is shown as it was stored, marked as such, and changed by nobody.
+ * Promises: while some replica has a feature, only the owner of its actors answers for them; what is left of
+ * a feature that nobody has is shown as it was stored, marked as such, and nobody changes it.
  */
 import { OrreryError } from '../../base/errors.ts';
 import { type ActorId, type PartName, parseActorId } from '../../base/ids.ts';

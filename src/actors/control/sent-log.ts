@@ -1,8 +1,8 @@
 /**
- * Says in the log who sent what to which actor by request, and what became of it.
+ * Logs who sent what to which actor by request, and what became of it.
  *
- * Promise: at most `linesPerSecond` lines, so that a program that sends all the time fills no disk; the next
- * line says how many were left out. Absent: mail, which stands in the feed alone.
+ * Promise: at most `linesPerSecond` lines, so that a program that sends all the time cannot fill a disk; the
+ * next line says how many were left out. Absent: mail, which is told in the feed only.
  */
 import type { Clock } from '../../base/clock.ts';
 import type { ActorId } from '../../base/ids.ts';

@@ -130,7 +130,8 @@ export async function readPage(
   return { messages, next: end === 'whole' ? null : (messages.at(-1)?.sequence ?? null) };
 }
 
-function readStep({ data, headers }: StoredMessage): Transition[] {
+/** The step that a message of the feed tells; none: the bytes are foreign. */
+export function readStep({ data, headers }: Pick<StoredMessage, 'data' | 'headers'>): Transition[] {
   try {
     const step = decode(data, headerOf(headers, contentType.header)) as Partial<Transition> | null;
     return typeof step?.id === 'string' && typeof step.event?.type === 'string' ? [step as Transition] : [];

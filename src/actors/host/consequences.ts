@@ -23,63 +23,25 @@ export interface Consequences {
   room(hot: Hot): Promise<void> | undefined;
 }
 
-export function createConsequences(
-  parts: HostParts,
-  host: {
-    deliver(cell: Cell, item: MailboxItem): void;
-    /** An outcome is always taken: there is one for each effect that waits, and those are bounded. */
-    deliverOutcome(cell: Cell, item: MailboxItem): void;
-    fail(cell: Cell, error: unknown): void;
-    /** Proves by a write that the shard is ours; rejects, and gives it up, if that cannot be done. */
-    prove(shard: ShardRun): Promise<void>;
-  },
-): Consequences {
-  const pool = createEffectsPool(parts);
+/** The part of the host that is needed here. */
+interface ConsequencesHost {
+  deliver(cell: Cell, item: MailboxItem): void;
+  /** An outcome is always taken: there is one for each effect that waits, and those are bounded. */
+  deliverOutcome(cell: Cell, item: MailboxItem): void;
+  fail(cell: Cell, error: unknown): void;
+  /** Proves by a write that the shard is ours; rejects, and gives it up, if that cannot be done. */
+  prove(shard: ShardRun): Promise<void>;
+}
 
-  /** One proof for all effects of a shard that wait for it together. */
-  const proofs = new Map<ShardRun, Promise<void>>();
-  const prove = (shard: ShardRun) => {
-    const proof = proofs.get(shard) ?? host.prove(shard).finally(() => proofs.delete(shard));
-    proofs.set(shard, proof);
-    return proof;
-  };
-
-  const start = (cell: Cell, hot: Hot, { key, word, effect }: OutboxEntry, parent?: TraceContext) => {
-    hot.effects.add(key);
-    const span = parts.tracing?.start(effect.type, {
-      parent,
-      attributes: { 'orrery.actor': cell.id, 'orrery.effect': key },
-    });
-    const trace = span?.context;
-    const emit = (event: PlainEvent) => host.deliver(cell, { event, cause: key, trace });
-    const run = { key, word, actor: cell.id, signal: cell.shard.abort.signal, emit, trace };
-    const onOutcome = (outcome: PlainEvent) => {
-      hot.effects.delete(key);
-      span?.set({ 'orrery.outcome': outcome.type });
-      span?.end(failureIn(outcome));
-      host.deliverOutcome(cell, { event: outcome, cause: key, completes: key, trace });
-    };
-    pool.start(effect, run, onOutcome, () => prove(cell.shard));
-  };
-
-  const publishAll = async (cell: Cell, hot: Hot) => {
-    const { abort, feed } = cell.shard;
-    for (let first = hot.record?.feed[0]; first; first = hot.record?.feed[0]) {
-      await publishTransition(parts, first, abort.signal);
-      if (hot.record) hot.record = { ...hot.record, feed: hot.record.feed.slice(1) };
-      const sequence = hot.unpublished.shift();
-      if (sequence !== undefined) feed.outstanding.delete(sequence);
-      hot.onPublished?.();
-    }
-  };
-
+export function createConsequences(parts: HostParts, host: ConsequencesHost): Consequences {
+  const start = createEffectStart(parts, host);
   const publish = (cell: Cell, hot: Hot) => {
     if (hot.publishing) return;
     hot.publishing = true;
     const end = () => {
       hot.publishing = false;
     };
-    publishAll(cell, hot).then(end, (error) => {
+    publishAll(parts, cell, hot).then(end, (error) => {
       end();
       host.fail(cell, error);
     });
@@ -102,6 +64,47 @@ export function createConsequences(
     room: (hot) =>
       (hot.record?.feed.length ?? 0) < limits.unpublishedTransitions ? undefined : waitForRoom(hot),
   };
+}
+
+/** Runs one effect; its outcome is delivered as an event. */
+function createEffectStart(parts: HostParts, host: ConsequencesHost) {
+  const pool = createEffectsPool(parts);
+  /** One proof for all effects of a shard that wait for it together. */
+  const proofs = new Map<ShardRun, Promise<void>>();
+  const prove = (shard: ShardRun) => {
+    const proof = proofs.get(shard) ?? host.prove(shard).finally(() => proofs.delete(shard));
+    proofs.set(shard, proof);
+    return proof;
+  };
+
+  return (cell: Cell, hot: Hot, { key, word, effect }: OutboxEntry, parent?: TraceContext) => {
+    hot.effects.add(key);
+    const span = parts.tracing?.start(effect.type, {
+      parent,
+      attributes: { 'orrery.actor': cell.id, 'orrery.effect': key },
+    });
+    const trace = span?.context;
+    const emit = (event: PlainEvent) => host.deliver(cell, { event, cause: key, trace });
+    const run = { key, word, actor: cell.id, signal: cell.shard.abort.signal, emit, trace };
+    const onOutcome = (outcome: PlainEvent) => {
+      hot.effects.delete(key);
+      span?.set({ 'orrery.outcome': outcome.type });
+      span?.end(failureIn(outcome));
+      host.deliverOutcome(cell, { event: outcome, cause: key, completes: key, trace });
+    };
+    pool.start(effect, run, onOutcome, () => prove(cell.shard));
+  };
+}
+
+async function publishAll(parts: HostParts, cell: Cell, hot: Hot): Promise<void> {
+  const { abort, feed } = cell.shard;
+  for (let first = hot.record?.feed[0]; first; first = hot.record?.feed[0]) {
+    await publishTransition(parts, first, abort.signal);
+    if (hot.record) hot.record = { ...hot.record, feed: hot.record.feed.slice(1) };
+    const sequence = hot.unpublished.shift();
+    if (sequence !== undefined) feed.outstanding.delete(sequence);
+    hot.onPublished?.();
+  }
 }
 
 /** Outcomes that tell of a failure have a message (`sample.failed`, `condition.refused`) or an error. */

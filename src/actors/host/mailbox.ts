@@ -1,6 +1,6 @@
 /**
- * The rules of a mailbox: what is turned away, what goes first, and how the one who sent an item is told what
- * became of it.
+ * The rules of a mailbox: what it refuses, what goes first, and how the sender of an item learns what became
+ * of it.
  */
 import { limits } from '../../base/limits.ts';
 import type { Chart } from '../../machines/chart.ts';

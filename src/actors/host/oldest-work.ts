@@ -1,6 +1,6 @@
 /**
- * What a replica has been working on for longest, by shard: how a shard that is stuck is told from one that
- * is busy.
+ * What a replica has been working on longest, by shard: this tells a shard that is stuck from one that is
+ * busy.
  */
 import type { ActorId, ShardName } from '../../base/ids.ts';
 import type { Cell } from './owned.ts';

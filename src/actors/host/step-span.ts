@@ -1,4 +1,4 @@
-/** The span of one step, and the line in the log that goes with it: both only where somebody wants them. */
+/** The span of one step and the log line that goes with it, each only where somebody wants it. */
 import { asError } from '../../base/errors.ts';
 import type { ActorId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';

@@ -1,9 +1,9 @@
 /**
- * Claims that failed, told in one line for all holdings: a store that takes nothing fails each of them, again
+ * Claims that fail, told in one line for all holdings: a store that takes nothing fails each of them, again
  * and again, for one reason.
  *
- * Promises: the first failure is told within a second with all that failed for the same reason meanwhile; as
- * long as they go on failing, a line each ten seconds.
+ * Promises: the first failure is logged within a second, with all that failed for the same reason meanwhile;
+ * while they go on failing, one line every ten seconds.
  */
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log-port.ts';

@@ -45,7 +45,7 @@ export interface Directory {
   stop(): void;
 }
 
-export function startDirectory(parts: {
+interface DirectoryParts {
   readonly bus: Bus;
   readonly subjects: Subjects;
   readonly clock: Clock;
@@ -56,7 +56,9 @@ export function startDirectory(parts: {
   readonly onTwin?: (incarnation: string, isElder: boolean) => void;
   /** Called after each own beat, and when somebody came or left. */
   readonly onChange: () => void;
-}): Directory {
+}
+
+export function startDirectory(parts: DirectoryParts): Directory {
   const { bus, subjects, clock, replica, incarnation, describe, onChange } = parts;
   const members = createMembers(clock);
   const twins = createTwins({
@@ -66,7 +68,6 @@ export function startDirectory(parts: {
   });
   let timer: Timer | null = null;
   let stopped = false;
-
   const beat = () => {
     if (stopped) return;
     const own = { replica, incarnation, ...describe(), ageMs: twins.ageMs() } satisfies Beat;
@@ -78,8 +79,8 @@ export function startDirectory(parts: {
     members.forgetOld();
     timer = clock.after(beatMs, tick);
   };
-  const hear = (message: BusMessage) => {
-    const heard = readBeat(message.data);
+  const hear = ({ data }: BusMessage) => {
+    const heard = readBeat(data);
     if (!heard) return;
     if (heard.replica === replica && heard.incarnation !== incarnation) return twins.hear(heard);
     const before = members.note(heard);
@@ -91,10 +92,10 @@ export function startDirectory(parts: {
   return {
     incarnation,
     live() {
-      const now = clock.monotonic();
+      const isHeard = (one: Member) => clock.monotonic() - one.lastHeard <= silenceMaxMs;
       const own = members.named(replica);
-      if (!own || now - own.lastHeard > silenceMaxMs) return null;
-      const living = members.all().filter((one) => now - one.lastHeard <= silenceMaxMs && !one.leaving);
+      if (!own || !isHeard(own)) return null;
+      const living = members.all().filter((one) => isHeard(one) && !one.leaving);
       return new Map(living.map((one) => [one.replica, one]));
     },
     isPresent(name, itsIncarnation) {

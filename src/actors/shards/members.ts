@@ -1,6 +1,4 @@
-/**
- * Who was heard of: the last beat of each replica, and of each process where several share a name.
- */
+/** Who was heard of: the latest beat of each replica, and of each process where several share a name. */
 import type { Clock } from '../../base/clock.ts';
 import { decode } from '../../bus/codec.ts';
 import type { Edition } from '../edition.ts';

@@ -39,7 +39,7 @@ export interface Shards {
   checkpoint(): Promise<void>;
 }
 
-export function createShards(given: {
+interface ShardsParts {
   readonly parts: HostParts;
   readonly host: Host;
   readonly router: Router;
@@ -48,7 +48,9 @@ export function createShards(given: {
   readonly traces: TraceNotes;
   /** How many there are beside the led one; absent: as many as the program has. */
   readonly shards?: number | undefined;
-}): Shards {
+}
+
+export function createShards(given: ShardsParts): Shards {
   const { host, router, world, onFenced } = given;
   const isTold = (id: ActorId) => {
     const { kind, namespace, name } = parseActorId(id);
@@ -69,43 +71,8 @@ export function createShards(given: {
     room: (run) => void rereadMail(parts, host, run).catch((error) => complain(parts, run, error)),
   });
 
-  /** What cannot be told to one actor hurts that one alone (I8). */
-  const observe = (kind: string, namespace: string, name: string) => {
-    try {
-      return router.observe(kind, namespace, name);
-    } catch (error) {
-      const facts = { actor: `${kind}/${namespace}/${name}`, error: asError(error).message };
-      parts.log.error(facts, 'what the world says of an actor cannot be worked out');
-      return [];
-    }
-  };
-  const tell = (run: ShardRun, id: ActorId) => {
-    const { kind, namespace, name } = parseActorId(id);
-    const trace = given.traces.take(id);
-    for (const observation of observe(kind, namespace, name)) {
-      if (observation.facts === null && !run.cells.has(id)) continue;
-      host.deliver(run, id, {
-        event: { type: observation.type, facts: observation.facts },
-        cause: null,
-        replaces: observation.type,
-        trace,
-        world: world.sequence,
-      });
-    }
-  };
-  // Many shards open together after a claim: the members are sorted into shards once for all of them.
-  let membersByShard: Map<ShardName, ActorId[]> | null = null;
-  const membersOf = (shard: ShardName): readonly ActorId[] => {
-    if (membersByShard === null) {
-      membersByShard = new Map();
-      for (const id of router.members())
-        put(membersByShard, parts.homes.homeOf(id as ActorId), id as ActorId);
-      parts.clock.after(0, () => {
-        membersByShard = null;
-      });
-    }
-    return membersByShard.get(shard) ?? [];
-  };
+  const tell = createTell(given);
+  const membersOf = createMembersOf(given);
   const tellAll = (run: ShardRun) => {
     const ids = new Set<ActorId>(run.cells.keys());
     for (const id of membersOf(run.shard)) ids.add(id);
@@ -135,6 +102,50 @@ export function createShards(given: {
         if (run.phase === 'active') await checkpointOne(parts, saver, run);
       }
     },
+  };
+}
+
+/** Tells one actor what the world says of it now. */
+function createTell({ parts, host, router, world, traces }: ShardsParts) {
+  /** What cannot be told to one actor hurts that one alone (I8). */
+  const observe = (kind: string, namespace: string, name: string) => {
+    try {
+      return router.observe(kind, namespace, name);
+    } catch (error) {
+      const facts = { actor: `${kind}/${namespace}/${name}`, error: asError(error).message };
+      parts.log.error(facts, 'what the world says of an actor cannot be worked out');
+      return [];
+    }
+  };
+  return (run: ShardRun, id: ActorId): void => {
+    const { kind, namespace, name } = parseActorId(id);
+    const trace = traces.take(id);
+    for (const observation of observe(kind, namespace, name)) {
+      if (observation.facts === null && !run.cells.has(id)) continue;
+      host.deliver(run, id, {
+        event: { type: observation.type, facts: observation.facts },
+        cause: null,
+        replaces: observation.type,
+        trace,
+        world: world.sequence,
+      });
+    }
+  };
+}
+
+/** Many shards open together after a claim: the members are sorted into shards once for all of them. */
+function createMembersOf({ parts, router }: ShardsParts): (shard: ShardName) => readonly ActorId[] {
+  let membersByShard: Map<ShardName, ActorId[]> | null = null;
+  return (shard) => {
+    if (membersByShard === null) {
+      membersByShard = new Map();
+      for (const id of router.members())
+        put(membersByShard, parts.homes.homeOf(id as ActorId), id as ActorId);
+      parts.clock.after(0, () => {
+        membersByShard = null;
+      });
+    }
+    return membersByShard.get(shard) ?? [];
   };
 }
 

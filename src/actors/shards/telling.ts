@@ -1,8 +1,8 @@
 /**
- * When actors are told what the world says: only while the picture is whole (world.ts). What is to be told
- * meanwhile waits.
+ * When actors are told what the world says: only while the picture is whole (world.ts). Whatever is to be
+ * told meanwhile waits.
  *
- * Not for ever: a count of what is still to come that is wrong must not silence a replica.
+ * But not for ever: a wrong count of what is still to come must not silence a replica.
  */
 import type { Clock, Timer } from '../../base/clock.ts';
 import type { ActorId } from '../../base/ids.ts';

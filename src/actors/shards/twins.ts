@@ -1,8 +1,8 @@
 /**
- * Other processes that live under this replica's name. Any number of them would take everything from each
- * other for ever; all come to the same answer which of them was there before.
+ * Other processes that live under this replica's name. They would take everything from each other for ever,
+ * so all of them come to the same answer about which of them was there first.
  *
- * The last beats of one that died do not count, nor those of one that leaves.
+ * The last beats of one that died do not count, nor do those of one that leaves.
  */
 import type { Clock } from '../../base/clock.ts';
 

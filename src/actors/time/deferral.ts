@@ -1,10 +1,10 @@
 /**
  * Steps that need not be saved at once: the chart says which (`Chart.deferrable`), and what its actors lose
- * by it when the replica dies.
+ * by it if the replica dies.
  *
- * Promises: what is deferred is in the record of the next save, whatever that is for; a cell that holds
- * something deferred does not rest; what a message, an effect, a deadline or the world asked for is always
- * saved, for a record must not name what is over.
+ * Promises: a deferred step is in the record of the next save, whatever that is for; a cell that holds one
+ * does not rest; whatever a message, an effect, a deadline or the world asked for is always saved, for a
+ * record must not name what is over.
  */
 import type { Stamp } from '../../machines/stamp.ts';
 import type { HostParts } from '../host/host-parts.ts';

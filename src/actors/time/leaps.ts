@@ -1,8 +1,9 @@
 /**
- * Says to actors that count in real time by how much the wall clock was set: their deadlines are wall times,
+ * Tells actors that count in real time by how much the wall clock was set: their deadlines are wall times,
  * and were meant by the clock as it was (`Chart.leaps`).
  *
- * Promise: they hear of it before they take anything by the clock as it is. Absent: what they do about it.
+ * Promise: they hear of it before they take anything that is timed by the new clock. Absent: what they do
+ * about it.
  */
 import type { Clock } from '../../base/clock.ts';
 import type { Cell, Hot, ShardRun } from '../host/owned.ts';

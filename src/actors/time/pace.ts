@@ -1,8 +1,9 @@
 /**
- * How fast the actors of a loaded feature may go: a feature that floods, or whose actors wake themselves
- * again and again, is slowed down, so that the actors of all others find their turn.
+ * How fast the actors of a loaded feature may go: a feature that floods, or whose actors keep waking
+ * themselves, is slowed down, so that all other actors get their turn.
  *
- * A bucket for each feature and replica: what is saved up lets a start, or a burst of news, through at once.
+ * One bucket for each feature and replica: what it has saved up lets a start, or a burst of news, through at
+ * once.
  */
 import { type Clock, sleep } from '../../base/clock.ts';
 import { featureLimits } from '../feature-limits.ts';

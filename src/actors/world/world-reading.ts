@@ -12,19 +12,22 @@ import type { Clock, Timer } from '../../base/clock.ts';
 import { asError } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { Log } from '../../base/log-port.ts';
-import type { Bus, Following, StoredMessage } from '../../bus/bus.ts';
+import type { Bus, Following, StoredMessage, Subscription } from '../../bus/bus.ts';
 import type { Subjects } from '../../bus/subjects.ts';
 
-export interface WorldReading {
-  /** Resolves once everything that was in the stream has been read. */
-  start(): Promise<void>;
-  /** Reads the last message of each object once more. */
-  anew(): void;
-  stop(): void;
+/** Half the life of a tombstone: what was removed since is still to be read. */
+const awayMaxMs = (limits.worldTombstoneSeconds * 1_000) / 2;
+/** How often it is noted that the stream is within reach. */
+const lookMs = 60_000;
+
+interface ReadingParts {
+  readonly bus: Bus;
+  readonly subjects: Subjects;
+  readonly clock: Clock;
+  readonly log: Log;
 }
 
-/** What is told of the stream. */
-export interface ReadWorld {
+export interface ReadingEvents {
   fold(message: StoredMessage): void;
   /** Nothing more was in the stream when the last message was sent. */
   beWhole(): void;
@@ -36,84 +39,95 @@ export interface ReadWorld {
   onAnother(): void;
 }
 
-/** Half the life of a tombstone: what was removed since is still to be read. */
-const awayMaxMs = (limits.worldTombstoneSeconds * 1_000) / 2;
-/** How often it is noted that the stream is within reach. */
-const lookMs = 60_000;
-
-export function createWorldReading(
-  parts: { readonly bus: Bus; readonly subjects: Subjects; readonly clock: Clock; readonly log: Log },
-  world: ReadWorld,
-): WorldReading {
-  const { bus, subjects, clock, log } = parts;
-  let following: Following | null = null;
-  let reading = 0;
+export class WorldReading {
+  readonly #parts: ReadingParts;
+  readonly #events: ReadingEvents;
+  readonly #status: Subscription;
+  #following: Following | null = null;
+  #reading = 0;
   /** What was read since the reading began anew; null: it goes on from where it was. */
-  let found: Set<string> | null = null;
-  let nearAt = clock.now();
-  let timer: Timer | null = null;
+  #found: Set<string> | null = null;
+  #nearAt: number;
+  #timer: Timer | null = null;
 
-  const endOfReading = () => {
-    if (found !== null) world.onRead(found);
-    found = null;
-    world.beWhole();
-  };
-  const begin = async () => {
-    const mine = ++reading;
-    const isMine = () => mine === reading;
-    void following?.stop();
-    const begun = await bus.follow('world', {
-      subjects: [subjects.worldAll],
+  constructor(parts: ReadingParts, events: ReadingEvents) {
+    this.#parts = parts;
+    this.#events = events;
+    this.#nearAt = parts.clock.now();
+    this.#status = parts.bus.onStatus(() => this.#look());
+  }
+
+  /** Resolves once everything that was in the stream has been read. */
+  async start(): Promise<void> {
+    this.#lookAgain();
+    await this.#begin();
+  }
+
+  /** Reads the last message of each object once more. */
+  anew(): void {
+    this.#found = new Set();
+    this.#events.notWhole();
+    this.#begin().catch((error) =>
+      this.#parts.log.error({ error: asError(error).message }, 'the world cannot be read anew'),
+    );
+  }
+
+  stop(): void {
+    this.#reading++;
+    this.#timer?.cancel();
+    this.#status.stop();
+    void this.#following?.stop();
+  }
+
+  async #begin(): Promise<void> {
+    const mine = ++this.#reading;
+    const isMine = () => mine === this.#reading;
+    void this.#following?.stop();
+    const begun = await this.#parts.bus.follow('world', {
+      subjects: [this.#parts.subjects.worldAll],
       from: { kind: 'lastPerSubject' },
-      onMessage(message) {
-        if (!isMine()) return;
-        found?.add(message.subject);
-        world.fold(message);
-        if ((message.pending ?? 0) === 0) endOfReading();
-        else world.notWhole();
+      onMessage: (message) => {
+        if (isMine()) this.#take(message);
       },
-      onAnother() {
+      onAnother: () => {
         if (!isMine()) return;
-        found = null;
-        world.onAnother();
+        this.#found = null;
+        this.#events.onAnother();
       },
     });
     if (!isMine()) return void begun.stop();
-    following = begun;
+    this.#following = begun;
     await begun.caughtUp;
-    if (isMine() && found !== null) endOfReading();
-  };
-  const anew = () => {
-    found = new Set();
-    world.notWhole();
-    begin().catch((error) => log.error({ error: asError(error).message }, 'the world cannot be read anew'));
-  };
-  const look = () => {
-    const isFar = clock.now() - nearAt > awayMaxMs;
+    if (isMine() && this.#found !== null) this.#endReading();
+  }
+
+  #take(message: StoredMessage): void {
+    this.#found?.add(message.subject);
+    this.#events.fold(message);
+    if ((message.pending ?? 0) === 0) this.#endReading();
+    else this.#events.notWhole();
+  }
+
+  #endReading(): void {
+    if (this.#found !== null) this.#events.onRead(this.#found);
+    this.#found = null;
+    this.#events.beWhole();
+  }
+
+  #look(): void {
+    const { bus, clock, log } = this.#parts;
+    const isFar = clock.now() - this.#nearAt > awayMaxMs;
     if (bus.status !== 'connected') return;
-    nearAt = clock.now();
+    this.#nearAt = clock.now();
     if (!isFar) return;
     log.warn({}, 'away from the world for long; it is read anew');
-    anew();
-  };
-  const lookAgain = () => {
-    timer = clock.after(lookMs, () => {
-      look();
-      lookAgain();
+    this.anew();
+  }
+
+  #lookAgain(): void {
+    this.#timer = this.#parts.clock.after(lookMs, () => {
+      this.#look();
+      this.#lookAgain();
     });
-  };
-  const status = bus.onStatus(look);
-  return {
-    async start() {
-      lookAgain();
-      await begin();
-    },
-    anew,
-    stop() {
-      reading++;
-      timer?.cancel();
-      status.stop();
-      void following?.stop();
-    },
-  };
+  }
 }

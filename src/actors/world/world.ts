@@ -3,7 +3,7 @@
  *
  * Owns: the latest digest of each object and how far the stream was read. Promises: entries are applied in
  * the stream's order; what is gone is gone; listeners are called once for each change, after it is applied.
- * Absent: joins (router.ts), where digests come from (kube/mirror.ts).
+ * Absent: joins (router.ts), where digests come from (kube/mirror/mirror.ts).
  */
 
 import type { Clock } from '../../base/clock.ts';
@@ -19,46 +19,10 @@ import type { Log } from '../../base/log-port.ts';
 import { type TraceContext, traceHeader } from '../../base/tracing.ts';
 import type { Bus, StoredMessage } from '../../bus/bus.ts';
 import { decode } from '../../bus/codec.ts';
+import { createReaching } from '../../bus/reaching.ts';
 import type { Subjects } from '../../bus/subjects.ts';
-import { createStatements, type IsAlive } from './statements.ts';
-import { createWorldReading } from './world-reading.ts';
-
-export interface World {
-  start(): Promise<void>;
-  /** Entries of one resource that exist. */
-  entries(resource: ResourceName): Iterable<WorldEntry>;
-  get(resource: ResourceName, namespace: string, name: string): AnyDigest | null;
-  /** Calls back after each change; `before` is what was known. */
-  onChange(callback: (entry: WorldEntry, before: AnyDigest | null) => void): void;
-  /**
-   * What the mirror of that name states, while it counts (statements.ts): only then is an object that is
-   * absent gone, and one that
-   * stands there known to be. null: everybody waits.
-   */
-  statement(mirror: string): SyncedDigest | null;
-  /** Calls back when a statement begins to count, and when one takes the place of another. */
-  onStatement(callback: (mirror: string) => void): void;
-  /** Somebody came or left: looks again whose statements count. */
-  judge(): void;
-  /** Resolves once the stream was read up to this sequence, and the picture is whole. */
-  reached(sequence: number): Promise<void>;
-  readonly sequence: number;
-  /** The trace of the change that listeners are being told of; undefined where it has none. */
-  readonly trace: TraceContext | undefined;
-  /**
-   * Whether things stood together so at some time. Not while the stream is being read after an interruption:
-   * only the last message of each object is left in it, so that an object may look gone until its later
-   * message is read.
-   */
-  readonly isWhole: boolean;
-  /** Calls back each time that the picture is whole again. */
-  onWhole(callback: () => void): void;
-  /** Somebody else has heard that the stream was made anew: forgets everything and reads it. */
-  beginAnew(): void;
-  /** Calls back when the stream was made anew and everything is forgotten. */
-  onForgotten(callback: () => void): void;
-  stop(): void;
-}
+import { createStatements, type IsAlive, type Statements } from './statements.ts';
+import { WorldReading } from './world-reading.ts';
 
 interface WorldParts {
   readonly bus: Bus;
@@ -71,123 +35,178 @@ interface WorldParts {
   readonly isAlive: IsAlive;
 }
 
-export function createWorld(parts: WorldParts): World {
-  const { subjects, log } = parts;
-  const resources = new Map<ResourceName, Map<string, WorldEntry>>();
-  const listeners: Array<(entry: WorldEntry, before: AnyDigest | null) => void> = [];
-  const waiting: Array<{ sequence: number; resolve: () => void }> = [];
-  const wholeListeners: Array<() => void> = [];
-  const forgottenListeners: Array<() => void> = [];
-  const statementListeners: Array<(mirror: string) => void> = [];
-  const statements = createStatements(parts.isAlive, (mirror) => {
-    for (const listener of statementListeners) listener(mirror);
-  });
-  let sequence = 0;
-  let isWhole = false;
-  let trace: TraceContext | undefined;
+export class World {
+  readonly #parts: WorldParts;
+  readonly #resources = new Map<ResourceName, Map<string, WorldEntry>>();
+  readonly #onChange: Array<(entry: WorldEntry, before: AnyDigest | null) => void> = [];
+  readonly #onStatement: Array<(mirror: string) => void> = [];
+  readonly #onWhole: Array<() => void> = [];
+  readonly #onForgotten: Array<() => void> = [];
+  readonly #statements: Statements;
+  readonly #reaching = createReaching();
+  readonly #reading: WorldReading;
+  #sequence = 0;
+  #isWhole = false;
+  #trace: TraceContext | undefined;
 
-  const fold = (message: StoredMessage) => {
+  constructor(parts: WorldParts) {
+    this.#parts = parts;
+    this.#statements = createStatements(parts.isAlive, (mirror) => {
+      for (const listener of this.#onStatement) listener(mirror);
+    });
+    this.#reading = new WorldReading(parts, {
+      fold: (message) => this.#fold(message),
+      beWhole: () => this.#beWhole(),
+      notWhole: () => {
+        this.#isWhole = false;
+      },
+      onRead: (found) => {
+        const { subjects } = parts;
+        this.#forget(
+          ({ resource, namespace, name }) => !found.has(subjects.world(resource, namespace, name)),
+        );
+      },
+      onAnother: () => this.#beginAnew(),
+    });
+  }
+
+  async start(): Promise<void> {
+    await this.#reading.start();
+    // A stream without a message is whole, too.
+    this.#isWhole ||= this.#sequence === 0;
+  }
+
+  stop(): void {
+    this.#reading.stop();
+  }
+
+  /** Entries of one resource that exist. */
+  entries(resource: ResourceName): Iterable<WorldEntry> {
+    return this.#resources.get(resource)?.values() ?? [];
+  }
+
+  get(resource: ResourceName, namespace: string, name: string): AnyDigest | null {
+    return this.#resources.get(resource)?.get(`${namespace}/${name}`)?.digest ?? null;
+  }
+
+  /** Calls back after each change; `before` is what was known. */
+  onChange(callback: (entry: WorldEntry, before: AnyDigest | null) => void): void {
+    this.#onChange.push(callback);
+  }
+
+  /**
+   * What the mirror of that name states, while it counts (statements.ts): only then is an object that is
+   * absent gone, and one that stands there known to be. null: everybody waits.
+   */
+  statement(mirror: string): SyncedDigest | null {
+    return this.#statements.counting(mirror);
+  }
+
+  /** Calls back when a statement begins to count, and when one takes the place of another. */
+  onStatement(callback: (mirror: string) => void): void {
+    this.#onStatement.push(callback);
+  }
+
+  /** Somebody came or left: looks again whose statements count. */
+  judge(): void {
+    this.#statements.judge();
+  }
+
+  /** Resolves once the stream was read up to this sequence, and the picture is whole. */
+  async reached(sequence: number): Promise<void> {
+    if (!this.#isWhole || this.#sequence < sequence) await this.#reaching.wait(sequence);
+  }
+
+  get sequence(): number {
+    return this.#sequence;
+  }
+
+  /** The trace of the change that listeners are being told of; undefined where it has none. */
+  get trace(): TraceContext | undefined {
+    return this.#trace;
+  }
+
+  /**
+   * Whether things stood together so at some time. Not while the stream is being read after an interruption:
+   * only the last message of each object is left in it, so that an object may look gone until its later
+   * message is read.
+   */
+  get isWhole(): boolean {
+    return this.#isWhole;
+  }
+
+  /** Calls back each time that the picture is whole again. */
+  onWhole(callback: () => void): void {
+    this.#onWhole.push(callback);
+  }
+
+  /** Somebody else has heard that the stream was made anew: forgets everything and reads it. */
+  beginAnew(): void {
+    this.#beginAnew();
+    this.#reading.anew();
+  }
+
+  /** Calls back when the stream was made anew and everything is forgotten. */
+  onForgotten(callback: () => void): void {
+    this.#onForgotten.push(callback);
+  }
+
+  #fold(message: StoredMessage): void {
+    const { subjects } = this.#parts;
     const parsed = subjects.parseWorld(message.subject);
-    if (parsed) {
-      trace = message.headers[traceHeader];
-      try {
-        const digest = digestOf(message);
-        apply({ ...parsed, digest });
-        if (parsed.resource === '_synced') {
-          statements.noteStatement(parsed.name, message.sequence, asDigest<SyncedDigest>(digest, 'synced'));
-        }
-      } catch (error) {
-        parts.onUnreadable?.();
-        const facts = { subject: message.subject, error: asError(error).message };
-        log.error(facts, 'a part of the world cannot be read');
-      }
-    }
     const fenced = parsed ? undefined : subjects.parseWorldFence(message.subject);
-    if (fenced !== undefined) statements.noteFence(fenced, message.sequence, message.data);
-    sequence = Math.max(sequence, message.sequence);
-  };
-  const beWhole = () => {
-    const wasWhole = isWhole;
-    isWhole = true;
-    if (!wasWhole) for (const listener of wholeListeners) listener();
-    for (let at = waiting.length - 1; at >= 0; at--) {
-      const one = waiting[at];
-      if (!one || one.sequence > sequence) continue;
-      waiting.splice(at, 1);
-      one.resolve();
-    }
-  };
-  const apply = (entry: WorldEntry) => {
-    let objects = resources.get(entry.resource);
-    if (!objects) {
-      objects = new Map();
-      resources.set(entry.resource, objects);
-    }
-    const key = `${entry.namespace}/${entry.name}`;
-    const before = objects.get(key)?.digest ?? null;
-    if (entry.digest !== null) objects.set(key, entry);
-    else if (objects.delete(key) && objects.size === 0) resources.delete(entry.resource);
-    if (before === null && entry.digest === null) return;
-    for (const listener of listeners) listener(entry, before);
-  };
-  const forget = (isGhost: (entry: WorldEntry) => boolean) => {
-    for (const objects of resources.values()) {
-      for (const entry of [...objects.values()]) if (isGhost(entry)) apply({ ...entry, digest: null });
-    }
-  };
-  const onAnother = () => {
-    isWhole = false;
-    sequence = 0;
-    statements.forget();
-    forget(() => true);
-    for (const listener of forgottenListeners) listener();
-  };
-  const reading = createWorldReading(parts, {
-    fold,
-    beWhole,
-    notWhole: () => {
-      isWhole = false;
-    },
-    onRead: (subjectsRead) =>
-      forget(({ resource, namespace, name }) => !subjectsRead.has(subjects.world(resource, namespace, name))),
-    onAnother,
-  });
+    if (parsed) this.#foldObject(message, parsed);
+    if (fenced !== undefined) this.#statements.noteFence(fenced, message.sequence, message.data);
+    this.#sequence = Math.max(this.#sequence, message.sequence);
+  }
 
-  return {
-    async start() {
-      await reading.start();
-      // A stream without a message is whole, too.
-      isWhole ||= sequence === 0;
-    },
-    entries: (resource) => resources.get(resource)?.values() ?? [],
-    get: (resource, namespace, name) => resources.get(resource)?.get(`${namespace}/${name}`)?.digest ?? null,
-    onChange: (callback) => void listeners.push(callback),
-    statement: (mirror) => statements.counting(mirror),
-    onStatement: (callback) => void statementListeners.push(callback),
-    judge: () => statements.judge(),
-    reached: (wanted) =>
-      isWhole && sequence >= wanted
-        ? Promise.resolve()
-        : new Promise((resolve) => {
-            waiting.push({ sequence: wanted, resolve });
-          }),
-    get sequence() {
-      return sequence;
-    },
-    get trace() {
-      return trace;
-    },
-    get isWhole() {
-      return isWhole;
-    },
-    onWhole: (callback) => void wholeListeners.push(callback),
-    beginAnew() {
-      onAnother();
-      reading.anew();
-    },
-    onForgotten: (callback) => void forgottenListeners.push(callback),
-    stop: () => reading.stop(),
-  };
+  #foldObject(message: StoredMessage, place: Omit<WorldEntry, 'digest'>): void {
+    this.#trace = message.headers[traceHeader];
+    try {
+      const digest = digestOf(message);
+      this.#apply({ ...place, digest });
+      if (place.resource !== '_synced') return;
+      this.#statements.noteStatement(place.name, message.sequence, asDigest<SyncedDigest>(digest, 'synced'));
+    } catch (error) {
+      this.#parts.onUnreadable?.();
+      const facts = { subject: message.subject, error: asError(error).message };
+      this.#parts.log.error(facts, 'a part of the world cannot be read');
+    }
+  }
+
+  #apply(entry: WorldEntry): void {
+    const { resource, namespace, name, digest } = entry;
+    const objects = this.#resources.get(resource) ?? new Map<string, WorldEntry>();
+    this.#resources.set(resource, objects);
+    const key = `${namespace}/${name}`;
+    const before = objects.get(key)?.digest ?? null;
+    if (digest !== null) objects.set(key, entry);
+    else objects.delete(key);
+    if (objects.size === 0) this.#resources.delete(resource);
+    if (before === null && digest === null) return;
+    for (const listener of this.#onChange) listener(entry, before);
+  }
+
+  #beWhole(): void {
+    const wasWhole = this.#isWhole;
+    this.#isWhole = true;
+    if (!wasWhole) for (const listener of this.#onWhole) listener();
+    this.#reaching.reached(this.#sequence);
+  }
+
+  #forget(isGhost: (entry: WorldEntry) => boolean): void {
+    for (const objects of this.#resources.values()) {
+      for (const entry of [...objects.values()]) if (isGhost(entry)) this.#apply({ ...entry, digest: null });
+    }
+  }
+
+  #beginAnew(): void {
+    this.#isWhole = false;
+    this.#sequence = 0;
+    this.#statements.forget();
+    this.#forget(() => true);
+    for (const listener of this.#onForgotten) listener();
+  }
 }
 
 /** @throws Error for what is no digest: joins and charts rely on these fields */

@@ -1,4 +1,4 @@
-/** Two connections that speak to one another: behind an upgrade to another protocol. */
+/** Joins two sockets after an upgrade to another protocol: each gets what the other sends. */
 import type { Duplex } from 'node:stream';
 
 export interface Upgraded {

@@ -1,6 +1,4 @@
-/**
- * What a simulation may do to one client of the memory bus. Without any of it, everything arrives.
- */
+/** What a simulation may do to one client of the memory bus. By default, everything arrives. */
 
 /** What becomes of an append. */
 export type AppendFate =

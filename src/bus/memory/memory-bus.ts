@@ -66,8 +66,8 @@ export function memoryClient(environment: ClientEnvironment): MemoryBus {
     lastOfMany: (stream, subjects) => read(() => lastOfMany(server.stream(stream), subjects)),
     streamState: (stream) =>
       read(() => {
-        const { generation, lastSequence } = server.stream(stream);
-        return { created: String(generation), lastSequence: lastSequence() };
+        const stored = server.stream(stream);
+        return { created: String(stored.generation), lastSequence: stored.lastSequence() };
       }),
     purge: (stream, { subject, belowSequence = Number.POSITIVE_INFINITY }) =>
       read(() => server.stream(stream).purge(matcher(subject), belowSequence)),
@@ -165,17 +165,17 @@ const refusals = {
 } as const;
 
 /**
- * Calls that the server answers: each ends with the answer, or with its timeout, or when the link is known to
+ * A call that the server answers: it ends with the answer, or with its timeout, or when the link is known to
  * be down.
  */
-function memoryCalls({ link, clock, server, faults }: ClientParts) {
+function memoryCall({ link, clock }: ClientParts) {
   const waiting = new Set<Waiting>();
   link.onChange.add((state) => {
     if (state === 'up' || state === 'silent') return;
     for (const entry of [...waiting]) entry.fail('disconnected');
   });
 
-  const call = <T>(run: () => T, { timeoutMs, lost, fate = 'store' }: CallOptions): Promise<T> =>
+  return <T>(run: () => T, { timeoutMs, lost, fate = 'store' }: CallOptions): Promise<T> =>
     new Promise((resolve, reject) => {
       if (link.status !== 'connected') return reject(unreachable(link.status));
       const entry: Waiting = { timer: undefined, fail: (reason) => settle(() => reject(lost(reason))) };
@@ -203,7 +203,11 @@ function memoryCalls({ link, clock, server, faults }: ClientParts) {
         clock.after(fate.lateMs, atServer);
       } else link.toServer(atServer, onLost);
     });
+}
 
+function memoryCalls(parts: ClientParts) {
+  const { server, faults } = parts;
+  const call = memoryCall(parts);
   /** @param subject the one whose stream stores it, and that faults are asked about */
   const store = (
     subject: string,

@@ -12,7 +12,19 @@ import { checkSendable, inboxSubject } from './memory-server.ts';
 type Outcome = { readonly answer: BusMessage } | { readonly nobody: true };
 
 export function memoryRequests(parts: ClientParts): { one: Bus['request']; many: Bus['requestMany'] } {
-  const { id, link, server, clock, receive } = parts;
+  const send = createInbox(parts);
+  return { one: requestOne(parts, send), many: requestMany(parts, send) };
+}
+
+/** Sends, and hands each outcome to `onOutcome` until the function it returned is called. */
+type Send = (
+  subject: string,
+  data: Uint8Array,
+  headers: BusMessage['headers'],
+  onOutcome: (outcome: Outcome) => void,
+) => () => void;
+
+function createInbox({ id, link, server, receive }: ClientParts): Send {
   const waiting = new Map<string, (outcome: Outcome) => void>();
   let tokens = 0;
   server.inboxes.set(id, (message) =>
@@ -24,13 +36,7 @@ export function memoryRequests(parts: ClientParts): { one: Bus['request']; many:
       for (const end of [...waiting.values()]) end({ nobody: true });
   });
 
-  /** Sends, and hands each outcome to `onOutcome` until the function it returned is called. */
-  const send = (
-    subject: string,
-    data: Uint8Array,
-    headers: BusMessage['headers'],
-    onOutcome: (outcome: Outcome) => void,
-  ): (() => void) => {
+  return (subject, data, headers, onOutcome) => {
     const reply = inboxSubject(id, ++tokens);
     waiting.set(reply, onOutcome);
     link.toServer(() => {
@@ -39,54 +45,57 @@ export function memoryRequests(parts: ClientParts): { one: Bus['request']; many:
     });
     return () => void waiting.delete(reply);
   };
+}
 
-  return {
-    one: (subject, data, { headers = {}, timeoutMs, signal }) =>
-      new Promise((resolve, reject) => {
-        if (link.status !== 'connected') return reject(unreachable(link.status));
-        if (signal?.aborted) return reject(unreachable('aborted'));
-        checkSendable(data, headers);
-        const end = (settle: () => void): void => {
-          forget();
-          timer.cancel();
-          signal?.removeEventListener('abort', onAbort);
-          settle();
-        };
-        const fail = (error: OrreryError) => end(() => reject(error));
-        const onAbort = () => fail(unreachable('aborted'));
-        const timer: Timer = clock.after(timeoutMs, () =>
-          fail(unreachable(`no answer on ${subject} in ${timeoutMs} ms`)),
-        );
-        const forget = send(subject, data, headers, (outcome) =>
-          'answer' in outcome
-            ? end(() => resolve(outcome.answer))
-            : fail(unreachable(`nobody answers ${subject}`)),
-        );
-        signal?.addEventListener('abort', onAbort, { once: true });
-      }),
-    many: (subject, data, { headers = {}, timeoutMs, signal, enough }) =>
-      new Promise((resolve, reject) => {
-        const answers: BusMessage[] = [];
-        if (link.status !== 'connected' || signal?.aborted) return resolve(answers);
-        checkSendable(data, headers);
-        const settle = (how: () => void): void => {
-          forget();
-          timer.cancel();
-          signal?.removeEventListener('abort', end);
-          how();
-        };
-        const end = (): void => settle(() => resolve(answers));
-        const timer: Timer = clock.after(timeoutMs, end);
-        const forget = send(subject, data, headers, (outcome) => {
-          if (!('answer' in outcome)) return end();
-          answers.push(outcome.answer);
-          try {
-            if (enough(answers)) end();
-          } catch (error) {
-            settle(() => reject(error));
-          }
-        });
-        signal?.addEventListener('abort', end, { once: true });
-      }),
-  };
+function requestOne({ link, clock }: ClientParts, send: Send): Bus['request'] {
+  return (subject, data, { headers = {}, timeoutMs, signal }) =>
+    new Promise((resolve, reject) => {
+      if (link.status !== 'connected') return reject(unreachable(link.status));
+      if (signal?.aborted) return reject(unreachable('aborted'));
+      checkSendable(data, headers);
+      const end = (settle: () => void): void => {
+        forget();
+        timer.cancel();
+        signal?.removeEventListener('abort', onAbort);
+        settle();
+      };
+      const fail = (error: OrreryError) => end(() => reject(error));
+      const onAbort = () => fail(unreachable('aborted'));
+      const timer: Timer = clock.after(timeoutMs, () =>
+        fail(unreachable(`no answer on ${subject} in ${timeoutMs} ms`)),
+      );
+      const forget = send(subject, data, headers, (outcome) =>
+        'answer' in outcome
+          ? end(() => resolve(outcome.answer))
+          : fail(unreachable(`nobody answers ${subject}`)),
+      );
+      signal?.addEventListener('abort', onAbort, { once: true });
+    });
+}
+
+function requestMany({ link, clock }: ClientParts, send: Send): Bus['requestMany'] {
+  return (subject, data, { headers = {}, timeoutMs, signal, enough }) =>
+    new Promise((resolve, reject) => {
+      const answers: BusMessage[] = [];
+      if (link.status !== 'connected' || signal?.aborted) return resolve(answers);
+      checkSendable(data, headers);
+      const settle = (how: () => void): void => {
+        forget();
+        timer.cancel();
+        signal?.removeEventListener('abort', end);
+        how();
+      };
+      const end = (): void => settle(() => resolve(answers));
+      const timer: Timer = clock.after(timeoutMs, end);
+      const forget = send(subject, data, headers, (outcome) => {
+        if (!('answer' in outcome)) return end();
+        answers.push(outcome.answer);
+        try {
+          if (enough(answers)) end();
+        } catch (error) {
+          settle(() => reject(error));
+        }
+      });
+      signal?.addEventListener('abort', end, { once: true });
+    });
 }

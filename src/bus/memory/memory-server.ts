@@ -10,7 +10,7 @@ import { refused } from '../bus-errors.ts';
 import { writeHeaderBlock } from '../nats/stored-message.ts';
 import type { StreamDefinitions } from '../streams.ts';
 import { matcher, type SubjectMatcher } from '../subject-match.ts';
-import { type MemoryStream, memoryStream } from './stored-stream.ts';
+import { MemoryStream } from './stored-stream.ts';
 
 /** A client's interest in core messages. */
 export interface Interest {
@@ -49,7 +49,7 @@ export function inboxSubject(client: string, token: number): string {
 export function memoryServer(clock: Clock, definitions: StreamDefinitions): MemoryServer {
   const observers: MemoryServer['observers'] = [];
   const stored = streamNames.map((name) => {
-    const stream = memoryStream(definitions[name], clock);
+    const stream = new MemoryStream(definitions[name], clock);
     const readers = new Set<Reader>();
     stream.onStored = (message) => {
       for (const observer of observers) observer(name, message);

@@ -2,7 +2,7 @@
  * One stored stream in memory, by the rules of its definition: sequences, guards, the duplicate window,
  * bounds, age, TTL.
  *
- * Owns what is stored. Absent: who is told of it and over which connection (`memory.ts`).
+ * Owns what is stored. Absent: who is told of it and over which connection (`memory-server.ts`, `link.ts`).
  * Everything happens at once and in the order of the calls, as at the leader of a stream.
  */
 import type { Clock } from '../../base/clock.ts';
@@ -13,186 +13,182 @@ import { partition } from '../partition.ts';
 import type { StreamDefinition } from '../streams.ts';
 import { matcher, matcherOfAny, type SubjectMatcher } from '../subject-match.ts';
 
-export interface MemoryStream {
-  readonly definition: StreamDefinition;
-  /** Whether the stream takes what is sent to `subject`. */
-  takes(subject: string): boolean;
-  /** @throws OrreryError BUS_CONFLICT | BUS_REFUSED */
-  append(subject: string, data: Uint8Array, options: AppendOptions): Appended;
-  /**
-   * All or none; guards are checked against what was stored before. @throws OrreryError BUS_CONFLICT |
-   * BUS_REFUSED
-   */
-  appendAll(messages: readonly BatchMessage[]): Appended;
-  last(subject: string): StoredMessage | undefined;
-  lastSequence(): number;
-  /** What matches from a sequence on (inclusive), oldest first. */
-  from(sequence: number, matches: SubjectMatcher): StoredMessage[];
-  /** The first sequence that was stored at or after a wall time. */
-  sequenceAt(time: number): number;
-  lastPerSubject(matches: SubjectMatcher): StoredMessage[];
-  /** @param first 0: from the first message on */
-  purge(matches: SubjectMatcher, belowSequence: number, first?: number): void;
-  /**
-   * The stream is another one of the same name, without a message: a server that came back with an empty
-   * disk.
-   */
-  makeAnew(): void;
-  /**
-   * The stream is another one of the same name that holds these, under their sequences: restored from a
-   * backup.
-   */
-  putBack(messages: readonly StoredMessage[]): void;
-  /** Tells the stream from those before it. */
-  readonly generation: number;
-  /** Called with each message as it is stored. */
-  onStored: (message: StoredMessage) => void;
-}
-
 interface SubjectState {
   last: StoredMessage;
   count: number;
 }
 
-export function memoryStream(definition: StreamDefinition, clock: Clock): MemoryStream {
-  const takes = matcherOfAny(definition.subjects);
-  const storedSubject = subjectTransform(definition);
-  const bySubject = new Map<string, SubjectState>();
-  let duplicates = duplicateWindow(definition.duplicateWindowMs);
-  let log = messageLog();
-  let sequence = 0;
-  let generation = 0;
+export class MemoryStream {
+  readonly definition: StreamDefinition;
+  /** Whether the stream takes what is sent to the subject. */
+  readonly takes: SubjectMatcher;
+  /** Called with each message as it is stored. */
+  onStored: (message: StoredMessage) => void = () => undefined;
+  readonly #clock: Clock;
+  readonly #storedSubject: (subject: string) => string;
+  readonly #bySubject = new Map<string, SubjectState>();
+  #duplicates: ReturnType<typeof duplicateWindow>;
+  #log = messageLog();
+  #sequence = 0;
+  #generation = 0;
 
-  const remove = (message: StoredMessage): void => {
-    if (log.remove(message.sequence)) forgetLast(bySubject, message, () => log.from(0));
-  };
+  constructor(definition: StreamDefinition, clock: Clock) {
+    this.definition = definition;
+    this.takes = matcherOfAny(definition.subjects);
+    this.#clock = clock;
+    this.#storedSubject = subjectTransform(definition);
+    this.#duplicates = duplicateWindow(definition.duplicateWindowMs);
+  }
 
-  const dropAged = (): void => {
-    if (definition.maxAgeMs === 0) return;
-    const oldest = clock.now() - definition.maxAgeMs;
-    for (let first = log.first(); first && first.storedAt <= oldest; first = log.first()) remove(first);
-  };
+  /** Tells the stream from those before it. */
+  get generation(): number {
+    return this.#generation;
+  }
 
-  const store = (message: StoredMessage): void => {
-    const state = bySubject.get(message.subject);
-    if (state && definition.messagesPerSubjectMax === 1) {
-      log.remove(state.last.sequence);
+  /** @throws OrreryError BUS_CONFLICT | BUS_REFUSED */
+  append(sentTo: string, data: Uint8Array, options: AppendOptions): Appended {
+    const { definition } = this;
+    this.#check(data, options);
+    this.#dropAged();
+    const now = this.#clock.now();
+    const { guard, msgId } = options;
+    if (guard) this.#checkGuard(guard);
+    const known = msgId === undefined ? undefined : this.#duplicates.find(msgId, now);
+    if (known !== undefined) return { sequence: known, duplicate: true };
+    if (definition.messagesMax > 0 && this.#log.size() >= definition.messagesMax) this.#makeRoom();
+    const sequence = ++this.#sequence;
+    const subject = this.#storedSubject(sentTo);
+    const message = { subject, data, headers: storedHeaders(options), sequence, storedAt: now };
+    this.#store(message);
+    if (msgId !== undefined) this.#duplicates.add(msgId, sequence, now);
+    if (options.ttlSeconds !== undefined) this.#removeAfter(options.ttlSeconds, message);
+    this.onStored(message);
+    return { sequence, duplicate: false };
+  }
+
+  /**
+   * All or none; guards are checked against what was stored before. @throws OrreryError BUS_CONFLICT |
+   * BUS_REFUSED
+   */
+  appendAll(messages: readonly BatchMessage[]): Appended {
+    const { name, batches } = this.definition;
+    if (!batches) throw refused(`atomic batches are disabled on ${name}`);
+    for (const { data, guard, ...options } of messages) {
+      this.#check(data, options);
+      if (guard) this.#checkGuard(guard);
+    }
+    for (const { subject, data, guard: _, ...options } of messages) this.append(subject, data, options);
+    return { sequence: this.#sequence, duplicate: false };
+  }
+
+  last(subject: string): StoredMessage | undefined {
+    this.#dropAged();
+    return this.#bySubject.get(subject)?.last;
+  }
+
+  lastSequence(): number {
+    return this.#sequence;
+  }
+
+  /** What matches from a sequence on (inclusive), oldest first. */
+  from(sequence: number, matches: SubjectMatcher): StoredMessage[] {
+    this.#dropAged();
+    return this.#log.from(sequence).filter((message) => matches(message.subject));
+  }
+
+  /** The first sequence that was stored at or after a wall time. */
+  sequenceAt(time: number): number {
+    return this.#log.from(0).find(({ storedAt }) => storedAt >= time)?.sequence ?? this.#sequence + 1;
+  }
+
+  lastPerSubject(matches: SubjectMatcher): StoredMessage[] {
+    this.#dropAged();
+    const found = [...this.#bySubject.values()]
+      .map(({ last }) => last)
+      .filter(({ subject }) => matches(subject));
+    return found.sort((a, b) => a.sequence - b.sequence);
+  }
+
+  /** @param first 0: from the first message on */
+  purge(matches: SubjectMatcher, belowSequence: number, first = 0): void {
+    for (const message of this.#log.from(first)) {
+      if (message.sequence < belowSequence && matches(message.subject)) this.#remove(message);
+    }
+  }
+
+  /**
+   * The stream is another one of the same name, without a message: a server that came back with an empty
+   * disk.
+   */
+  makeAnew(): void {
+    this.#bySubject.clear();
+    this.#duplicates = duplicateWindow(this.definition.duplicateWindowMs);
+    this.#log = messageLog();
+    this.#sequence = 0;
+    this.#generation++;
+  }
+
+  /**
+   * The stream is another one of the same name that holds these, under their sequences: restored from a
+   * backup.
+   */
+  putBack(messages: readonly StoredMessage[]): void {
+    this.makeAnew();
+    for (const message of messages) {
+      this.#store(message);
+      this.#sequence = message.sequence;
+    }
+  }
+
+  #store(message: StoredMessage): void {
+    const state = this.#bySubject.get(message.subject);
+    if (state && this.definition.messagesPerSubjectMax === 1) {
+      this.#log.remove(state.last.sequence);
       state.last = message;
     } else if (state) {
       state.last = message;
       state.count++;
-    } else bySubject.set(message.subject, { last: message, count: 1 });
-    log.push(message);
-  };
-
-  const stream: MemoryStream = {
-    definition,
-    takes,
-    onStored: () => undefined,
-    append(sentTo, data, options) {
-      refuseUnlessAllowed(definition, data, options);
-      dropAged();
-      const now = clock.now();
-      const { guard } = options;
-      if (guard) checkGuard(guard, bySubject.get(guard.subject)?.last.sequence ?? 0);
-      const known = options.msgId === undefined ? undefined : duplicates.find(options.msgId, now);
-      if (known !== undefined) return { sequence: known, duplicate: true };
-      if (definition.messagesMax > 0 && log.size() >= definition.messagesMax)
-        makeRoom(definition, log, remove);
-      const message: StoredMessage = {
-        subject: storedSubject(sentTo),
-        data,
-        headers: storedHeaders(options),
-        sequence: ++sequence,
-        storedAt: now,
-      };
-      store(message);
-      if (options.msgId !== undefined) duplicates.add(options.msgId, sequence, now);
-      if (options.ttlSeconds !== undefined) {
-        const born = generation;
-        clock.after(options.ttlSeconds * 1000, () => {
-          if (born === generation) remove(message);
-        });
-      }
-      stream.onStored(message);
-      return { sequence: message.sequence, duplicate: false };
-    },
-    appendAll(messages) {
-      if (!definition.batches) throw refused(`atomic batches are disabled on ${definition.name}`);
-      for (const { data, guard, ...options } of messages) {
-        refuseUnlessAllowed(definition, data, options);
-        if (guard) checkGuard(guard, bySubject.get(guard.subject)?.last.sequence ?? 0);
-      }
-      for (const { subject, data, guard: _, ...options } of messages) stream.append(subject, data, options);
-      return { sequence, duplicate: false };
-    },
-    last(subject) {
-      dropAged();
-      return bySubject.get(subject)?.last;
-    },
-    lastSequence: () => sequence,
-    from(first, matches) {
-      dropAged();
-      return log.from(first).filter((message) => matches(message.subject));
-    },
-    sequenceAt: (time) => log.from(0).find((message) => message.storedAt >= time)?.sequence ?? sequence + 1,
-    lastPerSubject(matches) {
-      dropAged();
-      const found = [...bySubject.values()]
-        .map((state) => state.last)
-        .filter((last) => matches(last.subject));
-      return found.sort((a, b) => a.sequence - b.sequence);
-    },
-    purge(matches, belowSequence, first = 0) {
-      for (const message of log.from(first)) {
-        if (message.sequence < belowSequence && matches(message.subject)) remove(message);
-      }
-    },
-    makeAnew() {
-      bySubject.clear();
-      duplicates = duplicateWindow(definition.duplicateWindowMs);
-      log = messageLog();
-      sequence = 0;
-      generation++;
-    },
-    putBack(messages) {
-      stream.makeAnew();
-      for (const message of messages) {
-        store(message);
-        sequence = message.sequence;
-      }
-    },
-    get generation() {
-      return generation;
-    },
-  };
-  return stream;
-}
-
-function refuseUnlessAllowed(definition: StreamDefinition, data: Uint8Array, options: AppendOptions): void {
-  if (data.length > definition.messageBytesMax) {
-    throw refused(`message size exceeds maximum allowed of ${definition.name}`);
+    } else this.#bySubject.set(message.subject, { last: message, count: 1 });
+    this.#log.push(message);
   }
-  if (options.ttlSeconds !== undefined && !definition.messageTtl) {
-    throw refused(`per-message TTL is disabled on ${definition.name}`);
-  }
-}
 
-function checkGuard(guard: Guard, actual: number): void {
-  if (guard.sequence !== actual)
-    throw conflict(guard, `the last sequence is ${actual}, not ${guard.sequence}`);
-}
-
-function makeRoom(
-  definition: StreamDefinition,
-  log: MessageLog,
-  remove: (message: StoredMessage) => void,
-): void {
-  if (definition.whenFull === 'refuse') {
-    throw unknownOutcome(`maximum messages exceeded on ${definition.name}`);
+  #remove(message: StoredMessage): void {
+    const log = this.#log;
+    if (log.remove(message.sequence)) forgetLast(this.#bySubject, message, () => log.from(0));
   }
-  const first = log.first();
-  if (first) remove(first);
+
+  #removeAfter(seconds: number, message: StoredMessage): void {
+    const born = this.#generation;
+    this.#clock.after(seconds * 1000, () => {
+      if (born === this.#generation) this.#remove(message);
+    });
+  }
+
+  #dropAged(): void {
+    if (this.definition.maxAgeMs === 0) return;
+    const log = this.#log;
+    const oldest = this.#clock.now() - this.definition.maxAgeMs;
+    for (let first = log.first(); first && first.storedAt <= oldest; first = log.first()) this.#remove(first);
+  }
+
+  #makeRoom(): void {
+    const { whenFull, name } = this.definition;
+    if (whenFull === 'refuse') throw unknownOutcome(`maximum messages exceeded on ${name}`);
+    const first = this.#log.first();
+    if (first) this.#remove(first);
+  }
+
+  #check(data: Uint8Array, { ttlSeconds }: AppendOptions): void {
+    const { name, messageBytesMax, messageTtl } = this.definition;
+    if (data.length > messageBytesMax) throw refused(`message size exceeds maximum allowed of ${name}`);
+    if (ttlSeconds !== undefined && !messageTtl) throw refused(`per-message TTL is disabled on ${name}`);
+  }
+
+  #checkGuard(guard: Guard): void {
+    const actual = this.#bySubject.get(guard.subject)?.last.sequence ?? 0;
+    if (guard.sequence !== actual)
+      throw conflict(guard, `the last sequence is ${actual}, not ${guard.sequence}`);
+  }
 }
 
 function storedHeaders(options: AppendOptions): StoredMessage['headers'] {
@@ -230,8 +226,6 @@ function duplicateWindow(windowMs: number) {
     add: (id: string, sequence: number, at: number) => void known.set(id, { sequence, at }),
   };
 }
-
-type MessageLog = ReturnType<typeof messageLog>;
 
 /** Messages by growing sequence, with holes; holes are swept out when they are the greater part. */
 function messageLog() {

@@ -1,15 +1,16 @@
 /**
- * Conditional writes on streams with several copies: one at a time for each guarded subject.
+ * Conditional writes on replicated streams: one at a time for each guarded subject.
  *
- * A server that keeps copies refuses a write while another one with a condition on the same subject is on its
- * way to the copies ("wrong last sequence", 10164), though the condition holds: it could not check the second
- * before the first is stored (nats-server 2.12 to 2.15, `checkMsgHeadersPreClusteredProposal`). All saves of
- * a shard are conditional on its one fence. So those that come while one is on its way wait, and leave
+ * A server that keeps copies refuses a write while another one with a condition on the same subject is on
+ * its way to the copies ("wrong last sequence", 10164), even though the condition holds: it cannot check the
+ * second before the first is stored (nats-server 2.12 to 2.15, `checkMsgHeadersPreClusteredProposal`). All
+ * saves of a shard depend on its one fence. So those that come while one is on its way wait, and leave
  * together as one atomic batch.
  *
- * Promises: what a caller is told is what happened to its own message; such a refusal is nobody's loss of
- * ownership, it's tried again; who waited too long is told that nothing was stored. A stream with one copy is
- * written as fast as before: lanes are used from the first refusal of that kind on. Absent: the wire format.
+ * Promises: a caller is told what happened to its own message; such a refusal never counts as a loss of
+ * ownership, it is retried; a caller that waited too long is told that nothing was stored. A stream with one
+ * copy is written as fast as before: lanes are used from the first refusal of that kind on. Absent: the wire
+ * format.
  */
 import { type Clock, sleep } from '../../base/clock.ts';
 import { hasCode } from '../../base/errors.ts';

@@ -1,4 +1,4 @@
-/** Trying again for ever, without a word more than needed. */
+/** Tries again for ever, and logs no more than it must. */
 import { type Clock, sleep } from '../../base/clock.ts';
 import { asError, OrreryError } from '../../base/errors.ts';
 import type { Log } from '../../base/log-port.ts';

@@ -1,10 +1,10 @@
 /**
- * Sends what is published in one turn of the event loop in one piece.
+ * Sends whatever is published in one turn of the event loop in one piece.
  *
- * The client library writes to its socket once for each microtask, so a hundred answers that arrive in one
- * packet become a hundred system calls: a tenth of the processor time of a busy replica. Here it writes when
- * the turn is over. Reaches into the library: where that has another inside than this expects, it writes as
- * often as it likes, and nothing else changes.
+ * The client library writes to its socket once per microtask, so a hundred answers that arrive in one packet
+ * become a hundred system calls: a tenth of the processor time of a busy replica. Here it writes when the
+ * turn is over. This reaches into the library: if its inside is not what we expect, it writes as often as it
+ * likes, and nothing else changes.
  */
 
 interface Protocol {

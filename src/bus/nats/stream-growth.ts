@@ -1,9 +1,8 @@
 /**
- * What a stream's settings become when replicas of two releases look after it: they only grow.
+ * The settings of a stream that replicas of two releases look after: they only grow.
  *
- * An older replica neither takes a newer one's subjects away nor shortens what it keeps. Which release speaks
- * last stands in the stream's metadata: of a stream that a newer one has shaped, an older one changes
- * nothing.
+ * An older replica neither takes a newer one's subjects away nor shortens what it keeps. The stream's
+ * metadata names the newest release that has shaped it; an older one then changes nothing.
  */
 
 /**

@@ -63,7 +63,7 @@ export function startConsumer(
   plan: ConsumerPlan,
   events: ConsumerEvents,
 ): Consumer {
-  const { wire, api, log } = environment;
+  const { wire, api } = environment;
   const { stream, name, place, options } = plan;
   const silence = silenceWatch(environment.clock, events);
   const progress = progressOf(events);
@@ -86,12 +86,7 @@ export function startConsumer(
   const create = async (): Promise<void> => {
     const info = await api(`STREAM.INFO.${stream}`);
     if (ended) return;
-    const finding = place.checkStream(info.created, (info.state as { last_seq: number }).last_seq);
-    if (finding) log.error({ stream, next: place.next() }, finding.text);
-    if (finding && options.onAnother) {
-      place.again();
-      options.onAnother();
-    }
+    noteStream(plan, info, environment.log);
     if (ended) return;
     subscription = wire.subscribe(plan.inbox, onMessage);
     const body = { stream_name: stream, config: consumerConfig(plan), action: 'create' };
@@ -121,6 +116,16 @@ export function startConsumer(
       if (isMade && wire.status === 'connected') remove();
     },
   };
+}
+
+/** Whether it is still the stream that was read before; if it is another one, reading begins again. */
+function noteStream({ stream, place, options }: ConsumerPlan, info: Record<string, unknown>, log: Log): void {
+  const finding = place.checkStream(info.created, (info.state as { last_seq: number }).last_seq);
+  if (!finding) return;
+  log.error({ stream, next: place.next() }, finding.text);
+  if (!options.onAnother) return;
+  place.again();
+  options.onAnother();
 }
 
 type Progress = ReturnType<typeof progressOf>;

@@ -5,13 +5,12 @@
  * Promises: each transition once; what happened while the connection was away is read when it is back.
  * Absent: how it is printed.
  */
+import { readStep } from '../../actors/control/stored-pages.ts';
 import type { Clock } from '../../base/clock.ts';
 import { OrreryError } from '../../base/errors.ts';
 import type { ActorId } from '../../base/ids.ts';
 import type { HistoryPage, PageRequest, Transition } from '../../base/views.ts';
-import type { Bus, BusMessage } from '../../bus/bus.ts';
-import { contentType, decode } from '../../bus/codec.ts';
-import { headerOf } from '../../bus/envelope.ts';
+import type { Bus } from '../../bus/bus.ts';
 import type { Subjects } from '../../bus/subjects.ts';
 
 export interface EventsLog {
@@ -135,14 +134,4 @@ export function busFeed(
       return () => live.forEach((one) => void one.stop());
     },
   };
-}
-
-function readStep({ data, headers }: BusMessage): Transition[] {
-  try {
-    const step = decode(data, headerOf(headers, contentType.header)) as Partial<Transition> | null;
-    return typeof step?.id === 'string' && typeof step.event?.type === 'string' ? [step as Transition] : [];
-  } catch {
-    // Foreign bytes on the feed are nobody's step.
-    return [];
-  }
 }

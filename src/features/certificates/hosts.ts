@@ -1,7 +1,7 @@
 /**
  * Host names of certificates: their one canonical form, and which of them an Issuer allows.
  *
- * Pure. Absent: whether the host exists, and public suffixes (actors/registered-domain.ts).
+ * Pure. Absent: whether the host exists, and public suffixes (registered-domain.ts).
  */
 import { isIP } from 'node:net';
 import { domainToASCII } from 'node:url';

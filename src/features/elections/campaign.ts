@@ -6,9 +6,8 @@
  * leadership; its `signal` is aborted when it is over, and `check()` before anything that only a leader may
  * do asks the clock as well, so that a process that slept through its own end does nothing. After a loss the
  * process campaigns no more until `campaign()` is called: what it did as the leader has to end first.
- * `stop()` gives the Lease back and ends.
- * Promises: those of the chart (machines/election.ts); `onLost` is called before anything more is asked of
- * the API server.
+ * `stop()` gives the Lease back and ends. Promises: those of the chart (machines/election/election.ts);
+ * `onLost` is called before anything more is asked of the API server.
  */
 
 import { type EffectContext, runnerOf } from '../../actors/effect-runner.ts';

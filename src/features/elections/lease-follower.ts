@@ -65,7 +65,7 @@ export function createLeaseFollower(parts: FollowerParts): LeaseFollower {
       breadth === 'namespace' && watches.size >= limits.leaseWatches ? allNamespaces : scope;
     const known = watches.get(key);
     if (known) return known;
-    const made = startShared(parts, watched, () => watches.delete(key));
+    const made = new SharedWatch(parts, watched, () => watches.delete(key));
     watches.set(key, made);
     return made;
   };
@@ -103,12 +103,6 @@ function scopeOf(
     : { key: `${namespace}/${name}`, namespace, fieldSelector: `metadata.name=${name}` };
 }
 
-interface SharedWatch {
-  /** @returns ends it */
-  join(place: LeasePlace, onNews: (news: LeaseNews) => void): () => void;
-  stop(): void;
-}
-
 interface SeenObject {
   readonly place: LeasePlace;
   readonly news: LeaseNews;
@@ -121,89 +115,106 @@ interface Followed {
   readonly listeners: Set<(news: LeaseNews) => void>;
 }
 
-function startShared(parts: FollowerParts, scope: WatchScope, onEnd: () => void): SharedWatch {
-  const { store, clock, log } = parts;
-  const followed = new Map<string, Followed>();
-  const last = new Map<string, LeaseNews>();
-  const stopping = new AbortController();
-  let isListed = false;
-  let linger: Timer | null = null;
+/** One watch, for all who follow Leases within its scope. */
+class SharedWatch {
+  readonly #parts: FollowerParts;
+  readonly #scope: WatchScope;
+  readonly #onEnd: () => void;
+  readonly #followed = new Map<string, Followed>();
+  readonly #last = new Map<string, LeaseNews>();
+  readonly #stopping = new AbortController();
+  readonly #polling: ReturnType<typeof createPolling>;
+  readonly #watch: { stop(): void };
+  #isListed = false;
+  #linger: Timer | null = null;
 
-  const say = ({ place, news }: SeenObject) => {
+  constructor(parts: FollowerParts, scope: WatchScope, onEnd: () => void) {
+    this.#parts = parts;
+    this.#scope = scope;
+    this.#onEnd = onEnd;
+    this.#polling = createPolling(parts.clock, () => {
+      for (const { place } of this.#followed.values()) void this.#ask(place);
+    });
+    const sink: ObjectSink<SeenObject> = {
+      read: seenObject,
+      onReplace: (objects) => this.#replace(objects),
+      onEvent: (type, { place, news }) =>
+        this.#say({ place, news: type === 'DELETED' ? { ...news, record: null } : news }),
+    };
+    this.#watch = startWatch(parts, {
+      resource: leases,
+      ...scope,
+      sink,
+      onRestart: (code) => {
+        if (code === 'KUBE_REFUSED') this.#polling.begin();
+      },
+    });
+  }
+
+  /** @returns ends it */
+  join(place: LeasePlace, onNews: (news: LeaseNews) => void): () => void {
+    this.#linger?.cancel();
     const key = keyOf(place);
-    const one = followed.get(key);
+    const one = this.#followed.get(key) ?? { place, listeners: new Set() };
+    one.listeners.add(onNews);
+    this.#followed.set(key, one);
+    const news = this.#last.get(key);
+    if (news !== undefined) onNews(news);
+    else if (this.#isListed) void this.#ask(place);
+    return () => this.#leave(one, onNews);
+  }
+
+  stop(): void {
+    this.#stopping.abort(new Error('nobody follows'));
+    this.#polling.end();
+    this.#linger?.cancel();
+    this.#watch.stop();
+  }
+
+  #leave({ place, listeners }: Followed, onNews: (news: LeaseNews) => void): void {
+    const key = keyOf(place);
+    listeners.delete(onNews);
+    if (listeners.size > 0) return;
+    this.#followed.delete(key);
+    if (this.#scope.namespace === null) this.#last.delete(key);
+    if (this.#followed.size > 0 || this.#stopping.signal.aborted) return;
+    this.#linger = this.#parts.clock.after(lingerMs, () => {
+      this.#onEnd();
+      this.stop();
+    });
+  }
+
+  #replace(objects: readonly SeenObject[]): void {
+    this.#polling.end();
+    this.#isListed = true;
+    for (const object of objects) this.#say(object);
+    const present = new Set(objects.map(({ place }) => keyOf(place)));
+    for (const key of this.#last.keys()) if (!present.has(key)) this.#last.delete(key);
+    for (const [key, { place }] of this.#followed) if (!present.has(key)) void this.#ask(place);
+  }
+
+  #say({ place, news }: SeenObject): void {
+    const key = keyOf(place);
+    const one = this.#followed.get(key);
     // Of all namespaces only what somebody follows is kept: most Leases are heartbeats of nodes.
-    if (one !== undefined || scope.namespace !== null) last.set(key, news);
+    if (one !== undefined || this.#scope.namespace !== null) this.#last.set(key, news);
     for (const listener of one?.listeners ?? []) listener(news);
-  };
+  }
+
   /**
    * Asks for one Lease by itself: nobody is told that it is missing because a list was older than a write.
    */
-  const ask = async (place: LeasePlace) => {
+  async #ask(place: LeasePlace): Promise<void> {
+    const { store, log } = this.#parts;
     const before = store.writesOf(place);
     try {
-      const seen = await store.read(place, stopping.signal);
+      const seen = await store.read(place, this.#stopping.signal);
       if (store.writesOf(place) !== before) return;
-      say({ place, news: seen ?? { record: null, resourceVersion: null } });
+      this.#say({ place, news: seen ?? { record: null, resourceVersion: null } });
     } catch (thrown) {
       log.debug({ lease: keyOf(place), error: asError(thrown).message }, 'a Lease cannot be read');
     }
-  };
-  const polling = createPolling(clock, () => {
-    for (const { place } of followed.values()) void ask(place);
-  });
-  const sink: ObjectSink<SeenObject> = {
-    read: seenObject,
-    onReplace(objects) {
-      polling.end();
-      isListed = true;
-      for (const object of objects) say(object);
-      const present = new Set(objects.map(({ place }) => keyOf(place)));
-      for (const key of last.keys()) if (!present.has(key)) last.delete(key);
-      for (const [key, { place }] of followed) if (!present.has(key)) void ask(place);
-    },
-    onEvent: (type, { place, news }) =>
-      say({ place, news: type === 'DELETED' ? { ...news, record: null } : news }),
-  };
-  const watch = startWatch(parts, {
-    resource: leases,
-    ...scope,
-    sink,
-    onRestart(code) {
-      if (code === 'KUBE_REFUSED') polling.begin();
-    },
-  });
-  const stop = () => {
-    stopping.abort(new Error('nobody follows'));
-    polling.end();
-    linger?.cancel();
-    watch.stop();
-  };
-
-  return {
-    stop,
-    join(place, onNews) {
-      linger?.cancel();
-      const key = keyOf(place);
-      const one = followed.get(key) ?? { place, listeners: new Set() };
-      one.listeners.add(onNews);
-      followed.set(key, one);
-      const news = last.get(key);
-      if (news !== undefined) onNews(news);
-      else if (isListed) void ask(place);
-      return () => {
-        one.listeners.delete(onNews);
-        if (one.listeners.size > 0) return;
-        followed.delete(key);
-        if (scope.namespace === null) last.delete(key);
-        if (followed.size > 0 || stopping.signal.aborted) return;
-        linger = clock.after(lingerMs, () => {
-          onEnd();
-          stop();
-        });
-      };
-    },
-  };
+  }
 }
 
 /** Asks at once and again every `pollMs`, from `begin` to `end`. */

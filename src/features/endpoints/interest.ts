@@ -26,9 +26,7 @@ export function servicesOfWorkloads(): Interest {
   const labelsOf = new Map<string, Labels>();
   /** `<ns> <key>=<value>` → workloads with the label. */
   const byLabel = new Map<string, Set<string>>();
-  /** `<ns>/<slice>` → the Service that it is of. */
-  const sliceOwners = new Map<string, string>();
-  const slicesOf = new Map<string, number>();
+  const slices = createSliceOwners();
   /** `<ns> <key>=<value>` → Services whose selector has it as its first requirement; and back. */
   const selecting = new Map<string, Set<string>>();
   const requirementOf = new Map<string, string>();
@@ -59,32 +57,44 @@ export function servicesOfWorkloads(): Interest {
     const pairs = new Set([...pairsOf(before), ...pairsOf(after)]);
     return [...pairs].flatMap((pair) => [...(selecting.get(`${namespace} ${pair}`) ?? [])]);
   };
-  const foldSlice = ({ namespace, name, digest }: WorldEntry): readonly string[] => {
-    const key = `${namespace}/${name}`;
-    const before = sliceOwners.get(key);
-    const slice = asDigest<EndpointSliceDigest>(digest, 'endpointslices');
-    const after = slice === null ? undefined : ownerOf(slice);
-    if (before === after) return [];
-    if (before !== undefined) count(slicesOf, `${namespace}/${before}`, -1);
-    if (after !== undefined) count(slicesOf, `${namespace}/${after}`, 1);
-    if (after === undefined) sliceOwners.delete(key);
-    else sliceOwners.set(key, after);
-    return [before, after].filter((service) => service !== undefined);
-  };
 
   return {
     tellers: ['externalworkloads.workload.linkerd.io', 'endpointslices'],
-    fold: (entry) => (entry.resource === 'endpointslices' ? foldSlice(entry) : foldWorkload(entry)),
+    fold: (entry) => (entry.resource === 'endpointslices' ? slices.fold(entry) : foldWorkload(entry)),
     wants(namespace, name, digest) {
       const service = asDigest<ServiceDigest>(digest, 'services');
       if (service === null) return false;
       const requirement = know(namespace, name, service);
-      if (slicesOf.has(`${namespace}/${name}`)) return true;
+      if (slices.has(namespace, name)) return true;
       if (requirement === undefined) return false;
       for (const key of byLabel.get(requirement) ?? []) {
         if (isSelected(service, labelsOf.get(key) ?? {})) return true;
       }
       return false;
+    },
+  };
+}
+
+/** Which Services have slices that are ours or another controller's. */
+function createSliceOwners() {
+  /** `<ns>/<slice>` → the Service that it is of. */
+  const owners = new Map<string, string>();
+  /** `<ns>/<service>` → how many. */
+  const counts = new Map<string, number>();
+  return {
+    has: (namespace: string, service: string) => counts.has(`${namespace}/${service}`),
+    /** @returns the Services that it concerns */
+    fold({ namespace, name, digest }: WorldEntry): readonly string[] {
+      const key = `${namespace}/${name}`;
+      const before = owners.get(key);
+      const slice = asDigest<EndpointSliceDigest>(digest, 'endpointslices');
+      const after = slice === null ? undefined : ownerOf(slice);
+      if (before === after) return [];
+      if (before !== undefined) count(counts, `${namespace}/${before}`, -1);
+      if (after !== undefined) count(counts, `${namespace}/${after}`, 1);
+      if (after === undefined) owners.delete(key);
+      else owners.set(key, after);
+      return [before, after].filter((service) => service !== undefined);
     },
   };
 }

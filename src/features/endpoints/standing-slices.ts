@@ -82,16 +82,7 @@ export function createStandingSlices(clock: Clock, takeOver: string | null): Sta
       return others[0]?.[1].foreign?.writer ?? '';
     },
     has: (namespace, service) => list(namespace, service).length > 0,
-    token(namespace, service) {
-      let sum = 0;
-      let other = 0;
-      for (const [name, digest] of staying(namespace, service)) {
-        const [first, second] = sliceHash(name, digest);
-        sum = (sum + first) >>> 0;
-        other = (other + second) >>> 0;
-      }
-      return `${sum.toString(36)}.${other.toString(36)}`;
-    },
+    token: (namespace, service) => tokenOf(staying(namespace, service)),
   };
 }
 
@@ -102,6 +93,17 @@ const isOfWorkloads = ({ managed, foreign }: EndpointSliceDigest) => (managed ??
 function serviceOf({ managed, foreign, service }: EndpointSliceDigest): string {
   const owner = (managed ?? foreign?.content)?.ownerReferences.find(({ kind }) => kind === 'Service')?.name;
   return typeof owner === 'string' ? owner : service;
+}
+
+function tokenOf(slices: ReadonlyArray<[string, EndpointSliceDigest]>): string {
+  let sum = 0;
+  let other = 0;
+  for (const [name, digest] of slices) {
+    const [first, second] = sliceHash(name, digest);
+    sum = (sum + first) >>> 0;
+    other = (other + second) >>> 0;
+  }
+  return `${sum.toString(36)}.${other.toString(36)}`;
 }
 
 const hashes = new WeakMap<EndpointSliceDigest, readonly [number, number]>();

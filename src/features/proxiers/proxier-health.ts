@@ -1,6 +1,6 @@
 /**
  * The health of one node's service proxy in one object, without NATS and without Kubernetes: the chart of
- * machines/proxier.ts, fed by calls, and answers in the form of kube-proxy's health server.
+ * machines/proxier/proxier.ts, fed by calls, and answers in the form of kube-proxy's health server.
  *
  * For programs that are the proxy, or that run beside it: tell it `queued` when a change arrives and
  * `updated` when all are applied, and give `handle` to an HTTP server. Promises: an answer never waits for

@@ -29,8 +29,8 @@ export interface ProxierReport {
 }
 
 /**
- * Resolves when the report was taken: the answer of `rpc.send`, the acknowledgement of the stream. The signal
- * ends a vain attempt.
+ * Resolves when the report was taken: an answer of `rpc.send` with `accepted`, the acknowledgement of the
+ * stream. The signal ends a vain attempt.
  */
 export type SendReport = (report: ProxierReport, signal: AbortSignal) => Promise<unknown>;
 

@@ -38,9 +38,32 @@ export async function applyObject(
   manifest: BundleObject,
   signal: AbortSignal,
 ): Promise<AppliedObject> {
+  for (let looks = 1; ; looks++) {
+    const live = await find(kube, resource, placeOf(resource, manifest), signal);
+    if (live !== null) checkMayTouch(manifest, live);
+    try {
+      return await applyOver(kube, resource, manifest, live, signal);
+    } catch (thrown) {
+      // It was written meanwhile, perhaps by whom it belongs to now: whose it is has to be seen again.
+      if (!isWrittenMeanwhile(thrown, live) || looks >= looksMax) throw thrown;
+    }
+  }
+}
+
+/** Of an object that somebody writes without a pause; the next round follows soon. */
+const looksMax = 5;
+
+const isWrittenMeanwhile = (thrown: unknown, live: KubeObject | null) =>
+  live !== null && hasCode(thrown, 'KUBE_CONFLICT') && thrown.facts.status === 409;
+
+async function applyOver(
+  kube: KubePort,
+  resource: KubeResource,
+  manifest: BundleObject,
+  live: KubeObject | null,
+  signal: AbortSignal,
+): Promise<AppliedObject> {
   const place = placeOf(resource, manifest);
-  const live = await find(kube, resource, place, signal);
-  if (live !== null) checkMayTouch(manifest, live);
   try {
     const object = await apply(kube, resource, manifest, live, signal);
     return { object, before: live, isReplaced: false };
@@ -48,8 +71,7 @@ export async function applyObject(
     if (live === null || !isImmutable(thrown)) throw thrown;
     if (!isRecreatable(manifest)) throw unchangeable(manifest, asError(thrown));
   }
-  const { uid, resourceVersion } = live.metadata;
-  await kube.delete(resource, place.namespace, place.name, preconditions({ uid, resourceVersion }), signal);
+  await kube.delete(resource, place.namespace, place.name, preconditions(versionOf(live)), signal);
   const rest = await find(kube, resource, place, signal);
   if (rest !== null) throw beingDeleted();
   const object = await apply(kube, resource, manifest, null, signal);
@@ -61,6 +83,8 @@ export function placeOf(resource: KubeResource, { metadata }: BundleObject) {
   const { name, namespace = 'default' } = metadata;
   return { name, namespace: resource.namespaced ? namespace : undefined };
 }
+
+const versionOf = ({ metadata: { uid, resourceVersion } }: KubeObject) => ({ uid, resourceVersion });
 
 /** What may be absent is absent, not undefined. */
 export function preconditions(of: {
@@ -82,11 +106,12 @@ function apply(
   signal: AbortSignal,
 ): Promise<KubeObject> {
   const { name, namespace } = placeOf(resource, manifest);
-  // Another object under the name since we looked is refused: its owner was not asked.
-  const uid = live?.metadata.uid === undefined ? {} : { uid: live.metadata.uid };
+  // Another object under the name since we looked is refused, and so is one that was written since: it may be
+  // somebody else's by now.
+  const seen = live === null ? {} : preconditions(versionOf(live));
   const { namespace: _, ...metadata } = manifest.metadata;
   const scope = namespace === undefined ? {} : { namespace };
-  const body = { ...manifest, metadata: { ...metadata, ...scope, ...uid } };
+  const body = { ...manifest, metadata: { ...metadata, ...scope, ...seen } };
   return kube.patch(resource, { ...scope, name, type: 'apply', body, fieldManager, force: true }, signal);
 }
 

@@ -15,6 +15,7 @@ import type { Log } from '../../base/log-port.ts';
 import { isRelease } from '../../base/semantic-version.ts';
 import type { Bus, Following, StoredMessage } from '../../bus/bus.ts';
 import { decode } from '../../bus/codec.ts';
+import { createReaching } from '../../bus/reaching.ts';
 import type { Subjects } from '../../bus/subjects.ts';
 import type { ReleaseRoster } from '../../machines/release/release-events.ts';
 import type { NodeFacts, SeenStatus } from '../../machines/release/release-table.ts';
@@ -54,17 +55,19 @@ const statusSchema = v.object({
 
 const nothing: SeenStatus = { sequence: 0, status: null, unreadable: null };
 
-/** @param parts.bundle name of the replica's bundle; null: it has none, and the status of none concerns it */
-export function createReleaseRoster(parts: {
+interface RosterParts {
   readonly bus: Bus;
   readonly subjects: Subjects;
+  /** Name of the replica's bundle; null: it has none, and the status of none concerns it. */
   readonly bundle: string | null;
   readonly log: Log;
   readonly onChange: () => void;
-}): ReleaseRosterKeeper {
-  const { bus, subjects, bundle, log, onChange } = parts;
+}
+
+export function createReleaseRoster(parts: RosterParts): ReleaseRosterKeeper {
+  const { bus, subjects, bundle, onChange } = parts;
   const nodes = new Map<string, StoredNode>();
-  const waiting: Array<{ readonly fence: number; readonly resolve: () => void }> = [];
+  const reaching = createReaching();
   const statusSubject = bundle === null ? null : subjects.releaseStatus(bundle);
   const fenceSubject = subjects.fence(ledShard);
   let following: Following | null = null;
@@ -73,26 +76,12 @@ export function createReleaseRoster(parts: {
   let sequence = 0;
   let isRead = false;
 
-  const foldNode = (message: StoredMessage) => {
-    const replica = subjects.parseNode(message.subject);
-    if (replica === undefined) return;
-    const node = readNode(message);
-    if (node === null) nodes.delete(replica);
-    else nodes.set(replica, { ...node, sequence: message.sequence });
-    if (node?.replica !== undefined && node.replica !== replica)
-      log.warn({ subject: message.subject }, 'a node is stored under another name');
-  };
   const fold = (message: StoredMessage) => {
     sequence = message.sequence;
     if (message.subject === subjects.nodesEpoch) epoch = message.sequence;
     else if (message.subject === statusSubject) seen = readStatus(message);
-    else foldNode(message);
-    for (let at = waiting.length - 1; at >= 0; at--) {
-      const one = waiting[at];
-      if (one === undefined || one.fence > sequence) continue;
-      waiting.splice(at, 1);
-      one.resolve();
-    }
+    else foldNode(parts, nodes, message);
+    reaching.reached(sequence);
     if (isRead) onChange();
   };
 
@@ -125,15 +114,25 @@ export function createReleaseRoster(parts: {
     forget(replica) {
       if (nodes.delete(replica)) onChange();
     },
-    reached: (fence, signal) =>
-      sequence >= fence
-        ? Promise.resolve()
-        : new Promise((resolve, reject) => {
-            waiting.push({ fence, resolve });
-            signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-          }),
+    async reached(fence, signal) {
+      if (sequence < fence) await reaching.wait(fence, signal);
+    },
     stop: () => void following?.stop(),
   };
+}
+
+function foldNode(
+  { subjects, log }: RosterParts,
+  nodes: Map<string, StoredNode>,
+  message: StoredMessage,
+): void {
+  const replica = subjects.parseNode(message.subject);
+  if (replica === undefined) return;
+  const node = readNode(message);
+  if (node === null) nodes.delete(replica);
+  else nodes.set(replica, { ...node, sequence: message.sequence });
+  if (node !== null && node.replica !== replica)
+    log.warn({ subject: message.subject }, 'a node is stored under another name');
 }
 
 /** null: the node has gone, or what is stored is none. */

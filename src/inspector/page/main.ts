@@ -1,12 +1,12 @@
 /** The page's beginning: makes the store, draws the app, and draws it again whenever something changed. */
 import { systemClock } from '../../base/clock.ts';
 import { App } from './app.ts';
-import { createStore } from './page-store.ts';
+import { Store } from './page-store.ts';
 import { restoreTheme } from './theme.ts';
 import { html, render } from './vendor.ts';
 
 restoreTheme();
-const store = createStore(systemClock);
+const store = new Store(systemClock);
 const place = document.getElementById('app');
 if (place) {
   place.textContent = '';

@@ -10,10 +10,10 @@ import type { ActorId } from '../../base/ids.ts';
 import type { ActorView, HistoryStep, HistoryView, LiveRow } from '../../base/views.ts';
 import type { ClusterNow, LiveMessage } from '../live/live-messages.ts';
 import { type Answer, readHistory, type Session } from './api.ts';
-import { type ConnectionState, connectLive } from './connection.ts';
-import { createHearing, type Silence } from './hearing.ts';
+import { type Connection, type ConnectionState, connectLive } from './connection.ts';
+import { createHearing, type Hearing, type Silence } from './hearing.ts';
 import { createRates, type Rates } from './overview/rates.ts';
-import { createWho } from './who.ts';
+import { createWho, type Who } from './who.ts';
 
 export interface Watched {
   readonly id: ActorId;
@@ -41,34 +41,6 @@ export interface News {
   readonly at: number;
 }
 
-export interface Store {
-  readonly rows: ReadonlyMap<ActorId, LiveRow>;
-  /** Kinds that there are actors of, with their number. */
-  readonly kinds: ReadonlyMap<string, number>;
-  readonly cluster: ClusterNow | null;
-  /** Whether what is not in `rows` is not there, rather than not told yet. */
-  readonly isWhole: boolean;
-  readonly watched: Watched | null;
-  readonly connection: ConnectionState;
-  /** Nothing was heard for three seconds, or what is heard tells nothing new; null: the feed is alive. */
-  readonly silence: Silence | null;
-  /** Every kind of actors that the release knows, whether or not there are any; null: not known yet. */
-  readonly allKinds: readonly string[] | null;
-  readonly replica: string;
-  readonly session: Answer<Session> | null;
-  readonly rates: Rates;
-  /** The latest moves of shards, newest first. */
-  readonly moves: readonly Move[];
-  /** The latest steps anywhere, newest first. */
-  readonly news: readonly News[];
-  /** The replica's time, ms since the epoch. */
-  now(): number;
-  /** @param kind whose rows are wanted with their facts */
-  look(id: ActorId | null, kind: string | null): void;
-  signedIn(): Promise<void>;
-  onChange(listener: () => void): () => void;
-}
-
 const newsMax = 14;
 const movesMax = 8;
 /** A feed that begins sends its rows within this time once it has them all. */
@@ -76,169 +48,214 @@ const stalePatienceMs = 4_000;
 /** The page keeps as many steps as the replica tells at first, and what comes since. */
 const stepsMax = 1_000;
 
-export function createStore(clock: Clock): Store {
-  const listeners = new Set<() => void>();
-  let isDue = false;
-  const changed = () => {
-    if (isDue) return;
-    isDue = true;
-    requestAnimationFrame(() => {
-      isDue = false;
-      for (const listener of listeners) listener();
-    });
-  };
-  const rows = new Map<ActorId, LiveRow>();
-  const kinds = new Map<string, number>();
-  const state = {
-    cluster: null as ClusterNow | null,
-    watched: null as Watched | null,
-    connection: 'connecting' as ConnectionState,
-    replica: '',
-    moves: [] as readonly Move[],
-    news: [] as readonly News[],
-    /** The replica's time less the page's. */
-    offset: 0,
-  };
-  const rates = createRates(clock);
-  const hearing = createHearing(clock);
-  const who = createWho(changed);
+export class Store {
+  readonly #clock: Clock;
+  readonly #live: Connection;
+  readonly #who: Who;
+  readonly #hearing: Hearing;
+  readonly #listeners = new Set<() => void>();
+  readonly #rows = new Map<ActorId, LiveRow>();
+  readonly #kinds = new Map<string, number>();
+  readonly rates: Rates;
+  #cluster: ClusterNow | null = null;
+  #watched: Watched | null = null;
+  #connection: ConnectionState = 'connecting';
+  #replica = '';
+  #moves: readonly Move[] = [];
+  #news: readonly News[] = [];
+  /** The replica's time less the page's. */
+  #offset = 0;
   /** What ended unheard is not told: rows that are not told again after a new beginning are dropped. */
-  let stale = new Set<ActorId>();
-  let staleSince = 0;
+  #stale = new Set<ActorId>();
+  #staleSince = 0;
+  #isDue = false;
 
-  const count = (id: ActorId, more: 1 | -1) => {
-    const kind = id.slice(0, id.indexOf('/'));
-    const now = (kinds.get(kind) ?? 0) + more;
-    if (now > 0) kinds.set(kind, now);
-    else kinds.delete(kind);
-  };
-  const drop = (id: ActorId) => {
-    if (rows.delete(id)) count(id, -1);
-  };
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.rates = createRates(clock);
+    this.#hearing = createHearing(clock);
+    this.#who = createWho(() => this.#changed());
+    this.#live = connectLive({
+      clock,
+      onMessage: (message) => this.#onMessage(message),
+      onState: (connection) => {
+        this.#connection = connection;
+        if (connection === 'refused' || connection === 'lost') void this.#who.readSession();
+        this.#changed();
+      },
+    });
+    void this.#who.readSession();
+    void this.#who.readKinds();
+  }
 
-  const takeRows = (message: Extract<LiveMessage, { type: 'rows' }>) => {
+  get rows(): ReadonlyMap<ActorId, LiveRow> {
+    return this.#rows;
+  }
+
+  /** Kinds that there are actors of, with their number. */
+  get kinds(): ReadonlyMap<string, number> {
+    return this.#kinds;
+  }
+
+  get cluster(): ClusterNow | null {
+    return this.#cluster;
+  }
+
+  /** Whether what is not in `rows` is not there, rather than not told yet. */
+  get isWhole(): boolean {
+    const isTold = this.#rows.size > 0 || this.#clock.monotonic() - this.#staleSince > stalePatienceMs;
+    return this.#cluster?.isWhole === true && isTold;
+  }
+
+  get watched(): Watched | null {
+    return this.#watched;
+  }
+
+  get connection(): ConnectionState {
+    return this.#connection;
+  }
+
+  /** Nothing was heard for three seconds, or what is heard tells nothing new; null: the feed is alive. */
+  get silence(): Silence | null {
+    return this.#hearing.silence(this.now(), this.#connection === 'live');
+  }
+
+  /** Every kind of actors that the release knows, whether or not there are any; null: not known yet. */
+  get allKinds(): readonly string[] | null {
+    return this.#who.allKinds;
+  }
+
+  get replica(): string {
+    return this.#replica;
+  }
+
+  get session(): Answer<Session> | null {
+    return this.#who.session;
+  }
+
+  /** The latest moves of shards, newest first. */
+  get moves(): readonly Move[] {
+    return this.#moves;
+  }
+
+  /** The latest steps anywhere, newest first. */
+  get news(): readonly News[] {
+    return this.#news;
+  }
+
+  /** The replica's time, ms since the epoch. */
+  now(): number {
+    return this.#clock.now() + this.#offset;
+  }
+
+  /** @param kind whose rows are wanted with their facts */
+  look(id: ActorId | null, kind: string | null): void {
+    this.#live.watch({ rows: true, actor: id, facts: kind });
+    if (this.#watched?.id === (id ?? undefined)) return;
+    this.#watched =
+      id === null ? null : { id, actor: undefined, steps: [], left: 0, isLoading: true, steppedAt: 0 };
+    if (id !== null) void this.#loadHistory(id);
+    this.#changed();
+  }
+
+  async signedIn(): Promise<void> {
+    await this.#who.readSession();
+    await this.#who.readKinds();
+    this.#live.retry();
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  #changed(): void {
+    if (this.#isDue) return;
+    this.#isDue = true;
+    requestAnimationFrame(() => {
+      this.#isDue = false;
+      for (const listener of this.#listeners) listener();
+    });
+  }
+
+  #onMessage(message: LiveMessage): void {
+    this.#hearing.heard();
+    if (message.type === 'hello') this.#begin(message);
+    else if (message.type === 'beat') {
+      this.#offset = message.now - this.#clock.now();
+      this.#hearing.heard(message.asOf);
+    } else if (message.type === 'rows') this.#takeRows(message);
+    else if (message.type === 'cluster') this.#takeCluster(message);
+    else if (message.type === 'step') this.#takeStep(message);
+    else if (message.type === 'actor' && this.#watched?.id === message.id) {
+      this.#watched = { ...this.#watched, actor: message.actor };
+    }
+    this.#changed();
+  }
+
+  #begin({ replica, now }: Extract<LiveMessage, { type: 'hello' }>): void {
+    this.#stale = new Set(this.#rows.keys());
+    this.#staleSince = this.#clock.monotonic();
+    this.#replica = replica;
+    this.#offset = now - this.#clock.now();
+    if (this.#watched) void this.#loadHistory(this.#watched.id);
+  }
+
+  #takeRows(message: Extract<LiveMessage, { type: 'rows' }>): void {
     const steps: News[] = [];
     for (const row of message.rows) {
-      const known = rows.get(row.id);
-      if (known && row.rev > known.rev) rates.add(row.id.slice(0, row.id.indexOf('/')), row.rev - known.rev);
-      if (row.event !== undefined && row.rev !== known?.rev) steps.push({ row, at: clock.now() });
-      if (!known) count(row.id, 1);
-      rows.set(row.id, row);
-      stale.delete(row.id);
+      const known = this.#rows.get(row.id);
+      if (known && row.rev > known.rev)
+        this.rates.add(row.id.slice(0, row.id.indexOf('/')), row.rev - known.rev);
+      if (row.event !== undefined && row.rev !== known?.rev) steps.push({ row, at: this.#clock.now() });
+      if (!known) this.#count(row.id, 1);
+      this.#rows.set(row.id, row);
+      this.#stale.delete(row.id);
     }
-    for (const id of message.ended) drop(id);
-    if (steps.length > 0) state.news = [...steps.reverse(), ...state.news].slice(0, newsMax);
-  };
-  const takeCluster = (cluster: ClusterNow) => {
-    const moved = movesOf(state.cluster, cluster, clock.now());
-    if (moved.length > 0) state.moves = [...moved, ...state.moves].slice(0, movesMax);
-    state.offset = cluster.now - clock.now();
-    hearing.heard(cluster.now);
-    state.cluster = cluster;
-    if (!cluster.isWhole || stale.size === 0 || clock.monotonic() - staleSince < stalePatienceMs) return;
-    for (const id of stale) drop(id);
-    stale.clear();
-  };
-  const takeStep = ({ step, actor }: Extract<LiveMessage, { type: 'step' }>) => {
-    const { watched } = state;
+    for (const id of message.ended) this.#drop(id);
+    if (steps.length > 0) this.#news = [...steps.reverse(), ...this.#news].slice(0, newsMax);
+  }
+
+  #takeCluster(cluster: ClusterNow): void {
+    const clock = this.#clock;
+    const moved = movesOf(this.#cluster, cluster, clock.now());
+    if (moved.length > 0) this.#moves = [...moved, ...this.#moves].slice(0, movesMax);
+    this.#offset = cluster.now - clock.now();
+    this.#hearing.heard(cluster.now);
+    this.#cluster = cluster;
+    if (!cluster.isWhole || clock.monotonic() - this.#staleSince < stalePatienceMs) return;
+    for (const id of this.#stale) this.#drop(id);
+    this.#stale.clear();
+  }
+
+  #takeStep({ step, actor }: Extract<LiveMessage, { type: 'step' }>): void {
+    const watched = this.#watched;
     if (watched?.id !== step.id) return;
     const steps = watched.steps.some(({ rev }) => rev === step.rev)
       ? watched.steps
       : [...watched.steps, step];
-    state.watched = { ...watched, actor, steps: steps.slice(-stepsMax), steppedAt: clock.monotonic() };
-  };
-  const onMessage = (message: LiveMessage) => {
-    hearing.heard();
-    if (message.type === 'hello') {
-      stale = new Set(rows.keys());
-      staleSince = clock.monotonic();
-      state.replica = message.replica;
-      state.offset = message.now - clock.now();
-      if (state.watched) void loadHistory(state.watched.id);
-    } else if (message.type === 'beat') {
-      state.offset = message.now - clock.now();
-      hearing.heard(message.asOf);
-    } else if (message.type === 'rows') takeRows(message);
-    else if (message.type === 'cluster') takeCluster(message);
-    else if (message.type === 'step') takeStep(message);
-    else if (message.type === 'actor' && state.watched?.id === message.id) {
-      state.watched = { ...state.watched, actor: message.actor };
-    }
-    changed();
-  };
-  const loadHistory = async (id: ActorId) => {
-    const answer = await readHistory(id);
-    const { watched } = state;
-    if (watched?.id !== id || !('ok' in answer)) return;
-    state.watched = withPast(watched, answer.ok);
-    changed();
-  };
-  const live = connectLive({
-    clock,
-    onMessage,
-    onState(connection) {
-      state.connection = connection;
-      if (connection === 'refused' || connection === 'lost') void who.readSession();
-      changed();
-    },
-  });
-  void who.readSession();
-  void who.readKinds();
+    const steppedAt = this.#clock.monotonic();
+    this.#watched = { ...watched, actor, steps: steps.slice(-stepsMax), steppedAt };
+  }
 
-  return {
-    rows,
-    kinds,
-    rates,
-    get cluster() {
-      return state.cluster;
-    },
-    get isWhole() {
-      const isTold = rows.size > 0 || clock.monotonic() - staleSince > stalePatienceMs;
-      return state.cluster?.isWhole === true && isTold;
-    },
-    get watched() {
-      return state.watched;
-    },
-    get connection() {
-      return state.connection;
-    },
-    get silence() {
-      return hearing.silence(clock.now() + state.offset, state.connection === 'live');
-    },
-    get allKinds() {
-      return who.allKinds;
-    },
-    get replica() {
-      return state.replica;
-    },
-    get session() {
-      return who.session;
-    },
-    get moves() {
-      return state.moves;
-    },
-    get news() {
-      return state.news;
-    },
-    now: () => clock.now() + state.offset,
-    look(id, kind) {
-      live.watch({ rows: true, actor: id, facts: kind });
-      if (state.watched?.id === (id ?? undefined)) return;
-      state.watched =
-        id === null ? null : { id, actor: undefined, steps: [], left: 0, isLoading: true, steppedAt: 0 };
-      if (id !== null) void loadHistory(id);
-      changed();
-    },
-    async signedIn() {
-      await who.readSession();
-      await who.readKinds();
-      live.retry();
-    },
-    onChange(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-  };
+  async #loadHistory(id: ActorId): Promise<void> {
+    const answer = await readHistory(id);
+    const watched = this.#watched;
+    if (watched?.id !== id || !('ok' in answer)) return;
+    this.#watched = withPast(watched, answer.ok);
+    this.#changed();
+  }
+
+  #drop(id: ActorId): void {
+    if (this.#rows.delete(id)) this.#count(id, -1);
+  }
+
+  #count(id: ActorId, more: 1 | -1): void {
+    const kind = id.slice(0, id.indexOf('/'));
+    const now = (this.#kinds.get(kind) ?? 0) + more;
+    if (now > 0) this.#kinds.set(kind, now);
+    else this.#kinds.delete(kind);
+  }
 }
 
 function movesOf(before: ClusterNow | null, after: ClusterNow, at: number): Move[] {

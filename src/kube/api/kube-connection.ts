@@ -1,11 +1,11 @@
 /**
- * Who we are to the Kubernetes API: the only file that imports the Kubernetes client, and that for
- * authentication alone.
+ * Who we are to the Kubernetes API: the only file that imports the Kubernetes client, and only for
+ * authentication.
  *
  * Reads a kubeconfig (or several, as in KUBECONFIG) or the service account of the Pod: bearer tokens, token
- * files that are replaced, client certificates, exec plugins, a CA, a proxy. Promises: credentials are looked
- * up again every `limits.kubeCredentialsAgeMs` and when one was refused (401); requests at the same time
- * share one look-up; nothing of them is logged (I9). What the library leaves to us: `tokenFile` in a
+ * files that are replaced, client certificates, exec plugins, a CA, a proxy. Promises: credentials are
+ * looked up again every `limits.kubeCredentialsAgeMs`, and whenever one is refused (401); concurrent
+ * requests share one look-up; none of it is logged (I9). What the library leaves to us: `tokenFile` in a
  * kubeconfig, plain http without `insecure-skip-tls-verify`, a time limit on plugins, and the environment
  * that newer plugins ask for.
  */

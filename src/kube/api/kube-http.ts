@@ -105,12 +105,8 @@ export function createTransport(parts: { readonly clock: Clock; readonly getAcce
       return within({ clock, ms: call.timeoutMs, what, signal }, async (inner) => {
         const answer = await ask(call, 'calls', inner);
         const text = await readAll(answer, what, inner);
-        const status = answer.statusCode ?? 0;
+        if (isRefused(answer)) throw refusalOf(what, answer, text, clock.now());
         const body = readJson(text);
-        if (status < 200 || status > 299) {
-          const retryAfter = answer.headers['retry-after'];
-          throw refusalError({ request: what, status, body: body ?? text, retryAfter }, clock.now());
-        }
         if (body === undefined)
           throw new OrreryError('KUBE_SERVER', `${what} was answered with something else than JSON`);
         return body;
@@ -126,16 +122,11 @@ export function createTransport(parts: { readonly clock: Clock; readonly getAcce
         const answer = await within({ clock, ms: call.timeoutMs, what, signal }, () =>
           ask(call, 'watches', ending.signal),
         );
-        const status = answer.statusCode ?? 0;
-        if (status < 200 || status > 299) {
+        if (isRefused(answer)) {
           const text = await within({ clock, ms: call.timeoutMs, what, signal }, (inner) =>
             readAll(answer, what, inner),
           );
-          const retryAfter = answer.headers['retry-after'];
-          throw refusalError(
-            { request: what, status, body: readJson(text) ?? text, retryAfter },
-            clock.now(),
-          );
+          throw refusalOf(what, answer, text, clock.now());
         }
         onOpen?.();
         await readPieces(answer, { clock, what, silenceMs, signal: ending.signal }, onPiece);
@@ -149,14 +140,35 @@ export function createTransport(parts: { readonly clock: Clock; readonly getAcce
   };
 }
 
+/** One call over a connection of its own, and the whole text of its answer, whatever it is. */
+export async function askOnce(
+  access: Access,
+  call: HttpCall,
+  signal: AbortSignal,
+): Promise<{ readonly status: number; readonly text: string }> {
+  const answer = await exchange(access, call, access.proxy ?? false, signal);
+  const text = await readAll(answer, `${call.method} ${bare(call.path)}`, signal);
+  return { status: answer.statusCode ?? 0, text };
+}
+
 /** The server had closed the kept connection before it saw the request. */
 class StaleConnection extends Error {}
+
+function isRefused({ statusCode = 0 }: IncomingMessage): boolean {
+  return statusCode < 200 || statusCode > 299;
+}
+
+function refusalOf(what: string, answer: IncomingMessage, text: string, at: number): OrreryError {
+  const { statusCode: status = 0, headers } = answer;
+  const body = readJson(text) ?? text;
+  return refusalError({ request: what, status, body, retryAfter: headers['retry-after'] }, at);
+}
 
 /** Sends the request and resolves with the head of the answer. */
 function exchange(
   access: Access,
   call: HttpCall,
-  agent: HttpAgent,
+  agent: HttpAgent | false,
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
   const body = call.body === undefined ? undefined : Buffer.from(JSON.stringify(call.body));
@@ -175,7 +187,7 @@ function exchange(
           : { 'content-type': call.contentType ?? 'application/json', 'content-length': body.length }),
       },
       // Pools of our own know it already, and would find their connections by the whole of it.
-      ...(access.proxy !== undefined && url.protocol === 'https:' ? access.tls : {}),
+      ...((access.proxy !== undefined || agent === false) && url.protocol === 'https:' ? access.tls : {}),
     });
     const onAbort = () => request.destroy(asError(signal.reason));
     signal.addEventListener('abort', onAbort, { once: true });

@@ -1,9 +1,9 @@
 /**
  * The Kubernetes API's resources over HTTP: addresses, content types, lists, watches, discovery.
  *
- * Promises: what `port.ts` promises. A watch that ends in the middle of a line did not end in good order.
- * Absent: authentication (`kube-connection.ts`), connections (`kube-http.ts`), retries (the one who asks
- * knows what a failure means).
+ * Promises: what base/kube-port.ts promises. A watch that ends in the middle of a line did not end in good
+ * order. Absent: authentication (`kube-connection.ts`), connections (`kube-http.ts`), retries (the one who
+ * asks knows what a failure means).
  */
 import type { Clock } from '../../base/clock.ts';
 import { asError, OrreryError } from '../../base/errors.ts';
@@ -42,69 +42,62 @@ export function createRestPort(parts: { readonly transport: Transport; readonly 
       const request = { method: 'GET', path, repeatable: true, timeoutMs: limits.kubeListMs } as const;
       return readList(await transport.call(request, signal), path);
     },
-    async watch(resource, { namespace, onOpen, ...query }, onEvent, signal) {
-      const path =
-        pathOf(resource, namespace) + queryText({ watch: true, allowWatchBookmarks: true, ...query });
-      const lines = createLineReader(limits.kubeLineBytes);
-      const silenceMs = query.timeoutSeconds * 1000 + limits.kubeSilenceSlackMs;
-      const onPiece = (piece: Uint8Array) => {
-        for (const line of lines.read(piece)) onEvent(readWatchEvent(line, path, clock));
-      };
-      await transport.stream({ path, silenceMs, ...(onOpen ? { onOpen } : {}) }, onPiece, signal);
-      if (lines.pendingBytes > 0) {
-        throw new OrreryError(
-          'KUBE_UNREACHABLE',
-          `the watch of ${resource.plural} ended in the middle of a line`,
-        );
-      }
-    },
+    watch: watchBy(transport, clock),
     get: (resource, namespace, name, signal) =>
       object({ method: 'GET', path: pathOf(resource, namespace, name), repeatable: true }, signal),
-    create: (resource, body, signal, subresource) =>
-      object(
-        {
-          method: 'POST',
-          path: pathOf(resource, body.metadata.namespace, subresource && body.metadata.name, subresource),
-          body: { ...typeOf(resource), ...body },
-          repeatable: false,
-        },
-        signal,
-      ),
+    create(resource, body, signal, subresource) {
+      const { namespace, name } = body.metadata;
+      const path = pathOf(resource, namespace, subresource && name, subresource);
+      const whole = { ...typeOf(resource), ...body };
+      return object({ method: 'POST', path, body: whole, repeatable: false }, signal);
+    },
     ask: (resource, body, { timeoutMs }, signal) =>
       transport.call({ method: 'POST', path: pathOf(resource), body, repeatable: false, timeoutMs }, signal),
-    replace: (resource, body, signal, subresource) =>
-      object(
-        {
-          method: 'PUT',
-          path: pathOf(resource, body.metadata.namespace, body.metadata.name, subresource),
-          body: { ...typeOf(resource), ...body },
-          repeatable: true,
-        },
-        signal,
-      ),
-    patch: (resource, patch, signal) => object(patchCall(resource, patch), signal),
-    async delete(resource, namespace, name, { uid, resourceVersion, gracePeriodSeconds }, signal) {
-      const preconditions = {
-        ...(uid === undefined ? {} : { uid }),
-        ...(resourceVersion === undefined ? {} : { resourceVersion }),
-      };
-      const body = {
-        apiVersion: 'v1',
-        kind: 'DeleteOptions',
-        ...(Object.keys(preconditions).length === 0 ? {} : { preconditions }),
-        ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
-      };
-      await call(
-        { method: 'DELETE', path: pathOf(resource, namespace, name), body, repeatable: true },
-        signal,
-      );
+    replace(resource, body, signal, subresource) {
+      const path = pathOf(resource, body.metadata.namespace, body.metadata.name, subresource);
+      const whole = { ...typeOf(resource), ...body };
+      return object({ method: 'PUT', path, body: whole, repeatable: true }, signal);
     },
-    resolve: async (apiVersion, kind, signal) =>
-      readDiscovery(
-        await call({ method: 'GET', path: versionPath(apiVersion), repeatable: true }, signal),
-        apiVersion,
-        kind,
-      ),
+    patch: (resource, patch, signal) => object(patchCall(resource, patch), signal),
+    async delete(resource, namespace, name, options, signal) {
+      const path = pathOf(resource, namespace, name);
+      await call({ method: 'DELETE', path, body: deleteOptions(options), repeatable: true }, signal);
+    },
+    async resolve(apiVersion, kind, signal) {
+      const path = versionPath(apiVersion);
+      return readDiscovery(await call({ method: 'GET', path, repeatable: true }, signal), apiVersion, kind);
+    },
+  };
+}
+
+function watchBy(transport: Transport, clock: Clock): KubePort['watch'] {
+  return async (resource, { namespace, onOpen, ...query }, onEvent, signal) => {
+    const path =
+      pathOf(resource, namespace) + queryText({ watch: true, allowWatchBookmarks: true, ...query });
+    const lines = createLineReader(limits.kubeLineBytes);
+    const silenceMs = query.timeoutSeconds * 1000 + limits.kubeSilenceSlackMs;
+    const onPiece = (piece: Uint8Array) => {
+      for (const line of lines.read(piece)) onEvent(readWatchEvent(line, path, clock));
+    };
+    await transport.stream({ path, silenceMs, ...(onOpen ? { onOpen } : {}) }, onPiece, signal);
+    if (lines.pendingBytes === 0) return;
+    throw new OrreryError(
+      'KUBE_UNREACHABLE',
+      `the watch of ${resource.plural} ended in the middle of a line`,
+    );
+  };
+}
+
+function deleteOptions({ uid, resourceVersion, gracePeriodSeconds }: Parameters<KubePort['delete']>[3]) {
+  const preconditions = {
+    ...(uid === undefined ? {} : { uid }),
+    ...(resourceVersion === undefined ? {} : { resourceVersion }),
+  };
+  return {
+    apiVersion: 'v1',
+    kind: 'DeleteOptions',
+    ...(Object.keys(preconditions).length === 0 ? {} : { preconditions }),
+    ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
   };
 }
 

@@ -1,13 +1,12 @@
 /**
- * What a mirror sees of Kubernetes, beside what the world holds of it: the difference is what must be
- * published.
+ * What a mirror sees of Kubernetes next to what the world holds of it: the difference must be published.
  *
- * Owns the digests of all objects of one resource, wanted or not (only the replica that mirrors has them).
- * Promises: a version that is older than one known of the same object changes nothing, unless a complete list
- * shows it: then the cluster was restored from a backup, and the list is right (docs/disaster-recovery.md);
- * an object that was not seen is only gone once the list of its namespace is complete; digests that differ in
- * nothing but the version are equal.
- * Absent: sending (publisher.ts), requests (scope.ts).
+ * Owns the digests of all objects of one resource, wanted or not (only the replica that mirrors them has
+ * them). Promises: a version that is older than one known of the same object changes nothing, unless a
+ * complete list shows it: then the cluster was restored from a backup, and the list is right
+ * (docs/disaster-recovery.md); an object that was not seen counts as gone only once the list of its
+ * namespace is complete; digests that differ only in their version are equal. Absent: sending
+ * (publisher.ts), requests (scope.ts).
  */
 import { isDeepStrictEqual } from 'node:util';
 import { isOfObject, type ObjectDigest, type SyncedDigest, type WorldEntry } from '../../base/digests.ts';
@@ -37,53 +36,119 @@ export interface InventoryParts {
   readonly onDirty: (key: string) => void;
 }
 
-export interface Inventory {
-  /**
-   * Takes what the world holds, before anything else. What an earlier mirror stated counts for nothing: it is
-   * stated anew.
-   */
-  adopt(entries: Iterable<WorldEntry>): void;
-  put(seen: Seen): void;
-  remove(seen: Seen): void;
-  /** Takes the complete list of a namespace, or of all (null). */
-  replace(namespace: string | null, objects: readonly Seen[]): void;
-  /**
-   * What the world needs of a namespace, or of any (null), has changed; of those objects alone, if it is said
-   * which.
-   */
-  reconsider(namespace: string | null, names?: readonly string[]): void;
-  /** Offers everything that is known to the world alone. */
-  offerKnown(): void;
-  state(statement: SyncedDigest): void;
-  /** The message that the key needs; null: none. */
-  take(key: string): Outgoing | null;
-  readonly size: number;
-}
-
 /**
  * Where statements stand in the world, and the key of the one that is made here. No object's key: those have
  * a slash.
  */
 const statements = '_synced';
 
-export function createInventory(parts: InventoryParts): Inventory {
-  const { resource, name, subjectOf, encode, interest, isListed, onDirty } = parts;
-  const objects = new Map<string, Map<string, ObjectDigest>>();
+export class Inventory {
+  readonly #parts: InventoryParts;
+  /** Namespace → name → digest. */
+  readonly #objects = new Map<string, Map<string, ObjectDigest>>();
   /** What the world holds, by key. */
-  const known = new Map<string, ObjectDigest>();
-  let knownStatement: SyncedDigest | null = null;
-  let statement: SyncedDigest | null = null;
+  readonly #known = new Map<string, ObjectDigest>();
+  #knownStatement: SyncedDigest | null = null;
+  #statement: SyncedDigest | null = null;
 
-  const takeObject = (key: string): Outgoing | null => {
+  constructor(parts: InventoryParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Takes what the world holds, before anything else. What an earlier mirror stated counts for nothing: it is
+   * stated anew.
+   */
+  adopt(entries: Iterable<WorldEntry>): void {
+    for (const { namespace, name, digest } of entries) {
+      if (digest !== null && isOfObject(digest)) this.#known.set(keyOf(namespace, name), digest);
+    }
+  }
+
+  put(seen: Seen): void {
+    this.#put(seen, false);
+  }
+
+  remove({ namespace, name, digest }: Seen): void {
+    const before = this.#objects.get(namespace)?.get(name);
+    // The end of an earlier object of that name says nothing about this one.
+    if (before?.uid === digest.uid) this.#drop(namespace, name);
+  }
+
+  /** Takes the complete list of a namespace, or of all (null). */
+  replace(namespace: string | null, listed: readonly Seen[]): void {
+    const keys = new Set(listed.map((seen) => keyOf(seen.namespace, seen.name)));
+    for (const inside of namespace === null ? [...this.#objects.keys()] : [namespace]) {
+      for (const name of [...(this.#objects.get(inside)?.keys() ?? [])]) {
+        if (!keys.has(keyOf(inside, name))) this.#drop(inside, name);
+      }
+    }
+    for (const seen of listed) this.#put(seen, true);
+    this.offerKnown(namespace);
+  }
+
+  /**
+   * What the world needs of a namespace, or of any (null), has changed; of those objects alone, if it is said
+   * which.
+   */
+  reconsider(namespace: string | null, names?: readonly string[]): void {
+    for (const inside of namespace === null ? this.#objects.keys() : [namespace]) {
+      for (const name of names ?? this.#objects.get(inside)?.keys() ?? [])
+        this.#parts.onDirty(keyOf(inside, name));
+    }
+  }
+
+  /** Offers everything of a namespace, or of all (null), that is known to the world, seen or not. */
+  offerKnown(namespace: string | null): void {
+    for (const key of this.#known.keys())
+      if (namespace === null || key.startsWith(`${namespace}/`)) this.#parts.onDirty(key);
+  }
+
+  state(statement: SyncedDigest): void {
+    this.#statement = statement;
+    this.#parts.onDirty(statements);
+  }
+
+  /** The message that the key needs; null: none. */
+  take(key: string): Outgoing | null {
+    return key === statements ? this.#takeStatement() : this.#takeObject(key);
+  }
+
+  get size(): number {
+    let size = 0;
+    for (const inNamespace of this.#objects.values()) size += inNamespace.size;
+    return size;
+  }
+
+  #put({ namespace, name, digest: seen }: Seen, isOfList: boolean): void {
+    const key = keyOf(namespace, name);
+    const inNamespace = this.#objects.get(namespace) ?? new Map<string, ObjectDigest>();
+    const before = inNamespace.get(name);
+    const digest = this.#parts.interest.carried(before ?? this.#known.get(key) ?? null, seen);
+    const wentBack = before !== undefined && isOlder(digest, before);
+    if (wentBack && !isOfList) return;
+    this.#objects.set(namespace, inNamespace.set(name, digest));
+    if (before === undefined || wentBack || !isSame(before, digest)) this.#parts.onDirty(key);
+  }
+
+  #drop(namespace: string, name: string): void {
+    const inNamespace = this.#objects.get(namespace);
+    inNamespace?.delete(name);
+    if (inNamespace?.size === 0) this.#objects.delete(namespace);
+    this.#parts.onDirty(keyOf(namespace, name));
+  }
+
+  #takeObject(key: string): Outgoing | null {
+    const { resource, subjectOf, encode, interest, isListed } = this.#parts;
     const slash = key.indexOf('/');
-    const [namespace, objectName] = [key.slice(0, slash), key.slice(slash + 1)];
-    const digest = objects.get(namespace)?.get(objectName);
-    const held = known.get(key);
-    const subject = subjectOf(resource, namespace, objectName);
-    if (digest !== undefined && interest.wants(namespace, objectName, digest)) {
+    const [namespace, name] = [key.slice(0, slash), key.slice(slash + 1)];
+    const digest = this.#objects.get(namespace)?.get(name);
+    const held = this.#known.get(key);
+    const subject = subjectOf(resource, namespace, name);
+    if (digest !== undefined && interest.wants(namespace, name, digest)) {
       // The same in an older version is published too: it is what later versions are compared with.
       if (held !== undefined && isSame(held, digest) && !isOlder(digest, held)) return null;
-      return { subject, data: encode(digest), onStored: () => known.set(key, digest) };
+      return { subject, data: encode(digest), onStored: () => this.#known.set(key, digest) };
     }
     if (held === undefined || (digest === undefined && !isListed(namespace))) return null;
     const { uid, resourceVersion } = digest ?? held;
@@ -91,79 +156,21 @@ export function createInventory(parts: InventoryParts): Inventory {
       subject,
       data: encode({ deleted: true, uid, resourceVersion }),
       ttlSeconds: limits.worldTombstoneSeconds,
-      onStored: () => known.delete(key),
+      onStored: () => this.#known.delete(key),
     };
-  };
-  const takeStatement = (): Outgoing | null => {
-    const next = statement;
-    if (next === null || isDeepStrictEqual(next, knownStatement)) return null;
+  }
+
+  #takeStatement(): Outgoing | null {
+    const next = this.#statement;
+    if (next === null || isDeepStrictEqual(next, this.#knownStatement)) return null;
     return {
-      subject: subjectOf(statements, '', name),
-      data: encode(next),
+      subject: this.#parts.subjectOf(statements, '', this.#parts.name),
+      data: this.#parts.encode(next),
       onStored: () => {
-        knownStatement = next;
+        this.#knownStatement = next;
       },
     };
-  };
-  const put = ({ namespace, name: objectName, digest: seen }: Seen, isOfList = false) => {
-    const inNamespace = objects.get(namespace) ?? new Map<string, ObjectDigest>();
-    const before = inNamespace.get(objectName);
-    const digest = interest.carried(before ?? known.get(keyOf(namespace, objectName)) ?? null, seen);
-    const wentBack = before !== undefined && isOlder(digest, before);
-    if (wentBack && !isOfList) return;
-    objects.set(namespace, inNamespace.set(objectName, digest));
-    if (before === undefined || wentBack || !isSame(before, digest)) onDirty(keyOf(namespace, objectName));
-  };
-  const drop = (namespace: string, objectName: string) => {
-    const inNamespace = objects.get(namespace);
-    inNamespace?.delete(objectName);
-    if (inNamespace?.size === 0) objects.delete(namespace);
-    onDirty(keyOf(namespace, objectName));
-  };
-  const offerKnown = (namespace: string | null) => {
-    for (const key of known.keys()) if (namespace === null || key.startsWith(`${namespace}/`)) onDirty(key);
-  };
-
-  return {
-    adopt(entries) {
-      for (const { namespace, name: objectName, digest } of entries) {
-        if (digest !== null && isOfObject(digest)) known.set(keyOf(namespace, objectName), digest);
-      }
-    },
-    put: (seen) => put(seen),
-    remove({ namespace, name: objectName, digest }) {
-      const before = objects.get(namespace)?.get(objectName);
-      // The end of an earlier object of that name says nothing about this one.
-      if (before?.uid === digest.uid) drop(namespace, objectName);
-    },
-    replace(namespace, listed) {
-      const names = new Set(listed.map((seen) => keyOf(seen.namespace, seen.name)));
-      for (const inside of namespace === null ? [...objects.keys()] : [namespace]) {
-        for (const objectName of [...(objects.get(inside)?.keys() ?? [])]) {
-          if (!names.has(keyOf(inside, objectName))) drop(inside, objectName);
-        }
-      }
-      for (const seen of listed) put(seen, true);
-      offerKnown(namespace);
-    },
-    reconsider(namespace, names) {
-      for (const inside of namespace === null ? objects.keys() : [namespace]) {
-        for (const objectName of names ?? objects.get(inside)?.keys() ?? [])
-          onDirty(keyOf(inside, objectName));
-      }
-    },
-    offerKnown: () => offerKnown(null),
-    state(next) {
-      statement = next;
-      onDirty(statements);
-    },
-    take: (key) => (key === statements ? takeStatement() : takeObject(key)),
-    get size() {
-      let size = 0;
-      for (const inNamespace of objects.values()) size += inNamespace.size;
-      return size;
-    },
-  };
+  }
 }
 
 function keyOf(namespace: string, name: string): string {

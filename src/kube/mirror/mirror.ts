@@ -19,14 +19,14 @@ import { asError, invariant, OrreryError } from '../../base/errors.ts';
 import type { KubePort, KubeResource } from '../../base/kube-port.ts';
 import type { Log } from '../../base/log-port.ts';
 import type { Random } from '../../base/random.ts';
-import { createInventory } from './inventory.ts';
+import { Inventory } from './inventory.ts';
 import { type MergedWatch, resourceName } from './merged-watch.ts';
-import { createInterest } from './mirror-interest.ts';
-import { createPublisher, type StoreBus } from './publisher.ts';
+import { createInterest, type MirrorInterest } from './mirror-interest.ts';
+import { Publisher, type StoreBus } from './publisher.ts';
 import { type Scope, startScope } from './scope.ts';
 import { takeBack } from './take-back.ts';
 
-/** What the mirror reads of this replica's picture of the world (actors/world.ts). */
+/** What the mirror reads of this replica's picture of the world (actors/world/world.ts). */
 export interface WorldReader {
   /** Entries that exist. */
   entries(resource: string): Iterable<WorldEntry>;
@@ -120,7 +120,7 @@ export function createMirror(parts: MirrorParts): Mirror {
     name,
     async start(fence) {
       invariant(run === undefined, 'a mirror is started once at a time', { name });
-      const current = createRun(parts, fence, () => {
+      const current = new Run(parts, fence, () => {
         if (run === current) run = undefined;
       });
       run = current;
@@ -152,107 +152,120 @@ function measuredName({ watch, resource }: Pick<MirrorParts, 'watch' | 'resource
   return resource.plural === '' ? watch.mirror : (watch.name ?? resourceName(resource));
 }
 
-interface Run {
-  readonly begun: Promise<void>;
-  onWorldChange(entry: WorldEntry): void;
-  end(reason: OrreryError): void;
-  status(): MirrorStatus;
-}
-
 /** One reign: from a won fence until it is lost or given back. */
-function createRun(parts: MirrorParts, fence: number, onEnd: () => void): Run {
-  const { watch, resource, subjects, encode, world, metrics } = parts;
-  const name = watch.mirror;
-  const interest = createInterest(watch, resource);
-  const isThere = resource.plural !== '';
-  const measured = measuredName(parts);
-  const begun = Promise.withResolvers<void>();
-  // Whoever does not wait for it learns of a loss by onLost.
-  begun.promise.catch(() => {});
-  let scopes: readonly Scope[] = [];
-  let phase: 'beginning' | 'running' | 'ended' = 'beginning';
+class Run {
+  readonly begun: Promise<void>;
+  readonly #begin = Promise.withResolvers<void>();
+  readonly #parts: MirrorParts;
+  readonly #fence: number;
+  readonly #onEnd: () => void;
+  readonly #interest: MirrorInterest;
+  readonly #inventory: Inventory;
+  readonly #publisher: Publisher;
+  readonly #state = createRepeated(() => this.#tell());
+  #scopes: readonly Scope[] = [];
+  #phase: 'beginning' | 'running' | 'ended' = 'beginning';
 
-  const inventory = createInventory({
-    resource: interest.resource,
-    name,
-    subjectOf: subjects.world,
-    encode,
-    interest,
-    isListed: (namespace) => isListed(scopes, namespace),
-    onDirty: (key) => publisher.offer(key),
-  });
-  const publisher = createPublisher({
-    ...parts,
-    guard: { subject: subjects.worldFence(name), sequence: fence },
-    take: inventory.take,
-    onLag: (seconds) => metrics.worldLag(measured, seconds),
-    onLost(error) {
-      end(error);
-      parts.onLost(error);
-    },
-  });
-  const end = (reason: OrreryError) => {
-    if (phase === 'ended') return;
-    phase = 'ended';
-    publisher.stop();
-    for (const scope of scopes) scope.stop();
-    onEnd();
-    begun.reject(reason);
-  };
-  const begin = async () => {
-    await world.ready(interest.resource, fence);
-    if (phase === 'ended') return;
-    phase = 'running';
+  constructor(parts: MirrorParts, fence: number, onEnd: () => void) {
+    const { watch, resource, subjects, encode, metrics } = parts;
+    this.#parts = parts;
+    this.#fence = fence;
+    this.#onEnd = onEnd;
+    this.begun = this.#begin.promise;
+    // Whoever does not wait for it learns of a loss by onLost.
+    this.begun.catch(() => {});
+    this.#interest = createInterest(watch, resource);
+    this.#inventory = new Inventory({
+      resource: this.#interest.resource,
+      name: watch.mirror,
+      subjectOf: subjects.world,
+      encode,
+      interest: this.#interest,
+      isListed: (namespace) => isListed(this.#scopes, namespace),
+      onDirty: (key) => this.#publisher.offer(key),
+    });
+    const measured = measuredName(parts);
+    this.#publisher = new Publisher({
+      ...parts,
+      guard: { subject: subjects.worldFence(watch.mirror), sequence: fence },
+      take: (key) => this.#inventory.take(key),
+      onLag: (seconds) => metrics.worldLag(measured, seconds),
+      onLost: (error) => {
+        this.end(error);
+        parts.onLost(error);
+      },
+    });
+    void this.#run().catch((thrown) =>
+      this.end(new OrreryError('INVARIANT', asError(thrown).message, { cause: thrown })),
+    );
+  }
+
+  end(reason: OrreryError): void {
+    if (this.#phase === 'ended') return;
+    this.#phase = 'ended';
+    this.#publisher.stop();
+    for (const scope of this.#scopes) scope.stop();
+    this.#onEnd();
+    this.#begin.reject(reason);
+  }
+
+  onWorldChange(entry: WorldEntry): void {
+    // Before it begins, it will read the world as a whole.
+    if (this.#phase !== 'running') return;
+    const change = this.#interest.fold(entry);
+    if (change === 'nothing') return;
+    const namespace = this.#parts.resource.namespaced ? entry.namespace : null;
+    if (typeof change === 'object') return void this.#inventory.reconsider(namespace, change);
+    if (change === 'digests') for (const scope of this.#scopes) if (covers(scope, namespace)) scope.relist();
+    this.#inventory.reconsider(namespace);
+    this.#state.again();
+  }
+
+  status(): MirrorStatus {
+    const scopes = this.#scopes;
+    return {
+      fence: this.#fence,
+      synced: scopes.length > 0 && scopes.every((scope) => scope.isListed),
+      objects: this.#inventory.size,
+      pending: this.#publisher.pending,
+      oldestSince: this.#publisher.oldestSince,
+      watches: scopes.map((scope) => scope.status()),
+    };
+  }
+
+  async #run(): Promise<void> {
+    const { world, watch, metrics } = this.#parts;
+    const interest = this.#interest;
+    const inventory = this.#inventory;
+    await world.ready(interest.resource, this.#fence);
+    if (this.#phase === 'ended') return;
+    this.#phase = 'running';
     for (const teller of interest.tellers) for (const entry of world.entries(teller)) interest.fold(entry);
     inventory.adopt(world.entries(interest.resource));
+    const measured = measuredName(this.#parts);
     const scope = {
-      ...parts,
+      ...this.#parts,
       interest,
       inventory,
       isOptional: !('plural' in watch.resource),
-      onListed: () => state.again(),
+      onListed: () => this.#state.again(),
       onRestart: () => metrics.watchRestarts(measured),
     };
-    scopes = namespacesOf(scope).map((namespace) => startScope({ ...scope, namespace }));
+    this.#scopes = namespacesOf(scope).map((namespace) => startScope({ ...scope, namespace }));
     // What stands in the world and is not followed any more must go.
-    inventory.offerKnown();
-  };
-  /** Says with whom in mind everything stands in the world, after it does. */
-  const state = createRepeated(async () => {
-    if (scopes.length === 0 || !scopes.every((scope) => scope.isCurrent)) return;
-    const gates = interest.versions();
-    await publisher.settled();
-    inventory.state({ kind: 'synced', gates, resource: isThere ? interest.resource : null });
-    await publisher.settled();
-    begun.resolve();
-  });
+    inventory.offerKnown(null);
+  }
 
-  void begin().catch((thrown) =>
-    end(new OrreryError('INVARIANT', asError(thrown).message, { cause: thrown })),
-  );
-  return {
-    begun: begun.promise,
-    end,
-    onWorldChange(entry) {
-      // Before it begins, it will read the world as a whole.
-      if (phase !== 'running') return;
-      const change = interest.fold(entry);
-      if (change === 'nothing') return;
-      const namespace = resource.namespaced ? entry.namespace : null;
-      if (typeof change === 'object') return inventory.reconsider(namespace, change);
-      if (change === 'digests') for (const scope of scopes) if (covers(scope, namespace)) scope.relist();
-      inventory.reconsider(namespace);
-      state.again();
-    },
-    status: () => ({
-      fence,
-      synced: scopes.length > 0 && scopes.every((scope) => scope.isListed),
-      objects: inventory.size,
-      pending: publisher.pending,
-      oldestSince: publisher.oldestSince,
-      watches: scopes.map((scope) => scope.status()),
-    }),
-  };
+  /** Says with whom in mind everything stands in the world, after it does. */
+  async #tell(): Promise<void> {
+    if (this.#scopes.length === 0 || !this.#scopes.every((scope) => scope.isCurrent)) return;
+    const gates = this.#interest.versions();
+    await this.#publisher.settled();
+    const isThere = this.#parts.resource.plural !== '';
+    this.#inventory.state({ kind: 'synced', gates, resource: isThere ? this.#interest.resource : null });
+    await this.#publisher.settled();
+    this.#begin.resolve();
+  }
 }
 
 function namespacesOf({ resource, namespaces }: Pick<MirrorParts, 'resource' | 'namespaces'>) {

@@ -29,45 +29,24 @@ const lookAgainMs = 10_000;
 const askAgainMs = 1_000;
 
 export function createOptionalMirror(parts: OptionalMirrorParts): Mirror {
-  const { watch, named, kube, clock, random, log } = parts;
-  const { apiVersion, kind } = named;
-  const name = watch.mirror;
-  // A mirror listens to the world for as long as it is kept: one for each form that the kind has had.
-  const mirrors = new Map<string, Mirror>();
+  const { clock, random } = parts;
+  const name = parts.watch.mirror;
   let current: Mirror | undefined;
   let reign: { readonly fence: number; readonly stopping: AbortController } | undefined;
 
-  const mirrorOf = (resource: KubeResource): Mirror => {
-    const form = `${resource.plural}/${resource.namespaced}`;
-    const known = mirrors.get(form);
-    if (known !== undefined) return known;
-    const made = createMirror({
-      ...parts,
-      resource,
-      kube: resource.plural === '' ? withoutObjects(kube, clock) : kube,
-      onLost(error) {
-        stop();
-        parts.onLost(error);
-      },
-    });
-    mirrors.set(form, made);
-    return made;
-  };
-  const lookUp = async (signal: AbortSignal): Promise<KubeResource | undefined> => {
-    try {
-      return await kube.resolve(apiVersion, kind, signal);
-    } catch (thrown) {
-      if (hasCode(thrown, 'KUBE_NOT_FOUND')) return absent(named);
-      log.info({ resource: name, error: asError(thrown).message }, 'whether the kind exists is not known');
-      return undefined;
-    }
-  };
+  const forms = createForms({
+    ...parts,
+    onLost(error) {
+      stop();
+      parts.onLost(error);
+    },
+  });
   /** Goes on until the kind is found; calls back for each form in which it is mirrored. */
   const follow = async (fence: number, signal: AbortSignal, onBegun: () => void): Promise<void> => {
     for (;;) {
-      const resource = await lookUp(signal);
+      const resource = await lookUp(parts, signal);
       signal.throwIfAborted();
-      const next = resource === undefined ? current : mirrorOf(resource);
+      const next = resource === undefined ? current : forms.of(resource);
       if (next !== current) {
         current?.stop();
         current = next;
@@ -99,11 +78,46 @@ export function createOptionalMirror(parts: OptionalMirrorParts): Mirror {
     stop,
     async retire(fence) {
       stop();
-      for (const mirror of mirrors.values()) await mirror.retire(fence);
+      for (const mirror of forms.all()) await mirror.retire(fence);
       parts.metrics.forget?.(name);
     },
     status: () => current?.status() ?? { ...idle, fence: reign?.fence ?? 0 },
   };
+}
+
+/**
+ * A mirror listens to the world for as long as it is kept: one for each form that the kind has had.
+ */
+function createForms(parts: OptionalMirrorParts) {
+  const { kube, clock } = parts;
+  const mirrors = new Map<string, Mirror>();
+  return {
+    all: () => mirrors.values(),
+    of(resource: KubeResource): Mirror {
+      const form = `${resource.plural}/${resource.namespaced}`;
+      const known = mirrors.get(form);
+      if (known !== undefined) return known;
+      const asked = resource.plural === '' ? withoutObjects(kube, clock) : kube;
+      const made = createMirror({ ...parts, resource, kube: asked });
+      mirrors.set(form, made);
+      return made;
+    },
+  };
+}
+
+/** undefined: whether the kind is there could not be told. */
+async function lookUp(
+  { kube, named, watch, log }: OptionalMirrorParts,
+  signal: AbortSignal,
+): Promise<KubeResource | undefined> {
+  try {
+    return await kube.resolve(named.apiVersion, named.kind, signal);
+  } catch (thrown) {
+    if (hasCode(thrown, 'KUBE_NOT_FOUND')) return absent(named);
+    const facts = { resource: watch.mirror, error: asError(thrown).message };
+    log.info(facts, 'whether the kind exists is not known');
+    return undefined;
+  }
 }
 
 function absent({ apiVersion, kind }: NamedKind): KubeResource {

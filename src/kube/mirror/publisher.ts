@@ -52,18 +52,6 @@ export interface PublisherParts {
   readonly log: Log;
 }
 
-export interface Publisher {
-  offer(key: string): void;
-  /** Resolves once all that was offered is in the stream. Never rejects; never resolves after `stop`. */
-  settled(): Promise<void>;
-  /** Keys that wait or are on their way. */
-  readonly pending: number;
-  /** Since when the oldest of them waits, ms since the epoch; null: none does. */
-  readonly oldestSince: number | null;
-  /** Sends nothing more. */
-  stop(): void;
-}
-
 interface Sending {
   readonly message: Outgoing;
   readonly msgId: string;
@@ -82,145 +70,164 @@ interface Barrier {
 
 const retryMinMs = 100;
 
-/** What waits does so in real time, whatever the clock is set to. */
-const byLeaseClock = (parts: PublisherParts) => ({ ...parts, clock: leaseClock(parts.clock) });
-
-export function createPublisher(parts: PublisherParts): Publisher {
-  const { bus, guard, take, onLost, onLag, random, log, clock } = byLeaseClock(parts);
+export class Publisher {
+  readonly #parts: PublisherParts;
+  /** What waits does so in real time, whatever the clock is set to. */
+  readonly #clock: Clock;
   /** Keys that wait and since when, in the order of their offers. */
-  const waiting = new Map<string, number>();
-  const sending = new Map<string, Sending>();
+  readonly #waiting = new Map<string, number>();
+  readonly #sending = new Map<string, Sending>();
   /** Of unknown outcome: to be sent again as they were. */
-  const unknown = new Map<string, Sending>();
-  const barriers = new Set<Barrier>();
+  readonly #unknown = new Map<string, Sending>();
+  readonly #barriers = new Set<Barrier>();
   /** Tells these messages from those of everybody else, an earlier publisher with the same guard included. */
-  const incarnation = random.id();
-  let taken = 0;
-  let failures = 0;
-  let pause: Timer | undefined;
-  let stopped = false;
+  readonly #incarnation: string;
+  readonly #subscription: { stop(): void };
+  #taken = 0;
+  #failures = 0;
+  #pause: Timer | undefined;
+  #stopped = false;
 
-  const pump = () => {
-    for (const [key, since] of waiting) {
-      if (stopped || pause !== undefined || sending.size >= limits.worldPublishesInFlight) return;
-      if (sending.has(key)) continue;
-      waiting.delete(key);
-      const next = unknown.get(key) ?? fresh(key, since);
-      if (next === null) release(key, taken);
-      else void send(key, next);
+  constructor(parts: PublisherParts) {
+    this.#parts = parts;
+    this.#clock = leaseClock(parts.clock);
+    this.#incarnation = parts.random.id();
+    this.#subscription = parts.bus.onStatus((status) => {
+      if (status === 'connected' && this.#pause !== undefined) this.#wake();
+    });
+  }
+
+  offer(key: string): void {
+    if (this.#stopped) return;
+    if (!this.#waiting.has(key)) this.#waiting.set(key, this.#clock.now());
+    this.#pump();
+  }
+
+  /** Resolves once all that was offered is in the stream. Never rejects; never resolves after `stop`. */
+  settled(): Promise<void> {
+    const keys = new Set([...this.#waiting.keys(), ...this.#sending.keys()]);
+    if (keys.size === 0 && !this.#stopped) return Promise.resolve();
+    return new Promise((resolve) => {
+      if (!this.#stopped) this.#barriers.add({ after: this.#taken, keys, resolve });
+    });
+  }
+
+  /** Since when the oldest key waits, ms since the epoch; null: none does. */
+  get oldestSince(): number | null {
+    let oldest: number | null = null;
+    const note = (since: number) => {
+      if (oldest === null || since < oldest) oldest = since;
+    };
+    for (const since of this.#waiting.values()) note(since);
+    for (const { since } of this.#sending.values()) note(since);
+    return oldest;
+  }
+
+  /** Keys that wait or are on their way. */
+  get pending(): number {
+    return this.#waiting.size + this.#sending.size;
+  }
+
+  /** Sends nothing more. */
+  stop(): void {
+    this.#stopped = true;
+    this.#pause?.cancel();
+    this.#subscription.stop();
+    this.#waiting.clear();
+    this.#unknown.clear();
+    this.#barriers.clear();
+  }
+
+  #pump(): void {
+    for (const [key, since] of this.#waiting) {
+      if (this.#stopped || this.#pause !== undefined) return;
+      if (this.#sending.size >= limits.worldPublishesInFlight) return;
+      if (this.#sending.has(key)) continue;
+      this.#waiting.delete(key);
+      const next = this.#unknown.get(key) ?? this.#fresh(key, since);
+      if (next === null) this.#release(key, this.#taken);
+      else void this.#send(key, next);
     }
-  };
-  const fresh = (key: string, since: number): Sending | null => {
-    const message = take(key);
-    taken += 1;
-    return message === null ? null : { message, msgId: `${incarnation}/${taken}`, number: taken, since };
-  };
-  const send = async (key: string, next: Sending) => {
-    const isRepeated = unknown.delete(key);
-    sending.set(key, next);
+  }
+
+  #fresh(key: string, since: number): Sending | null {
+    const message = this.#parts.take(key);
+    this.#taken += 1;
+    const number = this.#taken;
+    return message === null ? null : { message, msgId: `${this.#incarnation}/${number}`, number, since };
+  }
+
+  async #send(key: string, next: Sending): Promise<void> {
+    const { bus, guard } = this.#parts;
+    const isRepeated = this.#unknown.delete(key);
+    this.#sending.set(key, next);
     const { subject, data, ttlSeconds } = next.message;
+    const options = { guard, msgId: next.msgId, ...(ttlSeconds === undefined ? {} : { ttlSeconds }) };
     try {
-      await bus.append(subject, data, {
-        guard,
-        msgId: next.msgId,
-        ...(ttlSeconds === undefined ? {} : { ttlSeconds }),
-      });
-      if (!stopped) onStored(key, next, isRepeated);
+      await bus.append(subject, data, options);
+      if (!this.#stopped) this.#onStored(key, next, isRepeated);
     } catch (thrown) {
-      if (!stopped) onFailure(key, next, thrown, isRepeated);
+      if (!this.#stopped) this.#onFailure(key, next, thrown, isRepeated);
     }
-    pump();
-  };
-  const onStored = (key: string, stored: Sending, isRepeated: boolean) => {
-    sending.delete(key);
-    failures = 0;
-    onLag(age(stored.since));
+    this.#pump();
+  }
+
+  #onStored(key: string, stored: Sending, isRepeated: boolean): void {
+    this.#sending.delete(key);
+    this.#failures = 0;
+    this.#parts.onLag(this.#age(stored.since));
     stored.message.onStored();
     // What was repeated may be old: look whether there is something newer.
-    if (isRepeated && !waiting.has(key)) waiting.set(key, stored.since);
-    release(key, stored.number);
-  };
-  const onFailure = (key: string, failed: Sending, thrown: unknown, isRepeated: boolean) => {
-    sending.delete(key);
+    if (isRepeated && !this.#waiting.has(key)) this.#waiting.set(key, stored.since);
+    this.#release(key, stored.number);
+  }
+
+  #onFailure(key: string, failed: Sending, thrown: unknown, isRepeated: boolean): void {
+    this.#sending.delete(key);
     if (hasCode(thrown, 'BUS_CONFLICT')) {
-      stop();
-      onLost(thrown);
+      this.stop();
+      this.#parts.onLost(thrown);
     } else if (thrown instanceof OrreryError && thrown.kind === 'transient') {
       // An unknown outcome stays unknown until it is stored, even if this attempt was surely not sent.
-      if (isRepeated || thrown.code === 'BUS_UNKNOWN_OUTCOME') unknown.set(key, failed);
-      waiting.set(key, failed.since);
-      rest();
+      if (isRepeated || thrown.code === 'BUS_UNKNOWN_OUTCOME') this.#unknown.set(key, failed);
+      this.#waiting.set(key, failed.since);
+      this.#rest();
     } else {
       // Trying again does not change it: this one is left out until it changes, its neighbours go on (I8).
-      log.warn(
-        { subject: failed.message.subject, error: asError(thrown).message },
-        'a digest cannot be published',
-      );
-      release(key, failed.number);
+      const facts = { subject: failed.message.subject, error: asError(thrown).message };
+      this.#parts.log.warn(facts, 'a digest cannot be published');
+      this.#release(key, failed.number);
     }
-  };
+  }
+
   /** Tells the barriers that the key needs nothing, or that its message of that number is stored. */
-  const release = (key: string, number: number) => {
-    const isIdle = !waiting.has(key) && !sending.has(key);
-    for (const barrier of barriers) {
+  #release(key: string, number: number): void {
+    const isIdle = !this.#waiting.has(key) && !this.#sending.has(key);
+    for (const barrier of this.#barriers) {
       if (!isIdle && number <= barrier.after) continue;
       barrier.keys.delete(key);
       if (barrier.keys.size > 0) continue;
-      barriers.delete(barrier);
+      this.#barriers.delete(barrier);
       barrier.resolve();
     }
-  };
-  const rest = () => {
-    if (pause !== undefined) return;
-    failures += 1;
-    const delayMs = backOffMs(failures, retryMinMs, limits.worldRetryMaxMs);
-    pause = clock.after(jittered(delayMs, 0.25, random), wake);
-    const oldest = waiting.values().next().value;
-    if (oldest !== undefined) onLag(age(oldest));
-  };
-  const wake = () => {
-    pause?.cancel();
-    pause = undefined;
-    pump();
-  };
-  const age = (since: number) => Math.max(0, clock.now() - since) / 1000;
-  const stop = () => {
-    stopped = true;
-    pause?.cancel();
-    subscription.stop();
-    waiting.clear();
-    unknown.clear();
-    barriers.clear();
-  };
-  const subscription = bus.onStatus((status) => {
-    if (status === 'connected' && pause !== undefined) wake();
-  });
+  }
 
-  return {
-    offer(key) {
-      if (stopped) return;
-      if (!waiting.has(key)) waiting.set(key, clock.now());
-      pump();
-    },
-    settled() {
-      const keys = new Set([...waiting.keys(), ...sending.keys()]);
-      if (keys.size === 0 && !stopped) return Promise.resolve();
-      return new Promise((resolve) => {
-        if (!stopped) barriers.add({ after: taken, keys, resolve });
-      });
-    },
-    get oldestSince() {
-      let oldest: number | null = null;
-      const note = (since: number) => {
-        if (oldest === null || since < oldest) oldest = since;
-      };
-      for (const since of waiting.values()) note(since);
-      for (const { since } of sending.values()) note(since);
-      return oldest;
-    },
-    get pending() {
-      return waiting.size + sending.size;
-    },
-    stop,
-  };
+  #rest(): void {
+    if (this.#pause !== undefined) return;
+    this.#failures += 1;
+    const delayMs = backOffMs(this.#failures, retryMinMs, limits.worldRetryMaxMs);
+    this.#pause = this.#clock.after(jittered(delayMs, 0.25, this.#parts.random), () => this.#wake());
+    const oldest = this.#waiting.values().next().value;
+    if (oldest !== undefined) this.#parts.onLag(this.#age(oldest));
+  }
+
+  #wake(): void {
+    this.#pause?.cancel();
+    this.#pause = undefined;
+    this.#pump();
+  }
+
+  #age(since: number): number {
+    return Math.max(0, this.#clock.now() - since) / 1000;
+  }
 }

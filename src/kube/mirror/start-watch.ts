@@ -1,5 +1,5 @@
 /**
- * One list/watch: the watch chart (machines/watch.ts), run in memory, that fills one sink.
+ * One list/watch: the watch chart (machines/watch/watch.ts), run in memory, that fills one sink.
  */
 
 import { type LocalActor, startLocal } from '../../actors/host/local.ts';

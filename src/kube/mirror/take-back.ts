@@ -1,8 +1,9 @@
 /**
- * Takes back what the world holds of a resource that nobody wants any more: its statement and every digest.
+ * Removes from the world everything that it holds of a resource that nobody wants any more: its statement
+ * and every digest.
  *
- * Promises: guarded by the fence of the mirror, like all that was written; what was still on its way when the
- * mirror stopped is taken back, too. Absent: the fence, which goes with the holding
+ * Promises: guarded by the fence of the mirror, like everything it wrote; whatever was still on its way when
+ * the mirror stopped is removed, too. Absent: the fence, which goes with the holding
  * (actors/shards/ownership.ts).
  */
 import { asDigest, isOfObject, type SyncedDigest, type WorldEntry } from '../../base/digests.ts';

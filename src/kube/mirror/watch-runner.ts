@@ -1,6 +1,6 @@
 /**
- * Runs the effects of the watch chart (machines/watch.ts): asks for pages, reads the stream, and hands what
- * was seen to a sink.
+ * Runs the effects of the watch chart (machines/watch/watch.ts): asks for pages, reads the stream, and hands
+ * what was seen to a sink.
  *
  * Owns the requests of one watch: never two at a time, the older one is given up. Promises: `onReplace` gets
  * only lists that are complete; objects of a request that was given up reach nobody; an object that cannot be
@@ -62,18 +62,9 @@ export function createWatchRunner<T>(parts: WatchRunnerParts<T>): RunWatchEffect
   let pages: { items: T[]; resourceVersion: string } | undefined;
 
   const list = async ({ attempt, page }: WatchList, signal: AbortSignal): Promise<WatchEvent> => {
-    const { kube, resource, namespace, fieldSelector, labelSelector } = parts;
-    const answer = await kube.list(
-      resource,
-      {
-        limit: limits.kubePageObjects,
-        ...(namespace === undefined ? {} : { namespace }),
-        ...(fieldSelector === undefined ? {} : { fieldSelector }),
-        ...(labelSelector === undefined ? {} : { labelSelector }),
-        ...(page === '' ? {} : { continue: page }),
-      },
-      signal,
-    );
+    const from = page === '' ? {} : { continue: page };
+    const options = { limit: limits.kubePageObjects, ...scopeOf(parts), ...from };
+    const answer = await parts.kube.list(parts.resource, options, signal);
     // Given up while the answer was on its way: nobody may see it.
     signal.throwIfAborted();
     // The first page's version: whatever happened while the others were read is replayed by the watch.
@@ -86,13 +77,8 @@ export function createWatchRunner<T>(parts: WatchRunnerParts<T>): RunWatchEffect
       pages = undefined;
       parts.sink.onReplace(items);
     }
-    return {
-      type: 'watch.page.listed',
-      attempt,
-      page: answer.continue,
-      resourceVersion,
-      objects: answer.items.length,
-    };
+    const objects = answer.items.length;
+    return { type: 'watch.page.listed', attempt, page: answer.continue, resourceVersion, objects };
   };
 
   const open = async (
@@ -128,6 +114,15 @@ export function createWatchRunner<T>(parts: WatchRunnerParts<T>): RunWatchEffect
   };
 }
 
+/** Which objects are asked for. */
+function scopeOf<T>({ namespace, fieldSelector, labelSelector }: WatchRunnerParts<T>) {
+  return {
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(fieldSelector === undefined ? {} : { fieldSelector }),
+    ...(labelSelector === undefined ? {} : { labelSelector }),
+  };
+}
+
 /** Compares with the version of now, by a list of one object. @throws OrreryError KUBE_EXPIRED */
 async function lookBack<T>(parts: WatchRunnerParts<T>, from: string, signal: AbortSignal): Promise<void> {
   const { kube, resource, namespace, log } = parts;
@@ -150,7 +145,7 @@ function follow<T>(
   parts: WatchRunnerParts<T>,
   emit: (event: WatchEvent) => void,
 ) {
-  const { clock, namespace, fieldSelector, labelSelector, sink } = parts;
+  const { clock, sink } = parts;
   let resourceVersion = from;
   let reportedAt = Number.NEGATIVE_INFINITY;
   const back = new AbortController();
@@ -160,9 +155,7 @@ function follow<T>(
     parts: {
       resourceVersion: from,
       timeoutSeconds,
-      ...(namespace === undefined ? {} : { namespace }),
-      ...(fieldSelector === undefined ? {} : { fieldSelector }),
-      ...(labelSelector === undefined ? {} : { labelSelector }),
+      ...scopeOf(parts),
       onOpen: () => {
         if (!signal.aborted) emit({ type: 'watch.opened', attempt });
       },

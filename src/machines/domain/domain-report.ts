@@ -62,6 +62,9 @@ function held(before: Held, is: boolean, at: number): Held {
   return before.is === is && before.since !== 0 ? before : { is, since: at };
 }
 
+/** States that wait for a time of their own. */
+const heldWords: readonly StateWord[] = ['backingOff', 'rateLimited', 'issuerDown', 'failed'];
+
 export function statusOf(context: DomainContext, word: StateWord, at: number): DomainStatus {
   const { certificate, window, failures, lastError, nextAttempt } = context;
   return {
@@ -71,7 +74,8 @@ export function statusOf(context: DomainContext, word: StateWord, at: number): D
     renewAt: certificate === null ? null : renewAt(certificate, window),
     failures,
     lastError,
-    nextAttempt,
+    // While it waits for its turn the Issuer decides; a time that was waited for before is over.
+    nextAttempt: heldWords.includes(word) ? nextAttempt : null,
     conditions: [readyCondition(context, word, at), issuingCondition(context, word, at)],
   };
 }

@@ -143,6 +143,8 @@ export function remembered(
     facts,
     ending: false,
     validSince: isAsValid ? validSince : at,
+    // Another object of the name was told nothing yet.
+    ...(before?.uid === facts.uid ? {} : { told: null, telling: null }),
     ...(isElsewhere ? { seen: null, asked: null } : {}),
   };
 }
@@ -175,7 +177,9 @@ export function isElsewhere(context: ElectionContext, event: ElectionInput): boo
 }
 
 const noTiming: ElectionTiming = { leaseMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2_000 };
-export const timingOf = ({ facts }: ElectionContext): ElectionTiming => facts?.timing ?? noTiming;
+/** Times that cannot be used are nobody's. */
+export const timingOf = ({ facts }: ElectionContext): ElectionTiming =>
+  facts === null || facts.invalid !== null ? noTiming : facts.timing;
 export const placeOf = ({ facts, namespace, name }: ElectionContext): LeasePlace =>
   facts?.place ?? { namespace, name };
 /** One request may take half of what a leader may be without a renewal: then there is time for another. */

@@ -115,7 +115,7 @@ export const leaseFollow = effect<LeaseFollow>('lease.follow', {
   inFlight: limits.leasesFollowed,
 });
 export const electionStatusPatch = effect<ElectionStatusPatch>('election-status.patch', {
-  failure: (_, message): ElectionEvent => ({ type: 'election-status.refused', message }),
+  failure: ({ uid }, message): ElectionEvent => ({ type: 'election-status.refused', message, uid }),
 });
 
 export const electionEffects = [

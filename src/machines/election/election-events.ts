@@ -99,12 +99,21 @@ export type LeaseFollowed = {
   readonly round?: number;
 };
 
-export type StatusPatched = { readonly type: 'election-status.patched' };
-export type StatusRefused = { readonly type: 'election-status.refused'; readonly message: string };
+/** `uid`: of the Election that was told; absent: an earlier release told it. */
+export type StatusPatched = { readonly type: 'election-status.patched'; readonly uid?: string };
+export type StatusRefused = {
+  readonly type: 'election-status.refused';
+  readonly message: string;
+  readonly uid?: string;
+};
 
 /** Deadlines that events move; set and cancelled by the chart itself. */
 export type ElectionDue = {
-  readonly type: 'election.deadline.due' | 'election.holder.due' | 'election.follow.due';
+  readonly type:
+    | 'election.deadline.due'
+    | 'election.holder.due'
+    | 'election.follow.due'
+    | 'election.telling.due';
 };
 
 export type ElectionEvent =

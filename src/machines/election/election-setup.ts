@@ -116,6 +116,9 @@ export const electionSetup = setup({
       (event.type === 'election.campaign' && isFull(context, event.candidate, event.at)),
     isImpostor: ({ context, event }) => isImpostor(context, event),
     isHeld: (args) => isCurrent(args) && args.event.type === 'lease.refused' && args.event.reason === 'held',
+    /** What became of a status is of an earlier Election of the name. */
+    isOfAnother: ({ context, event }) =>
+      'uid' in event && event.uid !== undefined && event.uid !== context.facts?.uid,
     /** The Lease is still ours, and nobody else is wanted any more. */
     isPreferenceGone: ({ context, event }) =>
       event.type === 'lease.seen' &&
@@ -147,6 +150,8 @@ export const electionSetup = setup({
     quiet: ({ context, event }) => quietMs(context, (event as Stamp).at),
     /** Following is begun again at once when its time is over; after a failure it waits. */
     followPause: 5_000,
+    /** A status that could not be written: soon, and not all of them together. */
+    tellPause: ({ event }) => 5_000 * (1 + (event as Stamp).random),
   },
   actions: {
     remember: assign(({ context, event }) =>
@@ -202,6 +207,10 @@ export const electionSetup = setup({
     armFollowing: raise({ type: 'election.follow.due' } as ElectionInput, {
       id: 'follow',
       delay: 'followPause',
+    }),
+    armTelling: raise({ type: 'election.telling.due' } as ElectionInput, {
+      id: 'telling',
+      delay: 'tellPause',
     }),
     disarmDeadline: cancel('deadline'),
     disarmHolder: cancel('holder'),

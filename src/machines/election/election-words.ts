@@ -69,7 +69,8 @@ function whyNot(context: ElectionContext, candidate: string, term: number, holde
 export function statusOf(context: ElectionContext, at: number): ElectionStatus {
   const { facts, seen, term } = context;
   const record = seen?.record ?? null;
-  const holder = holderAt(context, at);
+  const told = stillTold(context, at);
+  const holder = told ?? holderAt(context, at);
   return {
     holder,
     term,
@@ -78,10 +79,19 @@ export function statusOf(context: ElectionContext, at: number): ElectionStatus {
     transitions: record?.transitions ?? 0,
     candidates: Object.keys(living(context, at)).sort(),
     observedGeneration: facts?.generation ?? 0,
-    invalid: facts?.invalid ?? null,
+    invalid: invalidText(facts?.invalid ?? null, told),
     ...(facts?.reason === undefined ? {} : { reason: facts.reason }),
   };
 }
+
+/** Who was told that it leads, and may act so until its time is over (§5.3); null: nobody. */
+const stillTold = ({ reign, former }: ElectionContext, at: number): string | null =>
+  reign === null && former !== null && (former.toldUntil ?? 0) > at ? former.holder : null;
+
+const invalidText = (invalid: string | null, told: string | null): string | null =>
+  invalid === null || told === null
+    ? invalid
+    : `${invalid}; ${told} was told that it leads, and is waited for until its time is over`;
 
 export const leadsText = (holder: string, term: number): string => `${holder} leads under term ${term}`;
 

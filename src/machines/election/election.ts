@@ -24,6 +24,9 @@ import { electionMigrations } from './election-migrations.ts';
 import { tellElection } from './election-reason.ts';
 import { electionSetup } from './election-setup.ts';
 
+/** The Lease is followed anew; what an earlier following says counts no more. */
+const follows = ['countFollow', { type: 'lease.follow', params: followOf }] as const;
+
 export const electionMachine = electionSetup.createMachine({
   id: 'election',
   context: ({ input }) => newborn(input),
@@ -34,7 +37,7 @@ export const electionMachine = electionSetup.createMachine({
       { guard: 'isMadeInvalid', actions: ['remember', 'tell'], target: '.invalid' },
       {
         guard: 'isElsewhere',
-        actions: ['remember', 'countFollow', { type: 'lease.follow', params: followOf }],
+        actions: ['remember', ...follows],
         target: '.looking',
       },
       { guard: 'isNews', actions: ['renewTimes', 'remember', 'tell'] },
@@ -57,11 +60,12 @@ export const electionMachine = electionSetup.createMachine({
     'lease.followed': [
       { guard: 'isFollowedElsewhere' },
       { guard: 'hasFollowFailed', actions: 'armFollowing' },
-      { actions: ['countFollow', { type: 'lease.follow', params: followOf }] },
+      { actions: [...follows] },
     ],
-    'election.follow.due': { actions: ['countFollow', { type: 'lease.follow', params: followOf }] },
-    'election-status.patched': { actions: ['noteTold', 'tell'] },
-    'election-status.refused': { actions: 'noteUntold' },
+    'election.follow.due': { actions: [...follows] },
+    'election-status.patched': [{ guard: 'isOfAnother' }, { actions: ['noteTold', 'tell'] }],
+    'election-status.refused': [{ guard: 'isOfAnother' }, { actions: ['noteUntold', 'armTelling'] }],
+    'election.telling.due': { actions: 'tell' },
   },
   states: {
     starting: {
@@ -76,7 +80,7 @@ export const electionMachine = electionSetup.createMachine({
           { guard: 'isGone', actions: 'remember', target: 'released' },
           {
             guard: 'isMadeValid',
-            actions: ['remember', 'countFollow', { type: 'lease.follow', params: followOf }, 'tell'],
+            actions: ['remember', ...follows, 'tell'],
             target: 'looking',
           },
         ],
@@ -180,18 +184,12 @@ export const electionMachine = electionSetup.createMachine({
           { guard: 'isGone', actions: ['renewTimes', 'endByChange', 'remember'], target: 'steppingDown' },
           {
             guard: 'isMadeInvalid',
-            actions: ['renewTimes', 'endByChange', 'remember'],
+            actions: ['renewTimes', 'endByChange', 'remember', 'tell'],
             target: 'steppingDown',
           },
           {
             guard: 'isElsewhere',
-            actions: [
-              'renewTimes',
-              'endByChange',
-              'remember',
-              'countFollow',
-              { type: 'lease.follow', params: followOf },
-            ],
+            actions: ['renewTimes', 'endByChange', 'remember', ...follows, 'tell'],
             target: 'steppingDown',
           },
           {
@@ -328,8 +326,15 @@ export const electionMachine = electionSetup.createMachine({
     steppingDown: {
       description: 'The leader has ended; the Lease passes to the next candidate or is given back.',
       initial: 'deciding',
-      // What is left to be done is done, whatever becomes of the Election meanwhile.
-      on: { 'election.observed': { guard: 'isGone', actions: 'remember' } },
+      // What is left to be done is done, whatever becomes of the Election meanwhile; people are told at once.
+      on: {
+        'election.observed': [
+          { guard: 'isGone', actions: 'remember' },
+          { guard: 'isElsewhere', actions: ['remember', ...follows, 'tell'] },
+          { guard: 'isNews', actions: ['renewTimes', 'remember', 'tell'] },
+          { guard: 'isMoved', actions: 'renewTimes' },
+        ],
+      },
       states: {
         deciding: {
           description: 'Looks whether somebody waits.',

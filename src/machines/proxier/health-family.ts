@@ -102,7 +102,7 @@ export function familyRegion<Family extends string, Delay extends string>(family
         { guard: { type: 'isNoNews', params: { family } } },
         { guard: { type: 'saysStarting', params: { family } }, target: '.starting', actions: noteReported },
         { guard: { type: 'saysLate', params: { family } }, target: '.late', actions: noteReported },
-        { guard: { type: 'saysPending', params: { family } }, ...toPending, reenter: true },
+        { guard: { type: 'saysPending', params: { family } }, ...toPending },
         { target: '.synced', actions: noteReported },
       ],
     },

@@ -7,7 +7,7 @@ export type ProxierQueued = {
   readonly family: IpFamily;
   /**
    * When that was, milliseconds since the epoch; absent: now. Admission fills it in
-   * (actors/admission-proxier.ts).
+   * (features/proxiers/messages.ts).
    */
   readonly happenedAt?: number;
 };

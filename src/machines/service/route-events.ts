@@ -22,7 +22,7 @@ export type PodPlace = {
 };
 /**
  * A Pod asks a Service for the proof that the Service reaches it. `also`: others that asked while the Service
- * was busy (joins.ts).
+ * was busy (waiting-events.ts).
  */
 export type RouteWanted = PodPlace & {
   readonly type: 'route.wanted';
@@ -92,7 +92,7 @@ export type HeaderUnseen = { readonly type: 'header.unseen'; readonly service: A
 
 /**
  * An answer of a sampling round that named a Pod's address with status 200. `also`: those of others,
- * meanwhile (joins.ts).
+ * meanwhile (waiting-events.ts).
  */
 export type SampleAnswered = {
   readonly type: 'sample.answered';

@@ -1,13 +1,12 @@
 /**
- * The replica's own health: kube-proxy's rules (machines/health-family.ts) over its pipelines, one family for
- * each shard that it owns, each resource that it watches, and its event loop.
+ * The replica's own health: kube-proxy's rules (machines/proxier/health-family.ts) over its pipelines, one
+ * family for each shard that it owns, each resource that it watches, and its event loop.
  *
  * Owns: what was pending where, looked at once a second. Promises: a family is late when its oldest input has
  * waited for 30 s without being stepped and saved; what is not owned any more is no family; while NATS is
  * away nothing counts, for nobody could do better, and what waits is timed anew from the reconnection.
  * Whoever was unhealthy counts as unfit for a minute longer, so that its shards find another place to stay
- * and do not come back at once.
- * Absent: HTTP, and what follows from being unfit (actors/engine.ts).
+ * and do not come back at once. Absent: HTTP, and what follows from being unfit (actors/engine.ts).
  */
 import type { Clock, Timer } from '../../base/clock.ts';
 import type { HealthReport } from '../../features/proxiers/health-body.ts';

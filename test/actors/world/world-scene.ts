@@ -1,7 +1,7 @@
 /** A world that the test writes, and a router over it: what would each actor be told? */
 
 import { createRouter, type Router } from '../../../src/actors/world/router.ts';
-import { createWorld } from '../../../src/actors/world/world.ts';
+import { World } from '../../../src/actors/world/world.ts';
 import { encode } from '../../../src/bus/codec.ts';
 import { memoryHub } from '../../../src/bus/memory/hub.ts';
 import { subjects as subjectsOf } from '../../../src/bus/subjects.ts';
@@ -107,7 +107,7 @@ export class WorldScene {
       const bus = memoryHub({ clock, cluster: 'test' }).connect('one');
       const mirror = new MirrorStandIn({ bus, subjects, clock });
       const log = { debug() {}, info() {}, warn() {}, error() {} };
-      const world = createWorld({ bus, subjects, clock, log, isAlive: () => true });
+      const world = new World({ bus, subjects, clock, log, isAlive: () => true });
       started = world.start();
       const router = createRouter(world, [createRoutesJoin({ world, clusterDomain: () => 'cluster.local' })]);
       return {

@@ -1,7 +1,7 @@
 /** The bounds of a stream, with a clock that is moved by hand. */
 import { describe, expect, test } from 'vitest';
 import type { Clock } from '../../../src/base/clock.ts';
-import { memoryStream } from '../../../src/bus/memory/stored-stream.ts';
+import { MemoryStream } from '../../../src/bus/memory/stored-stream.ts';
 import { type StreamDefinition, streamDefinitions } from '../../../src/bus/streams.ts';
 
 function handClock(): Clock & { advance(ms: number): void } {
@@ -30,7 +30,7 @@ function handClock(): Clock & { advance(ms: number): void } {
 const data = new Uint8Array(1);
 const make = (name: 'mail' | 'state' | 'event', changes: Partial<StreamDefinition> = {}) => {
   const clock = handClock();
-  return { clock, stream: memoryStream({ ...streamDefinitions('x')[name], ...changes }, clock) };
+  return { clock, stream: new MemoryStream({ ...streamDefinitions('x')[name], ...changes }, clock) };
 };
 const everything = () => true;
 const event = 'orrery.x.event.pod.shop.web';

@@ -28,7 +28,7 @@ const effect: ElectionStatusPatch = {
 async function written(status: string): Promise<object> {
   const bodies: PatchOptions[] = [];
   const conditions = [{ type: 'Valid', status, lastTransitionTime: before }];
-  const held: KubeObject = { metadata: { name: 'leader' }, status: { conditions } };
+  const held: KubeObject = { metadata: { name: 'leader', uid: 'uid-1' }, status: { conditions } };
   const kube = fakePort({
     get: async () => held,
     patch: async (_resource, options) => {
@@ -36,7 +36,10 @@ async function written(status: string): Promise<object> {
       return held;
     },
   });
-  expect(await patchElectionStatus(kube)(effect, context)).toEqual({ type: 'election-status.patched' });
+  expect(await patchElectionStatus(kube)(effect, context)).toEqual({
+    type: 'election-status.patched',
+    uid: 'uid-1',
+  });
   expect(bodies).toMatchObject([{ namespace: 'shop', name: 'leader', subresource: 'status', type: 'merge' }]);
   return bodies[0]?.body as object;
 }
@@ -59,6 +62,19 @@ test('an Election that is gone has nothing to be told; an API server that is awa
       },
     });
   const patched = patchElectionStatus(failing('KUBE_NOT_FOUND'))(effect, context);
-  expect(await patched).toEqual({ type: 'election-status.patched' });
+  expect(await patched).toEqual({ type: 'election-status.patched', uid: 'uid-1' });
   await expect(patchElectionStatus(failing('KUBE_UNREACHABLE'))(effect, context)).rejects.toThrow('no');
+});
+
+test('a conflict is no end of the matter: another write came between, and the status is written again', async () => {
+  const patch = async (): Promise<KubeObject> => {
+    throw new OrreryError('KUBE_CONFLICT', 'the object has been modified', { facts: { status: 409 } });
+  };
+  const kube = fakePort({ get: async () => ({ metadata: { name: 'leader', uid: 'uid-1' } }), patch });
+  await expect(patchElectionStatus(kube)(effect, context)).rejects.toThrow('modified');
+  const another = fakePort({ get: async () => ({ metadata: { name: 'leader', uid: 'uid-2' } }), patch });
+  expect(await patchElectionStatus(another)(effect, context)).toEqual({
+    type: 'election-status.patched',
+    uid: 'uid-1',
+  });
 });

@@ -30,6 +30,8 @@ export class ElectionScene {
   readonly replicas = new Map<string, Running>();
   readonly statuses: ElectionStatus[] = [];
   readonly notes: string[] = [];
+  /** So many writes of a status fail from now on. */
+  statusFailures = 0;
   readonly #client: MemoryBus;
   readonly #runs = new Map<string, ReturnType<typeof runnerOf>>();
 
@@ -37,6 +39,7 @@ export class ElectionScene {
     this.#client = this.cluster.hub.connect('client');
     this.cluster.outside = async (effect, run, replica) => {
       if (effect.type === 'election-status.patch') {
+        if (this.statusFailures-- > 0) throw new Error('the API server is away');
         this.statuses.push(effect.status as ElectionStatus);
         return { type: 'election-status.patched' };
       }
@@ -93,11 +96,15 @@ export class ElectionScene {
     throw new Error(`nobody owns ${name}`);
   }
 
-  async election(name: string, spec: Partial<ElectionDigest['spec']> = {}): Promise<void> {
+  async election(
+    name: string,
+    spec: Partial<ElectionDigest['spec']> = {},
+    uid = `uid-${name}`,
+  ): Promise<void> {
     const place = { namespace: 'shop', name };
     await this.cluster.put('elections.orrery.dev', 'shop', name, {
       kind: 'elections',
-      uid: `uid-${name}`,
+      uid,
       resourceVersion: '1',
       createdAt: 0,
       deleting: false,

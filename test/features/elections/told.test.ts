@@ -25,6 +25,56 @@ test('lastTransitionTime of Valid changes with its status alone, not with each w
   expect(patches(scene).at(-1)).toMatchObject({ at: wrongSince, status: { invalid: 'still no' } });
 });
 
+test('that its spec cannot be used is told at once, and whose time is waited for', async () => {
+  const scene = await ElectionScene.start(1);
+  await scene.campaign('a', 10_000);
+  await scene.campaign('a', 10_000);
+  await scene.election('worker', { invalid: 'no' });
+  await scene.advance(100);
+  expect(scene.statuses.at(-1)).toMatchObject({
+    holder: 'a',
+    invalid: 'no; a was told that it leads, and is waited for until its time is over',
+  });
+  await scene.advance(11_000);
+  expect(scene.statuses.at(-1)).toMatchObject({ holder: null, invalid: 'no' });
+});
+
+test('however often an Election is edited, nobody else leads before the time is over that a leader was told', async () => {
+  const scene = await ElectionScene.start(1);
+  await scene.campaign('a', 12_000);
+  await scene.campaign('a', 12_000);
+  await scene.campaign('b', 12_000);
+  await scene.election('worker', { invalid: 'no' });
+  await scene.election('worker', { invalid: 'still no' });
+  await scene.election('worker');
+  await scene.advance(2_000);
+  await scene.campaign('b', 12_000);
+  expect(scene.kube.record('worker')?.holder).toBe('a');
+  await scene.advance(10_000);
+  expect(scene.kube.record('worker')?.holder).toBe('b');
+});
+
+test('a status that could not be written is written again within ten seconds, though nothing else happens', async () => {
+  const scene = await ElectionScene.start(1);
+  scene.statusFailures = 1;
+  scene.kube.set('worker', { holder: 'foreign', durationSeconds: 3_600 });
+  await scene.advance(1_000);
+  expect(scene.statuses.at(-1)?.holder).toBeNull();
+  await scene.advance(10_000);
+  expect(scene.statuses.at(-1)?.holder).toBe('foreign');
+});
+
+test('an Election that is made anew between two looks is told all that the one before knew', async () => {
+  const scene = await ElectionScene.start(1);
+  scene.kube.set('worker', { holder: 'foreign', durationSeconds: 3_600 });
+  await scene.advance(2_000);
+  const told = patches(scene).length;
+  await scene.election('worker', {}, 'another-uid');
+  await scene.advance(1_000);
+  expect(patches(scene).length).toBe(told + 1);
+  expect(patches(scene).at(-1)).toMatchObject({ uid: 'another-uid', status: { holder: 'foreign' } });
+});
+
 describe('a coordinated election', () => {
   const wish = (preferredHolder: string) => ({ strategy: 'OldestEmulationVersion', preferredHolder });
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { WorldEntry } from '../../../src/base/digests.ts';
 import { encodeJson } from '../../../src/bus/codec.ts';
 import type { PodDigest } from '../../../src/features/routes/digests.ts';
-import { createInventory } from '../../../src/kube/mirror/inventory.ts';
+import { Inventory } from '../../../src/kube/mirror/inventory.ts';
 
 const digest = (uid: string, resourceVersion: string, more: Partial<PodDigest> = {}): PodDigest => ({
   kind: 'pods',
@@ -23,7 +23,7 @@ const seen = (of: PodDigest, name = 'web-0') => ({ namespace: 'shop', name, dige
 function begin(held: readonly PodDigest[] = []) {
   let isListed = true;
   const dirty: string[] = [];
-  const inventory = createInventory({
+  const inventory = new Inventory({
     resource: 'pods',
     name: 'pods',
     subjectOf: (...words) => words.join('/'),

@@ -1,4 +1,4 @@
-import { createWorld } from '../../../src/actors/world/world.ts';
+import { World } from '../../../src/actors/world/world.ts';
 import type { AnyDigest } from '../../../src/base/digests.ts';
 import type { OrreryError } from '../../../src/base/errors.ts';
 import type { KubeResource } from '../../../src/base/kube-port.ts';
@@ -65,7 +65,7 @@ export class Scene {
 
   async replica(name = 'one') {
     const bus = this.hub.connect(name);
-    const world = createWorld({
+    const world = new World({
       bus,
       subjects: this.subjects,
       clock: this.clock,

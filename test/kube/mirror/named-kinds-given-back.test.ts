@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import type { Directory } from '../../../src/actors/shards/directory.ts';
 import { Ownership } from '../../../src/actors/shards/ownership.ts';
 import type { NamedKind, NamedWatches } from '../../../src/actors/world/watch-declaration.ts';
-import { createWorld, type World } from '../../../src/actors/world/world.ts';
+import { World } from '../../../src/actors/world/world.ts';
 import type { WorldEntry } from '../../../src/base/digests.ts';
 import type { KubeResource } from '../../../src/base/kube-port.ts';
 import { limits } from '../../../src/base/limits.ts';
@@ -51,7 +51,7 @@ async function lonelyOwnership(bus: Bus, clock: VirtualClock): Promise<Ownership
 }
 
 async function readWorld(bus: Bus, clock: VirtualClock): Promise<World> {
-  const world = createWorld({ bus, subjects, clock, log: silentLog, isAlive: () => true });
+  const world = new World({ bus, subjects, clock, log: silentLog, isAlive: () => true });
   const starting = world.start();
   await clock.advance(100);
   await starting;

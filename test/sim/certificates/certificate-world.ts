@@ -12,6 +12,7 @@ import type { FeatureSimulation, FeatureUse, FeatureWorld, WorldParts } from '..
 import { AcmeAuthority } from './acme-authority.ts';
 import { certificateActions } from './certificate-actions.ts';
 import { factsIn, hostIn, simulatedEffects } from './certificate-effects.ts';
+import { domainStatus, issuerStatus } from './certificate-statuses.ts';
 import { keysWhereTheyBelong } from './checkers/keys-where-they-belong.ts';
 import { neverReadyExpired } from './checkers/never-ready-expired.ts';
 import { ordersInBudget } from './checkers/orders-in-budget.ts';
@@ -56,6 +57,7 @@ function createCertificates(parts: WorldParts): FeatureWorld {
   return {
     uses: (replica) => [use(parts, authority, replica)],
     checkers: [ordersInBudget(scene), keysWhereTheyBelong(stage, authority), neverReadyExpired(stage)],
+    statuses: [domainStatus, issuerStatus],
     begin() {
       for (const name of tenants) api.create(namespaces, { metadata: { name } });
       api.create(issuers, {
@@ -84,6 +86,10 @@ function createCertificates(parts: WorldParts): FeatureWorld {
       authority.unproven.clear();
       api.refuse = () => null;
     },
+    // Within its budget an Issuer gives no more permits for three hours, and a host that is refused again and
+    // again waits for longer each time; that they have their certificates in the end, liveness says.
+    mayWait: (id, { snapshot }) =>
+      id.startsWith('domain/') && /waitingForPermit|backingOff|failed/.test(JSON.stringify(snapshot.value)),
     unsettled: (records) => unsettledHosts(parts, scene, records),
   };
 }

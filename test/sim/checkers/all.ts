@@ -7,7 +7,8 @@ import { charts } from '../../../src/replica/charts.ts';
 import type { SimWorld } from '../sim-world.ts';
 import { askedTwice } from './asked-twice.ts';
 import { neverEarly } from './never-early.ts';
-import { settled } from './settled.ts';
+import { nothingStarves } from './nothing-starves.ts';
+import { restMs, settled } from './settled.ts';
 import { withdrawn } from './withdrawn.ts';
 import { worldOrder } from './world-order.ts';
 
@@ -27,5 +28,7 @@ export const checkers: readonly CheckerKind<SimWorld>[] = [
   neverEarly,
   askedTwice,
   withdrawn,
+  // A Pod waits for routes, an owner, an address; that it is let go in the end, liveness says.
+  nothingStarves({ charts, restMs, standing: ['route.sample'], mayWait: () => true }),
   settled,
 ];

@@ -1,10 +1,11 @@
 /** What happens in the world of elections: to candidates, to programs, to Leases and Elections. */
+import type { KubeObject } from '../../../src/base/kube-port.ts';
 import { kubeMicroTime } from '../../../src/base/kube-time.ts';
 import { leaseRecordOf } from '../../../src/features/elections/lease.ts';
 import { elections, leases } from '../../../src/features/elections/resources.ts';
 import type { ActingParts } from '../features/feature-world.ts';
 import type { ClientGo } from './client-go.ts';
-import { type ElectionPeople, namespace } from './election-world.ts';
+import { type ElectionPeople, namespace, unusable } from './election-world.ts';
 
 export interface Actors {
   readonly people: ElectionPeople;
@@ -165,6 +166,21 @@ function electionChanges({ chance, stage }: ActingParts, { names, makeElection }
       },
     ],
     [
+      'election made unusable',
+      () => {
+        const name = any();
+        const found = api.find(elections, namespace, name);
+        if (found === null) return null;
+        const body = { spec: unusable };
+        api.patch(elections, { namespace, name, type: 'merge', body });
+        clock.after(chance.seldomLong(50, 8_000), () => {
+          if (api.find(elections, namespace, name) !== null)
+            api.patch(elections, { namespace, name, type: 'merge', body: { spec: timesOf(found) } });
+        });
+        return name;
+      },
+    ],
+    [
       'election edited',
       () => {
         const name = any();
@@ -175,4 +191,13 @@ function electionChanges({ chance, stage }: ActingParts, { names, makeElection }
       },
     ],
   ];
+}
+
+/** Those that stood before, if they could be used. */
+function timesOf({ spec }: KubeObject): object {
+  const { renewDeadlineSeconds, retryPeriodSeconds } = spec as typeof unusable;
+  const isUsable = renewDeadlineSeconds > retryPeriodSeconds;
+  return isUsable
+    ? { renewDeadlineSeconds, retryPeriodSeconds }
+    : { renewDeadlineSeconds: 3, retryPeriodSeconds: 1 };
 }

@@ -15,6 +15,7 @@ import { oneAtATime } from './checkers/one-at-a-time.ts';
 import { oneLeaderPerTerm } from './checkers/one-leader-per-term.ts';
 import { ClientGo } from './client-go.ts';
 import { electionActions } from './election-actions.ts';
+import { electionStatus } from './election-status.ts';
 import { type Belief, NatsCandidate } from './nats-candidate.ts';
 import { unsettledElections } from './settled-elections.ts';
 
@@ -31,6 +32,10 @@ export interface ElectionPeople {
 }
 
 export const timing = { leaseDurationSeconds: 4, renewDeadlineSeconds: 3, retryPeriodSeconds: 1 };
+/** Of Elections that no program contends for: a leader may have a long time. */
+const longTiming = { leaseDurationSeconds: 40, renewDeadlineSeconds: 35, retryPeriodSeconds: 2 };
+/** No time is left for a retry. */
+export const unusable = { renewDeadlineSeconds: 1, retryPeriodSeconds: 3 };
 
 export const electionSimulation: FeatureSimulation = {
   name: 'elections',
@@ -47,7 +52,7 @@ export const electionSimulation: FeatureSimulation = {
 /** Who can be made to campaign. */
 export interface Contenders {
   startProgram(election: string, name: string): void;
-  startCandidate(election: string, name: string): void;
+  startCandidate(election: string, name: string, isPatient: boolean): void;
 }
 
 function createElections(parts: WorldParts): FeatureWorld {
@@ -76,9 +81,11 @@ export function electionsOf(
   };
   const names = Array.from({ length: chance.int(1, 2) }, (_, n) => `worker-${n}`);
   const use = { feature: feature(), start: startElections({ leaseNamespaces: {} }) };
+  const long = new Set(names.filter(() => chance.happens(0.3)));
+  const timingOf = (name: string) => (long.has(name) ? longTiming : timing);
   const makeElection = (name: string) => {
     const releaseOnCancel = chance.happens(0.8);
-    api.create(elections, { metadata: { namespace, name }, spec: { ...timing, releaseOnCancel } });
+    api.create(elections, { metadata: { namespace, name }, spec: { ...timingOf(name), releaseOnCancel } });
   };
   const { startProgram, startCandidate } = contend(people);
   const living = () => people.programs.filter(({ process }) => process.state !== 'dead');
@@ -86,11 +93,13 @@ export function electionsOf(
   return {
     uses: () => [use],
     checkers: [oneLeaderPerTerm(people), oneAtATime(people, slackMs), foreignHolder(stage, people, seenMs)],
+    statuses: [electionStatus],
     begin() {
       for (const election of names) {
         makeElection(election);
-        const isMixed = chance.happens(0.6);
-        for (let n = 0; n < chance.int(1, 3); n++) startCandidate(election, `${election}-c${n}`);
+        const isMixed = !long.has(election) && chance.happens(0.6);
+        for (let n = 0; n < chance.int(1, 3); n++)
+          startCandidate(election, `${election}-c${n}`, long.has(election));
         for (let n = 0; isMixed && n < chance.int(1, 2); n++) startProgram(election, `${election}-g${n}`);
       }
     },
@@ -105,7 +114,12 @@ export function electionsOf(
         candidate.setLink('up');
         candidate.resume();
       }
-      for (const name of names) if (api.find(elections, namespace, name) === null) makeElection(name);
+      for (const name of names) {
+        if (api.find(elections, namespace, name) === null) makeElection(name);
+        // The last edit may be one that cannot be used: then nobody leads, and the status says why.
+        const spec = chance.happens(0.2) ? unusable : timingOf(name);
+        api.patch(elections, { namespace, name, type: 'merge', body: { spec } });
+      }
     },
     unsettled: (records) => unsettledElections(stage, people, names, records),
   };
@@ -134,8 +148,8 @@ function contenders({ stage, chance }: WorldParts, people: ElectionPeople): Cont
     });
     people.programs.push(program);
   };
-  const startCandidate = (election: string, name: string) => {
-    const ttlMs = chance.pick([900, 1_500, 3_000, 6_000]) ?? 3_000;
+  const startCandidate = (election: string, name: string, isPatient: boolean) => {
+    const ttlMs = chance.pick(isPatient ? [3_000, 30_000] : [900, 1_500, 3_000, 6_000]) ?? 3_000;
     const bus = hub.connect(name);
     const setLink = (state: LinkState) => bus.faults.setLink(state);
     const by = { clock, subjects, bus, setLink };

@@ -3,10 +3,11 @@
  * Election says so.
  */
 import type { ActorRecord } from '../../../src/actors/host/records.ts';
+import type { KubeObject } from '../../../src/base/kube-port.ts';
 import { leaseRecordOf } from '../../../src/features/elections/lease.ts';
 import { elections, leases } from '../../../src/features/elections/resources.ts';
 import type { SeenStage } from '../api/seen-api.ts';
-import { type ElectionPeople, namespace } from './election-world.ts';
+import { type ElectionPeople, namespace, unusable } from './election-world.ts';
 
 interface Status {
   readonly holder?: string | null;
@@ -25,6 +26,8 @@ export function unsettledElections(
     const election = `${namespace}/${name}`;
     const record = records.get(`election/${election}`);
     if (record === undefined || record.gone) return [`${election} has no actor`];
+    const object = api.find(elections, namespace, name);
+    if (isUnusable(object)) return notHeld(object, people, election);
     const lease = api.find(leases, namespace, name);
     const holder = lease === null ? '' : leaseRecordOf(lease).holder;
     const leaders = [...people.candidates, ...people.programs].filter(
@@ -52,4 +55,20 @@ function untrue(
   return campaigning.sort().join() === said.sort().join()
     ? []
     : [`${name} has the candidates ${campaigning.join()}, its status says ${said.join()}`];
+}
+
+const isUnusable = (object: KubeObject | null) =>
+  (object?.spec as typeof unusable | undefined)?.renewDeadlineSeconds === unusable.renewDeadlineSeconds;
+
+/** Nobody leads by it, and its status says that it cannot be used. */
+function notHeld(
+  object: KubeObject | null,
+  { candidates }: ElectionPeople,
+  election: string,
+): readonly string[] {
+  const { holder, conditions } = (object?.status ?? {}) as Status;
+  const leads = candidates.some(({ belief, isLeading }) => isLeading && belief?.election === election);
+  if (leads || holder != null) return [`${election} cannot be used, and ${holder} leads`];
+  const valid = conditions?.find(({ type }) => type === 'Valid')?.status;
+  return valid === 'False' ? [] : [`${election} cannot be used, its condition Valid is ${valid}`];
 }

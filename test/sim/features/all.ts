@@ -2,7 +2,9 @@
 import { certificateSimulation } from '../certificates/certificate-world.ts';
 import { electionSimulation } from '../elections/election-world.ts';
 import { endpointSimulation } from '../endpoints/endpoint-world.ts';
+import { proxierSimulation } from '../proxiers/proxier-world.ts';
 import { releaseSimulation } from '../releases/release-world.ts';
+import { gateSimulation } from '../routegates/gate-world.ts';
 import type { FeatureSimulation } from './feature-world.ts';
 
 export const featureSimulations: readonly FeatureSimulation[] = [
@@ -10,4 +12,6 @@ export const featureSimulations: readonly FeatureSimulation[] = [
   certificateSimulation,
   endpointSimulation,
   releaseSimulation,
+  gateSimulation,
+  proxierSimulation,
 ];

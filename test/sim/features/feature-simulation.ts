@@ -15,8 +15,11 @@ import { createStory, type Story } from '../../../packages/testing/simulation/st
 import { type Chance, createChance } from '../../../packages/testing/time/chance.ts';
 import type { SimClock } from '../../../packages/testing/time/sim-clock.ts';
 import type { ActorRecord } from '../../../src/actors/host/records.ts';
+import { charts } from '../../../src/replica/charts.ts';
 import { SimApi } from '../api/sim-api.ts';
 import { engineCheckers } from '../checkers/all.ts';
+import { nothingStarves } from '../checkers/nothing-starves.ts';
+import { disagreements, trueStatus } from '../checkers/true-statuses.ts';
 import { drawProfile, leaveOut, type Profile, profileText } from '../profile.ts';
 import { kubeWeather } from '../sim-kube.ts';
 import type { Outcome, SimulationOptions } from '../simulation.ts';
@@ -46,9 +49,8 @@ export async function simulateFeature(
   const { live, start } = createReplicas(stage, profile, chance.of('lives'), life);
   const unsettled = judge({ story, world, simulation, stage, live });
   const boundMs = simulation.restMs ?? restMs;
-  const settled = liveness(boundMs, unsettled);
   const eye = { world: stage, now: () => clock.now(), replicas: live };
-  story.watch(eye, [...engineCheckers, ...world.checkers, settled]);
+  story.watch(eye, [...checkersOf(world, simulation, stage), liveness(boundMs, unsettled)]);
   const parts = { world: stage, profile, start, say, chance: chance.of('faults'), replicas };
   const faults = createFaults(parts);
   let isCalm = false;
@@ -83,6 +85,20 @@ export async function simulateFeature(
   };
 }
 
+function checkersOf(
+  world: FeatureWorld,
+  { standing = [], restMs: boundMs = restMs }: FeatureSimulation,
+  stage: ApiStage,
+): readonly CheckerKind<ApiStage>[] {
+  const mayWait = (id: string, record: ActorRecord) => world.mayWait?.(id, record) ?? false;
+  return [
+    ...engineCheckers,
+    ...world.checkers,
+    ...(world.statuses ?? []).map((promise) => trueStatus(stage, promise)),
+    nothingStarves({ charts, restMs: boundMs, standing, mayWait }),
+  ];
+}
+
 /** What is not at rest, asked whenever somebody wants to know. */
 function judge(parts: {
   readonly story: Story;
@@ -99,7 +115,12 @@ function judge(parts: {
   return () => {
     const missing = [...namedTwice({ replicas: live }), ...ownersMissing({ world: stage, replicas: live })];
     if (missing.length > 0 && world.isClosed?.() !== true) return missing;
-    return [...world.unsettled(records), ...recordsDue(records, stage.clock.now(), simulation.standing)];
+    const untrue = (world.statuses ?? []).flatMap((one) => [...disagreements(stage, one, records)]);
+    return [
+      ...world.unsettled(records),
+      ...recordsDue(records, stage.clock.now(), simulation.standing),
+      ...untrue.map(({ text }) => text),
+    ];
   };
 }
 

@@ -14,6 +14,7 @@ import type { ActorRecord } from '../../../src/actors/host/records.ts';
 import type { KubeResource } from '../../../src/base/kube-port.ts';
 import type { ActedStage } from '../api/seen-api.ts';
 import type { SimApi } from '../api/sim-api.ts';
+import type { StatusPromise } from '../checkers/true-statuses.ts';
 import type { Profile } from '../profile.ts';
 import type { KubeWeather } from '../sim-kube.ts';
 
@@ -54,6 +55,10 @@ export interface FeatureWorld {
   act(): void;
   /** Nothing is in the way of anything any more. */
   heal(): void;
+  /** What the statuses of its objects have to say; absent: it writes none. */
+  readonly statuses?: readonly StatusPromise[];
+  /** Whether an actor rightly waits for what the world does not give it; absent: none does for long. */
+  mayWait?(id: string, record: ActorRecord): boolean;
   /** Whether its replicas rightly own no shards; absent: never. */
   isClosed?(): boolean;
   /** What is not as the world says that it must be, once nothing fails any more; none: all is. */

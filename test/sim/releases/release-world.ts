@@ -11,6 +11,7 @@ import { startReleases } from '../../../src/features/releases/start.ts';
 import { coreResource } from '../../../src/kube/api/resources.ts';
 import type { FeatureSimulation, FeatureWorld, WorldParts } from '../features/feature-world.ts';
 import { onlyOurs } from './checkers/only-ours.ts';
+import { releaseStatus } from './release-status.ts';
 import { blockedObjects, unsettledRelease } from './settled-release.ts';
 
 export const configMaps: KubeResource = coreResource('configmaps', 'ConfigMap');
@@ -73,6 +74,7 @@ function createReleases(parts: WorldParts): FeatureWorld {
     },
     releaseOf: (replica) => scene.running.get(replica)?.release ?? bundles[wanted]?.release ?? '0.1.0',
     checkers: [onlyOurs(stage)],
+    statuses: [releaseStatus],
     begin() {
       // Somebody else's, under a name of the bundle.
       if (chance.happens(0.5) && api.find(configMaps, namespace, 'limits') === null)
@@ -94,6 +96,10 @@ function createReleases(parts: WorldParts): FeatureWorld {
     heal() {
       api.refuse = () => null;
     },
+    // Foreign objects are in the way of every round, and replicas that the next state does not suit go first.
+    mayWait: (_id, { snapshot }) =>
+      blockedObjects(stage, bundles[0]).length > 0 ||
+      JSON.stringify(snapshot.value).includes('waitingForNodes'),
     // Whom the written state does not suit may not serve, and while something foreign is in the way no round
     // succeeds that would write another.
     isClosed: () => blockedObjects(stage, bundles[0]).length > 0,

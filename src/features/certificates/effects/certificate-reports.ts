@@ -203,8 +203,9 @@ async function patchStatus(
     const where = namespace === undefined ? { name } : { namespace, name };
     await kube.patch(resource, { ...where, subresource: 'status', type: 'merge', body }, signal);
   } catch (thrown) {
-    // It is gone, or another one has its name: there is nothing to be told.
+    // It is gone, or another one has its name: there is nothing to be told. A conflict may as well be one of
+    // two writes at one time: it is told again, to whoever asks by then.
     const isAnother = hasCode(thrown, 'KUBE_REFUSED') && thrown.facts.status === 422;
-    if (!isAnother && !hasCode(thrown, 'KUBE_NOT_FOUND', 'KUBE_CONFLICT')) throw thrown;
+    if (!isAnother && !hasCode(thrown, 'KUBE_NOT_FOUND')) throw thrown;
   }
 }

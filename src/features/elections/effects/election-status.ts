@@ -2,8 +2,8 @@
  * Effect `election-status.patch`: writes who leads into the status of an Election, for people to see with
  * `kubectl get`.
  *
- * The uid is part of the patch, so that another Election under the old name is left alone; running it twice
- * leaves the same (I5). The Election is read before, for the time since which it is valid.
+ * The Election is read before, for the time since which it is valid, and the uid is part of the patch:
+ * another Election under the old name is left alone. Running it twice leaves the same (I5).
  */
 
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
@@ -22,14 +22,14 @@ export function patchElectionStatus(kube: KubePort): EffectRunner<ElectionStatus
     const { namespace, name } = effect;
     try {
       const current = await kube.get(elections, namespace, name, signal);
+      if (current.metadata.uid !== effect.uid) return { type: 'election-status.patched', uid: effect.uid };
       const body = patchOf(effect, current);
       await kube.patch(elections, { namespace, name, subresource: 'status', type: 'merge', body }, signal);
     } catch (thrown) {
-      const isGone = hasCode(thrown, 'KUBE_NOT_FOUND', 'KUBE_CONFLICT', 'KUBE_REFUSED');
-      if (!isGone) throw thrown;
-      if (hasCode(thrown, 'KUBE_REFUSED') && thrown.facts.status !== 422) throw thrown;
+      // A conflict may be one of two writes at one time: it is told as a failure, and read again.
+      if (!hasCode(thrown, 'KUBE_NOT_FOUND')) throw thrown;
     }
-    return { type: 'election-status.patched' };
+    return { type: 'election-status.patched', uid: effect.uid };
   };
 }
 

@@ -2,7 +2,7 @@
  * Effect `endpoint-slices.reconcile`: one pass over the EndpointSlices of a Service.
  *
  * Reads what they must say and what they say from the scene (the world picture and what this replica wrote
- * since), plans (endpoints/pack.ts), writes. Running it twice writes nothing the second time (I5): the plan
+ * since), plans (packing/pack.ts), writes. Running it twice writes nothing the second time (I5): the plan
  * of a pass that was made is empty, and the names of new slices follow from the series of the pass.
  * Whatever began it, it looks at nothing and writes nothing before the scene is complete
  * (docs/features/endpoints.md §5.5). A slice that is not in the version that was known is read again and

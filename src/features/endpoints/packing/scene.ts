@@ -1,6 +1,6 @@
 /**
  * What a pass over the slices of a Service reads, and where it tells what it wrote: the world picture and
- * what this replica has written since. Implemented by actors/endpoints-index.ts.
+ * what this replica has written since. Implemented by endpoints-index.ts.
  */
 import type { EndpointSliceDigest, ServiceDigest } from '../digests.ts';
 import type { NamedWorkload } from './desired.ts';

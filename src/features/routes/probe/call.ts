@@ -36,7 +36,7 @@ export type ProbeAnswer =
 
 export interface ProbeParts {
   readonly clock: Clock;
-  /** kube/address.ts */
+  /** base/address.ts */
   readonly parseAddress: (text: string) => Address | undefined;
   /** Resolves the names of Services; by default the system's resolver does. */
   readonly lookup?: LookupFunction;

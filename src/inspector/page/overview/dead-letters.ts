@@ -1,5 +1,6 @@
 /** All dead letters, newest first: why nobody took them, what they say; sent again or dropped. */
 import type { DeadLetter } from '../../../base/views.ts';
+import { indented } from '../../../base/words.ts';
 import { dropLetter, readLetters, resendLetter } from '../api.ts';
 import type { Store } from '../page-store.ts';
 import { ActorLink, Age, useTick } from '../pieces.ts';
@@ -99,12 +100,4 @@ async function readAll(): Promise<{ readonly letters: readonly Letter[] } | { re
     after = answer.ok.next;
   }
   return { letters: letters.reverse().slice(0, shownMax) };
-}
-
-function indented(body: string): string {
-  try {
-    return JSON.stringify(JSON.parse(body), null, 2);
-  } catch {
-    return body;
-  }
 }

@@ -11,9 +11,9 @@ import { pods } from '../../../src/features/routes/resources.ts';
 import { connectKube, type KubeConnection } from '../../../src/kube/api/kube-connection.ts';
 import { createWatchRunner } from '../../../src/kube/mirror/watch-runner.ts';
 import { type WatchContext, type WatchEffect, watchChart } from '../../../src/machines/watch/watch.ts';
-import { type Fault, HostileApi, lineOf, status, statusObject } from '../../kube/api/hostile-api.ts';
 import { until } from '../../until.ts';
 import { VirtualClock } from '../../virtual-clock.ts';
+import { type Fault, HostileApi, lineOf, status, statusObject } from '../api/hostile-api.ts';
 
 let api: HostileApi;
 let kube: KubeConnection;

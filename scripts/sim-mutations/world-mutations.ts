@@ -1,0 +1,103 @@
+/**
+ * Ways to break what the worlds of RouteGates, of proxiers and of a user's feature look after, and to starve.
+ */
+import type { Mutation } from './mutations.ts';
+import { one } from './one-change.ts';
+
+const starving: readonly Mutation[] = [
+  one(
+    'elections',
+    'of what comes while an actor works nothing is taken afterwards',
+    'src/actors/host/host.ts',
+    "while (shard.phase === 'active' && hot.parkedUntil === 0) {",
+    "for (let n = 0; n < 1 && shard.phase === 'active' && hot.parkedUntil === 0; n++) {",
+  ),
+];
+
+const gates: readonly Mutation[] = [
+  one(
+    'routegates',
+    'Pods that change stir no RouteGate',
+    'src/features/routes/gate-join.ts',
+    'return kindsThatTell.includes(kind) ? stirrings.stir(namespace) : [];',
+    'return [];',
+  ),
+  one(
+    'routegates',
+    'a Pod that was let go without a proof counts as verified',
+    'src/features/routes/gate-look.ts',
+    "verified: reasons.filter((reason) => reason === 'RoutesVerified').length,",
+    'verified: held.length - waiting.length,',
+  ),
+  one(
+    'routegates',
+    'a status of a RouteGate that could not be written stays',
+    'src/machines/routegate/routegate.ts',
+    "after: { backOff: 'deciding' },",
+    'after: {},',
+  ),
+  one(
+    'routegates',
+    'Pods without the readiness gate are not counted',
+    'src/features/routes/gate-look.ts',
+    'const ungated = selected.filter((pod) => !isGated(pod)).length;',
+    'const ungated = 0;',
+  ),
+];
+
+const proxiers: readonly Mutation[] = [
+  one(
+    'proxiers',
+    'a change that waits is never late',
+    'src/machines/proxier/health-family.ts',
+    'return pendingSince !== null && lastUpdated !== null && now - pendingSince >= timeoutMs;',
+    'return pendingSince !== null && lastUpdated === null && now - pendingSince >= timeoutMs;',
+  ),
+  one(
+    'proxiers',
+    'a Node that is about to be deleted gets new traffic',
+    'src/features/proxiers/node-digest.ts',
+    'return { toBeDeleted: taints.some(({ key }) => key === deletionTaint) };',
+    'return { toBeDeleted: taints.length < 0 };',
+  ),
+  one(
+    'proxiers',
+    'a Node that was deleted gets new traffic',
+    'src/features/proxiers/node-digest.ts',
+    "if (node === null) return 'absent';",
+    "if (node === null) return 'eligible';",
+  ),
+  one(
+    'proxiers',
+    'a report that was not taken is not said again',
+    'src/features/proxiers/proxier-reporter.ts',
+    'const pause = Math.min(',
+    'taken = report.seq;\n      const pause = Math.min(',
+  ),
+  one(
+    'proxiers',
+    'of two families one is looked at',
+    'src/features/proxiers/health-body.ts',
+    'return Object.keys(families).filter(',
+    'return Object.keys(families).slice(0, 1).filter(',
+  ),
+];
+
+const own: readonly Mutation[] = [
+  one(
+    'node-drain',
+    'a Node counts as empty while a Pod is left',
+    'examples/node-drain/feature.ts',
+    'isEmpty: ({ context }) => context.facts?.pods.length === 0,',
+    'isEmpty: ({ context }) => (context.facts?.pods.length ?? 0) <= 1,',
+  ),
+  one(
+    'node-drain',
+    'a drain that failed is not tried again',
+    'examples/node-drain/feature.ts',
+    "after: { backOff: [{ guard: 'isUnwanted', target: 'uncordoning' }, { target: 'cordoning' }] },",
+    '',
+  ),
+];
+
+export const worldMutations: readonly Mutation[] = [...starving, ...gates, ...proxiers, ...own];

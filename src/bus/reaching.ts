@@ -1,0 +1,30 @@
+/** Callers that wait until a stream has been read up to a sequence. */
+export interface Reaching {
+  /** Rejects with the reason of the signal, if there is one and it is aborted first. */
+  wait(sequence: number, signal?: AbortSignal): Promise<void>;
+  /** Lets go whoever waits for this sequence or an earlier one. */
+  reached(sequence: number): void;
+}
+
+export function createReaching(): Reaching {
+  const waiting = new Set<{ readonly sequence: number; readonly resolve: () => void }>();
+  return {
+    wait: (sequence, signal) =>
+      new Promise((resolve, reject) => {
+        const one = { sequence, resolve };
+        waiting.add(one);
+        const onAbort = () => {
+          waiting.delete(one);
+          reject(signal?.reason);
+        };
+        signal?.addEventListener('abort', onAbort, { once: true });
+      }),
+    reached(sequence) {
+      for (const one of waiting) {
+        if (one.sequence > sequence) continue;
+        waiting.delete(one);
+        one.resolve();
+      }
+    },
+  };
+}

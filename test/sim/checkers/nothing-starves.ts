@@ -1,0 +1,154 @@
+/**
+ * "Nothing starves: every actor that can make progress does within a bound", and "every waiting actor has a
+ * deadline", or an effect of its own in work.
+ *
+ * Judged in quiet times, lulls included, where no other checker looks: an actor that does not come to rest,
+ * events that wait in a mailbox of which nothing is taken, a deadline that passes, an effect that nobody
+ * runs. This finds what sits behind a queue for ever. What rightly waits for the world says the feature.
+ */
+import type { CheckerKind, Eye } from '../../../packages/testing/checkers/checker.ts';
+import { type ActorRecord, isForgotten } from '../../../src/actors/host/records.ts';
+import { stateText } from '../../../src/actors/host/step.ts';
+import type { Chart } from '../../../src/machines/chart.ts';
+import { createQuiet, type TroubledWorld } from './quiet-time.ts';
+
+export interface Progress {
+  readonly charts: readonly Chart[];
+  /** In which an actor that can go on comes to rest, ms. */
+  readonly restMs: number;
+  /** Effects that go on for as long as their actor does. */
+  readonly standing: readonly string[];
+  /** Whether it rightly waits for something that the world does not give it. */
+  readonly mayWait: (id: string, record: ActorRecord) => boolean;
+}
+
+/** For clocks that differ, a shard that was claimed anew, and messages that lag. */
+const slackMs = 45_000;
+/**
+ * An event waits for the save of the one before it: an answer that is lost is given up after five seconds.
+ */
+const mailboxMs = 30_000;
+
+interface Standing {
+  readonly record: ActorRecord;
+  /** Since when it is not at rest, world time; null: it is. */
+  readonly unrestSince: number | null;
+  /** Since when it has taken this very step. */
+  readonly stepAt: number;
+}
+
+export const nothingStarves = (progress: Progress): CheckerKind<TroubledWorld> => ({
+  name: 'nothing starves',
+  create(eye) {
+    const quiet = createQuiet(eye, eye.world);
+    const rest = restOf(progress.charts);
+    const actors = new Map<string, Standing>();
+    return (sighting) => {
+      quiet.see(sighting);
+      if (sighting.kind === 'saved') {
+        const { id, record } = sighting;
+        actors.set(id, standingOf(record, actors.get(id), rest, eye.now()));
+        const idle = record.gone ? null : rest(record).idle;
+        if (idle !== null && record.outbox.length === 0 && record.timers.length === 0)
+          eye.breach(`${id} rev ${record.rev} waits in ${idle}, and nothing will end that`);
+      }
+      if (sighting.kind !== 'second') return;
+      for (const [id, standing] of actors) lookAt(eye, id, standing, quiet.since(), progress);
+      lookAtMailboxes(eye, actors, quiet.since());
+    };
+  },
+});
+
+function standingOf(record: ActorRecord, before: Standing | undefined, rest: RestOf, now: number): Standing {
+  const { isAtRest } = rest(record);
+  return { record, unrestSince: isAtRest ? null : (before?.unrestSince ?? now), stepAt: now };
+}
+
+function lookAt(
+  { now, breach }: Eye<TroubledWorld>,
+  id: string,
+  actor: Standing,
+  quietSince: number,
+  progress: Progress,
+): void {
+  if (actor.record.gone || isForgotten(actor.record, now())) return;
+  const isOver: IsOver = (at, patienceMs) => now() - Math.max(at, quietSince) > patienceMs;
+  const trouble = troubleOf(id, actor, isOver, progress);
+  if (trouble !== null) breach(`${id} rev ${actor.record.rev}${trouble}`);
+}
+
+/** Whether so much quiet time has passed since. */
+type IsOver = (at: number, patienceMs: number) => boolean;
+
+function troubleOf(
+  id: string,
+  { record, unrestSince, stepAt }: Standing,
+  isOver: IsOver,
+  { restMs, standing, mayWait }: Progress,
+): string | null {
+  const overdue = record.timers.find(({ at }) => isOver(at, slackMs));
+  if (overdue) return `: the deadline ${overdue.id} has passed, unheard`;
+  const first = record.outbox.find(({ effect }) => !standing.includes(effect.type));
+  if (first && isOver(stepAt, slackMs + longestEffectMs))
+    return `: nobody runs the effect ${first.key} (${first.effect.type})`;
+  if (unrestSince === null || !isOver(unrestSince, restMs) || mayWait(id, record)) return null;
+  return ` is in ${stateText(record.snapshot.value)} and has not come to rest for ${restMs / 1_000} s`;
+}
+
+/** No effect of a feature takes longer. */
+const longestEffectMs = 330_000;
+
+function lookAtMailboxes(
+  { replicas, now, breach }: Eye<TroubledWorld>,
+  actors: ReadonlyMap<string, Standing>,
+  quietSince: number,
+): void {
+  for (const { engine, name } of replicas()) {
+    for (const run of engine.shards.open()) {
+      for (const { id, hot } of run.cells.values()) {
+        const waiting = hot?.mailbox.length ?? 0;
+        const stepAt = actors.get(id)?.stepAt ?? 0;
+        if (waiting > 0 && now() - Math.max(stepAt, quietSince) > mailboxMs)
+          breach(`${id}: ${waiting} events wait at ${name}, and none is taken`);
+      }
+    }
+  }
+}
+
+interface Rest {
+  readonly isAtRest: boolean;
+  /** A state that waits and that no deadline ends; null: none. */
+  readonly idle: string | null;
+}
+
+type RestOf = (record: ActorRecord) => Rest;
+
+/** What follows from the states alone is looked up once for each. */
+function restOf(charts: readonly Chart[]): RestOf {
+  const byName = new Map(charts.map((chart) => [chart.name, chart]));
+  const known = new Map<string, Rest>();
+  return ({ machine, snapshot }) => {
+    const state = stateText(snapshot.value);
+    const key = `${machine} ${state}`;
+    const found = known.get(key) ?? readRest(byName.get(machine), state);
+    known.set(key, found);
+    return found;
+  };
+}
+
+function readRest(chart: Chart | undefined, state: string): Rest {
+  const regions = state.split(',').map((path) => regionRest(chart, path));
+  const idle = regions.find((region) => region.idle !== null)?.idle ?? null;
+  return { isAtRest: regions.every((region) => region.isAtRest), idle };
+}
+
+function regionRest(chart: Chart | undefined, path: string): Rest {
+  let node = chart?.machine.root;
+  let [isAtRest, hasDeadline] = [false, false];
+  for (const key of path.split('.')) {
+    node = node?.states[key];
+    if (node?.tags.includes('settled') || node?.type === 'final') isAtRest = true;
+    if ((node?.after.length ?? 0) > 0) hasDeadline = true;
+  }
+  return { isAtRest, idle: isAtRest || hasDeadline ? null : path };
+}

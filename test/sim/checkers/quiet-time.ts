@@ -1,0 +1,54 @@
+/**
+ * Since when nothing keeps the replicas from their work: every one of them runs and reaches the broker, the
+ * API server answers, and every shard has its owner. A promise with a period is judged in such a time.
+ */
+import { namedTwice, ownersMissing } from '../../../packages/testing/checkers/at-rest.ts';
+import type { Eye } from '../../../packages/testing/checkers/checker.ts';
+import type { SimReplica } from '../../../packages/testing/replicas/sim-replica.ts';
+import type { FaultyWorld } from '../../../packages/testing/simulation/fault-parts.ts';
+import type { Sighting } from '../../../packages/testing/simulation/sightings.ts';
+import type { Stage } from '../../../packages/testing/simulation/stage.ts';
+
+/** A world whose Kubernetes API may fail. */
+export type TroubledWorld = Stage & Pick<FaultyWorld, 'kubeErrors'>;
+
+export interface Quiet {
+  see(sighting: Sighting): void;
+  /** World time, ms; now, while it is not quiet. */
+  since(): number;
+}
+
+export function createQuiet(
+  eye: Pick<Eye, 'now' | 'replicas' | 'world'>,
+  stage: Pick<FaultyWorld, 'kubeErrors'>,
+): Quiet {
+  let since = eye.now();
+  let isCalm = false;
+  return {
+    see(sighting) {
+      if (sighting.kind === 'calm') {
+        isCalm = true;
+        since = eye.now();
+      }
+      // In the calm it is judged even if something stays broken: that is a breach of something, too.
+      if (sighting.kind === 'second' && !isCalm && !isQuiet(eye, stage)) since = eye.now();
+    },
+    since: () => since,
+  };
+}
+
+type Seen = Pick<Eye, 'now' | 'replicas' | 'world'>;
+
+function isQuiet(eye: Seen, { kubeErrors }: Pick<FaultyWorld, 'kubeErrors'>): boolean {
+  const now = eye.now();
+  if (kubeErrors > 0 || !eye.replicas().every((one) => isUntroubled(one, now))) return false;
+  return namedTwice(eye).length === 0 && ownersMissing(eye).length === 0;
+}
+
+/** Clocks that are set are off by up to an hour; those that only differ, by up to three seconds. */
+const clockOffMs = 4_000;
+
+function isUntroubled({ isRunning, mutedAt, appendFate, link, process }: SimReplica, now: number): boolean {
+  const isConnected = mutedAt === null && appendFate === undefined && link.faults.onReceive === undefined;
+  return isRunning && isConnected && Math.abs(process.clock.now() - now) < clockOffMs;
+}

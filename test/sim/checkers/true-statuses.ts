@@ -1,0 +1,121 @@
+/**
+ * "No condition disagrees with its actor for longer than its period", of every kind that writes a status:
+ * what an object says is compared with what the last record of its actor knows, field by field.
+ *
+ * Judged in quiet times alone: from the last fault on that could keep the actor from telling, be it the end
+ * of all faults or a lull. Each feature says which sentence of its page promises it, and within what time.
+ */
+import type { CheckerKind, Eye } from '../../../packages/testing/checkers/checker.ts';
+import type { ActorRecord } from '../../../src/actors/host/records.ts';
+import { equal } from '../../../src/base/equal.ts';
+import type { KubeObject, KubeResource } from '../../../src/base/kube-port.ts';
+import type { Fields } from '../api/patching.ts';
+import type { ApiStage } from '../features/feature-world.ts';
+import { createQuiet } from './quiet-time.ts';
+
+export interface StatusPromise {
+  /** The sentence that is kept, with its page. */
+  readonly name: string;
+  readonly resource: KubeResource;
+  /** What writes it: while one is on its way, nobody can know what the object says in a moment. */
+  readonly effect: string;
+  /** For how long else an object may say something else than its actor knows, ms. */
+  readonly withinMs: number;
+  /** Whose status it is; null: nobody's, and nothing has to be said. */
+  actorOf(object: KubeObject): string | null;
+  /**
+   * What the object has to say, of what its actor knows at this time; null: nothing yet. A function judges
+   * what the object says; conditions stand under their types, in `conditions`.
+   */
+  wanted(record: ActorRecord, object: KubeObject, now: number): Wanted | null;
+}
+
+export interface Wanted {
+  readonly conditions?: Readonly<Record<string, Fields>>;
+  readonly [field: string]: unknown;
+}
+
+type Records = ReadonlyMap<string, ActorRecord>;
+type Api = Pick<ApiStage, 'api'>;
+
+/** A field of an object's status that says something else than its actor. */
+interface Disagreement {
+  readonly key: string;
+  readonly text: string;
+}
+
+export const trueStatus = (stage: ApiStage, promise: StatusPromise): CheckerKind<ApiStage> => ({
+  name: promise.name,
+  create(eye) {
+    const records = new Map<string, ActorRecord>();
+    const since = new Map<string, number>();
+    const quiet = createQuiet(eye, stage);
+    return (sighting) => {
+      quiet.see(sighting);
+      if (sighting.kind === 'saved') records.set(sighting.id, sighting.record);
+      if (sighting.kind === 'second') lookAt(eye, [...disagreements(stage, promise, records)]);
+    };
+    function lookAt({ now, breach }: Eye<ApiStage>, found: readonly Disagreement[]): void {
+      const keys = new Set(found.map(({ key }) => key));
+      for (const known of since.keys()) if (!keys.has(known)) since.delete(known);
+      for (const { key, text } of found) {
+        const from = since.get(key) ?? now();
+        since.set(key, from);
+        const lastedMs = now() - Math.max(from, quiet.since());
+        if (lastedMs > promise.withinMs) breach(`for ${Math.round(lastedMs / 1_000)} s ${text}`);
+      }
+    }
+  },
+});
+
+/** What objects say that their actors do not, at this moment. */
+export function* disagreements(
+  { api, clock }: Api & Pick<ApiStage, 'clock'>,
+  promise: StatusPromise,
+  records: Records,
+): Iterable<Disagreement> {
+  for (const object of api.all(promise.resource)) {
+    const { uid, namespace, name } = object.metadata;
+    const id = promise.actorOf(object);
+    if (id === null) continue;
+    const record = records.get(id);
+    const what = `${promise.resource.kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`;
+    if (record === undefined || record.gone) {
+      yield { key: `${uid} actor`, text: `${what} has no actor` };
+      continue;
+    }
+    if (record.outbox.some(({ effect }) => effect.type === promise.effect)) continue;
+    const wanted = promise.wanted(record, object, clock.now());
+    if (wanted === null) continue;
+    for (const [field, said, known] of differing(wanted, object.status))
+      yield { key: `${uid} ${field}`, text: `${what} says ${field} ${shown(said)}, ${id} ${shown(known)}` };
+  }
+}
+
+function* differing(wanted: Wanted, status: unknown): Iterable<readonly [string, unknown, unknown]> {
+  const said = (status ?? {}) as Fields;
+  const { conditions = {}, ...rest } = wanted;
+  yield* fieldsOf('', rest, said);
+  const all = (said.conditions ?? []) as readonly Fields[];
+  for (const [type, fields] of Object.entries(conditions))
+    yield* fieldsOf(`${type}.`, fields, all.find((one) => one.type === type) ?? {});
+}
+
+function* fieldsOf(
+  prefix: string,
+  wanted: Fields,
+  said: Fields,
+): Iterable<readonly [string, unknown, unknown]> {
+  for (const [field, known] of Object.entries(wanted)) {
+    const is = said[field] ?? null;
+    const isTrue = typeof known === 'function' ? known(is) === true : equal(is, known);
+    if (!isTrue) yield [`${prefix}${field}`, is, known];
+  }
+}
+
+const shown = (value: unknown) =>
+  typeof value === 'function'
+    ? 'would not'
+    : typeof value === 'string'
+      ? `"${value}"`
+      : JSON.stringify(value);

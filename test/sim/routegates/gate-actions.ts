@@ -1,0 +1,169 @@
+/** What happens in the world of RouteGates: to gates, to Pods, to Services and on the way between them. */
+import { pods, routeGates } from '../../../src/features/routes/resources.ts';
+import { services } from '../../../src/kube/api/resources.ts';
+import type { WorldParts } from '../features/feature-world.ts';
+import {
+  conditionType,
+  groupOf,
+  hasProbedPort,
+  ipOf,
+  isGated,
+  makeGate,
+  makePod,
+  makeService,
+  namespace,
+  setStatus,
+} from './gate-objects.ts';
+import type { GateScene } from './gate-world.ts';
+
+type Action = readonly [name: string, act: () => string | null];
+
+/** 'addresses given' is always one of them: it heals what waits for an address. */
+export function gateActions(parts: WorldParts, scene: GateScene): readonly Action[] {
+  const { chance } = parts;
+  const all = [...gateChanges(parts), ...serviceChanges(parts, scene), ...podChanges(parts, scene)];
+  return all.filter(([name]) => name === 'addresses given' || chance.happens(0.7));
+}
+
+function gateChanges({ stage, chance }: WorldParts): readonly Action[] {
+  const { api, clock } = stage;
+  const any = () => chance.pick(api.all(routeGates));
+  const edit = (change: object) => {
+    const found = any();
+    if (!found) return null;
+    api.patch(routeGates, { namespace, name: found.metadata.name, type: 'merge', body: { spec: change } });
+    return found.metadata.name;
+  };
+  return [
+    ['gate edited', () => edit({ probe: { attemptsPerReplica: chance.int(1, 4) } })],
+    ['gate broken', () => edit({ conditionType: '' })],
+    ['gate mended', () => edit({ conditionType })],
+    [
+      'gate made anew',
+      () => {
+        const name = any()?.metadata.name;
+        if (name === undefined) return null;
+        api.remove(routeGates, namespace, name);
+        clock.after(chance.seldomLong(10, 4_000), () => {
+          if (api.find(routeGates, namespace, name) === null) makeGate(api, name);
+        });
+        return name;
+      },
+    ],
+    [
+      'second gate',
+      () => {
+        const isThere = api.find(routeGates, namespace, 'web-2') !== null;
+        if (isThere) api.remove(routeGates, namespace, 'web-2');
+        else makeGate(api, 'web-2');
+        return isThere ? 'removed' : 'made';
+      },
+    ],
+  ];
+}
+
+function serviceChanges({ stage, chance }: WorldParts, { routing }: GateScene): readonly Action[] {
+  const { api, clock } = stage;
+  const any = () => chance.pick(api.all(services));
+  let made = 0;
+  return [
+    [
+      'service added',
+      () => {
+        if (api.all(services).length > 4) return null;
+        const name = `more-${made++}`;
+        makeService(api, name, chance.pick(['a', 'b']) ?? 'a', chance.happens(0.8));
+        return name;
+      },
+    ],
+    [
+      'service removed',
+      () => {
+        const found = any();
+        if (found) api.remove(services, namespace, found.metadata.name);
+        return found?.metadata.name ?? null;
+      },
+    ],
+    [
+      'port moved',
+      () => {
+        const found = any();
+        if (!found) return null;
+        const { name } = found.metadata;
+        const ports = [{ name: hasProbedPort(found) ? 'other' : 'health', port: 80, protocol: 'TCP' }];
+        api.patch(services, { namespace, name, type: 'merge', body: { spec: { ports } } });
+        return name;
+      },
+    ],
+    [
+      'calls swallowed',
+      () => {
+        const name = any()?.metadata.name;
+        if (name === undefined) return null;
+        routing.blackHoled.add(name);
+        clock.after(chance.seldomLong(500, 15_000), () => void routing.blackHoled.delete(name));
+        return name;
+      },
+    ],
+  ];
+}
+
+function podChanges({ stage, chance }: WorldParts, { freshIp }: GateScene): readonly Action[] {
+  const { api, clock } = stage;
+  const any = () => chance.pick(api.all(pods));
+  let made = 0;
+  return [
+    [
+      'pod added',
+      () => {
+        if (api.all(pods).length > 6) return null;
+        const name = `extra-${made++}`;
+        const ip = chance.happens(0.6) ? freshIp() : null;
+        makePod(api, name, { group: chance.pick(['a', 'b']) ?? 'a', ip, isGated: chance.happens(0.8) });
+        return name;
+      },
+    ],
+    [
+      'addresses given',
+      () => {
+        for (const pod of api.all(pods))
+          if (ipOf(pod) === null) setStatus(api, pod.metadata.name, { podIPs: [{ ip: freshIp() }] });
+        return 'to whoever lacks one';
+      },
+    ],
+    [
+      'pod replaced',
+      () => {
+        const found = any();
+        if (!found) return null;
+        const { name } = found.metadata;
+        const [group, gated] = [groupOf(found), isGated(found)];
+        api.remove(pods, namespace, name);
+        clock.after(chance.seldomLong(10, 2_000), () => {
+          if (api.find(pods, namespace, name) === null)
+            makePod(api, name, { group, ip: freshIp(), isGated: gated });
+        });
+        return name;
+      },
+    ],
+    [
+      'pod failed',
+      () => {
+        const found = any();
+        if (found) setStatus(api, found.metadata.name, { phase: 'Failed' });
+        return found?.metadata.name ?? null;
+      },
+    ],
+    [
+      'condition taken back',
+      () => {
+        const found = any();
+        if (!found || !isGated(found)) return null;
+        setStatus(api, found.metadata.name, {
+          conditions: [{ type: conditionType, status: 'False', reason: 'Somebody' }],
+        });
+        return found.metadata.name;
+      },
+    ],
+  ];
+}

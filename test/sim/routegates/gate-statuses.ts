@@ -1,0 +1,87 @@
+/**
+ * What the statuses of RouteGates and the conditions of Pods have to say (docs/features/routes.md §7.1, §7.2,
+ * §7.5, §7.7), judged by the objects themselves and not by what the actors counted.
+ */
+import type { KubeObject } from '../../../src/base/kube-port.ts';
+import { pods, routeGates } from '../../../src/features/routes/resources.ts';
+import { services } from '../../../src/kube/api/resources.ts';
+import type { StatusPromise, Wanted } from '../checkers/true-statuses.ts';
+import type { ApiStage } from '../features/feature-world.ts';
+import { conditionOf, groupOf, hasProbedPort, isGated, isOver } from './gate-objects.ts';
+
+/** How long the first has waited is told anew every ten seconds. */
+const waitToldMs = 25_000;
+
+export const gateStatus = (stage: ApiStage): StatusPromise => ({
+  name: 'the status of a RouteGate counts what is there',
+  resource: routeGates,
+  effect: 'routegate-status.patch',
+  // A watch that could not be made is tried again after half a minute at most; lists are made anew then.
+  withinMs: 75_000,
+  actorOf: ({ metadata: { namespace, name } }) => `routegate/${namespace}/${name}`,
+  wanted: (_record, gate, now) => gateWanted(stage, gate, now),
+});
+
+/** An invalid one and one beside an older one hold no Pod. */
+export function holderIn({ api }: ApiStage): KubeObject | undefined {
+  const age = ({ metadata }: KubeObject) => `${metadata.creationTimestamp} ${metadata.name}`;
+  const usable = api.all(routeGates).filter((gate) => !isInvalid(gate));
+  return usable.sort((a, b) => (age(a) < age(b) ? -1 : 1))[0];
+}
+
+export const isInvalid = ({ spec }: KubeObject) => (spec as { conditionType?: string }).conditionType === '';
+
+function gateWanted(stage: ApiStage, gate: KubeObject, now: number): Wanted {
+  const observedGeneration = gate.metadata.generation;
+  if (isInvalid(gate))
+    return { observedGeneration, conditions: { Valid: { status: 'False', reason: 'InvalidSpec' } } };
+  const selected = stage.api.all(pods).filter((pod) => !isOver(pod));
+  const isHolder = holderIn(stage)?.metadata.uid === gate.metadata.uid;
+  const gated = selected.filter(isGated);
+  const held = isHolder ? gated : [];
+  const waiting = held.filter((pod) => conditionOf(pod)?.status !== 'True');
+  const reasons = held.flatMap((pod) => (waiting.includes(pod) ? [] : (conditionOf(pod)?.reason ?? '')));
+  const overlaps = !isHolder && gated.length > 0;
+  return {
+    observedGeneration,
+    pods: held.length,
+    waiting: waiting.length,
+    ready: held.length - waiting.length,
+    ungated: selected.length - gated.length,
+    verified: reasons.filter((one) => one === 'RoutesVerified').length,
+    unverified: reasons.filter((one) => one === 'Unverified' || one === 'NothingToVerify').length,
+    longestWaitSeconds: (said: unknown) => isWaitTrue(waiting, said, now),
+    conditions: { Valid: { status: 'True', reason: overlaps ? 'Overlaps' : 'InUse' } },
+  };
+}
+
+function isWaitTrue(waiting: readonly KubeObject[], said: unknown, now: number): boolean {
+  const born = waiting.map(({ metadata }) => Date.parse(metadata.creationTimestamp ?? ''));
+  if (born.length === 0) return said === 0;
+  const longestMs = now - Math.min(...born);
+  const saidMs = Number(said) * 1_000;
+  return saidMs <= longestMs + 3_000 && saidMs >= longestMs - waitToldMs;
+}
+
+export const podCondition: StatusPromise = {
+  name: 'a Pod that is held back says so',
+  resource: pods,
+  effect: 'pod-condition.patch',
+  withinMs: 45_000,
+  actorOf: (pod) =>
+    isGated(pod) && !isOver(pod) ? `pod/${pod.metadata.namespace}/${pod.metadata.name}` : null,
+  wanted({ snapshot }) {
+    const { gated } = snapshot.value as { readonly gated?: unknown };
+    if (gated === undefined) return null;
+    const isReady = typeof gated === 'object' && gated !== null && 'ready' in gated;
+    return { conditions: { 'example.com/routes': { status: isReady ? 'True' : 'False' } } };
+  },
+};
+
+/** What a Pod's condition has to say once nothing fails any more; null: no RouteGate holds it. */
+export function reasonWanted(stage: ApiStage, pod: KubeObject): string | null {
+  if (holderIn(stage) === undefined) return null;
+  const own = stage.api.all(services).filter((one) => groupOf(one) === groupOf(pod));
+  if (own.length === 0) return 'NothingToVerify';
+  return own.some(hasProbedPort) ? 'RoutesVerified' : 'Unverified';
+}

@@ -1,0 +1,103 @@
+/**
+ * The world of RouteGates: one that holds Pods and at times a second of the same condition, edited, broken
+ * and made anew; Pods with and without the readiness gate, Services with and without the port, and a routing
+ * that learns of each Pod after a while. The mirrors, the joins, the samplers and the patches are the real
+ * ones.
+ */
+import { type EffectRunner, runs } from '../../../src/actors/effect-runner.ts';
+import type { StartFeature } from '../../../src/actors/feature.ts';
+import { parseAddress } from '../../../src/base/address.ts';
+import { limits } from '../../../src/base/limits.ts';
+import { routes } from '../../../src/features/routes/feature.ts';
+import { createLimiter } from '../../../src/features/routes/probe/limiter.ts';
+import { createSampler } from '../../../src/features/routes/probe/probe.ts';
+import { pods, routeGates } from '../../../src/features/routes/resources.ts';
+import { startRoutes } from '../../../src/features/routes/start.ts';
+import { endpointSlices, services } from '../../../src/kube/api/resources.ts';
+import { type RouteSample, routeSample } from '../../../src/machines/service/route-effects.ts';
+import type { FeatureSimulation, FeatureWorld, WorldParts } from '../features/feature-world.ts';
+import { gateActions } from './gate-actions.ts';
+import { conditionOf, isGated, isOver, makeGate, makePod, makeService } from './gate-objects.ts';
+import { GateRouting } from './gate-routing.ts';
+import { gateStatus, isInvalid, podCondition, reasonWanted } from './gate-statuses.ts';
+
+export const groups = ['a', 'b'] as const;
+
+export const gateSimulation: FeatureSimulation = {
+  name: 'routegates',
+  kinds: [pods, services, endpointSlices, routeGates],
+  // A wait is told by the clock of whoever counts.
+  without: ['clockSet', 'away'],
+  skewMaxMs: 200,
+  standing: ['route.sample'],
+  create: createGates,
+};
+
+export interface GateScene {
+  readonly routing: GateRouting;
+  freshIp(): string;
+}
+
+function createGates(parts: WorldParts): FeatureWorld {
+  const { stage, chance, say, profile } = parts;
+  const { api } = stage;
+  const routing = new GateRouting(stage, chance.of('routing'), Math.min(profile.learnMaxMs, 5_000));
+  let addresses = 0;
+  const freshIp = () => `10.0.${(++addresses >> 8) & 255}.${addresses & 255}`;
+  const scene: GateScene = { routing, freshIp };
+  const actions = gateActions(parts, scene);
+  const start: StartFeature = (given) => {
+    const run = startRoutes({})(given);
+    const limiter = createLimiter({ inFlight: limits.probeCallsInFlight, waiting: limits.probeCallsWaiting });
+    const call = routing.call.bind(routing);
+    const sampler = createSampler({ limiter, clock: given.clock, parseAddress, call });
+    const effects = (run.effects ?? []).filter(({ type }) => type !== routeSample.type);
+    return { ...run, effects: [...effects, runs(routeSample, sampleBy(sampler))] };
+  };
+  return {
+    uses: () => [{ feature: routes(), start }],
+    checkers: [],
+    statuses: [gateStatus(stage), podCondition],
+    begin() {
+      makeGate(api, 'web');
+      for (const group of groups) {
+        for (let n = 0; n < chance.int(0, 2); n++)
+          makeService(api, `svc-${group}-${n}`, group, chance.happens(0.8));
+        for (let n = 0; n < chance.int(1, 2); n++)
+          makePod(api, `pod-${group}-${n}`, { group, ip: freshIp(), isGated: chance.happens(0.9) });
+      }
+    },
+    act() {
+      const action = chance.pick(actions);
+      const what = action?.[1]();
+      if (what) say(`${action?.[0]}: ${what}`);
+    },
+    heal() {
+      routing.blackHoled.clear();
+      for (const { metadata, spec } of api.all(routeGates))
+        if (isInvalid({ metadata, spec })) api.remove(routeGates, metadata.namespace, metadata.name);
+      if (api.all(routeGates).length === 0) makeGate(api, 'web');
+      actions.find(([name]) => name === 'addresses given')?.[1]();
+    },
+    unsettled: () =>
+      api.all(pods).flatMap((pod) => {
+        const wanted = reasonWanted(stage, pod);
+        if (!isGated(pod) || isOver(pod) || wanted === null) return [];
+        const { status, reason } = conditionOf(pod) ?? {};
+        return status === 'True' ? [] : [`${pod.metadata.name} is ${status} ${reason}, and nothing is owed`];
+      }),
+  };
+}
+
+/** As effects/route-sample.ts, with calls to the simulated routing. */
+const sampleBy =
+  (sampler: ReturnType<typeof createSampler>): EffectRunner<RouteSample> =>
+  async ({ group, round, probe, calls, wanted }, { signal, emit }) => {
+    const { url, podIPHeaders, timeoutMs, attemptsPerReplica } = probe;
+    const replicas = Math.max(1, Math.round(calls / Math.max(1, attemptsPerReplica)));
+    const result = await sampler.sample(
+      { group, url, podIPHeaders, timeoutMs, calls, replicas, wanted },
+      { signal, onHealthy: (ip) => emit({ type: 'sample.answered', round, ip }) },
+    );
+    return { type: 'sample.finished', round, ...result };
+  };

@@ -9,6 +9,8 @@ import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '..');
 export const reportFile = 'docs/reference/api.txt';
+/** What features see of other rooms beside names that stand for themselves. */
+const outside = ['actors/kind.d.ts', 'actors/need.d.ts', 'kube/effects/object-edit.d.ts'];
 /** What features never see. */
 const inside = ['calls', 'check', 'fingerprint', 'plain', 'start'];
 
@@ -20,7 +22,10 @@ export function apiReport(): string {
     const files = readdirSync(join(out, 'api'), { recursive: true, encoding: 'utf8' })
       .filter((path) => path.endsWith('.d.ts') && !inside.some((name) => path.endsWith(`${name}.d.ts`)))
       .sort();
-    const texts = files.map((path) => `// ${path}\n${readFileSync(join(out, 'api', path), 'utf8').trim()}\n`);
+    const places = [...files.map((path) => [path, `api/${path}`]), ...outside.map((path) => [path, path])];
+    const texts = places.map(
+      ([name, path = '']) => `// ${name}\n${readFileSync(join(out, path), 'utf8').trim()}\n`,
+    );
     return `// The package orrery. Made by: npm run api-report\n\n${texts.join('\n')}`;
   } finally {
     rmSync(out, { recursive: true, force: true });

@@ -2,7 +2,8 @@
  * Runs the deterministic simulation: `npm run sim -- --seeds 10000 --from 1`, or `--hours 1000` of it.
  *
  * A broken promise is made small (the fewest kinds of fault, the shortest time) and printed with the command
- * that repeats it with a trace; exit code 1. At the end: what was simulated, and how much faster than time.
+ * that repeats it with a trace; exit code 1. At the end: what was simulated, what was done in it, by kind,
+ * and how much faster than time.
  */
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -13,6 +14,7 @@ import { sightingLine } from '../test/sim/trace.ts';
 import { runSeed } from './sim/one-seed.ts';
 import { runHere, runInThreads } from './sim/seeds.ts';
 import { shrink } from './sim/shrink.ts';
+import { summary, type Tallied } from './sim/tally.ts';
 
 const { values } = parseArgs({
   options: {
@@ -45,18 +47,21 @@ const seeds = Number(values.seeds ?? 200);
 const chaosMs = Number(values.seconds ?? (hours === null ? 30 : 1_800)) * 1_000;
 const lullMs = Number(values.lull ?? (hours === null ? 0 : 120)) * 1_000;
 const without = values.without.split(',').filter((kind) => kind !== '');
-const threads = Number(values.threads ?? (hours === null ? 1 : availableParallelism()));
+// What is told while it runs is told by this thread.
+const isTold = values.trace || values.log;
+const threads = Number(values.threads ?? (hours === null || isTold ? 1 : availableParallelism()));
 const started = systemClock.monotonic();
-const all: Outcome[] = [];
+const all: Tallied[] = [];
 const hourMs = 3_600_000;
+const progressEveryMs = 600_000;
 
 const write = (text: string) => void process.stdout.write(`${text}\n`);
-const sum = (of: (outcome: Outcome) => number) => all.reduce((total, one) => total + of(one), 0);
+let simulatedMs = 0;
 const broken = () => all.filter(({ breach }) => breach !== null);
 
 function isEnough(begun: number): boolean {
   if (broken().length > 0 && !values.all) return true;
-  return hours === null ? begun >= seeds : sum(({ simulatedMs }) => simulatedMs) >= hours * hourMs;
+  return hours === null ? begun >= seeds : simulatedMs >= hours * hourMs;
 }
 
 function optionsOf(seed: number): SimulationOptions {
@@ -76,10 +81,26 @@ function tellLog(who: string, facts: object, message: string): void {
   write(`           ${who}: ${message} ${JSON.stringify(facts)}`);
 }
 
-function note(outcome: Outcome): void {
-  all.push({ ...outcome, transitions: [] });
+function note(outcome: Tallied): void {
+  all.push(outcome);
+  simulatedMs += outcome.simulatedMs;
+  tellProgress();
   const { profile, fingerprint } = outcome;
   if (values.trace) write(`${profile}\nfingerprint ${fingerprint}`);
+  const { seed, breach } = outcome;
+  if (breach === null) return;
+  write(`seed ${seed} breaks ${breach.promise} after ${(breach.atMs / 1000).toFixed(1)} s: ${breach.text}`);
+  write(`  ${profile}`);
+}
+
+let toldAt = started;
+
+/** A run of many hours says each ten minutes how far it has come. */
+function tellProgress(): void {
+  const now = systemClock.monotonic();
+  if (hours === null || now - toldAt < progressEveryMs) return;
+  toldAt = now;
+  write(`${(simulatedMs / hourMs).toFixed(1)} of ${hours} simulated hours, ${all.length} seeds`);
 }
 
 /** The command that tells the story of a run. */
@@ -96,8 +117,6 @@ function commandOf({ seed, ...options }: SimulationOptions): string {
 async function report(first: Outcome): Promise<void> {
   const { seed, breach } = first;
   if (breach === null) return;
-  write(`seed ${seed} breaks ${breach.promise} after ${(breach.atMs / 1000).toFixed(1)} s: ${breach.text}`);
-  write(`  ${first.profile}`);
   const quiet = { seed, chaosMs, lullMs, without };
   const small =
     values.trace || values['as-is']
@@ -105,9 +124,11 @@ async function report(first: Outcome): Promise<void> {
       : await shrink(quiet, first, (options) => runSeed(options, values.feature));
   const { options, outcome, tries } = small;
   if (tries > 0) {
-    write(`  smaller, after ${tries} runs: ${outcome.kinds.join(' ')}; ${outcome.breach?.text}`);
+    write(
+      `seed ${seed} is smaller, after ${tries} runs: ${outcome.kinds.join(' ')}; ${outcome.breach?.text}`,
+    );
   }
-  write(`  again, with a trace: ${commandOf(options)}`);
+  write(`seed ${seed} again, with a trace: ${commandOf(options)}`);
 }
 
 const run = { from: Number(values.from), isEnough, optionsOf, onOutcome: note };
@@ -115,11 +136,5 @@ if (threads === 1) await runHere(run, (options) => runSeed(options, values.featu
 else await runInThreads(run, threads, values.feature);
 const seconds = (systemClock.monotonic() - started) / 1000;
 for (const outcome of broken()) await report(outcome);
-const simulated = sum(({ simulatedMs }) => simulatedMs) / hourMs;
-const cpu = process.cpuUsage();
-write(
-  `${all.length} seeds, ${broken().length} broken: ${simulated.toFixed(2)} simulated hours and ` +
-    `${sum(({ steps }) => steps)} steps in ${seconds.toFixed(0)} s, ${(simulated / seconds).toFixed(3)} simulated hours ` +
-    `a second (${((cpu.user + cpu.system) / 1e6).toFixed(0)} s of processors)`,
-);
+for (const line of summary(all, seconds)) write(line);
 process.exit(broken().length > 0 ? 1 : 0);

@@ -243,7 +243,8 @@ export class TestCluster implements Disposable {
   }
 
   #chartOf(name: string): Chart | undefined {
-    return this.#options.features.flatMap(({ charts }) => charts).find((chart) => chart.name === name);
+    return this.#options.features.flatMap(({ kinds }) => kinds).find(({ chart }) => chart.name === name)
+      ?.chart;
   }
 
   async #token(features: readonly Feature[]): Promise<string> {

@@ -3,7 +3,8 @@
  * since a replica that watches some namespaces alone needs no more there.
  */
 import { stringify } from 'yaml';
-import type { Feature, KubernetesRight } from '../../src/actors/feature.ts';
+import type { Feature } from '../../src/actors/feature.ts';
+import type { Need } from '../../src/actors/need.ts';
 import { rightsOf } from '../../src/replica/rights.ts';
 
 export interface ChartRule {
@@ -47,7 +48,7 @@ export function chartRights(features: readonly Feature[]) {
   };
 }
 
-function byReach(rights: readonly KubernetesRight[]): ChartRights {
+function byReach(rights: readonly Need[]): ChartRights {
   const reaches = new Map<keyof ChartRights, ChartRule[]>();
   for (const right of rights) {
     const rule = ruleOf(right);
@@ -58,7 +59,7 @@ function byReach(rights: readonly KubernetesRight[]): ChartRights {
   return Object.fromEntries(reaches);
 }
 
-function reachOf({ isOwnNamespace, apiGroup, resources }: KubernetesRight): keyof ChartRights {
+function reachOf({ isOwnNamespace, apiGroup, resources }: Need): keyof ChartRights {
   if (isOwnNamespace) return 'ownNamespace';
   if (apiGroup === '' && resources.includes('secrets')) return 'secrets';
   const [plural = ''] = (resources[0] ?? '').split('/');
@@ -68,7 +69,7 @@ function reachOf({ isOwnNamespace, apiGroup, resources }: KubernetesRight): keyo
 const isSame = (a: ChartRule, b: ChartRule) =>
   JSON.stringify({ ...a, why: '' }) === JSON.stringify({ ...b, why: '' });
 
-function ruleOf({ why, apiGroup, resources, verbs }: KubernetesRight): ChartRule {
+function ruleOf({ why, apiGroup, resources, verbs }: Need): ChartRule {
   return { why, apiGroups: [apiGroup], resources, verbs };
 }
 

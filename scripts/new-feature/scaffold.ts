@@ -1,9 +1,9 @@
 /** The files of a new feature, made from the template beside this file. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { pluralOf } from '../../src/api/kind-name.ts';
 import { kindText, watchesOf } from '../../src/kube/mirror/merged-watch.ts';
 import { featuresOf } from '../../src/replica/features.ts';
-import { pluralOf } from '../../src/replica/rights.ts';
 
 export interface NewFeature {
   /** One word in lower case: the folder in src/features. */
@@ -113,7 +113,7 @@ const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 function watchedNames({ apiVersion, kind }: NewFeature['watch']): Record<string, string> {
   const text = `${apiVersion}/${kind}`;
   const known = watchesOf(featuresOf()).find(({ resource }) => kindText(resource) === text);
-  const plural = pluralOf(kind);
+  const plural = pluralOf({ apiVersion, kind });
   const group = apiVersion.includes('/') ? `.${apiVersion.slice(0, apiVersion.indexOf('/'))}` : '';
   return {
     __resource__: known?.name ?? `${plural}${group}`,

@@ -215,7 +215,7 @@ const releases: readonly Mutation[] = [
     'releases',
     'an object that somebody takes meanwhile is written over',
     'src/features/releases/release-apply.ts',
-    'const seen = live === null ? {} : preconditions(versionOf(live));',
+    'const seen = live === null ? {} : preconditions(live.metadata);',
     'const seen = live === null ? {} : { uid: live.metadata.uid };',
   ),
 ];

@@ -1,7 +1,11 @@
-/** One seed, with a rejection that nobody handled as a broken promise like any other. */
+/**
+ * One seed, with what was done in it, and with a rejection that nobody handled as a broken promise like any
+ * other.
+ */
 import { asError } from '../../src/base/errors.ts';
 import type { Outcome, SimulationOptions } from '../../test/sim/simulation.ts';
-import { simulateTurn } from '../../test/sim/turns.ts';
+import { simulateTurn, turnOf } from '../../test/sim/turns.ts';
+import { createTally, type Tallied } from './tally.ts';
 
 let stray: Error | null = null;
 process.on('unhandledRejection', (reason) => {
@@ -9,10 +13,26 @@ process.on('unhandledRejection', (reason) => {
 });
 
 /** @param feature absent: the one whose turn it is */
-export async function runSeed(options: SimulationOptions, feature?: string): Promise<Outcome> {
-  const outcome = await simulateTurn(options, feature);
-  if (stray === null || outcome.breach !== null) return outcome;
+export async function runSeed(options: SimulationOptions, feature = turnOf(options.seed)): Promise<Tallied> {
+  const tally = createTally();
+  const onSighting: SimulationOptions['onSighting'] = (atMs, sighting) => {
+    tally.see(sighting);
+    options.onSighting?.(atMs, sighting);
+  };
+  const outcome = await simulateTurn({ ...options, onSighting }, feature).catch((thrown) =>
+    fallen(options.seed, asError(thrown)),
+  );
+  // What was told of each step stays here: nobody outside reads it, and of many hours it is much.
+  const tallied: Tallied = { ...outcome, transitions: [], feature, done: tally.done };
+  if (stray === null || outcome.breach !== null) return tallied;
   const text = `a rejection that nobody handled: ${stray.stack}`;
   stray = null;
-  return { ...outcome, breach: { promise: 'I8', text, atMs: Math.round(outcome.simulatedMs) } };
+  return { ...tallied, breach: { promise: 'I8', text, atMs: Math.round(outcome.simulatedMs) } };
+}
+
+/** What ends the simulation itself is a finding as well, and no reason to leave the other seeds out. */
+function fallen(seed: number, error: Error): Outcome {
+  const breach = { promise: 'I8', text: `an error ended the simulation: ${error.stack}`, atMs: 0 };
+  const nothing = { simulatedMs: 0, checks: 0, steps: 0, transitions: [], kinds: [], fingerprint: '' };
+  return { seed, profile: '', breach, ...nothing };
 }

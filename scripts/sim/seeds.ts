@@ -1,19 +1,20 @@
 /** Runs seeds, each after the other or in several threads at once, until enough is simulated. */
 import { Worker } from 'node:worker_threads';
-import type { Outcome, SimulationOptions } from '../../test/sim/simulation.ts';
+import type { SimulationOptions } from '../../test/sim/simulation.ts';
+import type { Tallied } from './tally.ts';
 
 export interface SeedRun {
   readonly from: number;
   /** Whether another seed is to be begun. */
-  readonly isEnough: (begun: number, done: readonly Outcome[]) => boolean;
+  readonly isEnough: (begun: number, done: readonly Tallied[]) => boolean;
   readonly optionsOf: (seed: number) => SimulationOptions;
-  readonly onOutcome: (outcome: Outcome) => void;
+  readonly onOutcome: (outcome: Tallied) => void;
 }
 
-type Runner = (options: SimulationOptions) => Promise<Outcome>;
+type Runner = (options: SimulationOptions) => Promise<Tallied>;
 
 async function take(run: SeedRun, runners: readonly Runner[]): Promise<void> {
-  const done: Outcome[] = [];
+  const done: Tallied[] = [];
   let begun = 0;
   const work = async (runner: Runner) => {
     while (!run.isEnough(begun, done)) {
@@ -40,10 +41,10 @@ export async function runInThreads(run: SeedRun, threads: number, feature?: stri
   }
 }
 
-function askWorker(worker: Worker, options: SimulationOptions, feature?: string): Promise<Outcome> {
+function askWorker(worker: Worker, options: SimulationOptions, feature?: string): Promise<Tallied> {
   return new Promise((resolve, reject) => {
     worker.once('message', resolve);
     worker.once('error', reject);
     worker.postMessage({ options, ...(feature === undefined ? {} : { feature }) });
-  }).finally(() => worker.removeAllListeners()) as Promise<Outcome>;
+  }).finally(() => worker.removeAllListeners()) as Promise<Tallied>;
 }

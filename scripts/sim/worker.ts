@@ -4,8 +4,5 @@ import type { SimulationOptions } from '../../test/sim/simulation.ts';
 import { runSeed } from './one-seed.ts';
 
 parentPort?.on('message', ({ options, feature }: { options: SimulationOptions; feature?: string }) => {
-  void runSeed(options, feature).then((outcome) => {
-    // What was told of each step stays here: nobody outside reads it.
-    parentPort?.postMessage({ ...outcome, transitions: [] });
-  });
+  void runSeed(options, feature).then((outcome) => parentPort?.postMessage(outcome));
 });

@@ -7,51 +7,13 @@
  * makes (what the world says, outcomes of effects) are not admitted at all: nobody outside may tell an actor
  * what the world looks like.
  */
-import { type BaseIssue, type GenericSchema, safeParse } from 'valibot';
+import { type BaseIssue, safeParse } from 'valibot';
 import { OrreryError } from '../base/errors.ts';
-import { type ActorId, type ActorName, parseActorId } from '../base/ids.ts';
+import { parseActorId } from '../base/ids.ts';
 import type { PlainEvent } from '../base/plain-event.ts';
+import type { DeclaredKind, KindMessages, Origin, Parties, Schemas } from './kind.ts';
 import { formsOf } from './message-forms.ts';
 import { formWords } from './message-words.ts';
-
-export type Schemas = Readonly<Record<string, GenericSchema<unknown, PlainEvent>>>;
-
-export interface KindMessages {
-  /** What people and programs may send (`send.>`, `rpc.send`). */
-  readonly public: Schemas;
-  /** What actors say to one another. */
-  readonly internal?: Schemas;
-  /**
-   * Whether the sender holds what the internal message speaks of; absent: every actor may say all
-   * of them.
-   */
-  readonly holds?: (event: PlainEvent, parties: Parties) => boolean;
-  /** The last word on an admitted message. @throws OrreryError MESSAGE_UNKNOWN_EVENT */
-  readonly refine?: (event: PlainEvent, origin: Origin) => PlainEvent;
-}
-
-/** Who says an internal message to whom. */
-export interface Parties {
-  readonly from: Party;
-  readonly to: Party;
-}
-
-export interface Party extends ActorName {
-  readonly id: ActorId;
-}
-
-/** Where a message comes from, as far as admission cares. */
-export interface Origin {
-  /** When Orrery or its stream got it, milliseconds since the epoch. */
-  readonly receivedAt: number;
-  /** It came by a request subject. */
-  readonly isTrusted: boolean;
-  /**
-   * A replica says so: the actor that speaks, and the one that is spoken to. Absent: somebody
-   * outside speaks.
-   */
-  readonly between?: { readonly from: ActorId; readonly to: ActorId };
-}
 
 export interface Admission {
   /** Event types that an actor of the kind takes from outside. */
@@ -65,9 +27,11 @@ export interface Admission {
   admit(kind: string, event: PlainEvent, origin: Origin): PlainEvent;
 }
 
-/** @param messages of the features, by kind */
-export function createAdmission(messages: Iterable<Readonly<Record<string, KindMessages>>>): Admission {
-  const kinds = new Map([...messages].flatMap((own) => Object.entries(own)));
+/** @param declared by the features */
+export function createAdmission(declared: readonly DeclaredKind[]): Admission {
+  const kinds = new Map(
+    declared.flatMap(({ chart, messages }) => (messages ? [[chart.name, messages] as const] : [])),
+  );
   return {
     eventsOf: (kind) => Object.keys(kinds.get(kind)?.public ?? {}),
     admit(kind, event, origin) {
@@ -85,7 +49,7 @@ export function createAdmission(messages: Iterable<Readonly<Record<string, KindM
 
 function admittedBy(
   kind: string,
-  { public: open, internal = {}, holds }: KindMessages,
+  { public: open, internal, holds }: KindMessages,
   event: PlainEvent,
   { between }: Origin,
 ): PlainEvent {

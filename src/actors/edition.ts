@@ -14,6 +14,6 @@ export interface Edition {
 /** A feature as far as it matters where its actors live. */
 export interface Housed {
   readonly name: string;
-  readonly charts: readonly Chart[];
+  readonly kinds: ReadonlyArray<{ readonly chart: Chart }>;
   readonly edition?: Edition;
 }

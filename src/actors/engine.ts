@@ -51,7 +51,7 @@ export interface EngineParts {
   /** Differs from start to start; made up if absent. */
   readonly incarnation?: string;
   readonly release: string;
-  readonly features: readonly Pick<Feature, 'name' | 'edition' | 'charts' | 'messages'>[];
+  readonly features: readonly Pick<Feature, 'name' | 'kinds' | 'edition'>[];
   /** Brings the features to life in this engine. */
   readonly start: (engine: EngineView) => readonly FeatureRun[];
   /**
@@ -120,7 +120,7 @@ export class Engine implements EngineView {
     this.runs = parts.start(this);
     this.router = createRouter(
       this.world,
-      this.runs.flatMap(({ join }) => join ?? []),
+      this.runs.flatMap(({ joins }) => joins ?? []),
     );
     this.host = new Host(this.parts);
     this.ownership = new Ownership({
@@ -384,7 +384,7 @@ function hostParts(
     effects: new Map(charts.flatMap(({ effects }) => effects.map((one) => [one.type, one] as const))),
     homes,
     paces,
-    admission: createAdmission(parts.features.map(({ messages }) => messages)),
+    admission: createAdmission(parts.features.flatMap(({ kinds }) => kinds)),
     async runEffect(effect, context) {
       if (isMessage(effect)) await paces.messages(parseActorId(context.actor).kind, effect.to.length);
       runner ??= runnerOf([...(parts.effects ?? []), ...runs().flatMap((run) => run.effects ?? [])]);

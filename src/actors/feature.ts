@@ -15,11 +15,12 @@ import type { Bus } from '../bus/bus.ts';
 import type { Endpoint } from '../bus/rpc.ts';
 import type { Subjects } from '../bus/subjects.ts';
 import type { Chart } from '../machines/chart.ts';
-import type { KindMessages } from './admission.ts';
 import type { Edition } from './edition.ts';
 import type { RunnableEffect } from './effect-runner.ts';
 import type { Host } from './host/host.ts';
 import type { HostParts } from './host/host-parts.ts';
+import type { DeclaredKind } from './kind.ts';
+import type { Need } from './need.ts';
 import type { Directory } from './shards/directory.ts';
 import type { HoldingSpec } from './shards/holding.ts';
 import type { Ownership } from './shards/ownership.ts';
@@ -37,17 +38,13 @@ export interface Feature {
    */
   readonly edition?: Edition;
   /** Features may share a chart; a kind has one chart. */
-  readonly charts: readonly Chart[];
-  /**
-   * By kind: what may be said to its actors. Everything else comes from the host, and from nobody outside.
-   */
-  readonly messages: Readonly<Record<string, KindMessages>>;
+  readonly kinds: readonly DeclaredKind[];
   /** The Kubernetes resources that it watches, and what it keeps of an object. */
   readonly watches: readonly WatchDeclaration[];
   /** The same for kinds that are known at run time only. */
   readonly namedWatches?: NamedWatches;
   /** What it needs of Kubernetes beside watching, from which `deploy/` is made. */
-  readonly rights: readonly KubernetesRight[];
+  readonly needs: readonly Need[];
   /** Request subjects of a loaded feature: `<prefix>.rpc.feature.<feature>.<name>`. */
   readonly requests?: ReadonlyArray<{ readonly name: string; readonly about: string }>;
   /** Paths of a replica's HTTP server. */
@@ -59,17 +56,6 @@ export interface Feature {
 }
 
 export type StartFeature = (parts: FeatureParts) => FeatureRun;
-
-/** A rule of a ClusterRole. */
-export interface KubernetesRight {
-  readonly apiGroup: string;
-  readonly resources: readonly string[];
-  readonly verbs: readonly string[];
-  /** In Orrery's own namespace alone. Absent: in the whole cluster. */
-  readonly isOwnNamespace?: true;
-  /** For whoever reads the role: what it is for. */
-  readonly why: string;
-}
 
 export interface MetricDeclaration {
   readonly type: 'counter' | 'gauge' | 'histogram';
@@ -146,7 +132,7 @@ export interface FeatureParts {
 /** A feature in one replica. */
 export interface FeatureRun {
   /** What the world says to its actors. */
-  readonly join?: Join;
+  readonly joins?: readonly Join[];
   /** Who runs the effects of its charts. */
   readonly effects?: readonly RunnableEffect[];
   /** Request subjects that it answers. */
@@ -179,10 +165,10 @@ export interface Keeper {
 /**
  * Every chart of the features, each once. @throws Error if two features have different charts for one kind
  */
-export function chartsOf(features: readonly Pick<Feature, 'name' | 'charts'>[]): readonly Chart[] {
+export function chartsOf(features: readonly Pick<Feature, 'name' | 'kinds'>[]): readonly Chart[] {
   const charts = new Map<string, Chart>();
-  for (const { name, charts: own } of features) {
-    for (const chart of own) {
+  for (const { name, kinds } of features) {
+    for (const { chart } of kinds) {
       const known = charts.get(chart.name) ?? chart;
       if (known !== chart) throw new Error(`feature ${name} has another chart for the kind ${chart.name}`);
       charts.set(chart.name, chart);

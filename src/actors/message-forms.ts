@@ -6,6 +6,7 @@
  * out: the admission has the last word, the form is what a person needs to get it right at once.
  */
 import type { FieldForm, MessageForm } from '../base/views.ts';
+import type { DeclaredKind } from './kind.ts';
 
 export type MessageForms = Readonly<Record<string, MessageForm>>;
 
@@ -26,12 +27,11 @@ interface Schema {
   readonly pipe?: readonly Schema[];
 }
 
-/** By kind, then by message. @param messages of the features */
-export function messageForms(
-  messages: Iterable<Readonly<Record<string, { readonly public: Schemas }>>>,
-): ReadonlyMap<string, MessageForms> {
-  const kinds = [...messages].flatMap((own) => Object.entries(own));
-  return new Map(kinds.map(([kind, { public: open }]) => [kind, formsOf(open)]));
+/** By kind, then by message. @param kinds of the features */
+export function messageForms(kinds: readonly DeclaredKind[]): ReadonlyMap<string, MessageForms> {
+  return new Map(
+    kinds.flatMap(({ chart, messages }) => (messages ? [[chart.name, formsOf(messages.public)]] : [])),
+  );
 }
 
 export function formsOf(schemas: Schemas): MessageForms {

@@ -5,6 +5,7 @@ import type { AnyStateMachine, AnyStateNode } from 'xstate';
 import { getInitialSnapshot } from 'xstate';
 import { asError } from '../base/errors.ts';
 import { isActorKind } from '../base/ids.ts';
+import type { Chart } from '../machines/chart.ts';
 import type { FeatureOptions } from './feature-options.ts';
 import { watchesIn } from './join.ts';
 import { isRunnable, type Kind } from './kind.ts';
@@ -48,8 +49,23 @@ function twiceWatched(kinds: readonly Kind[]): readonly string[] {
   return twice([...all].map(({ resource: { apiVersion, kind } }: Watch) => `${apiVersion}/${kind}`));
 }
 
-function kindProblems(kind: Kind): readonly string[] {
-  const { chart } = kind;
+function kindProblems({ chart, messages }: Kind): readonly string[] {
+  const { name, machine, effects } = chart;
+  const types = effects.map(({ type }) => type);
+  const schemas = { ...messages.public, ...messages.internal };
+  return [
+    ...chartProblems(chart),
+    ...effects.flatMap((effect) =>
+      isRunnable(effect) || effect.type === 'message.send' ? [] : [`the effect ${effect.type} has no runner`],
+    ),
+    ...unschemed(machine, name, types, schemas).map(
+      (event) => `the event ${event} has no schema in messages or internal`,
+    ),
+  ];
+}
+
+/** What is wrong with a chart, whoever wrote it. */
+export function chartProblems(chart: Chart): readonly string[] {
   const { name, version, migrations = {} } = chart;
   const missing = Array.from({ length: Math.max(0, version - 1) }, (_, index) => index + 1).filter(
     (from) => migrations[from] === undefined,
@@ -61,18 +77,14 @@ function kindProblems(kind: Kind): readonly string[] {
     ...(chart.createdBy.length > 0
       ? []
       : ['nothing brings its actors into being: it has neither join nor createdBy']),
-    ...chart.effects.flatMap((effect) =>
-      isRunnable(effect) || effect.type === 'message.send' ? [] : [`the effect ${effect.type} has no runner`],
-    ),
-    ...machineProblems(kind),
+    ...wordProblems(chart),
     ...contextProblems(chart.machine, name),
   ];
 }
 
 /** Every word of the chart has a meaning. */
-function machineProblems({ chart, messages }: Kind): readonly string[] {
-  const { machine } = chart;
-  const effects = new Set(chart.effects.map(({ type }) => type));
+function wordProblems({ machine, effects: declared }: Chart): readonly string[] {
+  const effects = new Set(declared.map(({ type }) => type));
   const words = wordsOf(machine);
   const { actions, guards, delays } = machine.implementations;
   return [
@@ -84,9 +96,6 @@ function machineProblems({ chart, messages }: Kind): readonly string[] {
       .filter((delay) => delays[delay] === undefined)
       .map((delay) => `the delay ${delay} is not implemented`),
     ...(words.invokes ? ['the chart invokes actors: ask for an effect instead'] : []),
-    ...unschemed(machine, chart.name, [...effects], { ...messages.public, ...messages.internal }).map(
-      (event) => `the event ${event} has no schema in messages or internal`,
-    ),
   ];
 }
 

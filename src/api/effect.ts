@@ -8,6 +8,7 @@
 
 import type { FeatureMetrics } from '../actors/feature.ts';
 import { featureLimits } from '../actors/feature-limits.ts';
+import type { Need } from '../actors/need.ts';
 import { OrreryError } from '../base/errors.ts';
 import type { ActorId } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
@@ -17,7 +18,6 @@ import { type AnyEffect, effect as declareEffect, type EffectDeclaration } from 
 import { failedEvent } from './failure.ts';
 import type { HttpAnswer, HttpRequest } from './http-call.ts';
 import type { KubernetesTools } from './kubernetes/tools.ts';
-import type { Need } from './need.ts';
 
 /** What the runner of an effect works with. */
 export interface Tools {

@@ -1,12 +1,12 @@
 /** What a feature is made from. */
 import type { GenericSchema } from 'valibot';
 import type { FeatureMetrics, MetricDeclaration } from '../actors/feature.ts';
+import type { Need } from '../actors/need.ts';
 import type { ActorId } from '../base/ids.ts';
 import type { Log } from '../base/log-port.ts';
 import type { PlainEvent } from '../base/plain-event.ts';
 import type { Tools } from './effect.ts';
 import type { Kind } from './kind.ts';
-import type { Need } from './need.ts';
 
 /** A saved step, as a feature is told of it. */
 export interface StepTold {

@@ -7,13 +7,13 @@
  * version of it, leave its actors alone.
  */
 import type { Feature } from '../actors/feature.ts';
+import type { Need } from '../actors/need.ts';
 import { OrreryError } from '../base/errors.ts';
 import { problemsOf } from './check.ts';
 import type { FeatureOptions } from './feature-options.ts';
 import { fingerprintOf } from './fingerprint.ts';
 import { watchesIn } from './join.ts';
 import type { Kind } from './kind.ts';
-import type { Need } from './need.ts';
 import { startFeature } from './start.ts';
 import { declarationOf, type Reports, type Watch } from './watch.ts';
 
@@ -30,12 +30,11 @@ export function defineFeature(options: FeatureOptions): Feature {
   return {
     name,
     edition: { version, fingerprint: fingerprintOf(options, watches) },
-    charts: kinds.map(({ chart }) => chart),
-    messages: Object.fromEntries(kinds.map(({ chart, messages }) => [chart.name, messages])),
+    kinds,
     watches: watches.map((watch) =>
       declarationOf({ name, kinds: kinds.map(({ chart }) => chart.name) }, watch, reports),
     ),
-    rights: needsOf(options),
+    needs: needsOf(options),
     metrics,
     requests: Object.entries(options.requests ?? {}).map(([word, { about }]) => ({ name: word, about })),
     load: async () => (parts) => startFeature(options, parts, reports),

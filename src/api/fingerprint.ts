@@ -15,7 +15,7 @@ export function fingerprintOf({ name, kinds }: FeatureOptions, watches: readonly
       machine: chart.machine.config,
       effects: chart.effects.map(({ type }) => type),
       createdBy: chart.createdBy,
-      messages: [Object.keys(messages.public), Object.keys(messages.internal ?? {})],
+      messages: [Object.keys(messages.public), Object.keys(messages.internal)],
     })),
     watches: watches.map(({ resource, labelSelector }) => ({ resource, labelSelector })),
   };

@@ -18,6 +18,8 @@ export {
   transition,
 } from 'xstate';
 export type { Feature, FeatureMetrics, Labels, MetricDeclaration } from '../actors/feature.ts';
+export type { MessageFields, MessageOptions, Origin, Parties, Party } from '../actors/kind.ts';
+export type { Need } from '../actors/need.ts';
 export { backOffMs } from '../base/back-off.ts';
 export { equal } from '../base/equal.ts';
 export { type ActorId, actorId, parseActorId } from '../base/ids.ts';
@@ -25,6 +27,7 @@ export type { KubeList, KubeObject, ListOptions } from '../base/kube-port.ts';
 export type { Log } from '../base/log-port.ts';
 export type { PlainEvent } from '../base/plain-event.ts';
 export type { Fact, Health } from '../base/views.ts';
+export type { Changed, ObjectAt, StatusCondition, StatusFields } from '../kube/effects/object-edit.ts';
 export type { ActorInput } from '../machines/actor-input.ts';
 export { actionsOf } from '../machines/effect.ts';
 export { messageSend as message } from '../machines/effects.ts';
@@ -56,25 +59,21 @@ export {
   type Relations,
   related,
 } from './join.ts';
-export { defineKind, type Kind, type KindOptions, type MessageFields } from './kind.ts';
+export { defineKind, type Kind, type KindOptions } from './kind.ts';
 export type { KindName, NamedResource } from './kind-name.ts';
 export { kubernetes, type OfFinalizer, type OnResource } from './kubernetes/effects.ts';
 export type {
   AppliedObject,
   ApplyOptions,
   ApplyParams,
-  Changed,
   DeleteParams,
   EventParams,
   Evicted,
   EvictParams,
   KubernetesTools,
-  ObjectAt,
   Owner,
   PatchParams,
-  StatusCondition,
   StatusParams,
   Written,
 } from './kubernetes/tools.ts';
-export type { Need } from './need.ts';
 export { type ObjectFacts, type Watch, type Watched, type WatchOptions, watch } from './watch.ts';

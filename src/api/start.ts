@@ -10,7 +10,6 @@ import type { EffectContext, RunnableEffect } from '../actors/effect-runner.ts';
 import type { FeatureParts, FeatureRun } from '../actors/feature.ts';
 import { featureLimits } from '../actors/feature-limits.ts';
 import { noCare } from '../actors/time/care.ts';
-import type { Join } from '../actors/world/join.ts';
 import { asError, OrreryError } from '../base/errors.ts';
 import { parseActorId } from '../base/ids.ts';
 import type { Transition } from '../base/views.ts';
@@ -53,7 +52,7 @@ export function startFeature(options: FeatureOptions, parts: FeatureParts, repor
     kinds.flatMap(({ effects }) => effects.map((effect) => [effect.type, effect] as const)),
   );
   return {
-    ...(joins.length === 0 ? {} : { join: allOf(joins) }),
+    joins,
     effects: [...own.values()].map((effect) => runnable(effect, toolsOf, call)),
     requests: Object.entries(requests).map(([word, request]) =>
       endpointOf(
@@ -169,17 +168,4 @@ function tellStep(
       'a feature failed over a step that it was told of',
     );
   }
-}
-
-/** The joins of its kinds as one. */
-function allOf(joins: readonly Join[]): Join {
-  return {
-    kinds: joins.flatMap(({ kinds }) => kinds),
-    fold: (entry, before) => joins.flatMap((join) => [...join.fold(entry, before)]),
-    *members() {
-      for (const join of joins) yield* join.members();
-    },
-    observe: (kind, namespace, name) =>
-      joins.find(({ kinds }) => kinds.includes(kind))?.observe(kind, namespace, name) ?? null,
-  };
 }

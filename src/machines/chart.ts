@@ -5,7 +5,7 @@
 import type { AnyStateMachine } from 'xstate';
 import type { PlainEvent } from '../base/plain-event.ts';
 import type { AnyEffect, EffectDeclaration } from './effect.ts';
-import type { Tell } from './tell.ts';
+import type { Standing, Tell } from './tell.ts';
 
 export interface Chart {
   /** The kind of its actors. */
@@ -41,6 +41,11 @@ export interface Chart {
    */
   readonly merge?: (waiting: PlainEvent, next: PlainEvent) => PlainEvent | null;
   /**
+   * How long events that wait for the actor may wait for others, ms, so that one step takes them all; 0: the
+   * actor has to know. It is asked anew with each event that comes. Pure.
+   */
+  readonly patience?: (standing: Waiting, events: readonly PlainEvent[]) => number;
+  /**
    * It counts in real time: its actors are told of a clock that was set (`clock.leapt`), before anything
    * else.
    */
@@ -69,6 +74,9 @@ export interface ContextForm {
   /** Takes a whole one as it is. */
   whole(slim: unknown): unknown;
 }
+
+/** An actor while events wait for it. */
+export type Waiting = Pick<Standing, 'states' | 'context'>;
 
 /** A step of an actor that was there before. */
 export interface QuietStep {

@@ -17,7 +17,7 @@ export interface Kinds {
 export function kindsOf(features: readonly Feature[]): Kinds {
   return {
     charts: [...chartsOf(features), shardChart, watchChart],
-    messages: messageForms(features.map(({ messages }) => messages)),
+    messages: messageForms(features.flatMap(({ kinds }) => kinds)),
   };
 }
 

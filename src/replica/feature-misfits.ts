@@ -4,28 +4,28 @@ import type { Feature } from '../actors/feature.ts';
 /** @returns each in words; none: it fits */
 export function misfitsOf(feature: Feature, others: readonly Feature[]): readonly string[] {
   const kinds = new Map(
-    others.flatMap(({ name, charts }) => charts.map((chart) => [chart.name, name] as const)),
+    others.flatMap(({ name, kinds }) => kinds.map(({ chart }) => [chart.name, name] as const)),
   );
   const effects = new Map(
-    others.flatMap(({ name, charts }) =>
-      charts.flatMap((chart) => chart.effects.map(({ type }) => [type, name] as const)),
+    others.flatMap(({ name, kinds }) =>
+      kinds.flatMap(({ chart }) => chart.effects.map(({ type }) => [type, name] as const)),
     ),
   );
   const metrics = new Set(others.flatMap((other) => Object.keys(other.metrics)));
-  const own = new Set(feature.charts.flatMap(({ effects }) => effects.map(({ type }) => type)));
+  const own = new Set(feature.kinds.flatMap(({ chart }) => chart.effects.map(({ type }) => type)));
   own.delete('message.send');
   return [
     ...others
       .filter(({ name }) => name === feature.name)
       .map(({ name }) => `there is a feature ${name} already`),
-    ...feature.charts.flatMap(({ name }) => taken('kind', name, kinds)),
+    ...feature.kinds.flatMap(({ chart }) => taken('kind', chart.name, kinds)),
     ...[...own].flatMap((type) => taken('effect', type, effects)),
     ...Object.keys(feature.metrics).flatMap((name) =>
       metrics.has(name) || name.startsWith('orrery_')
         ? [`the metric ${name} is there already, or begins with orrery_`]
         : [],
     ),
-    ...feature.charts.flatMap(({ name }) =>
+    ...feature.kinds.flatMap(({ chart: { name } }) =>
       reserved.includes(name) ? [`the kind ${name} is a part of a replica`] : [],
     ),
   ];

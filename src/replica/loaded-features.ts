@@ -58,7 +58,7 @@ function isFeature(value: unknown): value is Feature {
     typeof value === 'object' &&
     value !== null &&
     'edition' in value &&
-    'charts' in value &&
+    'kinds' in value &&
     'load' in value &&
     typeof value.load === 'function'
   );

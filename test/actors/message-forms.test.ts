@@ -5,7 +5,7 @@ import { fieldFault, formWords } from '../../src/actors/message-words.ts';
 import { publicMessages } from '../../src/replica/charts.ts';
 import { featuresOf } from '../../src/replica/features.ts';
 
-const { admit, eventsOf } = createAdmission(featuresOf().map(({ messages }) => messages));
+const { admit, eventsOf } = createAdmission(featuresOf().flatMap(({ kinds }) => kinds));
 const origin = { receivedAt: 1_000, isTrusted: true };
 const kinds = [...publicMessages];
 

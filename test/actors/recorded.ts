@@ -11,7 +11,7 @@ import { subjects as subjectsOf } from '../../src/bus/subjects.ts';
 import { charts } from '../../src/replica/charts.ts';
 import { TestCluster } from './harness.ts';
 
-const { homeOf } = homesOf([{ name: 'all', charts }], subjectsOf('test'));
+const { homeOf } = homesOf([{ name: 'all', kinds: charts.map((chart) => ({ chart })) }], subjectsOf('test'));
 
 /** A line of a file. */
 export interface Recorded {

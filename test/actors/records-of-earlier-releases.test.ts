@@ -34,9 +34,9 @@ import {
 } from './recorded.ts';
 
 const effectTypes: readonly string[] = charts.flatMap(({ effects }) => effects.map(({ type }) => type));
-const { homeOf } = homesOf([{ name: 'all', charts }], subjectsOf('test'));
+const { homeOf } = homesOf([{ name: 'all', kinds: charts.map((chart) => ({ chart })) }], subjectsOf('test'));
 const ended = { subjects: recordedSubjects, earlierHeardAt: () => 0 };
-const { admit } = createAdmission(featuresOf().map(({ messages }) => messages));
+const { admit } = createAdmission(featuresOf().flatMap(({ kinds }) => kinds));
 
 const durable = Object.values(machines).filter((chart) => chart.durable);
 const kinds = durable.map(({ name }) => name);

@@ -39,6 +39,6 @@ export function joinsOf(
     createCertificatesJoin(world),
   ];
   const candidates = answerCandidates({ ...parts, engine });
-  const runs = [routes, endpoints, ...others].map((join): FeatureRun => ({ join }));
+  const runs = [routes, endpoints, ...others].map((join): FeatureRun => ({ joins: [join] }));
   return { runs: [...runs, candidates], routes, endpoints };
 }

@@ -12,7 +12,7 @@ import { VirtualClock } from '../virtual-clock.ts';
 import { actorsOf, releases } from './recorded.ts';
 
 const durable = Object.values(machines).filter((chart) => chart.durable);
-const admission = createAdmission(featuresOf().map(({ messages }) => messages));
+const admission = createAdmission(featuresOf().flatMap(({ kinds }) => kinds));
 
 describe.each(releases)('records of %s', (release) => {
   test.each(durable.map((chart) => [chart.name, chart] as const))(

@@ -11,7 +11,7 @@ import type { Bus } from '../../src/bus/bus.ts';
 import { connectNats } from '../../src/bus/nats/nats.ts';
 import type { Subjects } from '../../src/bus/subjects.ts';
 import { ClientGo } from '../sim/elections/client-go.ts';
-import { type Contenders, type ElectionPeople, namespace, timing } from '../sim/elections/election-world.ts';
+import { type Contenders, type ElectionPeople, namespace, paces } from '../sim/elections/election-world.ts';
 import { type Belief, NatsCandidate } from '../sim/elections/nats-candidate.ts';
 import { type Link, openLink } from './link.ts';
 
@@ -87,9 +87,9 @@ export function contenders(
         chance: chance.of(`${name} ${++incarnations}`),
         place: { namespace, name: election },
         name: `${name}_${incarnations}`,
-        leaseSeconds: timing.leaseDurationSeconds,
-        renewDeadlineMs: timing.renewDeadlineSeconds * 1_000,
-        retryMs: timing.retryPeriodSeconds * 1_000,
+        leaseSeconds: paces.quick.timing.leaseDurationSeconds,
+        renewDeadlineMs: paces.quick.timing.renewDeadlineSeconds * 1_000,
+        retryMs: paces.quick.timing.retryPeriodSeconds * 1_000,
         releaseOnCancel: chance.happens(0.5),
       });
       people.programs.push(program);

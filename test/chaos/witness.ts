@@ -59,7 +59,8 @@ export async function startWitness(parts: WitnessParts): Promise<Witness> {
   const ledger = createLedger(subjects, (sighting) => {
     if (sighting.kind === 'saved') {
       saved.set(sighting.id, sighting.record.rev);
-      if (sighting.record.gone) thin(parts, subjects.state(sighting.shard as number, sighting.id), sighting.sequence);
+      if (sighting.record.gone)
+        thin(parts, subjects.state(sighting.shard as number, sighting.id), sighting.sequence);
     }
     see(sighting);
   });
@@ -68,12 +69,8 @@ export async function startWitness(parts: WitnessParts): Promise<Witness> {
     for (const name of streams) {
       const queue = queues.get(name) ?? [];
       let count = 0;
-      while (count < queue.length && mayBeTold(name, queue[count], now, saved)) {
-        const held = queue[count];
-        if (held) ledger(name, held.message);
-        count++;
-      }
-      queue.splice(0, count);
+      while (count < queue.length && mayBeTold(name, queue[count], now, saved)) count++;
+      for (const { message } of queue.splice(0, count)) ledger(name, message);
     }
   };
   let timer: Timer | undefined;

@@ -192,7 +192,7 @@ async function electionWorld(
   const subjects = subjectsOf(clusterName);
   const parts: ActingParts = { stage: { api, clock }, chance: chance.of('elections'), say };
   const people = { clock, lines, kube: api.port, subjects, chance: chance.of('contenders') };
-  return electionsOf(parts, (them) => contenders(people, them), slackMs, seenMs);
+  return electionsOf(parts, (them) => contenders(people, them), { pace: 'quick', slackMs, seenMs });
 }
 
 /** Cluster IPs are the API's to give, and of one family; an ExternalWorkload has an identity. */

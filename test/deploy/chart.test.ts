@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { findHelm } from '../../scripts/chart/helm.ts';
 import { placeOf, render, sources, sourcesOf, valueSets } from '../../scripts/chart/rendering.ts';
-import type { KubernetesRight } from '../../src/actors/feature.ts';
+import type { Need } from '../../src/actors/need.ts';
 import { runFlags } from '../../src/replica/config.ts';
 import type { FeatureName } from '../../src/replica/feature-names.ts';
 import { featuresOf } from '../../src/replica/features.ts';
@@ -98,7 +98,7 @@ const pairsOf = (rules: readonly Rule[]) =>
     ),
   ].sort();
 
-const ruleOf = ({ apiGroup, resources, verbs }: KubernetesRight): Rule => ({
+const ruleOf = ({ apiGroup, resources, verbs }: Need): Rule => ({
   apiGroups: [apiGroup],
   resources: [...resources],
   verbs: [...verbs],

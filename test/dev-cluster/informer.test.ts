@@ -68,7 +68,8 @@ beforeEach(async () => {
   lists = 0;
   told = [];
   const parts = { kube: scriptedKube(), clock, random: seededRandom(1), log: silentLog };
-  informer = startInformer({ ...parts, resource: pods, onChange: tell });
+  const groupOf = ({ metadata }: KubeObject) => metadata.labels?.group ?? '';
+  informer = startInformer({ ...parts, resource: pods, groupOf, onChange: tell });
   await informer.synced;
   await settle();
 });
@@ -114,6 +115,20 @@ test('an answer to an own write shows at once, and never brings a deleted object
   lastWatch().send({ type: 'DELETED', object: object('b', 'b1', 12) });
   informer.put(object('b', 'b1', 13));
   expect(told).toEqual(['set a a1', 'set b b1', 'gone b b1']);
+});
+
+test('objects are found by their group, which may change', () => {
+  const grouped = (name: string, at: number, group: string): KubeObject => {
+    const { metadata } = object(name, `${name}1`, at);
+    return { metadata: { ...metadata, labels: { group } } };
+  };
+  const members = (group: string) => informer.inGroup(group).map((held) => held.metadata.name);
+  lastWatch().send({ type: 'ADDED', object: grouped('b', 11, 'one') });
+  lastWatch().send({ type: 'ADDED', object: grouped('c', 12, 'one') });
+  expect([members(''), members('one'), members('two')]).toEqual([['a'], ['b', 'c'], []]);
+  lastWatch().send({ type: 'MODIFIED', object: grouped('b', 13, 'two') });
+  lastWatch().send({ type: 'DELETED', object: grouped('c', 14, 'one') });
+  expect([members(''), members('one'), members('two')]).toEqual([['a'], [], ['b']]);
 });
 
 test('an API server that keeps refusing is not asked more and more often', async () => {

@@ -61,7 +61,7 @@ export async function startDesk(flags: readonly string[]): Promise<Desk> {
   };
   try {
     const isReady = () => told.match(/^orrery-\d .* ready$/gm)?.length === replicas;
-    await until(isReady, { what: 'replicas', timeoutMs: 60_000 });
+    await until(isReady, { what: 'replicas', timeoutMs: 120_000 });
   } catch (error) {
     await stop();
     throw new Error(`npm start: ${told}`, { cause: error });
@@ -122,7 +122,7 @@ function wordsOf(command: string): string[] {
 }
 
 /** Longer than any command of a page needs: whoever waits for what never comes is ended, and fails. */
-const patienceMs = 30_000;
+const patienceMs = 90_000;
 
 function collect(shell: ChildProcess, isEnough: (said: string) => boolean): Promise<Ended> {
   return new Promise((resolve, reject) => {

@@ -23,7 +23,7 @@ const all = globSync(['*.md', 'docs/**/*.md', 'examples/**/*.md'], { cwd: root }
   .flatMap((page) => shownIn(page, read(page)));
 
 const reads =
-  /^(orrery|kubectl( -n \w+)?( orrery)?) (get|explain|events|describe|dead|shards|send)\b|^curl |^npm run sim\b/;
+  /^(orrery|kubectl( -n \w+)?( orrery)?) (get|explain|events|describe|dead|shards|send)\b|^curl |^nats req |^npm run sim\b/;
 const withoutComment = (command: string) => command.replace(/ +#.*$/, '');
 
 /**
@@ -52,10 +52,10 @@ describe.skipIf(!hasKubectl)('each command of the page runs', () => {
     const features = ['node-drain', 'namespace-janitor'].map((name) => `examples/${name}/feature.ts`);
     desk = await startDesk(features.flatMap((path) => ['--feature', path]));
     for (const command of standing) await succeeds(desk, command);
-  }, 90_000);
+  }, 180_000);
   afterAll(() => desk?.stop());
 
-  test.concurrent.each(pages)('%s', { timeout: 120_000, retry: 0 }, async (page) => {
+  test.concurrent.each(pages)('%s', { timeout: 300_000, retry: 0 }, async (page) => {
     for (const object of applied.includes(page) ? objectsIn(read(page)) : [])
       await succeeds(desk, `kubectl apply -f - <<'END'\n${object}END`);
     for (const command of prepared[page] ?? []) await succeeds(desk, command);
@@ -94,7 +94,7 @@ async function follow(desk: Desk, { page, line, command, prints }: Shown, before
   };
   let last = await attempt();
   // The scenario replaces Pods all the time: what a page shows of them is there again a moment later.
-  const deadline = systemClock.monotonic() + 15_000;
+  const deadline = systemClock.monotonic() + 60_000;
   while (!last.isRight && reads.test(here) && systemClock.monotonic() < deadline) last = await attempt();
   expect(last.isRight ? null : last.told).toBeNull();
 }

@@ -62,7 +62,15 @@ export interface Profile {
    * moves alone.
    */
   readonly shards: number;
+  /**
+   * How fast things are that repeat themselves by their settings: as fast as may be, so that much happens in
+   * half a minute, or as people have them. Mostly that in long runs.
+   */
+  readonly pace: 'quick' | 'usual';
 }
+
+/** A run of so long is a long one, ms. */
+const longMs = 300_000;
 
 export function drawProfile(chance: Chance, chaosMs: number): Profile {
   const someOf = <T>(all: readonly T[], share: number) => new Set(all.filter(() => chance.happens(share)));
@@ -91,6 +99,7 @@ export function drawProfile(chance: Chance, chaosMs: number): Profile {
     faults: someOf(faultKinds, 0.5),
     churn: someOf(churnKinds, 0.6),
     shards: chance.pick([2, 8, 8, 8, shardCount]) ?? shardCount,
+    pace: chaosMs >= longMs && chance.happens(0.75) ? 'usual' : 'quick',
   };
 }
 

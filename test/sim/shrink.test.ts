@@ -11,7 +11,7 @@ function breaking(needed: readonly string[], promise = 'I2') {
     const on = kinds.filter((kind) => !options.without?.includes(kind));
     const isBroken = needed.every((kind) => on.includes(kind)) && options.chaosMs >= 12_000;
     const breach = isBroken ? { promise, text: 'broken', atMs: 12_000 } : null;
-    const told = { steps: 1, transitions: [], fingerprint: '', profile: '', simulatedMs: 0 };
+    const told = { steps: 1, transitions: [], fingerprint: '', profile: '', simulatedMs: 0, checks: 0 };
     return Promise.resolve({ ...told, seed: options.seed, kinds: on, breach });
   };
 }

@@ -39,6 +39,8 @@ export type Outcome = Verdict & {
   readonly kinds: readonly string[];
   /** The hours in which nobody is there are left out. */
   readonly simulatedMs: number;
+  /** How often a checker has looked at something. */
+  readonly checks: number;
 };
 
 /** What was done last has left its traces by then. */
@@ -49,8 +51,7 @@ export async function simulate(options: SimulationOptions): Promise<Outcome> {
   const chance = createChance(seed);
   const profile = leaveOut(drawProfile(chance.of('profile'), chaosMs), without);
   const story = createStory(options.onSighting);
-  const { shards } = profile;
-  const world = createSimWorld({ chance, times: profile, shards, see: story.see, trace });
+  const world = createSimWorld({ chance, times: profile, shards: profile.shards, see: story.see, trace });
   const { replicas, live, start } = createReplicas(world, profile, chance.of('lives'), routesLife(world));
   const settlement = createSettlement(world);
   story.listen(settlement.see);
@@ -101,6 +102,7 @@ export async function simulate(options: SimulationOptions): Promise<Outcome> {
     profile: profileText(profile),
     kinds: [...profile.faults, ...profile.churn],
     simulatedMs: world.clock.passedMs(),
+    checks: story.checks(),
     ...story.verdict(),
   };
 }

@@ -18,16 +18,10 @@ import {
 } from '../objects.ts';
 import type { DevPart, DevParts } from '../parts.ts';
 import { pods as podResource } from '../resources.ts';
-import {
-  isSameSlice,
-  isSelected,
-  managedBy,
-  managedByLabel,
-  serviceLabel,
-  slicesOf,
-} from './endpoint-slices.ts';
+import { isSameSlice, managedBy, managedByLabel, serviceLabel, slicesOf } from './endpoint-slices.ts';
 import { startInformer } from './informer.ts';
 import { createReconciler } from './reconciler.ts';
+import { createSelections } from './selections.ts';
 import { deleteThis } from './workload-parts.ts';
 
 /**
@@ -51,8 +45,7 @@ export function startEndpoints(parts: EndpointsParts): Endpoints {
   const isOurs = (service: ServiceObject) =>
     (service.spec?.selector !== undefined && parts.onlyAnnotated !== true) ||
     devAnnotation(service, 'publish') !== undefined;
-  const heldBy = (key: string) =>
-    slices.all().filter((slice) => serviceKeyOf(slice) === key && !isDeleting(slice));
+  const heldBy = (key: string) => slices.inGroup(key).filter((slice) => !isDeleting(slice));
 
   const restFor = (key: string) =>
     heldBy(key).reduce((sum, slice) => sum + (slice.endpoints?.length ?? 0) * restMsPerEndpoint, restMs);
@@ -62,7 +55,7 @@ export function startEndpoints(parts: EndpointsParts): Endpoints {
     const service = serviceInformer.get(key);
     const isServed = service !== undefined && !isDeleting(service) && isOurs(service);
     const held = heldBy(key);
-    const wanted = isServed ? slicesOf(service, pods.all(), held) : new Map<string, EndpointSliceObject>();
+    const wanted = new Map(isServed ? slicesOf(service, selections.podsOf(key), held) : []);
     for (const slice of wanted.values()) await write(slice, signal);
     for (const slice of held)
       if (!wanted.has(slice.metadata.name)) await deleteThis(parts, sliceResource, slice, signal);
@@ -81,27 +74,27 @@ export function startEndpoints(parts: EndpointsParts): Endpoints {
   };
 
   const queue = createReconciler({ ...parts, name: 'endpoints', reconcile, restMs: restFor });
-  const wakeServicesOf = (pod: PodObject | undefined) => {
-    if (pod === undefined) return;
-    for (const service of serviceInformer.all()) if (isSelected(service, pod)) queue.enqueue(keyOf(service));
-  };
+  const selections = createSelections();
   const serviceInformer = startInformer<ServiceObject>({
     ...parts,
     resource: services,
-    onChange: ({ object }) => queue.enqueue(keyOf(object)),
+    onChange({ type, object }) {
+      selections.setService(object, type === 'gone');
+      queue.enqueue(keyOf(object));
+    },
   });
   const pods = startInformer<PodObject>({
     ...parts,
     resource: podResource,
-    onChange(change) {
-      wakeServicesOf(change.object);
-      if (change.type === 'set') wakeServicesOf(change.previous);
+    onChange({ type, object }) {
+      for (const key of selections.setPod(object, type === 'gone')) queue.enqueue(key);
     },
   });
   const slices = startInformer<EndpointSliceObject>({
     ...parts,
     resource: sliceResource,
     labelSelector: `${managedByLabel}=${managedBy}`,
+    groupOf: serviceKeyOf,
     onChange: ({ object }) => queue.enqueue(serviceKeyOf(object)),
   });
   const informers = [serviceInformer, pods, slices];

@@ -14,6 +14,7 @@ import { isOlderVersion } from '../../../src/base/resource-version.ts';
 import { clusterLimits } from '../limits.ts';
 import { keyOf } from '../objects.ts';
 import type { DevPart, DevParts } from '../parts.ts';
+import { createObjectCopy } from './object-copy.ts';
 
 export type Change<T> =
   | { readonly type: 'set'; readonly object: T; readonly previous: T | undefined }
@@ -30,6 +31,8 @@ export interface Informer<T extends KubeObject> extends DevPart {
   readonly synced: Promise<void>;
   get(key: string): T | undefined;
   all(): T[];
+  /** Those of which `groupOf` says this. */
+  inGroup(group: string): T[];
   /** Takes an answer of the API server to an own write, so that the copy never lags behind it. */
   put(object: KubeObject): void;
 }
@@ -37,6 +40,8 @@ export interface Informer<T extends KubeObject> extends DevPart {
 export interface InformerParts<T> extends DevParts {
   readonly resource: KubeResource;
   readonly labelSelector?: string;
+  /** By what objects are found together, without a look at all of them; default: all in one group. */
+  readonly groupOf?: (object: T) => string;
   readonly onChange?: (change: Change<T>) => void;
 }
 
@@ -44,19 +49,17 @@ export function startInformer<T extends KubeObject>(parts: InformerParts<T>): In
   const { clock, random, log, resource } = parts;
   const stopping = new AbortController();
   const { signal } = stopping;
-  const copy = new Map<string, T>();
+  const copy = createObjectCopy<T>(parts.groupOf ?? (() => ''));
   const graves = new Set<string>();
   const sync = Promise.withResolvers<void>();
   const report = (change: Change<T>) => parts.onChange?.(change);
-
   const bury = (uid = '') => {
     graves.add(uid);
     if (graves.size > clusterLimits.tombstones) graves.delete(graves.values().next().value ?? '');
   };
   const forget = (key: string, version?: string) => {
-    const object = copy.get(key);
+    const object = copy.delete(key);
     if (object === undefined) return;
-    copy.delete(key);
     bury(object.metadata.uid);
     report({ type: 'gone', object, ...(version === undefined ? {} : { version }) });
   };
@@ -93,7 +96,7 @@ export function startInformer<T extends KubeObject>(parts: InformerParts<T>): In
       }
       next = page.continue;
       if (next !== '') continue;
-      for (const [key, object] of copy)
+      for (const [key, object] of copy.entries())
         if (!seen.has(key) && !isNewer(object, page.resourceVersion)) forget(key);
       return page.resourceVersion;
     }
@@ -137,8 +140,9 @@ export function startInformer<T extends KubeObject>(parts: InformerParts<T>): In
 
   return {
     synced: sync.promise,
-    get: (key) => copy.get(key),
-    all: () => [...copy.values()],
+    get: copy.get,
+    all: copy.all,
+    inGroup: copy.inGroup,
     put: take,
     async stop() {
       stopping.abort();

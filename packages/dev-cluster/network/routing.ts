@@ -108,6 +108,7 @@ export class Routing implements DevPart {
     this.#slices = startInformer<EndpointSliceObject>({
       ...parts,
       resource: endpointSlices,
+      groupOf: serviceKeyOf,
       onChange: (change) => {
         this.#notice(change.object);
         const previous = change.type === 'set' ? change.previous : undefined;
@@ -158,7 +159,7 @@ export class Routing implements DevPart {
   }
 
   async #observe(key: string): Promise<void> {
-    const slices = this.#slices.all().filter((slice) => serviceKeyOf(slice) === key && !isDeleting(slice));
+    const slices = this.#slices.inGroup(key).filter((slice) => !isDeleting(slice));
     const targets = targetsOf(slices);
     const held = this.#routesOf(key);
     held.targetCount = targets.length;
@@ -201,7 +202,7 @@ export class Routing implements DevPart {
     }
     await this.#openAll(key, held, wanted);
     this.#tell(key, held);
-    if (service !== undefined || this.#slices.all().some((slice) => serviceKeyOf(slice) === key)) return;
+    if (service !== undefined || this.#slices.inGroup(key).length > 0) return;
     held.table.stop();
     this.#routes.delete(key);
   }

@@ -20,7 +20,7 @@ export type PlayStep = SampleEvent | { readonly wait: string | number } | { read
  */
 export function play(feature: Feature, id: ActorId, steps: readonly PlayStep[]): string {
   const { kind, namespace, name } = parseActorId(id);
-  const chart = feature.charts.find((one) => one.name === kind);
+  const chart = feature.kinds.find((one) => one.chart.name === kind)?.chart;
   if (chart === undefined) throw new Error(`feature ${feature.name} has no kind ${kind}`);
   const driver = new ChartDriver<SampleEvent>(chart, namespace, name);
   const lines: string[] = [];

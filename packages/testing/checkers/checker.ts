@@ -21,6 +21,8 @@ export interface SeenReplica {
   readonly appends: number;
   /** Absent: it is a process of its own. */
   readonly engine?: Engine;
+  /** Absent: it is not known whether it stands still. */
+  readonly process?: { readonly state: string };
 }
 
 /** @template W what the checker needs of the world; most are content with the scene */

@@ -4,8 +4,9 @@
  * What is told of an actor are its stored transitions, word for word, revision after revision; never one that
  * was not stored. In the end all are told.
  */
-import { type ActorRecord, isForgotten } from '../../../src/actors/host/records.ts';
+import type { ActorRecord } from '../../../src/actors/host/records.ts';
 import type { CheckerKind, Eye } from './checker.ts';
+import { createKept } from './kept-records.ts';
 
 /** What was stored so lately may be on its way. */
 const onItsWayMs = 3_000;
@@ -25,11 +26,12 @@ export const feed: CheckerKind = {
     const due: Due = new Map();
     const told = new Map<string, number>();
     const last = new Map<string, ActorRecord>();
+    const kept = createKept(eye.now);
     return (sighting) => {
       if (sighting.kind === 'saved') {
-        const { id, record } = sighting;
-        // The record of an actor that ended is kept for an hour: if it comes back later it begins anew.
-        if (record.rev < (last.get(id)?.rev ?? 0)) told.delete(id);
+        const { id, record, before } = kept.take(sighting);
+        // The actor begins anew, and with its record went what that had not told.
+        if (before === null) for (const known of [told, due, last]) known.delete(id);
         const waiting = due.get(id) ?? new Map<number, Stored>();
         due.set(id, waiting);
         const step = record.feed.at(-1);
@@ -50,7 +52,7 @@ export const feed: CheckerKind = {
       }
       if (sighting.kind !== 'end') return;
       // With a record that was kept as long as it is goes what it had not told.
-      for (const [id, record] of last) if (isForgotten(record, eye.now())) due.delete(id);
+      for (const id of last.keys()) if (kept.isGone(id)) due.delete(id);
       checkEnd(eye, due);
     };
   },

@@ -5,10 +5,11 @@
  * record that is stored again at its revision (to take finished effects out of it) must be the same step.
  */
 
-import { type ActorRecord, goneRecordSeconds } from '../../../src/actors/host/records.ts';
+import type { ActorRecord } from '../../../src/actors/host/records.ts';
 import type { ShardName } from '../../../src/base/ids.ts';
 import type { Sighting } from '../simulation/sightings.ts';
 import type { CheckerKind, Eye } from './checker.ts';
+import { createKept } from './kept-records.ts';
 
 interface Owner {
   readonly replica: string | null;
@@ -19,6 +20,7 @@ export const fences: CheckerKind = {
   name: 'I2',
   create(eye) {
     const owners = new Map<ShardName, Owner>();
+    const kept = createKept(eye.now);
     return (sighting) => {
       if (sighting.kind === 'fence') {
         const { shard, replica, sequence } = sighting;
@@ -26,7 +28,8 @@ export const fences: CheckerKind = {
         if (before && sequence <= before.fence) eye.breach(`the fence of shard ${shard} went back`);
         owners.set(shard, { replica, fence: sequence });
       }
-      if (sighting.kind === 'saved') check(eye, sighting, owners.get(sighting.shard));
+      if (sighting.kind !== 'saved') return;
+      check(eye, kept.take(sighting), owners.get(sighting.shard));
     };
   },
 };
@@ -34,9 +37,8 @@ export const fences: CheckerKind = {
 function check(eye: Eye, sighting: Sighting & { kind: 'saved' }, owner: Owner | undefined): void {
   const { id, record, before } = sighting;
   const { breach } = eye;
-  const isForgotten = before?.gone === true && before.at + goneRecordSeconds * 1000 < eye.now();
-  const rev = before === null || isForgotten ? 0 : before.rev;
-  if (before && !isForgotten && record.rev === before.rev) {
+  const rev = before?.rev ?? 0;
+  if (before && record.rev === before.rev) {
     if ((record.quiet ?? 0) === (before.quiet ?? 0)) sameStep(eye, record, before, id);
     else quietStep(eye, record, before, id, owner);
     return;

@@ -271,7 +271,9 @@ async function judged(
   const { story, stage, live, world } = parts;
   const all = typeof features === 'function' ? [0, 1, 2, 3].flatMap((n) => features(`r${n}`)) : features;
   // Of two versions of a chart the newer one knows the records of both.
-  const charts = [...new Set(all.flatMap(({ charts }) => charts))].sort((a, b) => a.version - b.version);
+  const charts = [...new Set(all.flatMap(({ kinds }) => kinds.map(({ chart }) => chart)))].sort(
+    (a, b) => a.version - b.version,
+  );
   const checking = { charts, isByMail: () => false, isFromPeople: () => false, isRubbish: () => false };
   const eye = { world: stage, now: () => stage.clock.now(), replicas: live };
   story.watch(eye, engineCheckersOf(checking));

@@ -33,6 +33,8 @@ export interface Story {
   /** A promise was broken. */
   isOver(): boolean;
   verdict(): Verdict;
+  /** How often a checker has looked at something. */
+  checks(): number;
 }
 
 /** @param onSighting takes each sighting, with the time since the start, ms */
@@ -41,6 +43,8 @@ export function createStory(onSighting?: (atMs: number, sighting: Sighting) => v
   const listeners: Array<(sighting: Sighting) => void> = [];
   let breach: Breach | null = null;
   let steps = 0;
+  let checks = 0;
+  let watching = 0;
   let print = 0;
   let now = () => 0;
   const see: See = (sighting) => {
@@ -53,6 +57,7 @@ export function createStory(onSighting?: (atMs: number, sighting: Sighting) => v
       print = hash(`${print} ${id} ${sequence} ${now()} ${record.feed.at(-1)?.to}`);
     }
     if (sighting.kind === 'told') transitions.push(sighting.transition);
+    checks += watching;
     for (const listener of listeners) listener(sighting);
   };
   return {
@@ -64,6 +69,7 @@ export function createStory(onSighting?: (atMs: number, sighting: Sighting) => v
     },
     watch(eye, checkers) {
       now = () => eye.world.clock.monotonic();
+      watching += checkers.length;
       for (const { name, create } of checkers) {
         const onBreach = (text: string) => {
           breach ??= { promise: name, text, atMs: Math.round(now()) };
@@ -71,6 +77,7 @@ export function createStory(onSighting?: (atMs: number, sighting: Sighting) => v
         listeners.push(create({ ...eye, breach: onBreach }));
       }
     },
+    checks: () => checks,
     verdict: () => ({ breach, steps, transitions, fingerprint: (print >>> 0).toString(16) }),
   };
 }

@@ -4,8 +4,8 @@
  */
 
 import type { Clock, Timer } from '../../../src/base/clock.ts';
-import { TimerHeap } from './timer-heap.ts';
-import { settle } from './virtual-clock.ts';
+import { isBefore, TimerHeap, type VirtualTimer } from './timer-heap.ts';
+import { eachTurn } from './turns.ts';
 
 /** Heartbeats are heard again before something happens. */
 const wakeMs = 800;
@@ -17,7 +17,9 @@ export class SimClock implements Clock {
   #now: number;
   #leapt = 0;
   #isIdle = () => false;
-  readonly #timers = new TimerHeap();
+  readonly #events = new TimerHeap();
+  readonly #rhythms = new TimerHeap();
+  #order = 0;
 
   constructor(startMs = 1_700_000_000_000) {
     this.startedAt = startMs;
@@ -37,13 +39,18 @@ export class SimClock implements Clock {
     return this.monotonic() - this.#leapt;
   }
 
+  /** Timers that wait. */
+  get pending(): number {
+    return this.#events.waiting() + this.#rhythms.waiting();
+  }
+
   after(delayMs: number, fn: () => void): Timer {
-    return this.#add(delayMs, fn, false);
+    return this.#add(delayMs, fn, this.#events);
   }
 
   /** The same for what only repeats itself: `skipIdle` does not stop for it. */
   rhythm(delayMs: number, fn: () => void): Timer {
-    return this.#add(delayMs, fn, true);
+    return this.#add(delayMs, fn, this.#rhythms);
   }
 
   /**
@@ -55,12 +62,12 @@ export class SimClock implements Clock {
   }
 
   #skipIdle(end: number): void {
-    const next = Math.min(this.#timers.nextEvent() ?? end, end) - wakeMs;
-    if (next - this.#now >= skipLeastMs) this.#now = next;
+    const next = Math.min(this.#events.first()?.at ?? end, end) - wakeMs;
+    if (next - this.#now >= skipLeastMs && this.#isIdle()) this.#now = next;
   }
 
-  #add(delayMs: number, fn: () => void, isRhythm: boolean): Timer {
-    const timer = this.#timers.add(this.#now + Math.max(0, delayMs), fn, isRhythm);
+  #add(delayMs: number, fn: () => void, timers: TimerHeap): Timer {
+    const timer = timers.add(this.#now + Math.max(0, delayMs), fn, this.#order++);
     return {
       cancel() {
         timer.fn = null;
@@ -77,15 +84,27 @@ export class SimClock implements Clock {
   /** Lets time pass, leaps not counted; ends early when `isOver` says so after some timer. */
   async run(ms: number, isOver: () => boolean = () => false): Promise<void> {
     const end = this.#now - this.#leapt + ms;
-    const takeNext = () => this.#timers.takeDue(end + this.#leapt);
-    await settle();
-    for (let next = takeNext(); next; next = takeNext()) {
+    let isCut = false;
+    /** What the last timer set off has come to its end. */
+    const look = () => {
+      isCut = isOver();
+      if (!isCut) this.#skipIdle(end + this.#leapt);
+    };
+    const takeNext = () => this.#takeDue(end + this.#leapt);
+    await eachTurn(() => {
+      look();
+      const next = isCut ? undefined : takeNext();
+      if (next === undefined) return false;
       this.#now = Math.max(this.#now, next.at);
       next.fn?.();
-      await settle();
-      if (next.isRhythm && this.#isIdle()) this.#skipIdle(end + this.#leapt);
-      if (isOver()) return;
-    }
-    this.#now = end + this.#leapt;
+      return true;
+    });
+    if (!isCut) this.#now = end + this.#leapt;
+  }
+
+  #takeDue(until: number): VirtualTimer | undefined {
+    const [event, rhythm] = [this.#events.first(), this.#rhythms.first()];
+    const isEvent = event !== undefined && (rhythm === undefined || isBefore(event, rhythm));
+    return (isEvent ? this.#events : this.#rhythms).takeDue(until);
   }
 }

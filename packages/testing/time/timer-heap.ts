@@ -5,8 +5,6 @@ import { insertInto, removeFirst } from '../../../src/actors/time/heap.ts';
 export interface VirtualTimer {
   readonly at: number;
   readonly order: number;
-  /** Only repeats itself, as a heartbeat does: whoever skips idle time need not stop for it. */
-  readonly isRhythm: boolean;
   /** null: it was cancelled, and stays in its place until its time has come. */
   fn: (() => void) | null;
 }
@@ -15,28 +13,33 @@ export class TimerHeap {
   readonly #heap: VirtualTimer[] = [];
   #order = 0;
 
-  add(at: number, fn: () => void, isRhythm = false): VirtualTimer {
-    const timer: VirtualTimer = { at, order: this.#order++, isRhythm, fn };
+  /** @param order among those of one moment; absent: after all that were set before */
+  add(at: number, fn: () => void, order = this.#order++): VirtualTimer {
+    const timer: VirtualTimer = { at, order, fn };
     insertInto(this.#heap, timer, isBefore);
     return timer;
   }
 
-  /** When the first is due that is no rhythm; undefined: none is. */
-  nextEvent(): number | undefined {
-    let next: number | undefined;
-    for (const { at, isRhythm, fn } of this.#heap)
-      if (!isRhythm && fn !== null && (next === undefined || at < next)) next = at;
-    return next;
+  /** The first that was not cancelled. */
+  first(): VirtualTimer | undefined {
+    let first = this.#heap[0];
+    for (; first?.fn === null; first = this.#heap[0]) removeFirst(this.#heap, isBefore);
+    return first;
+  }
+
+  /** How many wait that were not cancelled. */
+  waiting(): number {
+    return this.#heap.filter(({ fn }) => fn !== null).length;
   }
 
   /** Takes out the first that is due by then and was not cancelled. */
   takeDue(until: number): VirtualTimer | undefined {
-    for (let first = this.#heap[0]; first && first.at <= until; first = this.#heap[0]) {
-      removeFirst(this.#heap, isBefore);
-      if (first.fn !== null) return first;
-    }
-    return undefined;
+    const first = this.first();
+    if (first === undefined || first.at > until) return undefined;
+    removeFirst(this.#heap, isBefore);
+    return first;
   }
 }
 
-const isBefore = (a: VirtualTimer, b: VirtualTimer) => a.at < b.at || (a.at === b.at && a.order < b.order);
+export const isBefore = (a: VirtualTimer, b: VirtualTimer) =>
+  a.at < b.at || (a.at === b.at && a.order < b.order);

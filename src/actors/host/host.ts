@@ -14,6 +14,7 @@ import { type ActorId, parseActorId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import { begin } from '../shards/shard-run.ts';
 import { proveOwner } from '../shards/shard-store.ts';
+import { type Company, createCompany } from '../time/company.ts';
 import { recordOfNow } from '../time/deadlines.ts';
 import { defer, saved, stampOf } from '../time/deferral.ts';
 import { createLeaps, type Leaps } from '../time/leaps.ts';
@@ -41,10 +42,12 @@ export class Host {
   readonly #timers: Timers<{ cell: Cell; id: string }>;
   readonly #consequences: Consequences;
   readonly #parking: Parking;
+  readonly #company: Company;
   readonly #hotCells = new Set<Cell>();
   readonly #leaps: Leaps;
   /** For each shard the event that has been in work for longest. */
   readonly oldestWork = (): OldestWork => oldestWork(this.#hotCells);
+  readonly stop = (): void => this.#timers.stop();
   #listener: HostListener = { fenced: () => {}, born: () => {}, room: () => {}, untold: () => {} };
 
   constructor(parts: HostParts) {
@@ -54,6 +57,7 @@ export class Host {
       work: (cell, hot) => this.#startWork(cell, hot),
     });
     this.#saver = createSaver({ ...parts, fenceSubject: parts.subjects.fence });
+    this.#company = createCompany(parts.clock, (cell, hot) => this.#startWork(cell, hot, true));
     this.#timers = createTimers(parts.clock, ({ cell, id }, at) => this.#onDue(cell, id, at));
     this.#consequences = createConsequences(parts, {
       deliver: (cell, item) => this.deliver(cell.shard, cell.id, item),
@@ -104,6 +108,7 @@ export class Host {
     run.abort.abort(reason);
     for (const cell of run.cells.values()) {
       this.#hotCells.delete(cell);
+      cell.hot?.company?.timer.cancel();
       for (const item of cell.hot?.mailbox ?? []) refuse(item, 'NOT_OWNER', 'the shard moved');
     }
     run.cells.clear();
@@ -125,10 +130,7 @@ export class Host {
     if (!known && item.world === undefined) this.#listener.born(run, id);
   }
 
-  /**
-   * Notices a clock that was set, writes records again that name finished effects, lets idle cells rest.
-   * Called about once a second.
-   */
+  /** Once a second: notices a clock that was set, writes stale records again, lets idle cells rest. */
   sweep(): void {
     this.#leaps.notice();
     this.#timers.look();
@@ -147,10 +149,6 @@ export class Host {
   /** Forgets actors that the stream has forgotten, long after their end. Called about once a second. */
   forgetEnded(run: ShardRun): void {
     forgetEnded(run, this.#parts.clock.now());
-  }
-
-  stop(): void {
-    this.#timers.stop();
   }
 
   #resume(cell: Cell): void {
@@ -224,9 +222,11 @@ export class Host {
     this.#startWork(cell, hot);
   }
 
-  #startWork(cell: Cell, hot: Hot): void {
+  #startWork(cell: Cell, hot: Hot, isDue = false): void {
     const isFree = !hot.working && hot.parkedUntil === 0 && cell.shard.phase === 'active';
-    if (isFree && hot.mailbox.length > 0) void this.#work(cell, hot);
+    if (!isFree || hot.mailbox.length === 0) return;
+    if (isDue || !this.#company.isAwaited(cell, hot, this.#stepperOf(cell)?.chart))
+      void this.#work(cell, hot);
   }
 
   async #work(cell: Cell, hot: Hot): Promise<void> {
@@ -285,9 +285,8 @@ export class Host {
       return settle(cell, item, { kind: 'refused', code: 'ACTOR_MISSING', reason: `there is no ${cell.id}` });
     }
     // That the world does not call for it brings no actor into being.
-    if (isNew && item.world !== undefined && item.event.facts === null) {
-      return settle(cell, item, { kind: 'ignored' });
-    }
+    const isUncalled = isNew && item.world !== undefined && item.event.facts === null;
+    if (isUncalled) return settle(cell, item, { kind: 'ignored' });
     const event: StampedEvent = { ...item.event, ...stampOf(this.#parts, cell, stepper) };
     let result: StepResult;
     try {

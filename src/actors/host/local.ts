@@ -13,7 +13,14 @@ import type { Random } from '../../base/random.ts';
 import type { Chart } from '../../machines/chart.ts';
 import { failureOf } from '../../machines/effect.ts';
 import { leaseClock } from '../time/lease-clock.ts';
-import { createStepper, type EffectData, type Snapshot, type StepResult, stateText } from './step.ts';
+import {
+  createStepper,
+  type EffectData,
+  type Snapshot,
+  type Stepper,
+  type StepResult,
+  stateText,
+} from './step.ts';
 
 export interface LocalParts {
   readonly chart: Chart;
@@ -47,6 +54,15 @@ export function startLocal(parts: LocalParts): LocalActor {
   return actor;
 }
 
+/** One for each chart: a replica has a holding for each shard. */
+const steppers = new WeakMap<Chart, Stepper>();
+
+function stepperOf(chart: Chart): Stepper {
+  const stepper = steppers.get(chart) ?? createStepper(chart);
+  steppers.set(chart, stepper);
+  return stepper;
+}
+
 class Local implements LocalActor {
   readonly #parts: LocalParts;
   readonly #stepper;
@@ -60,7 +76,7 @@ class Local implements LocalActor {
   constructor(parts: LocalParts) {
     this.#parts = parts;
     const { chart, input, first = { type: 'started' } } = parts;
-    this.#stepper = createStepper(chart);
+    this.#stepper = stepperOf(chart);
     const begun = this.#stepper.begin(input, this.#stamp(first));
     this.#snapshot = begun.snapshot;
     this.#apply(first, null, begun);

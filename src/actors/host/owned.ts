@@ -3,6 +3,7 @@
  * cells and a cell its shard, so both stand here; what is done with them is in cell.ts, shard-run.ts and
  * host.ts.
  */
+import type { Timer } from '../../base/clock.ts';
 import type { ActorId, ShardName } from '../../base/ids.ts';
 import type { PlainEvent } from '../../base/plain-event.ts';
 import type { TraceContext } from '../../base/tracing.ts';
@@ -66,6 +67,8 @@ export interface Hot {
    * Until then the actor takes nothing: its chart failed. Milliseconds since the epoch; 0: it does not wait.
    */
   parkedUntil: number;
+  /** What is in the mailbox waits for more until then, monotonic ms (time/company.ts); null: it does not. */
+  company: { readonly until: number; readonly timer: Timer } | null;
   /** Since when it takes the event in hand, monotonic ms; null: none is. */
   takingSince: number | null;
   /** Monotonic ms. */

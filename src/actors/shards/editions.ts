@@ -12,8 +12,8 @@ import type { FenceValue } from './fence-value.ts';
 import type { EditionTold, Member } from './members.ts';
 
 export function editionsIn(features: readonly Housed[]): readonly EditionTold[] {
-  return features.flatMap(({ name, edition, charts }) =>
-    edition === undefined ? [] : [{ name, ...edition, kinds: charts.map((chart) => chart.name) }],
+  return features.flatMap(({ name, edition, kinds }) =>
+    edition === undefined ? [] : [{ name, ...edition, kinds: kinds.map(({ chart }) => chart.name) }],
   );
 }
 

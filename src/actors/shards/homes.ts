@@ -70,7 +70,7 @@ export function homesOf(features: readonly Housed[], subjects: Subjects, shards:
 }
 
 const durable = (features: readonly Housed[]) =>
-  features.flatMap(({ charts }) => charts.filter((chart) => chart.durable));
+  features.flatMap(({ kinds }) => kinds.map(({ chart }) => chart).filter((chart) => chart.durable));
 
 function partsOf(feature: Housed): readonly Part[] {
   const kinds = durable([feature]).map(({ name }) => name);

@@ -11,10 +11,10 @@ import { OrreryError } from '../../base/errors.ts';
 import { type ActorId, parseActorId } from '../../base/ids.ts';
 import type { StoredMessage } from '../../bus/bus.ts';
 import { headerOf } from '../../bus/envelope.ts';
-import type { Origin } from '../admission.ts';
 import type { HostParts } from '../host/host-parts.ts';
 import { fromHeader } from '../host/message-send.ts';
 import type { ShardRun } from '../host/owned.ts';
+import type { Origin } from '../kind.ts';
 
 /** What a replica sent before it ended is stored by then, and its silence is no pause of the network. */
 export const earlierSilenceMs = 10_000;

@@ -28,7 +28,7 @@ import { beatMs, type Directory } from './directory.ts';
 import { holdersOf, mayHoldOf } from './editions.ts';
 import { type FenceValue, isOrphaned, nobodysFence, readFenceValue } from './fence-value.ts';
 import type { FencePlace, HoldingSpec, HoldingView } from './holding.ts';
-import { wantedOwner } from './rendezvous.ts';
+import { rememberedOwners } from './rendezvous.ts';
 
 export interface OwnershipParts {
   readonly bus: Bus;
@@ -70,6 +70,7 @@ export class Ownership {
   /** When a holding was dropped last, monotonic ms. */
   readonly #fencedAt = new Map<string, number>();
   readonly #claimTrouble: ReturnType<typeof createClaimTrouble>;
+  readonly #ownerAmong = rememberedOwners();
   #learning: Promise<unknown> | null = null;
   #knowsFences = false;
   #planning = false;
@@ -263,7 +264,7 @@ export class Ownership {
   #wantedOwner({ name, mayHold }: HoldingSpec, candidates: readonly string[]): string | null {
     const { replica } = this.#parts;
     if (mayHold !== undefined) return mayHold() ? replica : null;
-    return wantedOwner(name, candidates);
+    return this.#ownerAmong(name, candidates);
   }
 
   /** Not where it goes, but that it must not stay: nobody needs to be there to take it. */

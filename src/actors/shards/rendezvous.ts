@@ -15,6 +15,19 @@ export function wantedOwner(thing: string, replicas: Iterable<string>): string |
   return best;
 }
 
+/** The same, remembered for as long as the same replicas are asked about: that is asked at each beat. */
+export function rememberedOwners(): (thing: string, replicas: readonly string[]) => string | null {
+  const known = new Map<string, { readonly among: string; readonly owner: string | null }>();
+  return (thing, replicas) => {
+    const among = replicas.join(' ');
+    const found = known.get(thing);
+    if (found?.among === among) return found.owner;
+    const owner = wantedOwner(thing, replicas);
+    known.set(thing, { among, owner });
+    return owner;
+  };
+}
+
 /**
  * FNV-1a of 32 bits with murmur3's finalizer: FNV alone spreads names that differ in the last character
  * badly.

@@ -39,13 +39,12 @@ interface Loaded {
 export async function loadShard(parts: ShardStoreParts, run: ShardRun, signal: AbortSignal): Promise<void> {
   const [{ found, stored }, mail] = await Promise.all([
     readAll(parts.bus, parts.subjects, run, signal),
-    mailNow(parts, signal),
+    answered(parts, signal, ({ bus }) => bus.streamState('mail')),
   ]);
   const checkpoint = placesOf(parts, run, stored);
   run.feed.begun = run.feed.saved = checkpoint.feed;
   run.savedOpenUntil = checkpoint.sendIsOpenUntil;
-  // Until now the shard may have been of a release whose actors spoke over `send`.
-  run.sendIsOpenUntil = checkpoint.sendIsOpenUntil ?? parts.clock.now();
+  run.sendIsOpenUntil = checkpoint.sendIsOpenUntil ?? (await claimedAt(parts, run, signal));
   const loaded = found.flatMap((message) => readRecord(parts, run, message));
   findMail(parts, run, checkpoint, loaded, mail);
   const doubtful = loaded.filter(
@@ -88,17 +87,30 @@ function checkpointOf(parts: ShardStoreParts, run: ShardRun): Checkpoint {
 }
 
 /** A stream without a leader, or one that is being made, is there in a moment. */
-const mailRetryMs = 250;
+const busRetryMs = 250;
 
-async function mailNow({ bus, clock, log }: ShardStoreParts, signal: AbortSignal): Promise<StreamState> {
+async function answered<T>(
+  parts: ShardStoreParts,
+  signal: AbortSignal,
+  ask: (parts: ShardStoreParts) => Promise<T>,
+): Promise<T> {
   for (;;) {
     try {
-      return await bus.streamState('mail');
+      return await ask(parts);
     } catch (error) {
-      log.debug({ error: asError(error).message }, 'the mail stream does not say what it is');
+      parts.log.debug({ error: asError(error).message }, 'a stream does not answer yet');
     }
-    await sleep(clock, mailRetryMs, signal);
+    await sleep(parts.clock, busRetryMs, signal);
   }
+}
+
+/**
+ * When this replica claimed the shard: until then it may have been of a release whose actors spoke over
+ * `send`. By the server's clock, as the times of the mail are: one that is ahead here would hold `send` open.
+ */
+async function claimedAt(parts: ShardStoreParts, run: ShardRun, signal: AbortSignal): Promise<number> {
+  const fence = parts.subjects.fence(run.shard);
+  return (await answered(parts, signal, ({ bus }) => bus.last('state', fence)))?.storedAt ?? 0;
 }
 
 /**

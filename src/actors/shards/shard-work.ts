@@ -31,6 +31,8 @@ export interface Shards {
   /** The shard of an actor if it is open here. */
   runOf(id: ActorId): ShardRun | null;
   open(): Iterable<ShardRun>;
+  /** Called when a shard was opened here: its actors take events from now on. @returns what ends it */
+  onOpened(callback: () => void): () => void;
   /** Tells actors of open shards what the world says of them now. */
   observe(ids: Iterable<string>): void;
   /**
@@ -62,6 +64,7 @@ export function createShards(given: ShardsParts): Shards {
     onMailAnother: (run) => onFenced(holdingName(run.shard)),
   };
   const runs = new Map<ShardName, ShardRun>();
+  const openings = new Set<() => void>();
   const saver = createSaver({ ...parts, fenceSubject: parts.subjects.fence });
 
   host.listen({
@@ -89,13 +92,17 @@ export function createShards(given: ShardsParts): Shards {
   });
 
   const workOf = (shard: ShardName) =>
-    shardWork({ parts, host, world, saver, runs, shard, tellAll: telling.tellAll });
+    shardWork({ parts, host, world, saver, runs, openings, shard, tellAll: telling.tellAll });
 
   return {
     holdings: () => holdingsOf(parts, given.shards ?? shardCount, workOf),
     ledWork: () => workOf(ledShard),
     runOf: (id) => runs.get(parts.homes.homeOf(id)) ?? null,
     open: () => runs.values(),
+    onOpened(callback) {
+      openings.add(callback);
+      return () => void openings.delete(callback);
+    },
     observe: telling.tell,
     async checkpoint() {
       for (const run of runs.values()) {
@@ -186,6 +193,7 @@ interface WorkParts {
   readonly world: Pick<World, 'reached'>;
   readonly saver: Saver;
   readonly runs: Map<ShardName, ShardRun>;
+  readonly openings: Iterable<() => void>;
   readonly shard: ShardName;
   readonly tellAll: (run: ShardRun) => void;
 }
@@ -197,7 +205,7 @@ interface WorkParts {
  */
 const worldPatienceMs = 5_000;
 
-function shardWork({ parts, host, world, saver, runs, shard, tellAll }: WorkParts): Work {
+function shardWork({ parts, host, world, saver, runs, openings, shard, tellAll }: WorkParts): Work {
   const ofFence = (fence: number) => {
     const run = runs.get(shard);
     return run?.fence === fence ? run : null;
@@ -220,6 +228,7 @@ function shardWork({ parts, host, world, saver, runs, shard, tellAll }: WorkPart
       host.activate(run);
       tellAll(run);
       followMail(parts, host, run).catch((error) => complain(parts, run, error));
+      for (const callback of openings) callback();
     },
     async drain(fence) {
       const run = ofFence(fence);

@@ -2,18 +2,18 @@
  * Effects on Kubernetes that come with the program: each is made under a name of the feature's own, so that
  * two of them never share an outcome, and brings the rights that it needs.
  */
+
+import type { Need } from '../../actors/need.ts';
+import type { Changed, ObjectAt } from '../../kube/effects/object-edit.ts';
 import { type Effect, effect } from '../effect.ts';
 import { groupOf, type KindName, type NamedResource, pluralOf, readKindName } from '../kind-name.ts';
-import type { Need } from '../need.ts';
 import type {
   ApplyOptions,
   ApplyParams,
-  Changed,
   DeleteParams,
   EventParams,
   Evicted,
   EvictParams,
-  ObjectAt,
   Owner,
   PatchParams,
   StatusParams,

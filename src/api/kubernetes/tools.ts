@@ -7,16 +7,8 @@
  * once.
  */
 import type { KubeList, KubeObject, ListOptions } from '../../base/kube-port.ts';
+import type { Changed, ObjectAt, StatusFields } from '../../kube/effects/object-edit.ts';
 import type { KindName, NamedResource } from '../kind-name.ts';
-
-/** An object by its name. */
-export interface ObjectAt {
-  /** Absent: an object of the whole cluster. */
-  readonly namespace?: string;
-  readonly name: string;
-  /** Precondition: the object must be this one. */
-  readonly uid?: string;
-}
 
 /** An object that owns another: it is in the same namespace, or of the whole cluster. */
 export interface Owner {
@@ -66,25 +58,7 @@ export interface PatchParams extends ObjectAt {
   readonly patch: Readonly<Record<string, unknown>>;
 }
 
-export interface StatusCondition {
-  readonly type: string;
-  readonly status: 'True' | 'False' | 'Unknown';
-  /** CamelCase, for machines. */
-  readonly reason: string;
-  readonly message: string;
-}
-
-export interface StatusParams extends ObjectAt {
-  /** Written to the status and to each condition; absent: neither has one. */
-  readonly observedGeneration?: number;
-  /**
-   * Put in the place of those of the same types; the others stay. Times of transition follow Kubernetes'
-   * rule.
-   */
-  readonly conditions?: readonly StatusCondition[];
-  /** Further fields of the status. */
-  readonly fields?: Readonly<Record<string, unknown>>;
-}
+export interface StatusParams extends ObjectAt, StatusFields {}
 
 export interface EventParams {
   readonly regarding: {
@@ -121,11 +95,6 @@ export interface Evicted {
   readonly retryAfterMs: number | null;
   /** Its words; empty if it was evicted. */
   readonly message: string;
-}
-
-export interface Changed {
-  /** false: it was so already, or the object is gone. */
-  readonly changed: boolean;
 }
 
 type Kind = KindName | NamedResource;

@@ -123,8 +123,8 @@ function subscribe(
   const interest = interestIn(subject, queue, (message) => receive(message, handler));
   const onChange = () => {
     // A server that has lost a client gives its share of a queue group to the others.
-    if (link.state === 'up' && !stopped) server.interests.add(interest);
-    else server.interests.delete(interest);
+    if (link.state === 'up' && !stopped) server.addInterest(interest);
+    else server.removeInterest(interest);
   };
   link.onChange.add(onChange);
   link.toServer(onChange);
@@ -132,7 +132,7 @@ function subscribe(
     stop() {
       stopped = true;
       link.onChange.delete(onChange);
-      server.interests.delete(interest);
+      server.removeInterest(interest);
     },
   };
 }

@@ -30,7 +30,8 @@ export interface MemoryServer {
   readonly observers: Array<(stream: StreamName, message: StoredMessage) => void>;
   /** Answers go straight to the client's inbox, by its id. */
   readonly inboxes: Map<string, (message: BusMessage) => void>;
-  readonly interests: Set<Interest>;
+  addInterest(interest: Interest): void;
+  removeInterest(interest: Interest): void;
   stream(name: StreamName): MemoryStream;
   /** The stream that takes what is sent to `subject`. */
   streamOf(subject: string): MemoryStream | undefined;
@@ -72,24 +73,59 @@ export function memoryServer(clock: Clock, definitions: StreamDefinitions): Memo
   };
 }
 
-function coreRouter(): Pick<MemoryServer, 'interests' | 'inboxes' | 'route'> {
-  const interests: MemoryServer['interests'] = new Set();
+function coreRouter(): Pick<MemoryServer, 'addInterest' | 'removeInterest' | 'inboxes' | 'route'> {
+  const interests = new Set<Interest>();
   const inboxes: MemoryServer['inboxes'] = new Map();
+  const concerned = bySubject(interests);
   /** Whose turn it is in the queue groups. */
   let turn = 0;
   return {
-    interests,
     inboxes,
+    addInterest(interest) {
+      interests.add(interest);
+      concerned.forget();
+    },
+    removeInterest(interest) {
+      if (interests.delete(interest)) concerned.forget();
+    },
     route(message) {
       if (message.subject.startsWith(inboxPrefix)) return toInbox(inboxes, message);
-      const concerned = [...interests].filter((interest) => interest.matches(message.subject));
-      const receivers = concerned.filter((interest) => interest.queue === undefined);
-      for (const members of Map.groupBy(concerned, (interest) => interest.queue).values()) {
-        const chosen = members[turn++ % members.length];
-        if (chosen?.queue !== undefined) receivers.push(chosen);
-      }
-      for (const receiver of receivers) receiver.deliver(message);
-      return receivers.length;
+      const { all, groups } = concerned.of(message.subject);
+      for (const receiver of all) receiver.deliver(message);
+      for (const members of groups) members[turn++ % members.length]?.deliver(message);
+      return all.length + groups.length;
+    },
+  };
+}
+
+interface Concerned {
+  /** Each of them gets the message. */
+  readonly all: readonly Interest[];
+  /** One of each gets it. */
+  readonly groups: readonly (readonly Interest[])[];
+}
+
+/** Subjects whose receivers are remembered; most come again and again. */
+const subjectsRemembered = 1_000;
+
+function bySubject(interests: Iterable<Interest>) {
+  const known = new Map<string, Concerned>();
+  const find = (subject: string): Concerned => {
+    const found = [...interests].filter((interest) => interest.matches(subject));
+    const byQueue = Map.groupBy(found, ({ queue }) => queue);
+    const all = byQueue.get(undefined) ?? [];
+    byQueue.delete(undefined);
+    return { all, groups: [...byQueue.values()] };
+  };
+  return {
+    forget: () => known.clear(),
+    of(subject: string): Concerned {
+      const remembered = known.get(subject);
+      if (remembered) return remembered;
+      if (known.size >= subjectsRemembered) known.clear();
+      const found = find(subject);
+      known.set(subject, found);
+      return found;
     },
   };
 }

@@ -2,7 +2,8 @@
  * `orrery access`: the rights that a set of features needs, of Kubernetes and of NATS. Needs no running
  * Orrery.
  */
-import type { Feature, KubernetesRight } from '../../actors/feature.ts';
+import type { Feature } from '../../actors/feature.ts';
+import type { Need } from '../../actors/need.ts';
 import { subjects as subjectsOf } from '../../bus/subjects.ts';
 import { readClientConfig, readFeaturePlaces } from '../../replica/config.ts';
 import { addClientFlags, addFeatureFlag, flagTexts, formatOption, type Program } from '../parser.ts';
@@ -60,7 +61,7 @@ interface Role {
   readonly rules: readonly Rule[];
 }
 
-function rolesOf(rights: readonly KubernetesRight[], { name, namespace }: AccessOptions): readonly Role[] {
+function rolesOf(rights: readonly Need[], { name, namespace }: AccessOptions): readonly Role[] {
   const rules = (isOwn: boolean): readonly Rule[] => {
     const all = rights.filter(({ isOwnNamespace }) => (isOwnNamespace === true) === isOwn);
     const one = all.map(({ apiGroup, resources, verbs, why }) => ({
@@ -87,7 +88,7 @@ interface NatsRights {
 
 function natsRights(cluster: string, loaded: readonly Feature[]): NatsRights {
   const { prefix, rpcFeature } = subjectsOf(cluster);
-  const kinds = loaded.flatMap(({ charts }) => charts.map(({ name }) => name));
+  const kinds = loaded.flatMap(({ kinds }) => kinds.map(({ chart }) => chart.name));
   return {
     replica: [`${prefix}.>`, '$JS.API.>', '$JS.ACK.>', '$JS.FC.>', '$SRV.>', '_INBOX.>', '_R_.>'],
     people: [

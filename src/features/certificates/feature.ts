@@ -3,14 +3,16 @@
  * (docs/features/certificates.md).
  */
 
-import type { Feature, KubernetesRight } from '../../actors/feature.ts';
+import type { Feature } from '../../actors/feature.ts';
+import { kindOf } from '../../actors/kind.ts';
+import type { Need } from '../../actors/need.ts';
 import { domainChart } from '../../machines/domain/domain.ts';
 import { issuerChart } from '../../machines/issuer/issuer.ts';
 import { domainMessages, issuerMessages } from './messages.ts';
 import type { CertificatesSettings } from './start.ts';
 import { watches } from './watches.ts';
 
-const rights: readonly KubernetesRight[] = [
+const needs: readonly Need[] = [
   {
     apiGroup: 'orrery.dev',
     resources: ['domains/status', 'issuers/status'],
@@ -48,10 +50,9 @@ const rights: readonly KubernetesRight[] = [
 export function certificates(settings: CertificatesSettings = {}): Feature {
   return {
     name: 'certificates',
-    charts: [domainChart, issuerChart],
-    messages: { domain: domainMessages, issuer: issuerMessages },
+    kinds: [kindOf(domainChart, domainMessages), kindOf(issuerChart, issuerMessages)],
     watches,
-    rights,
+    needs,
     metrics: {
       orrery_certificate_expiry_timestamp_seconds: {
         type: 'gauge',

@@ -1,6 +1,6 @@
 /** What domains and Issuers take from outside and from each other (admission.ts). */
 import * as v from 'valibot';
-import type { KindMessages } from '../../actors/admission.ts';
+import type { MessageOptions } from '../../actors/kind.ts';
 
 const name = v.pipe(v.string(), v.minLength(1), v.maxLength(253));
 const domain = v.pipe(v.string(), v.regex(/^domain\/_\/.+$/), v.maxLength(600));
@@ -18,21 +18,17 @@ const asking = {
   due: v.optional(v.boolean()),
 };
 
-export const domainMessages: KindMessages = {
-  public: {
-    'domain.renew': v.pipe(
-      v.object({ type: v.literal('domain.renew') }),
-      v.description('a new certificate now'),
-    ),
+export const domainMessages: MessageOptions = {
+  messages: {
+    'domain.renew': v.pipe(v.object({}), v.description('a new certificate now')),
     'domain.recheck': v.pipe(
-      v.object({ type: v.literal('domain.recheck') }),
+      v.object({}),
       v.description('looks at the Secrets, asks for the renewal window'),
     ),
   },
   internal: {
-    'permit.granted': v.object({ type: v.literal('permit.granted'), issuer: name }),
+    'permit.granted': v.object({ issuer: name }),
     'permit.deferred': v.object({
-      type: v.literal('permit.deferred'),
       issuer: name,
       reason: v.picklist(['budget', 'rateLimited', 'down', 'notReady', 'full']),
       until: v.nullable(v.number()),
@@ -42,17 +38,11 @@ export const domainMessages: KindMessages = {
   holds: ({ issuer }, { from }) => from.kind === 'issuer' && from.name === issuer,
 };
 
-export const issuerMessages: KindMessages = {
-  public: {
-    'issuer.recheck': v.pipe(
-      v.object({ type: v.literal('issuer.recheck') }),
-      v.description('is verified again'),
-    ),
-  },
+export const issuerMessages: MessageOptions = {
+  messages: { 'issuer.recheck': v.pipe(v.object({}), v.description('is verified again')) },
   internal: {
-    'permit.asked': v.object({ type: v.literal('permit.asked'), ...asking }),
+    'permit.asked': v.object({ ...asking }),
     'permit.returned': v.object({
-      type: v.literal('permit.returned'),
       ...asking,
       outcome: v.picklist(['issued', 'refused', 'rateLimited', 'down', 'unused', 'unusable']),
       waitMs,

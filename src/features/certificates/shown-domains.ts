@@ -13,6 +13,7 @@ import { type AnyDigest, asDigest, isDigest, isOfObject, type WorldEntry } from 
 import { asError, hasCode } from '../../base/errors.ts';
 import type { KubePort } from '../../base/kube-port.ts';
 import type { Log } from '../../base/log-port.ts';
+import { unlessAnother } from '../../kube/api/absent.ts';
 import { secretNameOf } from '../../machines/domain/secret-name.ts';
 import { shownLabel } from './digest.ts';
 import type { DomainDigest, IngressDigest, ServiceDigest } from './digests.ts';
@@ -168,22 +169,13 @@ export class ShownDomains {
 
   async #adopt({ namespace, name, digest }: WorldEntry, wanted: Wanted, signal: AbortSignal): Promise<void> {
     const body = { metadata: { uid: domainIn(digest)?.uid, ownerReferences: references(wanted) } };
-    await ignoringGone(this.#parts.kube.patch(domains, { namespace, name, type: 'merge', body }, signal));
+    await unlessAnother(this.#parts.kube.patch(domains, { namespace, name, type: 'merge', body }, signal));
   }
 
   async #remove({ namespace, name, digest: any }: WorldEntry, signal: AbortSignal): Promise<void> {
     const digest = domainIn(any);
     if (digest === null) return;
-    await ignoringGone(this.#parts.kube.delete(domains, namespace, name, { uid: digest.uid }, signal));
-  }
-}
-
-async function ignoringGone(work: Promise<unknown>): Promise<void> {
-  try {
-    await work;
-  } catch (thrown) {
-    const isAnother = hasCode(thrown, 'KUBE_REFUSED') && thrown.facts.status === 422;
-    if (!isAnother && !hasCode(thrown, 'KUBE_NOT_FOUND', 'KUBE_CONFLICT')) throw thrown;
+    await unlessAnother(this.#parts.kube.delete(domains, namespace, name, { uid: digest.uid }, signal));
   }
 }
 

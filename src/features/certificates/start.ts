@@ -70,7 +70,7 @@ export function startCertificates({
     const challenges =
       acmeHttp === undefined ? null : startChallengeServer({ listen: acmeHttp, board, clock, log });
     return {
-      join: createCertificatesJoin(world),
+      joins: [createCertificatesJoin(world)],
       effects: certificateEffects(parts, {
         board,
         issuerOf: issuersIn(world),

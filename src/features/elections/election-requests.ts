@@ -40,7 +40,7 @@ export function answerCandidates(parts: RequestParts): {
   stop(): void;
 } {
   const { engine, bus, subjects, clock } = parts;
-  const late = createLateRequests({ bus, clock });
+  const late = createLateRequests({ bus, clock, onOpened: (callback) => engine.shards.onOpened(callback) });
   const handler = async (message: BusMessage): Promise<Uint8Array | undefined> => {
     const call = subjects.parseRpc(message.subject);
     if (call?.call !== 'election') {

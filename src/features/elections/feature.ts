@@ -3,6 +3,7 @@
  * (docs/features/elections.md).
  */
 import type { Feature } from '../../actors/feature.ts';
+import { kindOf } from '../../actors/kind.ts';
 import { electionChart } from '../../machines/election/election.ts';
 import { electionPart } from './election-digest.ts';
 import { electionMessages } from './messages.ts';
@@ -11,10 +12,9 @@ import type { ElectionsSettings } from './start.ts';
 export function elections(settings: ElectionsSettings = { leaseNamespaces: {} }): Feature {
   return {
     name: 'elections',
-    charts: [electionChart],
-    messages: { election: electionMessages },
+    kinds: [kindOf(electionChart, electionMessages)],
     watches: [{ resource: { apiVersion: 'orrery.dev/v1alpha1', kind: 'Election' }, digest: electionPart }],
-    rights: [
+    needs: [
       { apiGroup: 'orrery.dev', resources: ['elections/status'], verbs: ['patch'], why: 'who leads' },
       {
         apiGroup: 'coordination.k8s.io',

@@ -29,20 +29,19 @@ export interface LateRequests {
   stop(): void;
 }
 
-/** As soon as a candidate would ask again if it heard of a new owner; while nothing is kept nobody looks. */
-const lookEveryMs = 20;
-
 export function createLateRequests({
   bus,
   clock,
+  onOpened,
 }: {
   readonly bus: Bus;
   readonly clock: Clock;
+  /** Tells when this replica comes to own more. @returns what ends it */
+  readonly onOpened: (callback: () => void) => () => void;
 }): LateRequests {
   let kept: Kept[] = [];
   let timer: Timer | null = null;
-  const look = () => {
-    timer = null;
+  const answer = () => {
     const now = clock.monotonic();
     const open = kept;
     kept = [];
@@ -51,20 +50,32 @@ export function createLateRequests({
       if (isLast || one.isOurs()) void answerLate(bus, one.message, () => one.answer(isLast));
       else kept.push(one);
     }
-    arm();
   };
+  /** The oldest is over first. */
   const arm = () => {
-    if (kept.length > 0) timer ??= clock.after(lookEveryMs, look);
+    const [first] = kept;
+    if (first === undefined) return;
+    timer ??= clock.after(first.until - clock.monotonic(), () => {
+      timer = null;
+      answer();
+      arm();
+    });
   };
+  /** The engine, which tells, has started when the first request comes. */
+  let forget: (() => void) | null = null;
   return {
-    keep(message, isOurs, answer) {
-      kept.push({ message, until: clock.monotonic() + limits.electionAnswerMs, isOurs, answer });
+    keep(message, isOurs, reply) {
+      forget ??= onOpened(answer);
+      kept.push({ message, until: clock.monotonic() + limits.electionAnswerMs, isOurs, answer: reply });
       if (kept.length > limits.electionRequestsKept) kept.shift();
+      // It may have become ours since it was left to others.
+      if (isOurs()) answer();
       arm();
     },
     stop() {
       kept = [];
       timer?.cancel();
+      forget?.();
     },
   };
 }

@@ -14,6 +14,7 @@ import { equal } from '../../base/equal.ts';
 import { hasCode, OrreryError } from '../../base/errors.ts';
 import type { KubeObject, KubePort } from '../../base/kube-port.ts';
 import { limits } from '../../base/limits.ts';
+import { unlessGone } from '../../kube/api/absent.ts';
 import type { LeasePlace, LeaseRecord } from '../../machines/election/lease-record.ts';
 import { leases } from './resources.ts';
 
@@ -113,14 +114,8 @@ export function createLeaseStore({
   };
 }
 
-async function getLease(kube: KubePort, place: LeasePlace, signal: AbortSignal): Promise<KubeObject | null> {
-  try {
-    return await kube.get(leases, place.namespace, place.name, signal);
-  } catch (thrown) {
-    if (hasCode(thrown, 'KUBE_NOT_FOUND')) return null;
-    throw thrown;
-  }
-}
+const getLease = (kube: KubePort, { namespace, name }: LeasePlace, signal: AbortSignal) =>
+  unlessGone(kube.get(leases, namespace, name, signal));
 
 /** @throws OrreryError LEASE_LATE */
 function checkInTime(clock: Clock, place: LeasePlace, notAfter: number): void {

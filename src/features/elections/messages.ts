@@ -1,6 +1,6 @@
 /** What may come to an election from outside: what its candidates say. */
 import * as v from 'valibot';
-import type { KindMessages, Origin } from '../../actors/admission.ts';
+import type { MessageOptions, Origin } from '../../actors/kind.ts';
 import { OrreryError } from '../../base/errors.ts';
 import type { PlainEvent } from '../../base/plain-event.ts';
 
@@ -26,22 +26,15 @@ const ttlMs = v.pipe(
   v.description('milliseconds after which it is dropped unless it is heard of'),
 );
 
-export const electionMessages: KindMessages = {
-  public: {
+export const electionMessages: MessageOptions = {
+  messages: {
     'election.campaign': v.pipe(
-      v.object({
-        type: v.literal('election.campaign'),
-        candidate,
-        ttlMs: v.optional(v.nullable(ttlMs), null),
-      }),
+      v.object({ candidate, ttlMs: v.optional(v.nullable(ttlMs), null) }),
       v.description('the candidate wants to lead'),
     ),
-    'election.renew': v.pipe(
-      v.object({ type: v.literal('election.renew'), candidate, term }),
-      v.description('the leader is still there'),
-    ),
+    'election.renew': v.pipe(v.object({ candidate, term }), v.description('the leader is still there')),
     'election.resign': v.pipe(
-      v.object({ type: v.literal('election.resign'), candidate, term: v.optional(term, 0) }),
+      v.object({ candidate, term: v.optional(term, 0) }),
       v.description('the leader gives the term up'),
     ),
   },

@@ -27,7 +27,7 @@ export const startElections = (settings: ElectionsSettings) => (parts: FeaturePa
 function start({ leaseNamespaces }: ElectionsSettings, parts: FeatureParts): FeatureRun {
   const { engine, kube, clock, random, log } = parts;
   return {
-    join: createElectionJoin(engine.world, leaseNamespaces),
+    joins: [createElectionJoin(engine.world, leaseNamespaces)],
     effects: [...ownLeaseEffects(), runs(electionStatusPatch, patchElectionStatus(kube))],
     ...answerCandidates(parts),
     gauges: () => termsIn(engine),

@@ -4,6 +4,7 @@
  */
 
 import type { Feature } from '../../actors/feature.ts';
+import { kindOf } from '../../actors/kind.ts';
 import { serviceChart } from '../../machines/service/service.ts';
 import { workloadChart } from '../../machines/workload/workload.ts';
 import { workloadMessages } from './messages.ts';
@@ -13,10 +14,10 @@ import { watches } from './watches.ts';
 export function endpoints(settings: EndpointsSettings = { endpointsPerSlice: 100 }): Feature {
   return {
     name: 'endpoints',
-    charts: [serviceChart, workloadChart],
-    messages: { workload: workloadMessages },
+    // What may be said to a Service, routes say.
+    kinds: [{ chart: serviceChart }, kindOf(workloadChart, workloadMessages)],
     watches,
-    rights: [
+    needs: [
       {
         apiGroup: 'discovery.k8s.io',
         resources: ['endpointslices'],

@@ -1,12 +1,7 @@
 /** What people may say to workloads outside the cluster. */
 import * as v from 'valibot';
-import type { KindMessages } from '../../actors/admission.ts';
+import type { MessageOptions } from '../../actors/kind.ts';
 
-export const workloadMessages: KindMessages = {
-  public: {
-    'workload.recheck': v.pipe(
-      v.object({ type: v.literal('workload.recheck') }),
-      v.description('probes now'),
-    ),
-  },
+export const workloadMessages: MessageOptions = {
+  messages: { 'workload.recheck': v.pipe(v.object({}), v.description('probes now')) },
 };

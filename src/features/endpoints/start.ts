@@ -32,7 +32,7 @@ export function startEndpoints({
     const onWrite = (operation: string) => metrics.count('orrery_endpointslice_writes_total', { operation });
     const slices = { kube, clock, scene: () => join.index, endpointsPerSlice, takeOver, onWrite };
     return {
-      join,
+      joins: [join],
       effects: [
         runs(slicesReconcile, reconcileSlices(slices)),
         runs(workloadProbe, probeWorkload(clock, mayBeProbed(probeCidrs))),

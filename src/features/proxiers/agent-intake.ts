@@ -9,7 +9,8 @@
  * Promises: what is made up never undoes what is known to be later. Absent: the connection, HTTP.
  */
 
-import { createAdmission, type Origin } from '../../actors/admission.ts';
+import { createAdmission } from '../../actors/admission.ts';
+import { kindOf, type Origin } from '../../actors/kind.ts';
 import type { IpFamily } from '../../base/address.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
 import type { AnyDigest } from '../../base/digests.ts';
@@ -24,6 +25,7 @@ import { headerOf, readMessage } from '../../bus/envelope.ts';
 import { shardOf } from '../../bus/partition.ts';
 import { errorInAnswer } from '../../bus/rpc.ts';
 import type { Subjects } from '../../bus/subjects.ts';
+import { proxierChart } from '../../machines/proxier/proxier.ts';
 import type { ProxierContext } from '../../machines/proxier/proxier-context.ts';
 import { proxierMessages } from './messages.ts';
 import { nodeEligibility } from './node-digest.ts';
@@ -44,7 +46,7 @@ export interface AgentIntakeParts {
 }
 
 const families: readonly IpFamily[] = ['IPv4', 'IPv6'];
-const admission = createAdmission([{ proxier: proxierMessages }]);
+const admission = createAdmission([kindOf(proxierChart, proxierMessages)]);
 
 /** Resolves once what was said before is known; from then on the chart follows what is said. */
 export async function followProxier(parts: AgentIntakeParts): Promise<void> {

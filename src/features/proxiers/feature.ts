@@ -3,6 +3,7 @@
  * (docs/features/proxiers.md).
  */
 import type { Feature, HttpPath } from '../../actors/feature.ts';
+import { kindOf } from '../../actors/kind.ts';
 import { proxierChart } from '../../machines/proxier/proxier.ts';
 import { defaultTimeoutMs } from '../../machines/proxier/proxier-context.ts';
 import { proxierMessages } from './messages.ts';
@@ -26,10 +27,9 @@ export interface ProxiersSettings {
 export function proxiers({ timeoutMs }: ProxiersSettings = { timeoutMs: defaultTimeoutMs }): Feature {
   return {
     name: 'proxiers',
-    charts: [proxierChart],
-    messages: { proxier: proxierMessages },
+    kinds: [kindOf(proxierChart, proxierMessages)],
     watches: [{ resource: nodes, name: 'nodes', withoutLabels: true, digest: nodePart }],
-    rights: [],
+    needs: [],
     http: proxierPaths,
     metrics: {},
     load: async () => {
@@ -39,7 +39,7 @@ export function proxiers({ timeoutMs }: ProxiersSettings = { timeoutMs: defaultT
         import('./node-request.ts'),
       ]);
       return (parts) => ({
-        join: createProxierJoin({ world: parts.engine.world, timeoutMs }),
+        joins: [createProxierJoin({ world: parts.engine.world, timeoutMs })],
         http: answerForProxiers(parts, timeoutMs),
         requests: [nodeEndpoint(parts)],
       });

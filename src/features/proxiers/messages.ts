@@ -7,26 +7,22 @@
  * when the mail stream stored it, however long its owner was away after that.
  */
 import * as v from 'valibot';
-import type { KindMessages, Origin } from '../../actors/admission.ts';
+import type { MessageOptions, Origin } from '../../actors/kind.ts';
 import { OrreryError } from '../../base/errors.ts';
 import type { PlainEvent } from '../../base/plain-event.ts';
 
 const time = v.pipe(v.unknown(), v.description('milliseconds since the epoch, or a time of RFC 3339'));
 
-const form = (type: string, does: string) =>
-  v.pipe(
-    v.object({ type: v.literal(type), family: v.picklist(['IPv4', 'IPv6']), at: v.optional(time) }),
-    v.description(does),
-  );
+const family = v.picklist(['IPv4', 'IPv6']);
+const happening = (does: string) => v.pipe(v.object({ family, at: v.optional(time) }), v.description(does));
 
-export const proxierMessages: KindMessages = {
-  public: {
-    'proxier.queued': form('proxier.queued', 'a change waits for the proxy'),
-    'proxier.updated': form('proxier.updated', 'the proxy has applied every change'),
+export const proxierMessages: MessageOptions = {
+  messages: {
+    'proxier.queued': happening('a change waits for the proxy'),
+    'proxier.updated': happening('the proxy has applied every change'),
     'proxier.reported': v.pipe(
       v.object({
-        type: v.literal('proxier.reported'),
-        family: v.picklist(['IPv4', 'IPv6']),
+        family,
         queuedAt: v.optional(time, null),
         updatedAt: v.optional(time, null),
         seq: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(Number.MAX_SAFE_INTEGER)),

@@ -6,6 +6,7 @@
  * does not know (yet) is an error of its objects alone. Only an aborted signal ends a round early.
  */
 
+import { groupOf } from '../../api/kind-name.ts';
 import { asError, hasCode } from '../../base/errors.ts';
 import type { KubeObject, KubePort, KubeResource } from '../../base/kube-port.ts';
 import { limits } from '../../base/limits.ts';
@@ -152,20 +153,17 @@ async function atOnce(
 function distinctKinds(kinds: readonly KindName[]): readonly KindName[] {
   const distinct = new Map<string, KindName>();
   for (const one of kinds) {
-    const key = `${groupOf(one.apiVersion)} ${one.kind}`;
+    const key = `${groupOf(one)} ${one.kind}`;
     if (!distinct.has(key)) distinct.set(key, one);
   }
   return [...distinct.values()];
 }
 
-const groupOf = (apiVersion: string) =>
-  apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : '';
-
 /** Whether the bundle has an object of the resource, by its name and namespace. */
 export function wantedIn(bundle: Bundle, resource: KubeResource): (object: KubeObject) => boolean {
   const wanted = new Set(
     bundle.objects
-      .filter(({ apiVersion, kind }) => groupOf(apiVersion) === resource.group && kind === resource.kind)
+      .filter((one) => groupOf(one) === resource.group && one.kind === resource.kind)
       .map((manifest) => {
         const { name, namespace = '' } = placeOf(resource, manifest);
         return `${namespace}/${name}`;

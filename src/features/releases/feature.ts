@@ -5,6 +5,7 @@
 
 import * as v from 'valibot';
 import type { Feature } from '../../actors/feature.ts';
+import { kindOf } from '../../actors/kind.ts';
 import { releaseChart } from '../../machines/release/release.ts';
 import { candidacyChart } from '../../machines/release-candidacy/release-candidacy.ts';
 import type { ReleasesSettings } from './start.ts';
@@ -12,19 +13,14 @@ import type { ReleasesSettings } from './start.ts';
 export function releases(settings: ReleasesSettings = { bundle: null, release: '0.0.0' }): Feature {
   return {
     name: 'releases',
-    charts: [releaseChart, candidacyChart],
-    messages: {
-      release: {
-        public: {
-          'release.reconcile': v.pipe(
-            v.object({ type: v.literal('release.reconcile') }),
-            v.description('begins a round now'),
-          ),
-        },
-      },
-    },
+    kinds: [
+      kindOf(releaseChart, {
+        messages: { 'release.reconcile': v.pipe(v.object({}), v.description('begins a round now')) },
+      }),
+      { chart: candidacyChart },
+    ],
     watches: [],
-    rights: [
+    needs: [
       {
         apiGroup: 'orrery.dev',
         resources: ['releases'],

@@ -9,6 +9,8 @@
 
 import { asError, hasCode, OrreryError } from '../../base/errors.ts';
 import type { KubeObject, KubePort, KubeResource } from '../../base/kube-port.ts';
+import { isInvalid, unlessGone } from '../../kube/api/absent.ts';
+import { preconditions } from '../../kube/effects/object-edit.ts';
 import {
   type BundleObject,
   builtinLabel,
@@ -39,7 +41,7 @@ export async function applyObject(
   signal: AbortSignal,
 ): Promise<AppliedObject> {
   for (let looks = 1; ; looks++) {
-    const live = await find(kube, resource, placeOf(resource, manifest), signal);
+    const live = await find(kube, resource, manifest, signal);
     if (live !== null) checkMayTouch(manifest, live);
     try {
       return await applyOver(kube, resource, manifest, live, signal);
@@ -71,9 +73,8 @@ async function applyOver(
     if (live === null || !isImmutable(thrown)) throw thrown;
     if (!isRecreatable(manifest)) throw unchangeable(manifest, asError(thrown));
   }
-  await kube.delete(resource, place.namespace, place.name, preconditions(versionOf(live)), signal);
-  const rest = await find(kube, resource, place, signal);
-  if (rest !== null) throw beingDeleted();
+  await kube.delete(resource, place.namespace, place.name, preconditions(live.metadata), signal);
+  if ((await find(kube, resource, manifest, signal)) !== null) throw beingDeleted();
   const object = await apply(kube, resource, manifest, null, signal);
   return { object, before: live, isReplaced: true };
 }
@@ -84,18 +85,14 @@ export function placeOf(resource: KubeResource, { metadata }: BundleObject) {
   return { name, namespace: resource.namespaced ? namespace : undefined };
 }
 
-const versionOf = ({ metadata: { uid, resourceVersion } }: KubeObject) => ({ uid, resourceVersion });
-
-/** What may be absent is absent, not undefined. */
-export function preconditions(of: {
-  readonly uid: string | undefined;
-  readonly resourceVersion: string | undefined;
-}) {
-  const { uid, resourceVersion } = of;
-  return {
-    ...(uid === undefined ? {} : { uid }),
-    ...(resourceVersion === undefined ? {} : { resourceVersion }),
-  };
+function find(
+  kube: KubePort,
+  resource: KubeResource,
+  manifest: BundleObject,
+  signal: AbortSignal,
+): Promise<KubeObject | null> {
+  const { namespace, name } = placeOf(resource, manifest);
+  return unlessGone(kube.get(resource, namespace, name, signal));
 }
 
 function apply(
@@ -108,25 +105,11 @@ function apply(
   const { name, namespace } = placeOf(resource, manifest);
   // Another object under the name since we looked is refused, and so is one that was written since: it may be
   // somebody else's by now.
-  const seen = live === null ? {} : preconditions(versionOf(live));
+  const seen = live === null ? {} : preconditions(live.metadata);
   const { namespace: _, ...metadata } = manifest.metadata;
   const scope = namespace === undefined ? {} : { namespace };
   const body = { ...manifest, metadata: { ...metadata, ...scope, ...seen } };
   return kube.patch(resource, { ...scope, name, type: 'apply', body, fieldManager, force: true }, signal);
-}
-
-async function find(
-  kube: KubePort,
-  resource: KubeResource,
-  { name, namespace }: ReturnType<typeof placeOf>,
-  signal: AbortSignal,
-): Promise<KubeObject | null> {
-  try {
-    return await kube.get(resource, namespace, name, signal);
-  } catch (thrown) {
-    if (hasCode(thrown, 'KUBE_NOT_FOUND')) return null;
-    throw thrown;
-  }
 }
 
 function checkMayTouch(manifest: BundleObject, { metadata }: KubeObject): void {
@@ -167,7 +150,5 @@ const immutableWords =
   /immutable|cannot (be )?(change|updated)|may not (be )?change|can(no|')t be changed|updates to .* (is|are) forbidden|field is not mutable/i;
 
 function isImmutable(thrown: unknown): boolean {
-  return (
-    hasCode(thrown, 'KUBE_REFUSED') && thrown.facts.status === 422 && immutableWords.test(thrown.message)
-  );
+  return isInvalid(thrown) && immutableWords.test(thrown.message);
 }

@@ -8,8 +8,8 @@
 import { hasCode } from '../../base/errors.ts';
 import type { KubeObject, KubePort, KubeResource } from '../../base/kube-port.ts';
 import { limits } from '../../base/limits.ts';
+import { preconditions } from '../../kube/effects/object-edit.ts';
 import { type Bundle, bundleLabel } from './bundle.ts';
-import { preconditions } from './release-apply.ts';
 
 export const selectorOf = ({ id }: Pick<Bundle, 'id'>): string => `${bundleLabel}=${id}`;
 
@@ -30,10 +30,10 @@ export async function pruneKind(
   signal: AbortSignal,
 ): Promise<void> {
   for (const object of await listAll(kube, resource, selectorOf(bundle), signal)) {
-    const { name, namespace, uid, resourceVersion, deletionTimestamp } = object.metadata;
+    const { name, namespace, deletionTimestamp } = object.metadata;
     if (isWanted(object) || deletionTimestamp !== undefined) continue;
     try {
-      await kube.delete(resource, namespace, name, preconditions({ uid, resourceVersion }), signal);
+      await kube.delete(resource, namespace, name, preconditions(object.metadata), signal);
       onPruned(object);
     } catch (thrown) {
       if (!hasCode(thrown, 'KUBE_NOT_FOUND')) onError(object, thrown);

@@ -4,6 +4,7 @@
  */
 
 import type { Feature } from '../../actors/feature.ts';
+import { kindOf } from '../../actors/kind.ts';
 import { podChart } from '../../machines/pod/pod.ts';
 import { routeGateChart } from '../../machines/routegate/routegate.ts';
 import { serviceChart } from '../../machines/service/service.ts';
@@ -14,11 +15,14 @@ import { namedWatches, watches } from './watches.ts';
 export function routes(settings: RoutesSettings = {}): Feature {
   return {
     name: 'routes',
-    charts: [podChart, serviceChart, routeGateChart],
-    messages: { pod: podMessages, service: serviceMessages, routegate: routeGateMessages },
+    kinds: [
+      kindOf(podChart, podMessages),
+      kindOf(serviceChart, serviceMessages),
+      kindOf(routeGateChart, routeGateMessages),
+    ],
     watches,
     namedWatches,
-    rights: [
+    needs: [
       { apiGroup: '', resources: ['pods/status'], verbs: ['patch'], why: 'the condition of gated Pods' },
       {
         apiGroup: 'orrery.dev',

@@ -1,6 +1,6 @@
 /** What may be said to Pods and Services, by people and by one another. */
 import * as v from 'valibot';
-import type { KindMessages, Parties } from '../../actors/admission.ts';
+import type { MessageOptions, Parties } from '../../actors/kind.ts';
 import type { PlainEvent } from '../../base/plain-event.ts';
 
 /** Of a Service's actor: `<service>`, or `<service>@<gate>`. */
@@ -12,28 +12,22 @@ const actor = (kind: 'pod' | 'service') =>
 
 const place = { pod: actor('pod'), uid, ip, family: v.picklist(['IPv4', 'IPv6']) };
 
-const recheck = (type: string, does: string) =>
-  v.pipe(v.object({ type: v.literal(type) }), v.description(does));
+const recheck = (does: string) => v.pipe(v.object({}), v.description(does));
 
-export const podMessages: KindMessages = {
-  public: {
-    'pod.recheck': recheck(
-      'pod.recheck',
-      'looks again, as if the actor had just been made; a condition that is True stays',
-    ),
+export const podMessages: MessageOptions = {
+  messages: {
+    'pod.recheck': recheck('looks again, as if the actor had just been made; a condition that is True stays'),
   },
   internal: {
-    'route.proven': v.object({ type: v.literal('route.proven'), service: name, serviceUid: uid, uid, ip }),
-    'route.unverifiable': v.object({ type: v.literal('route.unverifiable'), service: name, serviceUid: uid }),
+    'route.proven': v.object({ service: name, serviceUid: uid, uid, ip }),
+    'route.unverifiable': v.object({ service: name, serviceUid: uid }),
     'route.lost': v.object({
-      type: v.literal('route.lost'),
       service: name,
       serviceUid: uid,
       uids: v.pipe(v.array(uid), v.maxLength(1_000)),
       since: v.optional(v.pipe(v.array(v.number()), v.maxLength(1_000))),
     }),
     'route.missed': v.object({
-      type: v.literal('route.missed'),
       service: name,
       serviceUid: uid,
       answer: v.pipe(v.string(), v.maxLength(1_000)),
@@ -43,24 +37,21 @@ export const podMessages: KindMessages = {
   holds: speaksForItself,
 };
 
-export const serviceMessages: KindMessages = {
-  public: { 'service.recheck': recheck('service.recheck', 'samples and reconciles again') },
+export const serviceMessages: MessageOptions = {
+  messages: { 'service.recheck': recheck('samples and reconciles again') },
   internal: {
-    'route.wanted': v.object({ type: v.literal('route.wanted'), ...place, curious: v.optional(v.boolean()) }),
-    'route.watched': v.object({ type: v.literal('route.watched'), ...place }),
-    'header.asked': v.object({ type: v.literal('header.asked'), service: actor('service') }),
-    'header.unseen': v.object({ type: v.literal('header.unseen'), service: actor('service') }),
-    'header.seen': v.object({ type: v.literal('header.seen') }),
-    'route.unwanted': v.object({ type: v.literal('route.unwanted'), pod: actor('pod'), uid }),
+    'route.wanted': v.object({ ...place, curious: v.optional(v.boolean()) }),
+    'route.watched': v.object({ ...place }),
+    'header.asked': v.object({ service: actor('service') }),
+    'header.unseen': v.object({ service: actor('service') }),
+    'header.seen': v.object({}),
+    'route.unwanted': v.object({ pod: actor('pod'), uid }),
   },
   holds: speaksForItself,
 };
 
-export const routeGateMessages: KindMessages = {
-  public: {
-    'routegate.recheck': recheck('routegate.recheck', 'looks at the world again, and writes its status'),
-  },
-  internal: {},
+export const routeGateMessages: MessageOptions = {
+  messages: { 'routegate.recheck': recheck('looks at the world again, and writes its status') },
 };
 
 /** A Service proves, and a Pod asks, for itself alone; and nobody speaks across namespaces. */

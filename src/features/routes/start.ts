@@ -2,7 +2,7 @@
 import type { LookupFunction } from 'node:net';
 import { runs } from '../../actors/effect-runner.ts';
 import type { FeatureMetrics, FeatureRun, StartFeature } from '../../actors/feature.ts';
-import type { Affected, Join } from '../../actors/world/join.ts';
+import type { Affected } from '../../actors/world/join.ts';
 import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import type { Transition } from '../../base/views.ts';
@@ -33,7 +33,7 @@ export function startRoutes({ lookup }: RoutesSettings): StartFeature {
     const limiter = createLimiter({ inFlight: limits.probeCallsInFlight, waiting: limits.probeCallsWaiting });
     const gates = createGateJoin({ world, incarnation, isComplete: join.isComplete });
     return {
-      join: together(join, gates),
+      joins: [join, gates],
       effects: [
         runs(podConditionPatch, patchPodCondition(kube)),
         runs(routeSample, sampleRoutes({ limiter, clock, ...(lookup === undefined ? {} : { lookup }) })),
@@ -62,20 +62,6 @@ function createLater(clock: Clock, tell: (ids: Iterable<string>) => void): (ids:
   return (ids) => {
     if (waiting.size === 0) clock.after(laterMs, tellAll);
     for (const id of ids) waiting.add(id);
-  };
-}
-
-/** Two joins as one: each is told of every change, and speaks to kinds of its own. */
-export function together(one: Join, other: Join): Join {
-  return {
-    kinds: [...one.kinds, ...other.kinds],
-    fold: (entry, before) => [...one.fold(entry, before), ...other.fold(entry, before)],
-    *members() {
-      yield* one.members();
-      yield* other.members();
-    },
-    observe: (kind, namespace, name) =>
-      (one.kinds.includes(kind) ? one : other).observe(kind, namespace, name),
   };
 }
 

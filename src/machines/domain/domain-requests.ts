@@ -22,7 +22,7 @@ const self = ({ host }: DomainContext): ActorId => `domain/_/${host}`;
 const asking = (context: DomainContext, at: number) => ({
   domain: self(context),
   registered: context.facts?.registered ?? context.host,
-  exempt: isSuggested(context),
+  exempt: isSuggested(context, at),
   namespace: context.facts?.owner ?? '',
   due: !context.forced && isInTime(context, at) && isDue(context, at),
 });

@@ -30,9 +30,12 @@ export function isDue({ certificate, window, forced }: DomainContext, at: number
 export const isInTime = ({ certificate }: DomainContext, at: number) =>
   certificate !== null && certificate.notAfter > at;
 
-/** Whether the renewal follows the authority's own suggestion: such a one no budget counts. */
-export function isSuggested({ certificate, window, forced }: DomainContext): boolean {
-  return !forced && certificate?.ariId != null && window !== null;
+/**
+ * Whether the renewal follows the authority's own suggestion: such a one no budget counts. One before the
+ * window opens, by the certificate's age, is counted by the authority, and so by us.
+ */
+export function isSuggested({ certificate, window, forced }: DomainContext, at: number): boolean {
+  return !forced && certificate?.ariId != null && window !== null && at >= window.start;
 }
 
 /**

@@ -42,8 +42,8 @@ import {
 import { podEffects } from './pod-effects.ts';
 import { curiousQuestion, isUntold, question, telling, withdrawn } from './pod-words.ts';
 
-/** Between two writes of why the Pod is held back: 3 s, half of the time waited, 15 s at most. */
-const tellPauseMs = (waitedMs: number): number => Math.min(15_000, Math.max(3_000, waitedMs / 2));
+/** Between two writes of why the Pod is held back: 3 s, then as long as it has waited, 30 s at most. */
+const tellPauseMs = (waitedMs: number): number => Math.min(30_000, Math.max(3_000, waitedMs));
 
 type Args = { readonly context: PodContext };
 const { when, change } = eventsOf<PodContext, PodInput>();

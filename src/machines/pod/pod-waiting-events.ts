@@ -4,6 +4,8 @@
  * Merged events are of the same word, and the chart does with them what it would do with one after the other.
  */
 import type { PlainEvent } from '../../base/plain-event.ts';
+import type { Waiting } from '../chart.ts';
+import { type PodContext, unproven, withProof } from './pod-context.ts';
 import type { PodEvent } from './pod-events.ts';
 
 /** So many words in one step: a transition on the feed stays small. */
@@ -12,6 +14,25 @@ const mergedMax = 24;
 /** The event that stands for both; null if each must be taken for itself. */
 export function mergedForPod(waiting: PlainEvent, next: PlainEvent): PlainEvent | null {
   return mergedEvents(waiting as PodEvent, next as PodEvent);
+}
+
+/** What is for people's eyes alone may wait so long, and a proof while others are owed, ms. */
+const patienceMs = { words: 2_000, proof: 500 } as const;
+
+/**
+ * Proofs wait for those that are still owed, since nothing follows from one before the last: twenty Services
+ * that reach the Pod within a second are one step.
+ */
+export function patienceOfPod({ context }: Waiting, events: readonly PlainEvent[]): number {
+  let known = context as PodContext;
+  let restMs: number = patienceMs.words;
+  for (const event of events as readonly PodEvent[]) {
+    if (event.type === 'route.proven') {
+      known = { ...known, ...withProof(known, event) };
+      restMs = patienceMs.proof;
+    } else if (event.type !== 'route.missed') return 0;
+  }
+  return unproven(known).length > 0 ? restMs : 0;
 }
 
 function mergedEvents(waiting: PodEvent, next: PodEvent): PodEvent | null {

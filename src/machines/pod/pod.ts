@@ -22,7 +22,7 @@ import { podMigrations } from './pod-migrations.ts';
 import { tellPod } from './pod-reason.ts';
 import { podSetup } from './pod-setup.ts';
 import { podStates } from './pod-states.ts';
-import { mergedForPod } from './pod-waiting-events.ts';
+import { mergedForPod, patienceOfPod } from './pod-waiting-events.ts';
 import { withdrawal } from './pod-words.ts';
 
 export const podMachine = podSetup.createMachine({
@@ -55,6 +55,7 @@ export const podChart: Chart = {
   createdBy: ['pod.observed'],
   effects: podEffects,
   merge: mergedForPod,
+  patience: patienceOfPod,
   tell: tellPod,
   migrations: podMigrations,
 };

@@ -51,7 +51,7 @@ function lostSince(one: Want, { context, event }: Moment): number {
 }
 
 /** A want is that old before its Pod hears what answers instead: most are met by then. */
-const curiousMs = 1_500;
+const curiousMs = 3_000;
 
 export const toTell = ({ wants, lastRound }: ServiceContext, at: number): readonly Want[] =>
   lastRound === null ? [] : wants.filter((want) => want.curious && at - want.at >= curiousMs);

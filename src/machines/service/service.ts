@@ -24,7 +24,7 @@ import { serviceEffects } from './service-effects.ts';
 import { serviceMigrations } from './service-migrations.ts';
 import { tellService } from './service-reason.ts';
 import { serviceSetup } from './service-setup.ts';
-import { merged } from './waiting-events.ts';
+import { merged, patienceOfService } from './waiting-events.ts';
 
 export const serviceMachine = serviceSetup.createMachine({
   id: 'service',
@@ -47,5 +47,6 @@ export const serviceChart: Chart = {
   effects: serviceEffects,
   migrations: serviceMigrations,
   merge: merged,
+  patience: patienceOfService,
   tell: tellService,
 };

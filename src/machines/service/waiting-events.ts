@@ -8,7 +8,10 @@
  * that do not wait are never merged: an actor at leisure takes each as it comes.
  */
 import type { PlainEvent } from '../../base/plain-event.ts';
+import type { Waiting } from '../chart.ts';
+import { isIn } from '../tell.ts';
 import type { ServiceEvent } from './route-events.ts';
+import { isRerouted, type ServiceContext } from './service-context.ts';
 
 /** Each event of a merged one may ask for an effect, and an outbox keeps room for 32 of a step. */
 const mergedMax = 24;
@@ -16,6 +19,19 @@ const mergedMax = 24;
 /** The event that stands for both; null if each must be taken for itself. */
 export function merged(waiting: PlainEvent, next: PlainEvent): PlainEvent | null {
   return mergedEvents(waiting as ServiceEvent, next as ServiceEvent);
+}
+
+/** While a round is in work nothing follows from questions and news but the next round; ms. */
+const patienceMs = 500;
+
+/** Questions and what the world says of the same routes wait for the end of the round, or for its answers. */
+export function patienceOfService(standing: Waiting, events: readonly PlainEvent[]): number {
+  const context = standing.context as ServiceContext;
+  const isBusy = isIn(standing, 'routes.sampling') || isIn(standing, 'routes.waiting.waking');
+  const canWait = (event: ServiceEvent) =>
+    event.type === 'route.wanted' ||
+    (event.type === 'service.observed' && event.facts !== null && !isRerouted(context, event.facts));
+  return isBusy && (events as readonly ServiceEvent[]).every(canWait) ? patienceMs : 0;
 }
 
 function mergedEvents(waiting: ServiceEvent, next: ServiceEvent): ServiceEvent | null {

@@ -4,6 +4,7 @@
  */
 import { expect, test } from 'vitest';
 import { createAdmission } from '../../../src/actors/admission.ts';
+import type { Clock } from '../../../src/base/clock.ts';
 import type { ActorId } from '../../../src/base/ids.ts';
 import { encode, encodeJson } from '../../../src/bus/codec.ts';
 import { shardOf } from '../../../src/bus/partition.ts';
@@ -161,11 +162,11 @@ test('what actors of the release before said over `send` is taken by the first o
 
 test('no internal message of any feature is admitted from outside', () => {
   const features = featuresOf();
-  const { admit, eventsOf } = createAdmission(features.map(({ messages }) => messages));
+  const { admit, eventsOf } = createAdmission(features.flatMap(({ kinds }) => kinds));
   const origin = { receivedAt: 0, isTrusted: true };
-  const internal = features.flatMap(({ messages }) =>
-    Object.entries(messages).flatMap(([kind, own]) =>
-      Object.keys(own.internal ?? {}).map((type) => ({ kind, type })),
+  const internal = features.flatMap(({ kinds }) =>
+    kinds.flatMap(({ chart, messages }) =>
+      Object.keys(messages?.internal ?? {}).map((type) => ({ kind: chart.name, type })),
     ),
   );
   expect(internal.length).toBeGreaterThan(10);
@@ -195,7 +196,7 @@ test.each([
   ['service', { type: 'header.unseen', service: 'service/shop/b' }, 'service/shop/b', 'service/shop/c'],
   ['service', { type: 'header.seen' }, 'service/shop/b', 'pod/shop/b'],
 ] as const)('a %s takes $1.type from its own sender alone', (kind, event, from, forger) => {
-  const { admit } = createAdmission(featuresOf().map(({ messages }) => messages));
+  const { admit } = createAdmission(featuresOf().flatMap(({ kinds }) => kinds));
   const to: ActorId = kind === 'service' ? 'service/shop/a' : `${kind}/_/a`;
   const origin = { receivedAt: 0, isTrusted: false };
   expect(admit(kind, event, { ...origin, between: { from, to } })).toEqual(event);
@@ -203,7 +204,7 @@ test.each([
 });
 
 test('a resignation without a term is for those who ask, not for those who send', () => {
-  const { admit } = createAdmission(featuresOf().map(({ messages }) => messages));
+  const { admit } = createAdmission(featuresOf().flatMap(({ kinds }) => kinds));
   const resign = (term: number, isTrusted: boolean) =>
     admit('election', { type: 'election.resign', candidate: 'a', term }, { receivedAt: 0, isTrusted });
   expect(resign(0, true)).toMatchObject({ term: 0 });
@@ -224,5 +225,24 @@ test('a shard that has just been opened for the first time says at once since wh
   await sender.append(cluster.subjects.send(pod), encode(proven), { headers });
   await cluster.replica('b');
   await cluster.clock.advance(5_000);
+  expect(buried(cluster)).toEqual([expect.stringMatching(/^MESSAGE_NOT_ALLOWED/)]);
+});
+
+test('a first owner whose clock is ahead holds `send` open no longer than one whose clock is right', async () => {
+  const cluster = new TestCluster();
+  cluster.outside = () => new Promise(() => {});
+  const { clock } = cluster;
+  const ahead: Clock = {
+    now: () => clock.now() + 2_400_000,
+    monotonic: () => clock.monotonic(),
+    after: (delayMs, run) => clock.after(delayMs, run),
+  };
+  await cluster.replica('a', { clock: ahead });
+  await cluster.shop(1, 1);
+  await clock.advance(500);
+  const headers = { [fromHeader]: 'service/shop/svc-0' };
+  const sender = cluster.hub.connect('sender');
+  await sender.append(cluster.subjects.send(pod), encode(proven), { headers });
+  await clock.advance(1_000);
   expect(buried(cluster)).toEqual([expect.stringMatching(/^MESSAGE_NOT_ALLOWED/)]);
 });

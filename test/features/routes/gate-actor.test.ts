@@ -27,7 +27,7 @@ const gates: Feature = {
       return own.fold(entry, before);
     };
     return {
-      join: { ...own, fold },
+      joins: [{ ...own, fold }],
       effects: [runs(routeGateLook, lookAtGate({ world, join, gates: own }))],
     };
   },

@@ -1,7 +1,13 @@
 /** The domain chart while its certificate is valid: looks, renewal information, renewals. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { dueByAge, pollPauseMs, windowOf } from '../../../src/machines/domain/domain-schedule.ts';
+import {
+  dueByAge,
+  isDue,
+  isSuggested,
+  pollPauseMs,
+  windowOf,
+} from '../../../src/machines/domain/domain-schedule.ts';
 import { domainFacts } from '../../features/certificates/certificate-samples.ts';
 import {
   authorizing,
@@ -148,6 +154,18 @@ describe('renewal information', () => {
     expect(asked).toMatchObject({ type: 'permit.asked', exempt: true });
     domain.take(granted);
     expect(domain.askedOf('acme.order')).toMatchObject([{ replaces: 'aki.serial' }]);
+  });
+
+  test('exempts a renewal from the budget from when its window opens, not one by age before it (§5.4)', () => {
+    const domain = polled();
+    const told = window(domain, 70 * day, 2 * day);
+    domain.take(told);
+    const { certificate } = domain.context;
+    const byAge = dueByAge(certificate ?? fresh(domain));
+    expect(isDue(domain.context, byAge)).toBe(true);
+    expect(byAge).toBeLessThan(told.start);
+    expect(isSuggested(domain.context, byAge)).toBe(false);
+    expect(isSuggested(domain.context, told.start)).toBe(true);
   });
 
   test('that would have it later than two thirds of the life does not', () => {

@@ -111,11 +111,11 @@ describe('docs/features/routes.md §7.2: “for one Pod at most every three seco
     expect(written).toBeLessThanOrEqual(4);
   });
 
-  test('a Pod that has waited for a minute is written each 15 s, however much changes', () => {
-    const services = Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`s${n}`, `s${n}-1`]));
+  test('a Pod that has waited for a minute is written each 30 s, however much changes', () => {
+    const services = Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`s${n}`, `s${n}-1`]));
     const pod = newPod(observed({ services }));
     const at: number[] = [];
-    for (let n = 0; n < 120; n++) {
+    for (let n = 0; n < 240; n++) {
       const asked = patches(pod.take(proven(`s${n}`)).wait(1_000));
       if (asked.length === 0) continue;
       at.push(n);
@@ -123,8 +123,8 @@ describe('docs/features/routes.md §7.2: “for one Pod at most every three seco
     }
     const gaps = at.slice(1).map((second, n) => second - (at[n] ?? 0));
     expect(gaps[0]).toBeLessThanOrEqual(4);
-    expect(Math.max(...gaps)).toBeLessThanOrEqual(16);
-    expect(Math.min(...gaps.slice(-3))).toBeGreaterThanOrEqual(15);
+    expect(Math.max(...gaps)).toBeLessThanOrEqual(31);
+    expect(Math.min(...gaps.slice(-3))).toBeGreaterThanOrEqual(30);
   });
 
   test('without news nothing is written again, and the time of the transition stays', () => {

@@ -68,11 +68,11 @@ describe('docs/features/routes.md §4.4: an answer is kept for a Pod that has no
 describe('docs/features/routes.md §7.1: a Pod that waits hears what answers in its place', () => {
   const curious = (n: number): ServiceEvent => ({ ...wanted(n), curious: true }) as ServiceEvent;
 
-  test('once, after a round that is over when it has waited 1.5 s; who does not want to know is told nothing', () => {
+  test('once, after a round that is over when it has waited 3 s; who does not want to know is told nothing', () => {
     const service = newService(observed(), curious(1), wanted(2));
     service.take(finished(1, { healthy: ['10.0.0.7'] }));
     expect(told(service)).toEqual([]);
-    service.wait(1_500);
+    service.wait(3_000);
     service.take(finished(service.context.round, { healthy: ['10.0.0.7'], unhealthy: ['10.0.0.1'] }));
     expect(service.askedOf('message.send')).toMatchObject([
       {
@@ -84,7 +84,7 @@ describe('docs/features/routes.md §7.1: a Pod that waits hears what answers in 
     expect(told(service)).toEqual([]);
     service
       .take(curious(1))
-      .wait(2_000)
+      .wait(3_000)
       .take(finished(service.context.round, { anonymous: 6 }));
     expect(told(service)).toContainEqual(['route.missed', 'web-1']);
   });

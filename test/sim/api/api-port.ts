@@ -56,9 +56,14 @@ export function request<T>(
   const { latencyMs, lateMs, fate } = weather;
   const served = new Promise<T>((resolve, reject) => {
     const chosen = fate();
-    const later = (fn: () => void) => void clock.after(latencyMs(), fn);
     const giveUp = () => reject(new OrreryError('KUBE_UNREACHABLE', 'simulated: no answer in time'));
-    clock.after(limits.kubeRequestMs, giveUp);
+    const patience = clock.after(limits.kubeRequestMs, giveUp);
+    const later = (answer: () => void) => {
+      clock.after(latencyMs(), () => {
+        patience.cancel();
+        answer();
+      });
+    };
     clock.after(latencyMs() + (chosen === 'late' ? lateMs() : 0), () => {
       if (chosen === 'lost') return;
       const error = errors[chosen];

@@ -50,6 +50,8 @@ export interface ApiPatch {
 
 /** How long orphans stay. */
 const orphanMs = 50;
+/** The API server has etcd forget what is older. */
+const historyMs = 300_000;
 
 export class SimApi {
   /** Why a write is refused, by whatever policy the world has; asked after conditions were looked at. */
@@ -60,7 +62,7 @@ export class SimApi {
   readonly #owners = new Map<string, Owners>();
   readonly #watchers = new Set<Watcher>();
   readonly #listeners: Array<(write: ApiWrite) => void> = [];
-  #history: Array<{ readonly version: number; readonly write: ApiWrite }> = [];
+  #history: Array<{ readonly version: number; readonly at: number; readonly write: ApiWrite }> = [];
   #compactedTo = 0;
   #version = 1;
   #uids = 0;
@@ -170,6 +172,14 @@ export class SimApi {
     this.#watchers.clear();
   }
 
+  #compact(): void {
+    const oldest = this.#clock.monotonic() - historyMs;
+    if ((this.#history[0]?.at ?? oldest) >= oldest - historyMs) return;
+    const kept = this.#history.findIndex(({ at }) => at >= oldest);
+    this.#compactedTo = this.#history[kept - 1]?.version ?? this.#compactedTo;
+    this.#history = this.#history.slice(kept);
+  }
+
   #of(resource: KubeResource): Map<string, KubeObject> {
     const key = kindKey(resource);
     const known = this.#objects.get(key);
@@ -273,7 +283,8 @@ export class SimApi {
     if (next === null) this.#of(resource).delete(key);
     else this.#of(resource).set(key, object);
     const told_ = next === null ? { ...write, before: object } : write;
-    this.#history.push({ version: this.#version, write: told_ });
+    this.#history.push({ version: this.#version, at: this.#clock.monotonic(), write: told_ });
+    this.#compact();
     for (const watcher of [...this.#watchers]) deliver(watcher, told_);
     for (const listener of this.#listeners) listener(write);
     if (next === null) this.#collect(metadata.uid ?? '');

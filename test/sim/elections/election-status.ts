@@ -14,9 +14,10 @@ export const electionStatus: StatusPromise = {
   wanted({ snapshot }, { metadata }, now) {
     const context = snapshot.context as ElectionContext;
     const { facts, term } = context;
-    if (facts === null) return null;
+    // How late the actor hears of another object or another spec is the mirror's to say, and liveness'.
+    if (facts === null || facts.uid !== metadata.uid) return null;
     return {
-      observedGeneration: metadata.generation,
+      observedGeneration: facts.generation,
       term,
       holder: (said: unknown) => isHolder(context, said, now),
       candidates: (said: unknown) => areCandidates(context, said, now),

@@ -31,7 +31,17 @@ export interface ElectionPeople {
   readonly robbedAt: Map<string, number>;
 }
 
-export const timing = { leaseDurationSeconds: 4, renewDeadlineSeconds: 3, retryPeriodSeconds: 1 };
+/** The usual ones are the defaults, ours and client-go's. */
+export const paces = {
+  quick: {
+    timing: { leaseDurationSeconds: 4, renewDeadlineSeconds: 3, retryPeriodSeconds: 1 },
+    ttlsMs: [900, 1_500, 3_000, 6_000],
+  },
+  usual: {
+    timing: { leaseDurationSeconds: 15, renewDeadlineSeconds: 10, retryPeriodSeconds: 2 },
+    ttlsMs: [6_000, 15_000, 15_000, 30_000],
+  },
+} as const;
 /** Of Elections that no program contends for: a leader may have a long time. */
 const longTiming = { leaseDurationSeconds: 40, renewDeadlineSeconds: 35, retryPeriodSeconds: 2 };
 /** No time is left for a retry. */
@@ -57,21 +67,25 @@ export interface Contenders {
 
 function createElections(parts: WorldParts): FeatureWorld {
   const slackMs = 2 * Math.min(parts.profile.skewMaxMs, 100) + 20;
-  return electionsOf(parts, (people) => contenders(parts, people), slackMs);
+  return electionsOf(parts, (people) => contenders(parts, people), { pace: parts.profile.pace, slackMs });
 }
 
-/**
- * @param slackMs by how much the clocks of replicas differ
- * @param seenMs by how much later than a replica we see what is written
- */
+interface Keeping {
+  readonly pace: keyof typeof paces;
+  /** By how much the clocks of replicas differ. */
+  readonly slackMs: number;
+  /** By how much later than a replica we see what is written; default 0. */
+  readonly seenMs?: number;
+}
+
 export function electionsOf(
   parts: ActingParts,
   contend: (people: ElectionPeople) => Contenders,
-  slackMs: number,
-  seenMs = 0,
+  keeping: Keeping,
 ): FeatureWorld {
   const { stage, chance, say } = parts;
   const { api } = stage;
+  const { timing } = paces[keeping.pace];
   const people: ElectionPeople = {
     candidates: [],
     programs: [],
@@ -92,7 +106,7 @@ export function electionsOf(
   const actions = electionActions(parts, { people, living, makeElection, startProgram, names });
   return {
     uses: () => [use],
-    checkers: [oneLeaderPerTerm(people), oneAtATime(people, slackMs), foreignHolder(stage, people, seenMs)],
+    checkers: checkersOf(parts, people, keeping),
     statuses: [electionStatus],
     begin() {
       for (const election of names) {
@@ -125,9 +139,19 @@ export function electionsOf(
   };
 }
 
+function checkersOf({ stage }: ActingParts, people: ElectionPeople, { pace, slackMs, seenMs = 0 }: Keeping) {
+  const renewDeadlineMs = paces[pace].timing.renewDeadlineSeconds * 1_000;
+  return [
+    oneLeaderPerTerm(people),
+    oneAtATime(people, { slackMs, renewDeadlineMs }),
+    foreignHolder(stage, people, seenMs),
+  ];
+}
+
 /** Who campaigns: over NATS, and by client-go's rules. */
-function contenders({ stage, chance }: WorldParts, people: ElectionPeople): Contenders {
+function contenders({ stage, chance, profile }: WorldParts, people: ElectionPeople): Contenders {
   const { api, clock, hub, subjects } = stage;
+  const { timing, ttlsMs } = paces[profile.pace];
   const onBelief = (belief: Belief) => people.onBelief(belief);
   let incarnations = 0;
   const startProgram = (election: string, name: string) => {
@@ -149,7 +173,7 @@ function contenders({ stage, chance }: WorldParts, people: ElectionPeople): Cont
     people.programs.push(program);
   };
   const startCandidate = (election: string, name: string, isPatient: boolean) => {
-    const ttlMs = chance.pick(isPatient ? [3_000, 30_000] : [900, 1_500, 3_000, 6_000]) ?? 3_000;
+    const ttlMs = chance.pick(isPatient ? [3_000, 30_000] : ttlsMs) ?? 3_000;
     const bus = hub.connect(name);
     const setLink = (state: LinkState) => bus.faults.setLink(state);
     const by = { clock, subjects, bus, setLink };

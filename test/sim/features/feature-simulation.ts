@@ -81,6 +81,7 @@ export async function simulateFeature(
     profile: told,
     kinds: [...profile.faults],
     simulatedMs: clock.passedMs(),
+    checks: story.checks(),
     ...story.verdict(),
   };
 }
@@ -154,7 +155,8 @@ async function peace({
   story.see({ kind: 'end' });
 }
 
-function apiStage(parts: StageParts, { kinds }: FeatureSimulation): ApiStage {
+/** @param simulation whose kinds discovery knows */
+export function apiStage(parts: StageParts, { kinds }: Pick<FeatureSimulation, 'kinds'>): ApiStage {
   const { chance } = parts;
   const base = createStage(parts, chance.of('network'));
   const api = new SimApi(base.clock, kinds);

@@ -28,5 +28,6 @@ export async function simulateOwn(name: string, options: SimulationOptions): Pro
   };
   const outcome = await simulateTold({ ...simulation, without }, told);
   const kinds: readonly FaultKind[] = faultKinds.filter((kind) => !left.has(kind));
-  return { ...outcome, profile: name, kinds };
+  // The package does not count how often its checkers look.
+  return { ...outcome, profile: name, kinds, checks: 0 };
 }

@@ -11,7 +11,9 @@ import type { EffectContext, EffectRunner } from '../../../actors/effect-runner.
 import { asError, hasCode } from '../../../base/errors.ts';
 import type { KubePort, KubeResource } from '../../../base/kube-port.ts';
 import { kubeTime } from '../../../base/kube-time.ts';
+import { isInvalid } from '../../../kube/api/absent.ts';
 import { writeKubeEvent } from '../../../kube/effects/kube-event.ts';
+import { placeOf } from '../../../kube/effects/object-edit.ts';
 import type { DomainReport, Notice, StatusCondition } from '../../../machines/domain/domain-effects.ts';
 import type { KubeEventWrite } from '../../../machines/effects.ts';
 import type { IssuerReport } from '../../../machines/issuer/issuer-effects.ts';
@@ -173,13 +175,13 @@ function createLatest(kube: KubePort, resource: KubeResource) {
       newest.set(uid, status);
       const turn = (writing.get(uid) ?? Promise.resolve()).then(async () => {
         if (newest.get(uid) !== status) return;
-        await patchStatus(
-          kube,
-          resource,
-          { ...(namespace === undefined ? {} : { namespace }), name, uid },
-          status,
-          signal,
-        );
+        const body = { metadata: { uid }, status };
+        const where = { ...placeOf({ namespace, name }), subresource: 'status', type: 'merge' } as const;
+        await kube.patch(resource, { ...where, body }, signal).catch((thrown) => {
+          // It is gone, or another one has its name: there is nothing to be told. A conflict may as well be
+          // one of two writes at one time: it is told again, to whoever asks by then.
+          if (!isInvalid(thrown) && !hasCode(thrown, 'KUBE_NOT_FOUND')) throw thrown;
+        });
       });
       const quiet = turn.catch(() => {});
       writing.set(uid, quiet);
@@ -189,23 +191,4 @@ function createLatest(kube: KubePort, resource: KubeResource) {
       });
     },
   };
-}
-
-async function patchStatus(
-  kube: KubePort,
-  resource: KubeResource,
-  { namespace, name, uid }: Place,
-  status: object,
-  signal: AbortSignal,
-): Promise<void> {
-  try {
-    const body = { metadata: { uid }, status };
-    const where = namespace === undefined ? { name } : { namespace, name };
-    await kube.patch(resource, { ...where, subresource: 'status', type: 'merge', body }, signal);
-  } catch (thrown) {
-    // It is gone, or another one has its name: there is nothing to be told. A conflict may as well be one of
-    // two writes at one time: it is told again, to whoever asks by then.
-    const isAnother = hasCode(thrown, 'KUBE_REFUSED') && thrown.facts.status === 422;
-    if (!isAnother && !hasCode(thrown, 'KUBE_NOT_FOUND')) throw thrown;
-  }
 }

@@ -10,8 +10,10 @@
  * (stored-certificate.ts).
  */
 
-import { hasCode, OrreryError } from '../../../base/errors.ts';
+import { OrreryError } from '../../../base/errors.ts';
 import type { KubeObject, KubePort } from '../../../base/kube-port.ts';
+import { isAnother, unlessAnother, unlessGone } from '../../../kube/api/absent.ts';
+import { preconditions } from '../../../kube/effects/object-edit.ts';
 import type { DomainSource, Target } from '../../../machines/domain/domain-facts.ts';
 import { hostLabel } from '../hosts.ts';
 import { secrets } from '../resources.ts';
@@ -90,8 +92,7 @@ export async function writeTarget(
     return null;
   } catch (thrown) {
     // It came into being, or changed, since it was seen.
-    const isAnother = hasCode(thrown, 'KUBE_CONFLICT') || isInvalid(thrown);
-    const now = isAnother ? await readTarget(kube, host, target, signal) : null;
+    const now = isAnother(thrown) ? await readTarget(kube, host, target, signal) : null;
     if (now?.is !== 'foreign') throw thrown;
     return now.why;
   }
@@ -107,7 +108,7 @@ async function applyTarget(
 ): Promise<void> {
   // A Secret's type cannot be changed: one of ours that somebody made anew with another type makes way.
   if (seen !== null && seen.type !== 'kubernetes.io/tls') {
-    await kube.delete(secrets, namespace, secretName, preconditions(seen), signal);
+    await kube.delete(secrets, namespace, secretName, preconditions(seen.metadata), signal);
     return applyTarget(kube, host, { namespace, secretName }, { chain, key, order }, null, signal);
   }
   const metadata = {
@@ -115,7 +116,7 @@ async function applyTarget(
     namespace,
     labels: { [domainLabel]: hostLabel(host) },
     annotations: { [hostAnnotation]: host, [orderAnnotation]: order },
-    ...(seen === null ? {} : preconditions(seen)),
+    ...(seen === null ? {} : preconditions(seen.metadata)),
   };
   const body = {
     metadata,
@@ -135,13 +136,6 @@ async function applyTarget(
 /** Which order, or which run of a CA's signature, the certificate came from; empty if it is not known. */
 export function orderOf({ metadata: { annotations } }: KubeObject): string {
   return annotations?.[orderAnnotation] ?? '';
-}
-
-function preconditions({ metadata: { uid, resourceVersion } }: KubeObject) {
-  return {
-    ...(uid === undefined ? {} : { uid }),
-    ...(resourceVersion === undefined ? {} : { resourceVersion }),
-  };
 }
 
 /** A key that waits for its certificate, and the certificate that waits to be stored. */
@@ -220,11 +214,9 @@ export const sourceVersions = {
 export async function removePending(kube: KubePort, at: Target, signal: AbortSignal): Promise<void> {
   const object = await find(kube, at.namespace, pendingName(at), signal);
   if (object?.metadata.labels?.[pendingLabel] === undefined) return;
-  try {
-    await kube.delete(secrets, at.namespace, pendingName(at), preconditions(object), signal);
-  } catch (thrown) {
-    if (!hasCode(thrown, 'KUBE_NOT_FOUND', 'KUBE_CONFLICT')) throw thrown;
-  }
+  await unlessAnother(
+    kube.delete(secrets, at.namespace, pendingName(at), preconditions(object.metadata), signal),
+  );
 }
 
 /** Values of a Secret, as text; null: it is not there. */
@@ -237,19 +229,8 @@ export async function readSecret(
   return object === null ? null : decodedData(object);
 }
 
-export async function find(
-  kube: KubePort,
-  namespace: string,
-  name: string,
-  signal: AbortSignal,
-): Promise<KubeObject | null> {
-  try {
-    return await kube.get(secrets, namespace, name, signal);
-  } catch (thrown) {
-    if (hasCode(thrown, 'KUBE_NOT_FOUND')) return null;
-    throw thrown;
-  }
-}
+export const find = (kube: KubePort, namespace: string, name: string, signal: AbortSignal) =>
+  unlessGone(kube.get(secrets, namespace, name, signal));
 
 function pairIn(object: KubeObject): Pair {
   const data = decodedData(object);
@@ -266,7 +247,3 @@ function decodedData(object: KubeObject): Readonly<Record<string, string>> {
 }
 
 export const encoded = (text: string) => Buffer.from(text).toString('base64');
-
-function isInvalid(thrown: unknown): boolean {
-  return hasCode(thrown, 'KUBE_REFUSED') && thrown.facts.status === 422;
-}

@@ -12,6 +12,8 @@ import type { Clock } from '../../../base/clock.ts';
 import { hasCode, OrreryError } from '../../../base/errors.ts';
 import type { KubeObject, KubePort, KubeResource } from '../../../base/kube-port.ts';
 import { kubeTime } from '../../../base/kube-time.ts';
+import { unlessGone } from '../../../kube/api/absent.ts';
+import { preconditions } from '../../../kube/effects/object-edit.ts';
 import type { GatewayExhibit, IngressExhibit } from '../../../machines/domain/exhibit.ts';
 import { hostLabel } from '../hosts.ts';
 
@@ -80,7 +82,7 @@ export async function makeRoute(
 export async function removeRoute(kube: KubePort, exhibit: RouteExhibit, signal: AbortSignal): Promise<void> {
   const { namespace } = exhibit.service;
   const resource = resourceOf(exhibit);
-  const there = await ignoringGone(kube.get(resource, namespace, exhibit.name, signal));
+  const there = await unlessGone(kube.get(resource, namespace, exhibit.name, signal));
   if (there !== null && isOurs(there)) await remove(kube, resource, there, signal);
 }
 
@@ -95,7 +97,7 @@ export async function sweepRoutes(
   for (const resource of [ingresses, httpRoutes]) {
     const options = { namespace, labelSelector: challengeLabel };
     // Without the Gateway API there are no routes.
-    const list = await ignoringGone(kube.list(resource, options, signal));
+    const list = await unlessGone(kube.list(resource, options, signal));
     for (const object of list?.items ?? []) {
       if (!isOver(object, clock.now())) continue;
       await remove(kube, resource, object, signal);
@@ -117,23 +119,11 @@ function isOver({ metadata }: KubeObject, now: number): boolean {
 async function remove(
   kube: KubePort,
   resource: KubeResource,
-  { metadata: { namespace, name, uid, resourceVersion } }: KubeObject,
+  { metadata }: KubeObject,
   signal: AbortSignal,
 ): Promise<void> {
-  const seen = {
-    ...(uid === undefined ? {} : { uid }),
-    ...(resourceVersion === undefined ? {} : { resourceVersion }),
-  };
-  await ignoringGone(kube.delete(resource, namespace, name, seen, signal));
-}
-
-async function ignoringGone<T>(work: Promise<T>): Promise<T | null> {
-  try {
-    return await work;
-  } catch (thrown) {
-    if (hasCode(thrown, 'KUBE_NOT_FOUND')) return null;
-    throw thrown;
-  }
+  const { namespace, name } = metadata;
+  await unlessGone(kube.delete(resource, namespace, name, preconditions(metadata), signal));
 }
 
 /** @param until ms since the epoch */

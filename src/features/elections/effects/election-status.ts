@@ -1,16 +1,14 @@
 /**
- * Effect `election-status.patch`: writes who leads into the status of an Election, for people to see with
- * `kubectl get`.
- *
- * The Election is read before, for the time since which it is valid, and the uid is part of the patch:
- * another Election under the old name is left alone. Running it twice leaves the same (I5).
+ * Effect `election-status.patch`: writes what the actor knows into the status of an Election, for people to
+ * see with `kubectl get`. Another Election under the old name is left alone; running it twice leaves the same
+ * (I5).
  */
 
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
-import { hasCode } from '../../../base/errors.ts';
-import type { KubeObject, KubePort } from '../../../base/kube-port.ts';
-import { dated } from '../../../kube/api/conditions.ts';
-import type { ElectionStatusPatch } from '../../../machines/election/election-effects.ts';
+import type { KubePort } from '../../../base/kube-port.ts';
+import { unlessGone } from '../../../kube/api/absent.ts';
+import { type StatusCondition, writeStatus } from '../../../kube/effects/object-edit.ts';
+import type { ElectionStatus, ElectionStatusPatch } from '../../../machines/election/election-effects.ts';
 import { elections } from '../resources.ts';
 
 /**
@@ -18,43 +16,17 @@ import { elections } from '../resources.ts';
  * tells the actor
  */
 export function patchElectionStatus(kube: KubePort): EffectRunner<ElectionStatusPatch> {
-  return async (effect, { signal }) => {
-    const { namespace, name } = effect;
-    try {
-      const current = await kube.get(elections, namespace, name, signal);
-      if (current.metadata.uid !== effect.uid) return { type: 'election-status.patched', uid: effect.uid };
-      const body = patchOf(effect, current);
-      await kube.patch(elections, { namespace, name, subresource: 'status', type: 'merge', body }, signal);
-    } catch (thrown) {
-      // A conflict may be one of two writes at one time: it is told as a failure, and read again.
-      if (!hasCode(thrown, 'KUBE_NOT_FOUND')) throw thrown;
-    }
-    return { type: 'election-status.patched', uid: effect.uid };
+  return async ({ namespace, name, uid, status, at: now }, { signal }) => {
+    const at = { namespace, name, uid };
+    await unlessGone(writeStatus(kube, elections, { ...statusOf(status), at, now }, signal));
+    return { type: 'election-status.patched', uid };
   };
 }
 
 /** null takes a field out (RFC 7386). */
-function patchOf({ uid, status, at }: ElectionStatusPatch, current: KubeObject) {
-  const { holder, term, acquireTime, renewTime, transitions, candidates, observedGeneration } = status;
-  const { invalid, reason = 'Invalid' } = status;
-  const valid = {
-    type: 'Valid',
-    status: invalid === null ? 'True' : 'False',
-    reason: invalid === null ? 'Usable' : reason,
-    message: invalid ?? '',
-    observedGeneration,
-  };
-  return {
-    metadata: { uid },
-    status: {
-      holder,
-      term,
-      acquireTime,
-      renewTime,
-      transitions,
-      candidates,
-      observedGeneration,
-      conditions: [dated(current, valid, at)],
-    },
-  };
+function statusOf({ invalid, reason: why, observedGeneration, ...fields }: ElectionStatus) {
+  const valid: Pick<StatusCondition, 'status' | 'reason'> =
+    invalid === null ? { status: 'True', reason: 'Usable' } : { status: 'False', reason: why ?? 'Invalid' };
+  const condition = { type: 'Valid', ...valid, message: invalid ?? '' };
+  return { observedGeneration, fields, conditions: [condition] };
 }

@@ -10,6 +10,7 @@ import type { EffectRunner } from '../../../actors/effect-runner.ts';
 import { hasCode } from '../../../base/errors.ts';
 import type { KubeObject, KubePort } from '../../../base/kube-port.ts';
 import { kubeTime } from '../../../base/kube-time.ts';
+import { unlessGone } from '../../../kube/api/absent.ts';
 import { dated } from '../../../kube/api/conditions.ts';
 import type { KubeEventWrite } from '../../../machines/effects.ts';
 import type { ReleaseResourceWrite } from '../../../machines/release/release-effects.ts';
@@ -66,11 +67,8 @@ async function write(kube: KubePort, effect: ReleaseResourceWrite, signal: Abort
 }
 
 async function ensure(kube: KubePort, name: string, signal: AbortSignal): Promise<KubeObject> {
-  try {
-    return await kube.get(releases, undefined, name, signal);
-  } catch (thrown) {
-    if (!hasCode(thrown, 'KUBE_NOT_FOUND')) throw thrown;
-  }
+  const there = await unlessGone(kube.get(releases, undefined, name, signal));
+  if (there !== null) return there;
   try {
     return await kube.create(releases, { metadata: { name } }, signal);
   } catch (thrown) {

@@ -4,8 +4,11 @@
  */
 import type { Clock, Timer } from '../../../base/clock.ts';
 
-/** What is met within this time of the last word is told together, ms. */
-const gatherMs = 50;
+/**
+ * What is met within this time of the last word is told together, ms: the longer the round lasts, the more
+ * its Pods wait for others anyway.
+ */
+const gatherMs = { first: 50, most: 400 } as const;
 /** One word asks for a message to each Pod, and an outbox has room for so many of a step. */
 const togetherMax = 24;
 
@@ -25,6 +28,7 @@ export function createGathering(
 ): Gathering {
   let gathered: string[] = [];
   let timer: Timer | null = null;
+  let restMs: number = gatherMs.first;
   const flush = () => {
     while (gathered.length > 0) {
       const [first = '', ...also] = gathered.slice(0, togetherMax);
@@ -33,10 +37,11 @@ export function createGathering(
     }
   };
   const rest = () => {
-    timer = clock.after(gatherMs, () => {
+    timer = clock.after(restMs, () => {
       timer = null;
       if (gathered.length === 0) return;
       flush();
+      restMs = Math.min(restMs * 2, gatherMs.most);
       rest();
     });
   };

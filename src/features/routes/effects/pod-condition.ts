@@ -10,6 +10,7 @@ import type { EffectRunner } from '../../../actors/effect-runner.ts';
 import { hasCode, type OrreryError } from '../../../base/errors.ts';
 import type { KubePort } from '../../../base/kube-port.ts';
 import { kubeTime } from '../../../base/kube-time.ts';
+import { isAnother, unlessGone } from '../../../kube/api/absent.ts';
 import type { PodConditionPatch } from '../../../machines/pod/pod-effects.ts';
 import type { ConditionRefused } from '../../../machines/pod/pod-events.ts';
 import { pods } from '../resources.ts';
@@ -30,10 +31,9 @@ export function patchPodCondition(kube: KubePort): EffectRunner<PodConditionPatc
       return { type: 'condition.patched', uid: effect.uid, status: effect.status };
     } catch (thrown) {
       if (hasCode(thrown, 'KUBE_NOT_FOUND')) return refused(effect, 'gone', thrown);
-      // A foreign uid is a conflict to some versions of the API server and an invalid field (422) to others.
-      if (!hasCode(thrown, 'KUBE_CONFLICT') && !isInvalid(thrown)) throw thrown;
-      const isSame = await isStillThere(kube, effect, signal);
-      if (!isSame) return refused(effect, 'gone', thrown);
+      if (!isAnother(thrown)) throw thrown;
+      const there = await unlessGone(kube.get(pods, namespace, name, signal));
+      if (there?.metadata.uid !== effect.uid) return refused(effect, 'gone', thrown);
       if (hasCode(thrown, 'KUBE_CONFLICT')) return refused(effect, 'conflict', thrown);
       throw thrown;
     }
@@ -45,24 +45,6 @@ function patchOf({ uid, conditionType, status, reason, message, at }: PodConditi
   const moved = at === null ? {} : { lastTransitionTime: kubeTime(at) };
   const condition = { type: conditionType, status, reason, message, ...moved };
   return { metadata: { uid }, status: { conditions: [condition] } };
-}
-
-function isInvalid(thrown: unknown): thrown is OrreryError {
-  return hasCode(thrown, 'KUBE_REFUSED') && thrown.facts.status === 422;
-}
-
-async function isStillThere(
-  kube: KubePort,
-  { namespace, name, uid }: PodConditionPatch,
-  signal: AbortSignal,
-) {
-  try {
-    const pod = await kube.get(pods, namespace, name, signal);
-    return pod.metadata.uid === uid;
-  } catch (thrown) {
-    if (hasCode(thrown, 'KUBE_NOT_FOUND')) return false;
-    throw thrown;
-  }
 }
 
 function refused(

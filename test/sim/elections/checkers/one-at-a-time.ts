@@ -6,18 +6,21 @@
 import type { CheckerKind } from '../../../../packages/testing/checkers/checker.ts';
 import type { ElectionPeople } from '../election-world.ts';
 
-/** Whoever was robbed of a Lease finds out within its renew deadline. */
-const robbedMs = 8_000;
+/** Whoever was robbed of a Lease finds out within its renew deadline, and some more for the request. */
+const requestMs = 5_000;
 
-/** @param slackMs by how much the clocks of replicas differ */
-export const oneAtATime = (people: ElectionPeople, slackMs: number): CheckerKind => ({
+export const oneAtATime = (
+  people: ElectionPeople,
+  { slackMs, renewDeadlineMs }: { readonly slackMs: number; readonly renewDeadlineMs: number },
+): CheckerKind => ({
+  // By how much the clocks of replicas differ is nobody's breach.
   name: 'one leads at a time',
   create(eye) {
     const before = people.onBelief;
     people.onBelief = (belief) => {
       before(belief);
       const now = eye.now();
-      if (now - (people.robbedAt.get(belief.election) ?? 0) < robbedMs) return;
+      if (now - (people.robbedAt.get(belief.election) ?? 0) < renewDeadlineMs + requestMs) return;
       for (const { belief: other } of [...people.candidates, ...people.programs]) {
         if (other === null || other.who === belief.who || other.election !== belief.election) continue;
         const bothMs = Math.min(other.until, belief.until) - now;

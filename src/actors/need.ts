@@ -1,4 +1,4 @@
-/** What a feature needs of Kubernetes beside its watches, for the role that `orrery access` prints. */
+/** A rule of a role: what a feature needs of Kubernetes beside its watches (`deploy/`, `orrery access`). */
 
 export interface Need {
   /** Empty for the core group. */
@@ -6,6 +6,8 @@ export interface Need {
   /** `pods`, `pods/eviction` */
   readonly resources: readonly string[];
   readonly verbs: readonly string[];
+  /** In Orrery's own namespace alone. Absent: in the whole cluster. */
+  readonly isOwnNamespace?: true;
   /** For whoever reads the role: what it is for. */
   readonly why: string;
 }

@@ -1,0 +1,37 @@
+/**
+ * Uses a simulated cluster for hours and prints what it holds: `npm run sim:soak -- --hours 6`. Exit code 1
+ * if anything has grown since the first hour.
+ */
+import { parseArgs } from 'node:util';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { type Sample, soak } from '../test/sim/soak.ts';
+
+const { values } = parseArgs({
+  options: { hours: { type: 'string', default: '6' }, seed: { type: 'string', default: '1' } },
+});
+setFlagsFromString('--expose-gc');
+const collect: () => void = runInNewContext('gc');
+const write = (text: string) => void process.stdout.write(`${text}\n`);
+
+const row = ({ atHours, heapMb, timers, actors, stored }: Sample) =>
+  `| ${atHours} | ${heapMb.toFixed(1)} | ${timers} | ${actors} | ${stored.state} | ${stored.world} | ${stored.mail} |`;
+
+/** What may come and go with what people do just then. */
+function hasGrown(first: Sample, last: Sample): boolean {
+  const sizes = ({ timers, stored }: Sample) => [timers, stored.state, stored.world];
+  const before = sizes(first);
+  const isMore = sizes(last).some((size, index) => size > 1.5 * (before[index] ?? 0) + 20);
+  return isMore || last.heapMb > 1.1 * first.heapMb + 2;
+}
+
+write('| hour | heap, MB | timers | actors | state | world | mail |\n|---|---|---|---|---|---|---|');
+const samples = await soak({
+  seed: Number(values.seed),
+  hours: Number(values.hours),
+  everyHours: 1,
+  collect,
+  onSample: (sample) => write(row(sample)),
+});
+const [first, last] = [samples[0], samples.at(-1)];
+process.exit(first === undefined || last === undefined || hasGrown(first, last) ? 1 : 0);

@@ -1,0 +1,30 @@
+/** What the API server says of an object that is not there, or of another one that has its name. */
+import { hasCode, type OrreryError } from '../../base/errors.ts';
+
+/** null: there is no such thing (any more). */
+export async function unlessGone<T>(work: Promise<T>): Promise<T | null> {
+  try {
+    return await work;
+  } catch (thrown) {
+    if (hasCode(thrown, 'KUBE_NOT_FOUND')) return null;
+    throw thrown;
+  }
+}
+
+/** For a write with a uid: where the object is gone, or another one has its name, nothing is to be done. */
+export async function unlessAnother(work: Promise<unknown>): Promise<void> {
+  try {
+    await work;
+  } catch (thrown) {
+    if (!isAnother(thrown) && !hasCode(thrown, 'KUBE_NOT_FOUND')) throw thrown;
+  }
+}
+
+/** A foreign uid is a conflict to some versions of the API server and an invalid field (422) to others. */
+export function isAnother(thrown: unknown): thrown is OrreryError {
+  return hasCode(thrown, 'KUBE_CONFLICT') || isInvalid(thrown);
+}
+
+export function isInvalid(thrown: unknown): thrown is OrreryError {
+  return hasCode(thrown, 'KUBE_REFUSED') && thrown.facts.status === 422;
+}

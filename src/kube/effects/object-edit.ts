@@ -1,0 +1,148 @@
+/**
+ * Changes an object that stand on what it is like: it is read, and written on condition that it is still the
+ * one that was read, so that nobody else's change is lost.
+ *
+ * Promises: with a `uid` that very object is changed and no other of its name; an object that is as it shall
+ * be is not written; done twice it is written once (I5).
+ */
+import { equal } from '../../base/equal.ts';
+import { hasCode, OrreryError } from '../../base/errors.ts';
+import type { KubeObject, KubePort, KubeResource } from '../../base/kube-port.ts';
+import { withCondition } from '../api/conditions.ts';
+import { record } from '../api/fields.ts';
+
+/** An object by its name. */
+export interface ObjectAt {
+  /** Absent: an object of the whole cluster. */
+  readonly namespace?: string;
+  readonly name: string;
+  /** Precondition: the object must be this one. */
+  readonly uid?: string;
+}
+
+export interface Changed {
+  /** false: it was so already, or the object is gone. */
+  readonly changed: boolean;
+}
+
+export interface StatusCondition {
+  readonly type: string;
+  readonly status: 'True' | 'False' | 'Unknown';
+  /** CamelCase, for machines. */
+  readonly reason: string;
+  readonly message: string;
+}
+
+export interface StatusFields {
+  /** Written to the status and to each condition; absent: neither has one. */
+  readonly observedGeneration?: number;
+  /**
+   * Put in the place of those of the same types; the others stay. Times of transition follow Kubernetes'
+   * rule.
+   */
+  readonly conditions?: readonly StatusCondition[];
+  /** Further fields of the status. */
+  readonly fields?: Readonly<Record<string, unknown>>;
+}
+
+/** A merge patch that makes the object as it shall be; null: it is so. */
+export type Edit = (
+  object: KubeObject,
+) => { readonly metadata?: object; readonly [field: string]: unknown } | null;
+
+/** Somebody else may write in between so often. */
+const triesMax = 5;
+
+/**
+ * Reads, changes, and writes if nobody else did meanwhile. @throws OrreryError KUBE_NOT_FOUND for an object
+ * that is gone, or another one now; KUBE_CONFLICT for one that others change all the time
+ */
+export async function editObject(
+  kube: KubePort,
+  resource: KubeResource,
+  at: ObjectAt,
+  edit: Edit,
+  signal: AbortSignal,
+  subresource?: 'status',
+): Promise<Changed> {
+  for (let tries = 1; ; tries++) {
+    const object = sameAs(at, await kube.get(resource, at.namespace, at.name, signal));
+    const patch = edit(object);
+    if (patch === null) return { changed: false };
+    const { uid, resourceVersion } = object.metadata;
+    const body = { ...patch, metadata: { ...patch.metadata, ...preconditions({ uid, resourceVersion }) } };
+    const where = { ...placeOf(at), type: 'merge', ...(subresource ? { subresource } : {}) } as const;
+    try {
+      await kube.patch(resource, { ...where, body }, signal);
+      return { changed: true };
+    } catch (thrown) {
+      if (tries >= triesMax || !hasCode(thrown, 'KUBE_CONFLICT')) throw thrown;
+    }
+  }
+}
+
+/** Writes into the status of an object. @param now when it was found, ms since the epoch */
+export function writeStatus(
+  kube: KubePort,
+  resource: KubeResource,
+  { at, now, ...fields }: StatusFields & { readonly at: ObjectAt; readonly now: number },
+  signal: AbortSignal,
+): Promise<Changed> {
+  return editObject(kube, resource, at, (object) => statusEdit(object, fields, now), signal, 'status');
+}
+
+function statusEdit(
+  object: KubeObject,
+  { observedGeneration, conditions = [], fields = {} }: StatusFields,
+  at: number,
+): { readonly status: object } | null {
+  const generation = observedGeneration === undefined ? {} : { observedGeneration };
+  const before = record(object.status);
+  let now = object;
+  for (const condition of conditions) {
+    const all = withCondition(now, { ...condition, ...generation }, at);
+    now = { ...now, status: { ...record(now.status), conditions: inPlace(now, all) } };
+  }
+  const status = { ...record(now.status), ...fields, ...generation };
+  if (equal(status, before)) return null;
+  const listed = conditions.length === 0 ? {} : { conditions: record(now.status).conditions };
+  return { status: { ...fields, ...generation, ...listed } };
+}
+
+/** Conditions keep their order: a status that says the same is the same. */
+function inPlace(object: KubeObject, all: readonly Readonly<Record<string, unknown>>[]) {
+  const types = ((record(object.status).conditions ?? []) as readonly unknown[]).map(
+    (one) => record(one).type,
+  );
+  const rank = ({ type }: Readonly<Record<string, unknown>>) => {
+    const at = types.indexOf(type);
+    return at < 0 ? types.length : at;
+  };
+  return [...all].sort((a, b) => rank(a) - rank(b));
+}
+
+/** @throws OrreryError KUBE_NOT_FOUND if it is another one of that name */
+export function sameAs({ uid, name }: ObjectAt, object: KubeObject): KubeObject {
+  if (uid === undefined || object.metadata.uid === uid) return object;
+  throw new OrreryError('KUBE_NOT_FOUND', `${name} is another object now than the one of uid ${uid}`);
+}
+
+export const placeOf = ({
+  namespace,
+  name,
+}: {
+  readonly namespace?: string | undefined;
+  readonly name: string;
+}) => (namespace === undefined ? { name } : { namespace, name });
+
+/** What may be absent is absent, not undefined. */
+export const preconditions = ({
+  uid,
+  resourceVersion,
+}: {
+  readonly uid?: string | undefined;
+  readonly resourceVersion?: string | undefined;
+}) => ({
+  ...(uid === undefined ? {} : { uid }),
+  ...(resourceVersion === undefined ? {} : { resourceVersion }),
+});

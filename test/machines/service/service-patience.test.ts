@@ -1,0 +1,40 @@
+/** What a Service may be told a little later, so that one step takes it all. */
+import { expect, test } from 'vitest';
+import type { ServiceEvent } from '../../../src/machines/service/route-events.ts';
+import { patienceOfService } from '../../../src/machines/service/waiting-events.ts';
+import {
+  answered,
+  forgotten,
+  newService,
+  observed,
+  probe,
+  routes,
+  unwanted,
+  wanted,
+} from './service-script.ts';
+
+type Service = ReturnType<typeof newService>;
+const patience = (service: Service, ...events: ServiceEvent[]) =>
+  patienceOfService({ states: [`routes.${routes(service)}`], context: service.context }, events);
+
+test('while a round is in work, questions and news of the same routes wait', () => {
+  const service = newService(observed(), wanted(1));
+  expect(routes(service)).toBe('sampling');
+  expect(patience(service, wanted(2))).toBe(500);
+  expect(patience(service, observed({ routesToken: 'another' }), wanted(2), wanted(3))).toBe(500);
+});
+
+test('an answer, a question taken back, other routes and the end of the Service are taken at once', () => {
+  const service = newService(observed(), wanted(1));
+  const elsewhere = observed({
+    probes: { IPv4: { ...probe, url: 'http://10.9.9.9:80/healthz' }, IPv6: null },
+  });
+  for (const event of [answered(1, 1), unwanted(1), elsewhere, forgotten]) {
+    expect(patience(service, event)).toBe(0);
+    expect(patience(service, wanted(2), event)).toBe(0);
+  }
+});
+
+test('a Service at leisure asks at once', () => {
+  expect(patience(newService(observed()), wanted(1))).toBe(0);
+});

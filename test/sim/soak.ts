@@ -1,0 +1,108 @@
+/**
+ * A cluster that is only used, for hours: three replicas with several features, no faults. Nothing in it may
+ * grow with the time that it runs: what it holds is looked at in equal distances.
+ *
+ * No checker looks on, for what checkers remember would grow.
+ */
+import { createReplicas, everySecond } from '../../packages/testing/simulation/driving.ts';
+import { createChance } from '../../packages/testing/time/chance.ts';
+import type { SimClock } from '../../packages/testing/time/sim-clock.ts';
+import type { StreamName } from '../../src/bus/bus.ts';
+import { certificateSimulation } from './certificates/certificate-world.ts';
+import { electionSimulation } from './elections/election-world.ts';
+import { endpointSimulation } from './endpoints/endpoint-world.ts';
+import { featureLife } from './features/feature-life.ts';
+import { apiStage } from './features/feature-simulation.ts';
+import type { ApiStage } from './features/feature-world.ts';
+import { mixed } from './features/mixed.ts';
+import { drawProfile } from './profile.ts';
+
+/** What the cluster holds at a time. */
+export interface Sample {
+  /** Since the start, h. */
+  readonly atHours: number;
+  /** After everything that can go has gone, MB. */
+  readonly heapMb: number;
+  readonly timers: number;
+  /** Messages stored, by stream. */
+  readonly stored: Readonly<Record<SoakedStream, number>>;
+  /** Actors in memory, of all replicas. */
+  readonly actors: number;
+}
+
+type SoakedStream = Exclude<StreamName, 'dead'>;
+
+const hourMs = 3_600_000;
+const replicaCount = 3;
+/** Something is done to the world so often, on average. */
+const useEveryMs = 10_000;
+
+/** @param collect the garbage; a heap is looked at after it */
+export async function soak(options: {
+  readonly seed: number;
+  readonly hours: number;
+  readonly everyHours: number;
+  readonly collect: () => void;
+  readonly onSample?: (sample: Sample) => void;
+}): Promise<readonly Sample[]> {
+  const simulation = mixed('soak', [electionSimulation, endpointSimulation, certificateSimulation]);
+  const chance = createChance(options.seed);
+  const drawn = drawProfile(chance.of('profile'), options.hours * hourMs);
+  const profile = { ...drawn, faults: new Set<never>(), pace: 'usual', skewMaxMs: 0, shards: 8 } as const;
+  const see = () => {};
+  const stage = apiStage({ chance, times: profile, shards: profile.shards, see }, simulation);
+  const { clock } = stage;
+  const world = simulation.create({
+    ...{ stage, chance: chance.of('world'), profile, say: () => {} },
+    replicas: () => live(),
+  });
+  const life = featureLife(stage, world, chance.of('life'), simulation.rightly ?? []);
+  const { live, start } = createReplicas(stage, profile, chance.of('lives'), life);
+  world.begin();
+  for (let n = 0; n < replicaCount; n++) start(`r${n}`);
+  everySecond(stage, see);
+  use(
+    clock,
+    () => world.act(),
+    () => chance.between(0, 2 * useEveryMs),
+  );
+  const samples: Sample[] = [];
+  for (let at = options.everyHours; at <= options.hours; at += options.everyHours) {
+    await clock.run(options.everyHours * hourMs);
+    await forgetEvents(stage);
+    options.collect();
+    const runs = live().flatMap(({ engine }) => [...engine.shards.open()]);
+    const sample: Sample = {
+      atHours: at,
+      heapMb: process.memoryUsage().heapUsed / 1e6,
+      timers: clock.pending,
+      stored: storedIn(stage),
+      actors: runs.reduce((sum, { cells }) => sum + cells.size, 0),
+    };
+    samples.push(sample);
+    options.onSample?.(sample);
+  }
+  for (const replica of live()) replica.kill(false);
+  return samples;
+}
+
+function use(clock: SimClock, act: () => void, pauseMs: () => number): void {
+  clock.after(pauseMs(), () => {
+    act();
+    use(clock, act, pauseMs);
+  });
+}
+
+/** The feed is kept for a day; here for as long as one sample takes. */
+async function forgetEvents({ hub, subjects, clock }: ApiStage): Promise<void> {
+  const bus = hub.connect('operator');
+  const gone = bus.purge('event', { subject: subjects.eventAll });
+  await clock.run(1_000);
+  await gone;
+  await Promise.all([bus.close(), clock.run(1_000)]);
+}
+
+function storedIn({ hub }: ApiStage): Sample['stored'] {
+  const count = (stream: SoakedStream) => hub.stored(stream).length;
+  return { state: count('state'), mail: count('mail'), world: count('world'), event: count('event') };
+}

@@ -303,9 +303,10 @@ export class Ownership {
     const held = this.#bySubject.get(message.subject);
     if (held) {
       const { fence } = held.chart.snapshot().context as { fence: number };
-      const isForeign = value.replica !== null && value.incarnation !== this.#parts.directory().incarnation;
+      // Given back by somebody else: he had taken it while we were cut off, and that he did is not read any more.
+      const isForeign = value.incarnation !== this.#parts.directory().incarnation;
       if (fence !== 0 && message.sequence > fence && isForeign) {
-        this.#noteTwin(value);
+        if (value.replica !== null) this.#noteTwin(value);
         held.chart.send({ type: 'holding.fenced' });
       }
     }

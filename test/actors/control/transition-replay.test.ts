@@ -126,7 +126,8 @@ test('an actor whose beginning is not in the recording is left out, the others a
 });
 
 test('what cannot be re-run is still looked at for gaps and for states that do not follow', () => {
-  const middle = recorded.filter(({ id, rev }) => id === 'pod/shop/web-1' && rev > 1);
+  // The steps of its first life but for the beginning.
+  const middle = recorded.filter(({ id, rev }) => id === 'pod/shop/web-0' && rev > 1 && rev < 5);
   const [first, second, ...rest] = middle;
   if (!first || !second) throw new Error('the recording is too short');
   expect(replayed(linesOf(middle)).found).toBeNull();

@@ -256,9 +256,7 @@ export class Ownership {
   }
 
   #movesInWork(): number {
-    let moves = 0;
-    for (const { chart } of this.#held.values()) if (/draining|releasing/.test(chart.state())) moves++;
-    return moves;
+    return [...this.#held.values()].filter(({ chart }) => /draining|releasing/.test(chart.state())).length;
   }
 
   #wantedOwner({ name, mayHold }: HoldingSpec, candidates: readonly string[]): string | null {
@@ -303,10 +301,10 @@ export class Ownership {
     const held = this.#bySubject.get(message.subject);
     if (held) {
       const { fence } = held.chart.snapshot().context as { fence: number };
-      // Given back by somebody else: he had taken it while we were cut off, and that he did is not read any more.
+      // Also who gave it back had taken it, while we were cut off: only the last word is read.
       const isForeign = value.incarnation !== this.#parts.directory().incarnation;
       if (fence !== 0 && message.sequence > fence && isForeign) {
-        if (value.replica !== null) this.#noteTwin(value);
+        this.#noteTwin(value);
         held.chart.send({ type: 'holding.fenced' });
       }
     }

@@ -40,6 +40,8 @@ export interface DevClusterParts {
   readonly program?: string | undefined;
   /** Where the first replica answers; port 0: free ones. */
   readonly http: { readonly host: string; readonly port: number };
+  /** One that runs already, and that whoever started it ends; absent: one of the cluster's own. */
+  readonly nats?: NatsServer;
   /** A real API server instead of the development one. */
   readonly kubeconfig?: string;
   /** Orrery's cluster name; default `dev`. */
@@ -109,10 +111,7 @@ async function build(
   onStop(await lockFolder(dir));
   const range = await claimRange();
   onStop(range.release);
-  // A development API server forgets everything; what NATS remembers of another life would only mislead.
-  if (options.kubeconfig === undefined) rmSync(join(dir, 'nats'), { recursive: true, force: true });
-  const nats = await startNatsServer({ dir: join(dir, 'nats'), clock, log });
-  onStop(() => nats.stop());
+  const nats = options.nats ?? (await provideNats(options, join(dir, 'nats'), onStop));
   const kubeconfig = await provideApi(options, dir, range, onStop);
   const kube = connectKube({ kubeconfig, clock, random, log });
   onStop(() => kube.close());
@@ -167,6 +166,18 @@ function outsideCidr(range: AddressRange): string {
 function outsideAddressIn(range: AddressRange): string {
   const network = parseNetwork(outsideCidr(range));
   return network.at(network.size - 2);
+}
+
+async function provideNats(
+  { kubeconfig, clock, log }: DevClusterParts,
+  dir: string,
+  onStop: (undo: Undo) => void,
+): Promise<NatsServer> {
+  // A development API server forgets everything; what NATS remembers of another life would only mislead.
+  if (kubeconfig === undefined) rmSync(dir, { recursive: true, force: true });
+  const nats = await startNatsServer({ dir, clock, log });
+  onStop(() => nats.stop());
+  return nats;
 }
 
 /** The API server, as a kubeconfig file in the folder. */

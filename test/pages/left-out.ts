@@ -34,6 +34,10 @@ export const leftOut: readonly LeftOut[] = [
     what: /^(npx |node_modules\/\.bin\/|KUBECONFIG=\S+ npx )?vitest |^node --test examples\//,
     because: 'tests, which this run has anyway',
   },
+  {
+    what: /^(KUBECONFIG=\S+ )?npm run chaos\b/,
+    because: 'takes minutes; test/chaos/chaos.test.ts runs a short one',
+  },
   { what: /^npm run sim(?! .*--seeds 1 )(?!:)/, because: 'takes minutes; one seed is run' },
   { what: /^node (--expose-gc )?bench\//, because: 'a benchmark: it takes minutes' },
   {

@@ -3,6 +3,7 @@
  * `shop`.
  */
 
+import { conditionType } from '../../packages/dev-cluster/scenarios/scenario-objects.ts';
 import type { Address, IpFamily } from '../../src/base/address.ts';
 import { parseAddress } from '../../src/base/address.ts';
 import type {
@@ -16,7 +17,7 @@ import { groupKind } from './sim-mirror.ts';
 import { groupLabel } from './sim-world.ts';
 
 export const namespace = 'shop';
-export const conditionType = 'example.com/routes';
+export { conditionType };
 export const probedPort = { name: 'health', port: 80, protocol: 'TCP' } as const;
 const checkVariable = { name: 'CHECK', value: 'true' };
 

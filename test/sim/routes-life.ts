@@ -21,10 +21,10 @@ import { features, joinsOf } from '../actors/test-features.ts';
 import type { Effect } from '../machines/any-effect.ts';
 import type { SimWorld } from './sim-world.ts';
 
-const joins = new WeakMap<SimReplica, RoutesJoin>();
+const joins = new WeakMap<object, RoutesJoin>();
 
 /** What a replica makes of the world. */
-export const routesOf = (replica: SimReplica): RoutesJoin | undefined => joins.get(replica);
+export const routesOf = (replica: object): RoutesJoin | undefined => joins.get(replica);
 
 export const routesLife =
   (world: SimWorld) =>

@@ -18,7 +18,13 @@ import { createObjectCopy } from './object-copy.ts';
 
 export type Change<T> =
   | { readonly type: 'set'; readonly object: T; readonly previous: T | undefined }
-  | { readonly type: 'gone'; readonly object: T };
+  | {
+      readonly type: 'gone';
+      /** As it was known. */
+      readonly object: T;
+      /** At which it went; absent where a list or its successor told. */
+      readonly version?: string;
+    };
 
 export interface Informer<T extends KubeObject> extends DevPart {
   /** Resolves after the first list was reported. */
@@ -51,11 +57,11 @@ export function startInformer<T extends KubeObject>(parts: InformerParts<T>): In
     graves.add(uid);
     if (graves.size > clusterLimits.tombstones) graves.delete(graves.values().next().value ?? '');
   };
-  const forget = (key: string) => {
+  const forget = (key: string, version?: string) => {
     const object = copy.delete(key);
     if (object === undefined) return;
     bury(object.metadata.uid);
-    report({ type: 'gone', object });
+    report({ type: 'gone', object, ...(version === undefined ? {} : { version }) });
   };
   const take = (object: KubeObject) => {
     const key = keyOf(object);
@@ -70,8 +76,8 @@ export function startInformer<T extends KubeObject>(parts: InformerParts<T>): In
     report({ type: 'set', object: object as T, previous });
   };
   const drop = (object: KubeObject) => {
-    const held = copy.get(keyOf(object));
-    if (held?.metadata.uid === object.metadata.uid) forget(keyOf(object));
+    const { uid, resourceVersion } = object.metadata;
+    if (copy.get(keyOf(object))?.metadata.uid === uid) forget(keyOf(object), resourceVersion);
   };
 
   const relist = async (): Promise<string> => {

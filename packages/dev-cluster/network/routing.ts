@@ -51,6 +51,14 @@ export interface RoutingEvent extends RouteChange {
   readonly at: number;
 }
 
+/** A connection to a port of a Service was led to a Pod. */
+export interface RoutedConnection {
+  readonly namespace: string;
+  readonly service: string;
+  readonly portName: string;
+  readonly address: string;
+}
+
 interface ServiceRoutes {
   readonly table: RouteTable;
   readonly relays: Map<string, Relay>;
@@ -71,6 +79,7 @@ export class Routing implements DevPart {
   readonly #routes = new Map<string, ServiceRoutes>();
   readonly #closing = new Set<Relay>();
   readonly #listeners = new Set<(event: RoutingEvent) => void>();
+  readonly #watchers = new Set<(connection: RoutedConnection) => void>();
   /** Services with slices from before the routing started: what these say is known at once. */
   readonly #early = new Set<string>();
   readonly #queue: Reconciler;
@@ -116,6 +125,12 @@ export class Routing implements DevPart {
   onEvent(listener: (event: RoutingEvent) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
+  }
+
+  /** Calls back for each connection from now on; the answer ends it. */
+  onConnection(listener: (connection: RoutedConnection) => void): () => void {
+    this.#watchers.add(listener);
+    return () => void this.#watchers.delete(listener);
   }
 
   /** When the address became reachable through the Service (wall time, ms), if it is. */
@@ -213,6 +228,9 @@ export class Routing implements DevPart {
       const targets = table.targets(portName);
       const target = targets[Math.floor(random.next() * targets.length)];
       if (target === undefined) return undefined;
+      const { namespace, name: service } = splitKey(key);
+      const { address: to } = target;
+      for (const watcher of this.#watchers) watcher({ namespace, service, portName, address: to });
       const isHere = this.#networks.some((network) => network.contains(target.address));
       return { host: isHere ? socketAddress(target.address) : target.address, port: target.port };
     };

@@ -25,7 +25,13 @@ export interface NatsServerParts {
   readonly port?: number;
   readonly name?: string;
   /** For a server that is part of a cluster: the port for the other servers, and where those are. */
-  readonly cluster?: { readonly name: string; readonly port: number; readonly routes: readonly string[] };
+  readonly cluster?: {
+    readonly name: string;
+    readonly port: number;
+    readonly routes: readonly string[];
+    /** false: clients do not hear of the other servers; default true. */
+    readonly advertises?: boolean;
+  };
   readonly clock?: Clock;
   readonly log?: Log;
 }
@@ -104,9 +110,11 @@ export async function startNatsServer(parts: NatsServerParts): Promise<NatsServe
 export async function startNatsCluster(parts: {
   readonly size: number;
   readonly dir: string;
+  /** Whether clients hear of the servers that they were not told of; default true. */
+  readonly advertises?: boolean;
   readonly log?: Log;
 }): Promise<{ servers: NatsServer[]; startAgain(index: number): Promise<NatsServer> }> {
-  const { size, dir, log = silentLog } = parts;
+  const { size, dir, advertises = true, log = silentLog } = parts;
   const indexes = [...Array(size).keys()];
   // A server wants to be told its routes before it starts, so these ports cannot be left to the servers.
   const ports = await Promise.all(indexes.map(() => freePort('127.0.0.1', 0)));
@@ -119,6 +127,7 @@ export async function startNatsCluster(parts: {
         name: 'orrery-dev',
         port: ports[index] ?? 0,
         routes: routes.filter((_, other) => other !== index),
+        advertises,
       },
       ...(port === undefined ? {} : { port }),
       log,
@@ -180,7 +189,12 @@ function configOf({ dir, port, name, cluster }: NatsServerParts): object {
     ...(cluster === undefined
       ? {}
       : {
-          cluster: { name: cluster.name, listen: `127.0.0.1:${cluster.port}`, routes: cluster.routes },
+          cluster: {
+            name: cluster.name,
+            listen: `127.0.0.1:${cluster.port}`,
+            routes: cluster.routes,
+            no_advertise: cluster.advertises === false,
+          },
         }),
   };
 }

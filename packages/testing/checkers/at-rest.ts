@@ -9,7 +9,7 @@ export function namedTwice({ replicas }: Pick<Eye, 'replicas'>): string[] {
 }
 
 export function ownersMissing({ replicas, world }: Pick<Eye, 'replicas' | 'world'>): string[] {
-  const active = replicas().flatMap(({ engine }) => engine.ownership.active());
+  const active = replicas().flatMap(({ engine }) => engine?.ownership.active() ?? []);
   const missing = Array.from({ length: world.shards }, (_, shard) => `shard/${shard}`).filter(
     (name) => active.filter((one) => one === name).length !== 1,
   );

@@ -2,9 +2,9 @@
  * I6: "Nothing is unbounded. Each bound is in `limits.ts`": none of them is ever exceeded, and nobody tries
  * again without a pause.
  */
+import type { Engine } from '../../../src/actors/engine.ts';
 import { limits } from '../../../src/base/limits.ts';
-import type { SimReplica } from '../replicas/sim-replica.ts';
-import type { CheckerKind, Eye } from './checker.ts';
+import type { CheckerKind, Eye, SeenReplica } from './checker.ts';
 
 /**
  * A replica of the simulation has a few dozen actors; when it takes all shards over it writes some hundred
@@ -15,7 +15,7 @@ const appendsPerSecond = 1_500;
 export const bounds: CheckerKind = {
   name: 'I6',
   create(eye) {
-    const appends = new Map<SimReplica, number>();
+    const appends = new Map<SeenReplica, number>();
     return (sighting) => {
       if (sighting.kind === 'second') {
         for (const replica of eye.replicas()) {
@@ -39,7 +39,8 @@ export const bounds: CheckerKind = {
   },
 };
 
-function checkReplica({ breach }: Eye, { engine, name }: SimReplica): void {
+function checkReplica({ breach }: Eye, { engine, name }: SeenReplica): void {
+  if (engine === undefined) return;
   for (const run of engine.shards.open()) {
     for (const { id, hot } of run.cells.values()) {
       const waiting = hot?.mailbox.length ?? 0;
@@ -54,6 +55,6 @@ function checkReplica({ breach }: Eye, { engine, name }: SimReplica): void {
     breach(`${name} hands over ${moving} holdings at a time`);
 }
 
-function isLeaving(engine: SimReplica['engine']): boolean {
+function isLeaving(engine: Engine): boolean {
   return engine.directory.live()?.has(engine.parts.replica) === false;
 }

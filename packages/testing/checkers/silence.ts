@@ -29,7 +29,7 @@ export const silence: CheckerKind = {
     return (sighting) => {
       if (sighting.kind === 'second')
         for (const { name, process } of eye.replicas())
-          if (process.state === 'paused') pausedAt.set(name, eye.now());
+          if (process?.state === 'paused') pausedAt.set(name, eye.now());
       if (sighting.kind === 'saved') homes.set(sighting.id, sighting.shard);
       if (sighting.kind === 'fence' && sighting.replica !== null)
         owners.set(sighting.shard, { replica: sighting.replica, since: eye.now() });

@@ -1,9 +1,8 @@
 /** What was seen of a simulated cluster, judged by the checkers as it happens. */
 import { hash } from '../../../src/actors/shards/rendezvous.ts';
 import type { Transition } from '../../../src/base/views.ts';
-import type { CheckerKind, Eye } from '../checkers/checker.ts';
+import type { CheckerKind, Eye, Scene } from '../checkers/checker.ts';
 import type { See, Sighting } from './sightings.ts';
-import type { Stage } from './stage.ts';
 
 export interface Breach {
   /** Which promise: the checker's name. */
@@ -27,7 +26,7 @@ export interface Verdict {
 export interface Story {
   readonly see: See;
   /** Begins to judge. */
-  watch<W extends Stage>(eye: Omit<Eye<W>, 'breach'>, checkers: readonly CheckerKind<W>[]): void;
+  watch<W extends Scene>(eye: Omit<Eye<W>, 'breach'>, checkers: readonly CheckerKind<W>[]): void;
   listen(listener: (sighting: Sighting) => void): void;
   /** Somebody else has seen that a promise is broken. */
   breach(promise: string, text: string): void;

@@ -11,9 +11,9 @@ import type { CheckerKind } from '../../../packages/testing/checkers/checker.ts'
 import type { Sighting } from '../../../packages/testing/simulation/sightings.ts';
 import type { PodContext } from '../../../src/machines/pod/pod-context.ts';
 import type { Digest } from '../digest.ts';
-import type { SimWorld } from '../sim-world.ts';
+import type { RoutesScene } from '../routes-scene.ts';
 
-export const askedTwice: CheckerKind<SimWorld> = {
+export const askedTwice: CheckerKind<RoutesScene> = {
   name: 'no proof asked twice',
   create(eye) {
     /** Pod actor → proofs that it has held: Service, its uid, Pod uid, address. */

@@ -11,7 +11,7 @@
 
 import type { CheckerKind, Eye } from '../../../packages/testing/checkers/checker.ts';
 import type { PodFacts } from '../../../src/machines/pod/pod-facts.ts';
-import type { SimWorld } from '../sim-world.ts';
+import type { RoutesScene } from '../routes-scene.ts';
 
 interface Truth {
   /** Service uid (as facts cut it) or Service name, and address → when it last answered so with 200. */
@@ -24,7 +24,7 @@ interface Truth {
   readonly asked: Map<string, PodFacts>;
 }
 
-export const neverEarly: CheckerKind<SimWorld> = {
+export const neverEarly: CheckerKind<RoutesScene> = {
   name: 'never Ready early',
   create(eye) {
     const truth: Truth = { answers: new Map(), anonymous: new Map(), since: new Map(), asked: new Map() };
@@ -60,7 +60,7 @@ export const neverEarly: CheckerKind<SimWorld> = {
 };
 
 function check(
-  { breach, world }: Eye<SimWorld>,
+  { breach, world }: Eye<RoutesScene>,
   truth: Truth,
   patched: { readonly key: string; readonly namespace: string; readonly name: string; readonly uid: string },
 ): void {

@@ -104,7 +104,7 @@ function lookAtMailboxes(
   quietSince: number,
 ): void {
   for (const { engine, name } of replicas()) {
-    for (const run of engine.shards.open()) {
+    for (const run of engine?.shards.open() ?? []) {
       for (const { id, hot } of run.cells.values()) {
         const waiting = hot?.mailbox.length ?? 0;
         const stepAt = actors.get(id)?.stepAt ?? 0;

@@ -3,7 +3,7 @@
  * API server answers, and every shard has its owner. A promise with a period is judged in such a time.
  */
 import { namedTwice, ownersMissing } from '../../../packages/testing/checkers/at-rest.ts';
-import type { Eye } from '../../../packages/testing/checkers/checker.ts';
+import type { Eye, SeenReplica } from '../../../packages/testing/checkers/checker.ts';
 import type { SimReplica } from '../../../packages/testing/replicas/sim-replica.ts';
 import type { FaultyWorld } from '../../../packages/testing/simulation/fault-parts.ts';
 import type { Sighting } from '../../../packages/testing/simulation/sightings.ts';
@@ -41,9 +41,12 @@ type Seen = Pick<Eye, 'now' | 'replicas' | 'world'>;
 
 function isQuiet(eye: Seen, { kubeErrors }: Pick<FaultyWorld, 'kubeErrors'>): boolean {
   const now = eye.now();
-  if (kubeErrors > 0 || !eye.replicas().every((one) => isUntroubled(one, now))) return false;
+  if (kubeErrors > 0 || !eye.replicas().every((one) => isSimulated(one) && isUntroubled(one, now)))
+    return false;
   return namedTwice(eye).length === 0 && ownersMissing(eye).length === 0;
 }
+
+const isSimulated = (replica: SeenReplica): replica is SimReplica => replica.engine !== undefined;
 
 /** Clocks that are set are off by up to an hour; those that only differ, by up to three seconds. */
 const clockOffMs = 4_000;

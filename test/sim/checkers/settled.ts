@@ -18,6 +18,7 @@ import type { PodContext } from '../../../src/machines/pod/pod-context.ts';
 import type { Digest } from '../digest.ts';
 import { conditionType, namespace } from '../objects.ts';
 import { routesOf } from '../routes-life.ts';
+import type { RoutesScene } from '../routes-scene.ts';
 import type { SimWorld } from '../sim-world.ts';
 import { trueAndUnproven } from './withdrawn.ts';
 
@@ -40,7 +41,7 @@ export interface Settlement {
   see(sighting: Sighting): void;
 }
 
-export function createSettlement({ kube }: Pick<SimWorld, 'kube'>): Settlement {
+export function createSettlement({ kube }: Pick<RoutesScene, 'kube'>): Settlement {
   const records = new Map<string, ActorRecord>();
   const takenUnseen = new Set<string>();
   const statusOf = (digest: Digest | null) =>
@@ -93,7 +94,10 @@ export function unsettled(
   ];
 }
 
-function podsNotReady({ world }: Pick<Eye<SimWorld>, 'world'>, takenUnseen: ReadonlySet<string>): string[] {
+export function podsNotReady(
+  { world }: Pick<Eye<RoutesScene>, 'world'>,
+  takenUnseen: ReadonlySet<string>,
+): string[] {
   return world.kube.entries('pods').flatMap(({ name, digest }) => {
     if (!digest.readinessGates.includes(conditionType) || takenUnseen.has(digest.uid)) return [];
     const status = digest.conditions[conditionType];
@@ -114,7 +118,7 @@ function actorsBehind(
   for (const [kind, name] of names) {
     const id: ActorId = `${kind}/${namespace}/${name}`;
     const owner = replicas().find(({ engine }) =>
-      engine.ownership.active().includes(`shard/${shardOf(id, world.shards)}`),
+      engine?.ownership.active().includes(`shard/${shardOf(id, world.shards)}`),
     );
     const observation = (owner && routesOf(owner)?.observe(kind, namespace, name)) ?? null;
     const record = records.get(id);

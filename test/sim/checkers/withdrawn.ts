@@ -11,11 +11,11 @@ import type { CheckerKind } from '../../../packages/testing/checkers/checker.ts'
 import type { ActorRecord } from '../../../src/actors/host/records.ts';
 import { type PodContext, unproven } from '../../../src/machines/pod/pod-context.ts';
 import { conditionType, namespace } from '../objects.ts';
-import type { SimWorld } from '../sim-world.ts';
+import type { RoutesScene } from '../routes-scene.ts';
 
 const limitMs = 31_000;
 
-export const withdrawn: CheckerKind<SimWorld> = {
+export const withdrawn: CheckerKind<RoutesScene> = {
   name: 'no True condition beside an unproven Pod',
   create(eye) {
     const records = new Map<string, ActorRecord>();
@@ -38,7 +38,7 @@ export const withdrawn: CheckerKind<SimWorld> = {
 
 /** Pods that are True and know themselves that they are not proven, in words. */
 export function trueAndUnproven(
-  { kube }: Pick<SimWorld, 'kube'>,
+  { kube }: Pick<RoutesScene, 'kube'>,
   records: ReadonlyMap<string, ActorRecord>,
 ): string[] {
   return kube.entries('pods').flatMap(({ name, digest }) => {

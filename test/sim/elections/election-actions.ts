@@ -3,7 +3,7 @@ import type { KubeObject } from '../../../src/base/kube-port.ts';
 import { kubeMicroTime } from '../../../src/base/kube-time.ts';
 import { leaseRecordOf } from '../../../src/features/elections/lease.ts';
 import { elections, leases } from '../../../src/features/elections/resources.ts';
-import type { WorldParts } from '../features/feature-world.ts';
+import type { ActingParts } from '../features/feature-world.ts';
 import type { ClientGo } from './client-go.ts';
 import { type ElectionPeople, namespace, unusable } from './election-world.ts';
 
@@ -17,7 +17,7 @@ export interface Actors {
 
 type Action = readonly [name: string, act: () => string | null];
 
-export function electionActions(parts: WorldParts, actors: Actors): readonly Action[] {
+export function electionActions(parts: ActingParts, actors: Actors): readonly Action[] {
   const { chance } = parts;
   const all = [
     ...candidateActions(parts, actors),
@@ -30,7 +30,7 @@ export function electionActions(parts: WorldParts, actors: Actors): readonly Act
   return all.filter(([name]) => name !== not && chance.happens(0.6));
 }
 
-function candidateActions({ chance, stage }: WorldParts, { people }: Actors): readonly Action[] {
+function candidateActions({ chance, stage }: ActingParts, { people }: Actors): readonly Action[] {
   const any = () => chance.pick(people.candidates);
   const { clock } = stage;
   return [
@@ -59,15 +59,15 @@ function candidateActions({ chance, stage }: WorldParts, { people }: Actors): re
       () => {
         const candidate = any();
         if (!candidate) return null;
-        candidate.bus.faults.setLink(chance.happens(0.5) ? 'down' : 'silent');
-        clock.after(chance.seldomLong(100, 8_000), () => candidate.bus.faults.setLink('up'));
+        candidate.setLink(chance.happens(0.5) ? 'down' : 'silent');
+        clock.after(chance.seldomLong(100, 8_000), () => candidate.setLink('up'));
         return candidate.name;
       },
     ],
   ];
 }
 
-function programActions({ chance, stage }: WorldParts, { living, startProgram }: Actors): readonly Action[] {
+function programActions({ chance, stage }: ActingParts, { living, startProgram }: Actors): readonly Action[] {
   const { clock } = stage;
   const again = (name: string) => {
     const [, election = '', base = ''] = /^(.*)-(g\d+)_/.exec(name) ?? [];
@@ -107,7 +107,7 @@ function programActions({ chance, stage }: WorldParts, { living, startProgram }:
   ];
 }
 
-function leaseActions({ chance, stage }: WorldParts, { names, people }: Actors): readonly Action[] {
+function leaseActions({ chance, stage }: ActingParts, { names, people }: Actors): readonly Action[] {
   const { api, clock } = stage;
   const rob = (name: string) => void people.robbedAt.set(`${namespace}/${name}`, clock.now());
   const any = () => chance.pick(names) ?? '';
@@ -149,7 +149,7 @@ function leaseActions({ chance, stage }: WorldParts, { names, people }: Actors):
   ];
 }
 
-function electionChanges({ chance, stage }: WorldParts, { names, makeElection }: Actors): readonly Action[] {
+function electionChanges({ chance, stage }: ActingParts, { names, makeElection }: Actors): readonly Action[] {
   const { api, clock } = stage;
   const any = () => chance.pick(names) ?? '';
   return [

@@ -4,11 +4,12 @@
  */
 
 import { createProcess } from '../../../packages/testing/replicas/process.ts';
+import type { LinkState } from '../../../src/bus/memory/faults.ts';
 import { elections as feature } from '../../../src/features/elections/feature.ts';
 import { elections, leases } from '../../../src/features/elections/resources.ts';
 import { startElections } from '../../../src/features/elections/start.ts';
 import { apiPort } from '../api/api-port.ts';
-import type { FeatureSimulation, FeatureWorld, WorldParts } from '../features/feature-world.ts';
+import type { ActingParts, FeatureSimulation, FeatureWorld, WorldParts } from '../features/feature-world.ts';
 import { foreignHolder } from './checkers/foreign-holder.ts';
 import { oneAtATime } from './checkers/one-at-a-time.ts';
 import { oneLeaderPerTerm } from './checkers/one-leader-per-term.ts';
@@ -31,7 +32,7 @@ export interface ElectionPeople {
 }
 
 /** The usual ones are the defaults, ours and client-go's. */
-const paces = {
+export const paces = {
   quick: {
     timing: { leaseDurationSeconds: 4, renewDeadlineSeconds: 3, retryPeriodSeconds: 1 },
     ttlsMs: [900, 1_500, 3_000, 6_000],
@@ -58,10 +59,33 @@ export const electionSimulation: FeatureSimulation = {
   create: createElections,
 };
 
+/** Who can be made to campaign. */
+export interface Contenders {
+  startProgram(election: string, name: string): void;
+  startCandidate(election: string, name: string, isPatient: boolean): void;
+}
+
 function createElections(parts: WorldParts): FeatureWorld {
-  const { stage, chance, say, profile } = parts;
+  const slackMs = 2 * Math.min(parts.profile.skewMaxMs, 100) + 20;
+  return electionsOf(parts, (people) => contenders(parts, people), { pace: parts.profile.pace, slackMs });
+}
+
+interface Keeping {
+  readonly pace: keyof typeof paces;
+  /** By how much the clocks of replicas differ. */
+  readonly slackMs: number;
+  /** By how much later than a replica we see what is written; default 0. */
+  readonly seenMs?: number;
+}
+
+export function electionsOf(
+  parts: ActingParts,
+  contend: (people: ElectionPeople) => Contenders,
+  keeping: Keeping,
+): FeatureWorld {
+  const { stage, chance, say } = parts;
   const { api } = stage;
-  const { timing } = paces[profile.pace];
+  const { timing } = paces[keeping.pace];
   const people: ElectionPeople = {
     candidates: [],
     programs: [],
@@ -77,12 +101,12 @@ function createElections(parts: WorldParts): FeatureWorld {
     const releaseOnCancel = chance.happens(0.8);
     api.create(elections, { metadata: { namespace, name }, spec: { ...timingOf(name), releaseOnCancel } });
   };
-  const { startProgram, startCandidate } = contenders(parts, people);
+  const { startProgram, startCandidate } = contend(people);
   const living = () => people.programs.filter(({ process }) => process.state !== 'dead');
   const actions = electionActions(parts, { people, living, makeElection, startProgram, names });
   return {
     uses: () => [use],
-    checkers: checkersOf(parts, people),
+    checkers: checkersOf(parts, people, keeping),
     statuses: [electionStatus],
     begin() {
       for (const election of names) {
@@ -101,7 +125,7 @@ function createElections(parts: WorldParts): FeatureWorld {
     heal() {
       for (const { process } of people.programs) process.resume();
       for (const candidate of people.candidates) {
-        candidate.bus.faults.setLink('up');
+        candidate.setLink('up');
         candidate.resume();
       }
       for (const name of names) {
@@ -115,19 +139,18 @@ function createElections(parts: WorldParts): FeatureWorld {
   };
 }
 
-function checkersOf({ stage, profile }: WorldParts, people: ElectionPeople) {
-  const slackMs = 2 * Math.min(profile.skewMaxMs, 100) + 20;
-  const renewDeadlineMs = paces[profile.pace].timing.renewDeadlineSeconds * 1_000;
+function checkersOf({ stage }: ActingParts, people: ElectionPeople, { pace, slackMs, seenMs = 0 }: Keeping) {
+  const renewDeadlineMs = paces[pace].timing.renewDeadlineSeconds * 1_000;
   return [
     oneLeaderPerTerm(people),
     oneAtATime(people, { slackMs, renewDeadlineMs }),
-    foreignHolder(stage, people),
+    foreignHolder(stage, people, seenMs),
   ];
 }
 
 /** Who campaigns: over NATS, and by client-go's rules. */
-function contenders({ stage, chance, profile }: WorldParts, people: ElectionPeople) {
-  const { api, clock } = stage;
+function contenders({ stage, chance, profile }: WorldParts, people: ElectionPeople): Contenders {
+  const { api, clock, hub, subjects } = stage;
   const { timing, ttlsMs } = paces[profile.pace];
   const onBelief = (belief: Belief) => people.onBelief(belief);
   let incarnations = 0;
@@ -151,7 +174,10 @@ function contenders({ stage, chance, profile }: WorldParts, people: ElectionPeop
   };
   const startCandidate = (election: string, name: string, isPatient: boolean) => {
     const ttlMs = chance.pick(isPatient ? [3_000, 30_000] : ttlsMs) ?? 3_000;
-    people.candidates.push(new NatsCandidate({ stage, namespace, election, name, ttlMs, onBelief }));
+    const bus = hub.connect(name);
+    const setLink = (state: LinkState) => bus.faults.setLink(state);
+    const by = { clock, subjects, bus, setLink };
+    people.candidates.push(new NatsCandidate({ ...by, namespace, election, name, ttlMs, onBelief }));
   };
   return { startProgram, startCandidate };
 }

@@ -3,10 +3,12 @@
  * while it leads, again within a third of its time. What it may believe of itself is kept for the checkers.
  */
 
-import type { Stage } from '../../../packages/testing/simulation/stage.ts';
+import type { Clock } from '../../../src/base/clock.ts';
+import type { Bus } from '../../../src/bus/bus.ts';
 import { decode, encodeJson } from '../../../src/bus/codec.ts';
 import { headerOf } from '../../../src/bus/envelope.ts';
-import type { MemoryBus } from '../../../src/bus/memory/memory-bus.ts';
+import type { LinkState } from '../../../src/bus/memory/faults.ts';
+import type { Subjects } from '../../../src/bus/subjects.ts';
 
 /** Somebody may act as the leader until then, world time. */
 export interface Belief {
@@ -18,7 +20,11 @@ export interface Belief {
 }
 
 export interface CandidateParts {
-  readonly stage: Stage;
+  readonly clock: Pick<Clock, 'now' | 'after'>;
+  readonly subjects: Subjects;
+  readonly bus: Pick<Bus, 'request'>;
+  /** What becomes of what it sends and is sent. */
+  readonly setLink: (state: LinkState) => void;
   readonly namespace: string;
   readonly election: string;
   readonly name: string;
@@ -30,7 +36,6 @@ const patienceMs = 4_000;
 
 export class NatsCandidate {
   readonly name: string;
-  readonly bus: MemoryBus;
   belief: Belief | null = null;
   isCampaigning = true;
   readonly #parts: CandidateParts;
@@ -38,7 +43,6 @@ export class NatsCandidate {
   constructor(parts: CandidateParts) {
     this.#parts = parts;
     this.name = parts.name;
-    this.bus = parts.stage.hub.connect(parts.name);
     this.#again();
   }
 
@@ -59,21 +63,25 @@ export class NatsCandidate {
     if (term !== undefined) void this.#ask('resign', { candidate: this.name, term });
   }
 
+  setLink(state: LinkState): void {
+    this.#parts.setLink(state);
+  }
+
   get isLeading(): boolean {
-    return this.belief !== null && this.belief.until > this.#parts.stage.clock.now();
+    return this.belief !== null && this.belief.until > this.#parts.clock.now();
   }
 
   #again(): void {
-    const { stage, ttlMs } = this.#parts;
-    stage.clock.after(ttlMs / 3, () => {
+    const { clock, ttlMs } = this.#parts;
+    clock.after(ttlMs / 3, () => {
       if (!this.isCampaigning) return this.#again();
       void this.#campaign().finally(() => this.#again());
     });
   }
 
   async #campaign(): Promise<void> {
-    const { stage, ttlMs } = this.#parts;
-    const askedAt = stage.clock.now();
+    const { clock, ttlMs } = this.#parts;
+    const askedAt = clock.now();
     const { term } = this.belief ?? {};
     const answer = this.isLeading
       ? await this.#ask('renew', { candidate: this.name, term })
@@ -90,11 +98,11 @@ export class NatsCandidate {
   }
 
   async #ask(verb: 'campaign' | 'renew' | 'resign', body: object): Promise<Answer | null> {
-    const { stage, namespace, election, ttlMs } = this.#parts;
-    const subject = stage.subjects.rpcCandidate(namespace, election, this.name, verb);
+    const { bus, subjects, namespace, election, ttlMs } = this.#parts;
+    const subject = subjects.rpcCandidate(namespace, election, this.name, verb);
     const timeoutMs = Math.min(patienceMs, ttlMs);
     try {
-      const { data, headers } = await this.bus.request(subject, encodeJson(body), { timeoutMs });
+      const { data, headers } = await bus.request(subject, encodeJson(body), { timeoutMs });
       return headerOf(headers, 'Orrery-Error') === undefined ? (decode(data) as Answer) : null;
     } catch {
       // Nobody answered: what was told before goes on until its end.

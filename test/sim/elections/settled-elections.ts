@@ -6,7 +6,7 @@ import type { ActorRecord } from '../../../src/actors/host/records.ts';
 import type { KubeObject } from '../../../src/base/kube-port.ts';
 import { leaseRecordOf } from '../../../src/features/elections/lease.ts';
 import { elections, leases } from '../../../src/features/elections/resources.ts';
-import type { ApiStage } from '../features/feature-world.ts';
+import type { SeenStage } from '../api/seen-api.ts';
 import { type ElectionPeople, namespace, unusable } from './election-world.ts';
 
 interface Status {
@@ -17,7 +17,7 @@ interface Status {
 }
 
 export function unsettledElections(
-  { api }: ApiStage,
+  { api }: SeenStage,
   people: ElectionPeople,
   names: readonly string[],
   records: ReadonlyMap<string, ActorRecord>,

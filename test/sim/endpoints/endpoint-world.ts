@@ -9,7 +9,7 @@ import { externalWorkloads } from '../../../src/features/endpoints/resources.ts'
 import { managedBy, managedByLabel } from '../../../src/features/endpoints/slice-labels.ts';
 import { startEndpoints } from '../../../src/features/endpoints/start.ts';
 import { endpointSlices, services } from '../../../src/kube/api/resources.ts';
-import type { FeatureSimulation, FeatureWorld, WorldParts } from '../features/feature-world.ts';
+import type { ActingParts, FeatureSimulation, FeatureWorld } from '../features/feature-world.ts';
 import { neverMissing } from './checkers/never-missing.ts';
 import { unsettledSlices } from './settled-slices.ts';
 
@@ -26,12 +26,15 @@ export const endpointSimulation: FeatureSimulation = {
   create: createEndpoints,
 };
 
-function createEndpoints(parts: WorldParts): FeatureWorld {
+export function createEndpoints(parts: ActingParts): FeatureWorld {
   const { stage, chance, say } = parts;
   const { api } = stage;
-  const actions = [...workloadActions(parts), ...serviceActions(parts), ...meddling(parts)].filter(() =>
-    chance.happens(0.6),
-  );
+  const actions = [
+    ...workloadActions(parts),
+    ...serviceActions(parts),
+    ...meddling(parts),
+    ...denials(parts),
+  ].filter(() => chance.happens(0.6));
   const use = { feature: endpoints({ endpointsPerSlice }), start: startEndpoints({ endpointsPerSlice }) };
   return {
     uses: () => [use],
@@ -48,7 +51,7 @@ function createEndpoints(parts: WorldParts): FeatureWorld {
       if (what) say(`${action?.[0]}: ${what}`);
     },
     heal() {
-      api.refuse = () => null;
+      if (api.refuse) api.refuse = () => null;
     },
     unsettled: () => unsettledSlices(stage),
   };
@@ -56,7 +59,7 @@ function createEndpoints(parts: WorldParts): FeatureWorld {
 
 type Action = readonly [name: string, act: () => string | null];
 
-function makeService({ stage, chance }: WorldParts, name: string, app: string): void {
+function makeService({ stage, chance }: ActingParts, name: string, app: string): void {
   const ipFamilies = chance.happens(0.7) ? ['IPv4'] : ['IPv4', 'IPv6'];
   const spec = {
     selector: { app },
@@ -68,7 +71,7 @@ function makeService({ stage, chance }: WorldParts, name: string, app: string): 
   stage.api.create(services, { metadata: { namespace, name, labels: { team: 'one' } }, spec });
 }
 
-function makeWorkload({ stage, chance }: WorldParts, name: string, app: string): void {
+function makeWorkload({ stage, chance }: ActingParts, name: string, app: string): void {
   const { api } = stage;
   const number = chance.int(1, 60_000);
   const workloadIPs = [{ ip: `10.9.${number >> 8}.${number & 255}` }];
@@ -81,7 +84,7 @@ function makeWorkload({ stage, chance }: WorldParts, name: string, app: string):
   setReady(api, name, chance.happens(0.7));
 }
 
-function setReady(api: WorldParts['stage']['api'], name: string, isReady: boolean): void {
+function setReady(api: ActingParts['stage']['api'], name: string, isReady: boolean): void {
   const status = { conditions: [{ type: 'Ready', status: isReady ? 'True' : 'False' }] };
   const patch = { namespace, name, type: 'merge', body: { status }, subresource: 'status' };
   api.patch(externalWorkloads, patch);
@@ -91,7 +94,7 @@ const isReady = ({ status }: KubeObject) =>
   (status as { conditions?: ReadonlyArray<{ status: string }> } | undefined)?.conditions?.[0]?.status ===
   'True';
 
-function workloadActions(parts: WorldParts): readonly Action[] {
+function workloadActions(parts: ActingParts): readonly Action[] {
   const { stage, chance } = parts;
   const { api } = stage;
   const any = () => chance.pick(api.all(externalWorkloads));
@@ -136,7 +139,7 @@ function workloadActions(parts: WorldParts): readonly Action[] {
   ];
 }
 
-function serviceActions(parts: WorldParts): readonly Action[] {
+function serviceActions(parts: ActingParts): readonly Action[] {
   const { stage, chance } = parts;
   const { api, clock } = stage;
   const any = () => chance.pick(api.all(services));
@@ -167,9 +170,9 @@ function serviceActions(parts: WorldParts): readonly Action[] {
   ];
 }
 
-/** Somebody who writes to slices, and an API server that does not take ours. */
-function meddling({ stage, chance }: WorldParts): readonly Action[] {
-  const { api, clock } = stage;
+/** Somebody who writes to slices. */
+function meddling({ stage, chance }: ActingParts): readonly Action[] {
+  const { api } = stage;
   const any = () => chance.pick(api.all(endpointSlices));
   return [
     [
@@ -206,6 +209,14 @@ function meddling({ stage, chance }: WorldParts): readonly Action[] {
         return found.metadata.name;
       },
     ],
+  ];
+}
+
+/** An API server that does not take ours. */
+function denials({ stage, chance }: ActingParts): readonly Action[] {
+  const { api, clock } = stage;
+  if (api.refuse === undefined) return [];
+  return [
     [
       'writes denied',
       () => {

@@ -4,10 +4,10 @@
  */
 import { managedBy, managedByLabel, serviceNameLabel } from '../../../src/features/endpoints/slice-labels.ts';
 import { endpointSlices, services } from '../../../src/kube/api/resources.ts';
-import type { ApiStage } from '../features/feature-world.ts';
+import type { SeenStage } from '../api/seen-api.ts';
 import { listedIn, slicesOf, wantedOf } from './wanted-endpoints.ts';
 
-export function unsettledSlices({ api }: ApiStage): readonly string[] {
+export function unsettledSlices({ api }: SeenStage): readonly string[] {
   const wrong = api.all(services).flatMap((service) => {
     const { name, labels, uid } = service.metadata;
     const slices = slicesOf(api, name);

@@ -6,7 +6,7 @@ import type { KubeObject } from '../../../src/base/kube-port.ts';
 import { externalWorkloads } from '../../../src/features/endpoints/resources.ts';
 import { managedBy, managedByLabel, serviceNameLabel } from '../../../src/features/endpoints/slice-labels.ts';
 import { endpointSlices } from '../../../src/kube/api/resources.ts';
-import type { SimApi } from '../api/sim-api.ts';
+import type { SeenApi } from '../api/seen-api.ts';
 import { namespace } from './endpoint-world.ts';
 
 interface ServiceSpec {
@@ -37,7 +37,7 @@ const familyOf = (ip: string) => (ip.includes(':') ? 'IPv6' : 'IPv4');
 const isBroken = ({ workloadIPs }: WorkloadSpec) => workloadIPs.some(({ ip }) => ip.startsWith('127.'));
 
 /** Of one Service, as text, in order. */
-export function wantedOf(api: SimApi, service: KubeObject): readonly string[] {
+export function wantedOf(api: SeenApi, service: KubeObject): readonly string[] {
   const { ipFamilies, publishNotReadyAddresses = false } = service.spec as ServiceSpec;
   const wanted = api.all(externalWorkloads).flatMap((workload) => {
     const spec = workload.spec as WorkloadSpec;
@@ -57,7 +57,7 @@ export function wantedOf(api: SimApi, service: KubeObject): readonly string[] {
 }
 
 /** The slices of a Service that are ours. */
-export function slicesOf(api: SimApi, service: string): readonly KubeObject[] {
+export function slicesOf(api: SeenApi, service: string): readonly KubeObject[] {
   return api
     .all(endpointSlices)
     .filter(
@@ -69,9 +69,10 @@ export function slicesOf(api: SimApi, service: string): readonly KubeObject[] {
 export function listedIn(slices: readonly KubeObject[]): readonly string[] {
   return slices
     .flatMap((slice) => {
-      const { addressType, ports, endpoints = [] } = slice as unknown as SliceFields;
+      const { addressType, ports, endpoints } = slice as unknown as SliceFields;
       const port = ports?.[0]?.port;
-      return endpoints.map(
+      // The API tells of none as null.
+      return (endpoints ?? []).map(
         ({ addresses, conditions, targetRef }) =>
           `${targetRef?.name} ${addressType} ${[...addresses].sort().join()} ${port} ${conditions?.ready}`,
       );

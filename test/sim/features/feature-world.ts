@@ -12,6 +12,7 @@ import type { Chance } from '../../../packages/testing/time/chance.ts';
 import type { Feature, StartFeature } from '../../../src/actors/feature.ts';
 import type { ActorRecord } from '../../../src/actors/host/records.ts';
 import type { KubeResource } from '../../../src/base/kube-port.ts';
+import type { ActedStage } from '../api/seen-api.ts';
 import type { SimApi } from '../api/sim-api.ts';
 import type { StatusPromise } from '../checkers/true-statuses.ts';
 import type { Profile } from '../profile.ts';
@@ -29,14 +30,18 @@ export interface FeatureUse {
   readonly start: StartFeature;
 }
 
-export interface WorldParts {
-  readonly stage: ApiStage;
+/** @template S what the world needs of its stage */
+export interface WorldParts<S = ApiStage> {
+  readonly stage: S;
   readonly chance: Chance;
   readonly profile: Profile;
   readonly replicas: () => readonly SimReplica[];
   /** Tells the trace what was done. */
   readonly say: (text: string) => void;
 }
+
+/** What a world needs whose people only act by the API. */
+export type ActingParts = Pick<WorldParts<ActedStage>, 'stage' | 'chance' | 'say'>;
 
 export interface FeatureWorld {
   /** What runs in the replica of this name. */

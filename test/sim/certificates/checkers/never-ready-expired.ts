@@ -5,7 +5,7 @@
  */
 import type { CheckerKind } from '../../../../packages/testing/checkers/checker.ts';
 import { domains } from '../../../../src/features/certificates/resources.ts';
-import type { ApiStage } from '../../features/feature-world.ts';
+import type { SeenStage } from '../../api/seen-api.ts';
 
 /** Retries of what failed last, and the reports. */
 const graceMs = 45_000;
@@ -15,7 +15,7 @@ interface Status {
   readonly conditions?: ReadonlyArray<{ readonly type: string; readonly status: string }>;
 }
 
-export const neverReadyExpired = ({ api }: ApiStage): CheckerKind => ({
+export const neverReadyExpired = ({ api }: SeenStage): CheckerKind => ({
   name: 'never Ready on an expired certificate',
   create(eye) {
     let calmAt: number | null = null;

@@ -10,14 +10,14 @@ import {
   serviceNameLabel,
 } from '../../../../src/features/endpoints/slice-labels.ts';
 import { services } from '../../../../src/kube/api/resources.ts';
-import type { ApiStage } from '../../features/feature-world.ts';
+import type { SeenStage } from '../../api/seen-api.ts';
 import { namespace } from '../endpoint-world.ts';
 import { listedIn, slicesOf, wantedOf } from '../wanted-endpoints.ts';
 
 /** Whoever writes may have been told of the world so long ago: a pause, and a request that was late. */
 const knownMs = 5_000;
 
-export const neverMissing = ({ api }: ApiStage): CheckerKind => ({
+export const neverMissing = ({ api }: SeenStage): CheckerKind => ({
   name: 'no endpoint is missing meanwhile',
   create(eye) {
     /** Service and endpoint → since when it is wanted without a break. */

@@ -5,10 +5,10 @@
  */
 import type { CheckerKind } from '../../../../packages/testing/checkers/checker.ts';
 import { builtinLabel, bundleLabel } from '../../../../src/features/releases/bundle.ts';
-import type { ApiStage } from '../../features/feature-world.ts';
+import type { SeenStage } from '../../api/seen-api.ts';
 import { bundleId } from '../release-world.ts';
 
-export const onlyOurs = ({ api }: ApiStage): CheckerKind => ({
+export const onlyOurs = ({ api }: SeenStage): CheckerKind => ({
   name: 'nothing is touched that is not ours',
   create(eye) {
     api.onWrite(({ resource, before, after, by }) => {

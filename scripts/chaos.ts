@@ -1,0 +1,104 @@
+/**
+ * Breaks a cluster of real processes for minutes and says whether a promise broke: `npm run chaos --
+ * --minutes 30 --seed 7 --r3`.
+ *
+ * A NATS server (three with `--r3`, with three copies of each stream), replicas, and the development API; a
+ * real one with `--kube-apiserver PATH --etcd PATH`, or the one that KUBECONFIG names. One line for each
+ * fault, a summary at the end; exit code 1 with the seed and the promise that broke. Ctrl-C ends everything.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { systemClock as clock } from '../src/base/clock.ts';
+import { asError } from '../src/base/errors.ts';
+import { systemRandom } from '../src/base/random.ts';
+import { type ChaosReport, runChaos } from '../test/chaos/chaos-run.ts';
+import { type FaultKind, faultKinds } from '../test/chaos/faults.ts';
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: 'string', default: '5' },
+    /** Which faults, and when; a random one if absent. */
+    seed: { type: 'string' },
+    /** Three NATS servers, three copies of each stream. */
+    r3: { type: 'boolean', default: false },
+    replicas: { type: 'string', default: '3' },
+    'kube-apiserver': { type: 'string' },
+    etcd: { type: 'string' },
+    /** These kinds of fault alone, with commas between; absent: drawn. */
+    only: { type: 'string' },
+    /** Longest pause from one fault to the next, seconds. */
+    'fault-every': { type: 'string', default: '6' },
+    /** Print what happens in the world and to the actors, too. */
+    trace: { type: 'boolean', default: false },
+    /** Leave the folder with logs and stores. */
+    keep: { type: 'boolean', default: false },
+  },
+});
+
+const seed = Number(values.seed ?? Math.floor(systemRandom.next() * 1_000_000));
+const began = clock.monotonic();
+const ending = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => ending.abort(new Error(`ended by ${signal}`)));
+
+function say(text: string): void {
+  process.stdout.write(`${((clock.monotonic() - began) / 1_000).toFixed(1).padStart(7)}  ${text}\n`);
+}
+
+/** @throws Error that names what is not allowed */
+function kindsIn(text: string | undefined): readonly FaultKind[] | undefined {
+  const names = text?.split(',').filter((name) => name !== '');
+  const unknown = names?.find((name) => !faultKinds.some((kind) => kind === name));
+  if (unknown !== undefined) throw new Error(`--only: ${unknown} is none of ${faultKinds.join(', ')}`);
+  return names as readonly FaultKind[] | undefined;
+}
+
+function programsIn({ 'kube-apiserver': kubeApiserver, etcd }: typeof values) {
+  if (kubeApiserver === undefined && etcd === undefined) return {};
+  if (kubeApiserver === undefined || etcd === undefined)
+    throw new Error('--kube-apiserver and --etcd are given together');
+  return { programs: { kubeApiserver, etcd } };
+}
+
+function tell({ breach, steps, faults, failOvers, world, settledMs }: ChaosReport): void {
+  const counts = [...faults].map(([kind, count]) => `${count} ${kind}`).join(', ');
+  const copies = values.r3 ? ', R3' : '';
+  say(`${steps} steps of actors; faults: ${counts || 'none'}${copies}`);
+  say(`fail-over after SIGKILL, ${failOvers}`);
+  say(world);
+  if (breach === null)
+    say(`every promise was kept; at rest ${(settledMs / 1_000).toFixed(0)} s after the last fault`);
+  else say(`seed ${seed}: "${breach.promise}" is broken: ${breach.text}`);
+}
+
+async function main(): Promise<number> {
+  const dir = mkdtempSync(join(tmpdir(), 'orrery-chaos-'));
+  const { KUBECONFIG: kubeconfig } = process.env;
+  const kinds = kindsIn(values.only);
+  try {
+    const report = await runChaos({
+      ...{ seed, dir, say, signal: ending.signal },
+      chaosMs: Number(values.minutes) * 60_000,
+      copies: values.r3 ? 3 : 1,
+      replicas: Number(values.replicas),
+      faultEveryMs: Number(values['fault-every']) * 1_000,
+      ...(values.trace ? { tell: say } : {}),
+      ...programsIn(values),
+      ...(kubeconfig === undefined ? {} : { kubeconfig }),
+      ...(kinds === undefined ? {} : { kinds }),
+    });
+    tell(report);
+    return report.breach === null ? 0 : 1;
+  } finally {
+    if (values.keep) say(`kept: ${dir}`);
+    else rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+const code = await main().catch((error) => {
+  say(ending.signal.aborted ? asError(ending.signal.reason).message : (asError(error).stack ?? ''));
+  return 1;
+});
+process.exit(code);

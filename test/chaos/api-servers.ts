@@ -1,0 +1,205 @@
+/**
+ * The Kubernetes API of a run: a kube-apiserver with its etcd where their programs are given, one that is
+ * there already where a kubeconfig is, else none (the development cluster brings its own).
+ *
+ * Promises: what is started here ends with `stop`, and when this process dies: a shell between the two holds
+ * our end of a pipe. Ports are free ones of the loopback address.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { generateKeyPairSync } from 'node:crypto';
+import { once } from 'node:events';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { get } from 'node:https';
+import { join } from 'node:path';
+import { freePort } from '../../packages/dev-cluster/network/ports.ts';
+import { systemClock as clock, sleep } from '../../src/base/clock.ts';
+
+export type ApiProgram = 'kube-apiserver' | 'etcd';
+
+export interface ApiServers {
+  /** Absent: the development API. */
+  readonly kubeconfig?: string;
+  /** Whether it is ours to kill. */
+  readonly canFail: boolean;
+  kill(program: ApiProgram): Promise<void>;
+  start(program: ApiProgram): Promise<void>;
+  pause(program: ApiProgram): void;
+  resume(program: ApiProgram): void;
+  stop(): Promise<void>;
+}
+
+const host = '127.0.0.1';
+const token = 'chaos';
+const readyWithinMs = 90_000;
+const pauseMs = 250;
+/** Addresses that a development cluster can listen on (docs/development-cluster.md). */
+const serviceCidr = '127.96.0.0/16';
+
+/** Somebody else's, or none: nothing of it is killed. */
+export function apiServersOf(kubeconfig: string | undefined): ApiServers {
+  const nothing = async () => {};
+  return {
+    ...(kubeconfig === undefined ? {} : { kubeconfig }),
+    canFail: false,
+    kill: nothing,
+    start: nothing,
+    pause: () => {},
+    resume: () => {},
+    stop: nothing,
+  };
+}
+
+/** Ends its program when our end of the pipe closes, however that happens. */
+const watchdog = `
+exec 3<&0
+"$@" 3<&- </dev/null >/dev/null &
+server=$!
+echo "$server"
+( cat <&3 >/dev/null; kill -KILL "$server" ) >/dev/null 2>&1 &
+watcher=$!
+wait "$server"
+kill "$watcher" 2>/dev/null
+`;
+
+interface Running {
+  readonly shell: ChildProcess;
+  readonly pid: number;
+}
+
+export async function startApiServers(
+  dir: string,
+  programs: { readonly kubeApiserver: string; readonly etcd: string },
+): Promise<ApiServers> {
+  mkdirSync(dir, { recursive: true });
+  const [client, peer, port] = [await freePort(host, 0), await freePort(host, 0), await freePort(host, 0)];
+  const lines = {
+    etcd: [programs.etcd, ...etcdFlags(dir, client, peer)],
+    'kube-apiserver': [programs.kubeApiserver, ...apiFlags(dir, client, port)],
+  };
+  const running = new Map<ApiProgram, Running>();
+  let isOver = false;
+  const start = async (program: ApiProgram) => {
+    if (isOver || running.has(program)) return;
+    running.set(program, await launch(lines[program], join(dir, `${program}.log`)));
+  };
+  const signal = (program: ApiProgram, name: NodeJS.Signals) => {
+    const pid = running.get(program)?.pid;
+    if (pid !== undefined) process.kill(pid, name);
+  };
+  const kill = async (program: ApiProgram) => {
+    const one = running.get(program);
+    running.delete(program);
+    if (one === undefined) return;
+    const ended = one.shell.exitCode === null ? once(one.shell, 'exit') : null;
+    process.kill(one.pid, 'SIGKILL');
+    await ended;
+    one.shell.stdin?.destroy();
+  };
+  const stop = async () => {
+    isOver = true;
+    await kill('kube-apiserver');
+    await kill('etcd');
+  };
+  try {
+    await start('etcd');
+    await start('kube-apiserver');
+    const kubeconfig = await untilReady(dir, port);
+    return {
+      ...{ kubeconfig, canFail: true, kill, start, stop },
+      pause: (program) => signal(program, 'SIGSTOP'),
+      resume: (program) => signal(program, 'SIGCONT'),
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+function etcdFlags(dir: string, client: number, peer: number): string[] {
+  return [
+    '--name=chaos',
+    `--data-dir=${join(dir, 'etcd')}`,
+    `--listen-client-urls=http://${host}:${client}`,
+    `--advertise-client-urls=http://${host}:${client}`,
+    `--listen-peer-urls=http://${host}:${peer}`,
+    `--initial-advertise-peer-urls=http://${host}:${peer}`,
+    `--initial-cluster=chaos=http://${host}:${peer}`,
+  ];
+}
+
+function apiFlags(dir: string, etcd: number, port: number): string[] {
+  const key = join(dir, 'service-accounts.key');
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 });
+  writeFileSync(key, privateKey.export({ type: 'pkcs1', format: 'pem' }), { mode: 0o600 });
+  const tokens = join(dir, 'tokens.csv');
+  writeFileSync(tokens, `${token},chaos,chaos,system:masters\n`, { mode: 0o600 });
+  return [
+    `--etcd-servers=http://${host}:${etcd}`,
+    `--bind-address=${host}`,
+    `--secure-port=${port}`,
+    `--cert-dir=${join(dir, 'certificates')}`,
+    `--service-account-key-file=${key}`,
+    `--service-account-signing-key-file=${key}`,
+    '--service-account-issuer=https://kubernetes.default.svc',
+    `--token-auth-file=${tokens}`,
+    '--authorization-mode=RBAC',
+    '--disable-admission-plugins=ServiceAccount',
+    `--service-cluster-ip-range=${serviceCidr}`,
+    '--profiling=false',
+  ];
+}
+
+async function launch([program = '', ...flags]: readonly string[], logFile: string): Promise<Running> {
+  const log = openSync(logFile, 'a');
+  try {
+    const shell = spawn('sh', ['-c', watchdog, 'chaos-watchdog', program, ...flags], {
+      stdio: ['pipe', 'pipe', log],
+      detached: true,
+    });
+    shell.stdin?.on('error', () => undefined);
+    const [line] = (await once(shell.stdout ?? shell, 'data')) as [Buffer];
+    return { shell, pid: Number(line.toString()) };
+  } finally {
+    closeSync(log);
+  }
+}
+
+/** @returns the file of a kubeconfig */
+async function untilReady(dir: string, port: number): Promise<string> {
+  const certificate = join(dir, 'certificates', 'apiserver.crt');
+  const deadline = clock.monotonic() + readyWithinMs;
+  while (!existsSync(certificate) || (await statusOf(port)) !== 200) {
+    if (clock.monotonic() > deadline)
+      throw new Error(`the kube-apiserver does not become ready; see ${join(dir, 'kube-apiserver.log')}`);
+    await sleep(clock, pauseMs);
+  }
+  const file = join(dir, 'kubeconfig');
+  const ca = readFileSync(certificate).toString('base64');
+  const cluster = {
+    name: 'chaos',
+    cluster: { server: `https://${host}:${port}`, 'certificate-authority-data': ca },
+  };
+  const config = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [cluster],
+    users: [{ name: 'chaos', user: { token } }],
+    contexts: [{ name: 'chaos', context: { cluster: 'chaos', user: 'chaos' } }],
+    'current-context': 'chaos',
+  };
+  writeFileSync(file, JSON.stringify(config), { mode: 0o600 });
+  return file;
+}
+
+function statusOf(port: number): Promise<number | undefined> {
+  return new Promise((resolve) => {
+    const headers = { authorization: `Bearer ${token}` };
+    const options = { host, port, path: '/readyz', headers, rejectUnauthorized: false, agent: false };
+    const request = get(options, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    });
+    request.setTimeout(2_000, () => request.destroy());
+    request.on('error', () => resolve(undefined));
+  });
+}

@@ -1,0 +1,155 @@
+/**
+ * Everything that is stored, as sightings for the checkers: the five streams of a real NATS, read to the last
+ * message.
+ *
+ * Promises: of a stream each message once and in order; a transition after the record that holds it; each so
+ * much later (`holdMs`) that what Kubernetes told before is known. So that no record is overwritten before it
+ * is read, the state stream keeps more than the last of each subject (`keepHistory`); what is read of an
+ * actor that has ended is thinned, or its past would stand again when its last record is forgotten.
+ */
+import { createLedger, type See, type Sighting } from '../../packages/testing/simulation/sightings.ts';
+import { systemClock as clock, type Timer } from '../../src/base/clock.ts';
+import type { Transition } from '../../src/base/views.ts';
+import type { Bus, Following, StoredMessage, StreamName } from '../../src/bus/bus.ts';
+import { streamDefinitions } from '../../src/bus/streams.ts';
+import type { Subjects } from '../../src/bus/subjects.ts';
+
+export interface WitnessParts {
+  readonly bus: Bus;
+  readonly subjects: Subjects;
+  readonly cluster: string;
+  readonly see: See;
+  /** Called at once for what the checkers see later. */
+  readonly onMessage: (stream: StreamName, message: StoredMessage) => void;
+}
+
+export interface Witness {
+  /** Tells everything from the first message on. */
+  begin(): void;
+  /** Messages that should have been told by now. */
+  readonly overdue: number;
+  /** The stream was deleted: what it had not told is lost. */
+  lose(stream: StreamName): void;
+  /** Sees it so much later, and as often later again as it is null, until the last time. */
+  later(sighting: (isLast: boolean) => Sighting | null, ms: number): void;
+  stop(): Promise<void>;
+}
+
+interface Held {
+  readonly message: StoredMessage;
+  readonly at: number;
+}
+
+/** What a watch tells later than NATS is hardly ever later than this. */
+export const holdMs = 1_500;
+/** A transition that waits longer for its record is told without. */
+const patienceMs = 60_000;
+/** Whatever is held back for longer waits for something that does not come. */
+const lateMs = 5_000;
+const releaseEveryMs = 50;
+const recordsKept = 64;
+/** In this order messages of one moment are seen. */
+const streams: readonly StreamName[] = ['mail', 'dead', 'world', 'state', 'event'];
+
+export async function startWitness(parts: WitnessParts): Promise<Witness> {
+  const { bus, subjects, cluster, see } = parts;
+  await keepHistory(bus, cluster);
+  const queues = new Map<StreamName, Held[]>(streams.map((name) => [name, []]));
+  const saved = new Map<string, number>();
+  const ledger = createLedger(subjects, (sighting) => {
+    if (sighting.kind === 'saved') {
+      saved.set(sighting.id, sighting.record.rev);
+      if (sighting.record.gone)
+        thin(parts, subjects.state(sighting.shard as number, sighting.id), sighting.sequence);
+    }
+    see(sighting);
+  });
+  const release = () => {
+    const now = clock.monotonic();
+    for (const name of streams) {
+      const queue = queues.get(name) ?? [];
+      let count = 0;
+      while (count < queue.length && mayBeTold(name, queue[count], now, saved)) count++;
+      for (const { message } of queue.splice(0, count)) ledger(name, message);
+    }
+  };
+  let timer: Timer | undefined;
+  const tick = () => {
+    release();
+    timer = clock.after(releaseEveryMs, tick);
+  };
+  const followings: Following[] = [];
+  for (const name of streams) {
+    const following = await bus.follow(name, {
+      subjects: streamDefinitions(cluster)[name].subjects.map((one) => storedAs(subjects, name, one)),
+      from: { kind: 'sequence', sequence: 1 },
+      onMessage(message) {
+        queues.get(name)?.push({ message, at: clock.monotonic() });
+        parts.onMessage(name, message);
+      },
+      onAnother: () => {},
+    });
+    followings.push(following);
+  }
+  return {
+    begin: tick,
+    get overdue() {
+      const due = clock.monotonic() - holdMs - lateMs;
+      return [...queues.values()].flat().filter(({ at }) => at < due).length;
+    },
+    lose(stream) {
+      queues.get(stream)?.splice(0);
+      see({ kind: 'lost', stream });
+    },
+    later: (sighting, ms) => later(see, sighting, ms, clock.monotonic() + patienceMs),
+    async stop() {
+      timer?.cancel();
+      await Promise.all(followings.map((following) => following.stop().catch(() => {})));
+    },
+  };
+}
+
+function later(see: See, sighting: Parameters<Witness['later']>[0], ms: number, until: number): void {
+  clock.after(ms, () => {
+    const told = sighting(clock.monotonic() > until);
+    if (told === null) later(see, sighting, ms, until);
+    else see(told);
+  });
+}
+
+function mayBeTold(
+  name: StreamName,
+  held: Held | undefined,
+  now: number,
+  saved: ReadonlyMap<string, number>,
+): boolean {
+  if (held === undefined || held.at + holdMs > now) return false;
+  if (name !== 'event' || held.at + patienceMs < now) return true;
+  const { id, rev } = JSON.parse(new TextDecoder().decode(held.message.data)) as Transition;
+  return (saved.get(id) ?? 0) >= rev;
+}
+
+/** Mail stands under another subject than it was sent to. */
+const storedAs = (subjects: Subjects, name: StreamName, sent: string) =>
+  name === 'mail' && sent === subjects.sendAll ? subjects.mailAll : sent;
+
+export async function keepHistory(bus: Bus, cluster: string): Promise<void> {
+  const { name } = streamDefinitions(cluster).state;
+  const { config } = await jetStream<{ config: object }>(bus, `STREAM.INFO.${name}`);
+  await jetStream(bus, `STREAM.UPDATE.${name}`, { ...config, max_msgs_per_subject: recordsKept });
+}
+
+/** Takes away what stood there before: what came since may not be read yet. */
+function thin({ bus, cluster }: WitnessParts, filter: string, seq: number): void {
+  const { name } = streamDefinitions(cluster).state;
+  jetStream(bus, `STREAM.PURGE.${name}`, { filter, seq }).catch(() => {});
+}
+
+/** @throws Error what the server said */
+export async function jetStream<T>(bus: Bus, verb: string, body: object = {}): Promise<T> {
+  const data = new TextEncoder().encode(JSON.stringify(body));
+  const answer = await bus.request(`$JS.API.${verb}`, data, { timeoutMs: 5_000 });
+  const read = JSON.parse(new TextDecoder().decode(answer.data)) as T & { error?: { description: string } };
+  if (read.error) throw new Error(`${verb}: ${read.error.description}`);
+  return read;
+}

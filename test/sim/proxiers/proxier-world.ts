@@ -65,7 +65,7 @@ function createProxiers(parts: WorldParts): FeatureWorld {
     const http = answerForProxiers(given, timeoutMs);
     balancer.serve(given.incarnation, http);
     const join = createProxierJoin({ world: given.engine.world, timeoutMs });
-    return { join, http, requests: [nodeEndpoint(given)] };
+    return { joins: [join], http, requests: [nodeEndpoint(given)] };
   };
   return {
     uses: () => [{ feature: proxiers({ timeoutMs }), start }],

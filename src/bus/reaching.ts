@@ -11,12 +11,18 @@ export function createReaching(): Reaching {
   return {
     wait: (sequence, signal) =>
       new Promise((resolve, reject) => {
-        const one = { sequence, resolve };
-        waiting.add(one);
         const onAbort = () => {
           waiting.delete(one);
           reject(signal?.reason);
         };
+        const one = {
+          sequence,
+          resolve() {
+            signal?.removeEventListener('abort', onAbort);
+            resolve();
+          },
+        };
+        waiting.add(one);
         signal?.addEventListener('abort', onAbort, { once: true });
       }),
     reached(sequence) {

@@ -38,17 +38,23 @@ async function synced(cluster: TestCluster) {
   await cluster.put('_synced', '', world, { kind: 'synced', gates: [], resource: world });
 }
 
+/** A replica with the feature and one without, and an object to greet. */
+async function besideEachOther() {
+  const cluster = new TestCluster();
+  const a = await cluster.replica('a', { more: [greetings] });
+  const b = await cluster.replica('b');
+  await synced(cluster);
+  await cluster.put(world, 'shop', 'a', object('one'));
+  return { cluster, a, b };
+}
+
 const partsOf = ({ engine }: TestReplica) =>
   engine.ownership.active().filter((name) => name.startsWith('part/'));
 const shardsOf = ({ engine }: TestReplica) =>
   engine.ownership.active().filter((name) => name.startsWith('shard/'));
 
 test('a replica without the feature takes its share of the rest, and none of the feature', async () => {
-  const cluster = new TestCluster();
-  const a = await cluster.replica('a', { more: [greetings] });
-  const b = await cluster.replica('b');
-  await synced(cluster);
-  await cluster.put(world, 'shop', 'a', object('one'));
+  const { cluster, a, b } = await besideEachOther();
   await cluster.clock.advance(30_000);
   expect(shardsOf(b).length).toBeGreaterThan(20);
   expect(shardsOf(a).length + shardsOf(b).length).toBe(64);
@@ -75,11 +81,7 @@ test('messages to its actors are taken once, whoever owns the shard that they ar
 });
 
 test('when nobody has the feature its records and mail stay, are told as such, and are taken up again', async () => {
-  const cluster = new TestCluster();
-  const a = await cluster.replica('a', { more: [greetings] });
-  const b = await cluster.replica('b');
-  await synced(cluster);
-  await cluster.put(world, 'shop', 'a', object('one'));
+  const { cluster, a, b } = await besideEachOther();
   await cluster.clock.advance(10_000);
   a.engine.kill();
   await cluster.clock.advance(10_000);
@@ -110,11 +112,7 @@ test('when nobody has the feature its records and mail stay, are told as such, a
 });
 
 test('orrery forget takes away what nobody has loaded any more, and nothing else', async () => {
-  const cluster = new TestCluster();
-  const a = await cluster.replica('a', { more: [greetings] });
-  const b = await cluster.replica('b');
-  await synced(cluster);
-  await cluster.put(world, 'shop', 'a', object('one'));
+  const { cluster, a, b } = await besideEachOther();
   await cluster.clock.advance(10_000);
   const control = serve(cluster, b);
   const forget = createForget({ bus: b.bus, subjects: cluster.subjects });

@@ -64,9 +64,12 @@ function mergedItems(
   };
 }
 
-/** What ends something, or was tried before, is taken for itself. */
-const isLoose = ({ completes, timer, replaces, failures }: MailboxItem): boolean =>
-  completes === undefined && timer === undefined && replaces === undefined && failures === undefined;
+/** What ends something, or was tried before, is taken at once. */
+export const canWait = ({ completes, timer, failures }: MailboxItem): boolean =>
+  completes === undefined && timer === undefined && failures === undefined;
+
+/** Observations have a way of their own to stand for one another. */
+const isLoose = (item: MailboxItem): boolean => canWait(item) && item.replaces === undefined;
 
 /** One step asks for a handful of effects at most; the rest of the limit is for it. */
 export function isOutboxFull({ record }: Hot): boolean {

@@ -8,7 +8,8 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import type { Chart } from '../../machines/chart.ts';
-import type { Cell, Hot, MailboxItem } from '../host/owned.ts';
+import { canWait } from '../host/mailbox.ts';
+import type { Cell, Hot } from '../host/owned.ts';
 
 export interface Company {
   /** Whether everything in the mailbox waits for more; if so, `work` is called when it has waited enough. */
@@ -24,7 +25,7 @@ export function createCompany(clock: Clock, work: (cell: Cell, hot: Hot) => void
   return {
     isAwaited(cell, hot, chart) {
       const patience = chart?.patience;
-      if (patience === undefined || hot.snapshot === null || !hot.mailbox.every(isLoose)) return over(hot);
+      if (patience === undefined || hot.snapshot === null || !hot.mailbox.every(canWait)) return over(hot);
       const now = clock.monotonic();
       const standing = { states: cell.state.split(','), context: hot.snapshot.context };
       const restMs = patience(
@@ -44,7 +45,3 @@ export function createCompany(clock: Clock, work: (cell: Cell, hot: Hot) => void
     },
   };
 }
-
-/** Deadlines, outcomes of effects and what was tried before are taken at once. */
-const isLoose = ({ completes, timer, failures }: MailboxItem): boolean =>
-  completes === undefined && timer === undefined && failures === undefined;

@@ -5,7 +5,7 @@
  */
 import type { PlainEvent } from '../../base/plain-event.ts';
 import type { Waiting } from '../chart.ts';
-import { type PodContext, unproven, withProof } from './pod-context.ts';
+import { ownProofs, type PodContext, unproven } from './pod-context.ts';
 import type { PodEvent } from './pod-events.ts';
 
 /** So many words in one step: a transition on the feed stays small. */
@@ -23,16 +23,17 @@ const patienceMs = { words: 2_000, proof: 500 } as const;
  * Proofs wait for those that are still owed, since nothing follows from one before the last: twenty Services
  * that reach the Pod within a second are one step.
  */
-export function patienceOfPod({ context }: Waiting, events: readonly PlainEvent[]): number {
-  let known = context as PodContext;
+export function patienceOfPod(standing: Waiting, events: readonly PlainEvent[]): number {
+  const context = standing.context as PodContext;
+  const proven = new Set<string>();
   let restMs: number = patienceMs.words;
   for (const event of events as readonly PodEvent[]) {
     if (event.type === 'route.proven') {
-      known = { ...known, ...withProof(known, event) };
+      for (const { service } of ownProofs(context, event)) proven.add(service);
       restMs = patienceMs.proof;
     } else if (event.type !== 'route.missed') return 0;
   }
-  return unproven(known).length > 0 ? restMs : 0;
+  return unproven(context).every((name) => proven.has(name)) ? 0 : restMs;
 }
 
 function mergedEvents(waiting: PodEvent, next: PodEvent): PodEvent | null {

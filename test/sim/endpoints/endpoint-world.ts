@@ -94,17 +94,24 @@ const isReady = ({ status }: KubeObject) =>
   (status as { conditions?: ReadonlyArray<{ status: string }> } | undefined)?.conditions?.[0]?.status ===
   'True';
 
+/** @returns the name of what was patched; null where there was nothing */
+function edited(
+  api: ActingParts['stage']['api'],
+  resource: typeof services,
+  found: KubeObject | undefined,
+  body: object,
+): string | null {
+  if (!found) return null;
+  api.patch(resource, { namespace, name: found.metadata.name, type: 'merge', body });
+  return found.metadata.name;
+}
+
 function workloadActions(parts: ActingParts): readonly Action[] {
   const { stage, chance } = parts;
   const { api } = stage;
   const any = () => chance.pick(api.all(externalWorkloads));
   let made = 0;
-  const edit = (body: object) => {
-    const found = any();
-    if (!found) return null;
-    api.patch(externalWorkloads, { namespace, name: found.metadata.name, type: 'merge', body });
-    return found.metadata.name;
-  };
+  const edit = (body: object) => edited(api, externalWorkloads, any(), body);
   return [
     [
       'flip',
@@ -143,12 +150,7 @@ function serviceActions(parts: ActingParts): readonly Action[] {
   const { stage, chance } = parts;
   const { api, clock } = stage;
   const any = () => chance.pick(api.all(services));
-  const edit = (body: object) => {
-    const found = any();
-    if (!found) return null;
-    api.patch(services, { namespace, name: found.metadata.name, type: 'merge', body });
-    return found.metadata.name;
-  };
+  const edit = (body: object) => edited(api, services, any(), body);
   return [
     [
       'service made anew',

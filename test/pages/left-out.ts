@@ -38,7 +38,7 @@ export const leftOut: readonly LeftOut[] = [
     what: /^(KUBECONFIG=\S+ )?npm run chaos\b/,
     because: 'takes minutes; test/chaos/chaos.test.ts runs a short one',
   },
-  { what: /^npm run sim(?! .*--seeds 1 )(?!:)/, because: 'takes minutes; one seed is run' },
+  { what: /^npm run sim(:soak)?\b(?! .*--seeds 1 )(?!:)/, because: 'takes minutes; one seed is run' },
   { what: /^node (--expose-gc )?bench\//, because: 'a benchmark: it takes minutes' },
   {
     what: /^node scripts\/(kube-types|kube-wire|record-fixture)\.ts|^kubectl kustomize .* > test\//,

@@ -216,19 +216,26 @@ export const limits = {
    * never holds many of the 64.
    */
   probeCallsAtOnce: 3,
+  /**
+   * So long a round keeps a slot for one call after the other, ms: a round of sixty calls ends within it, and
+   * of 64 slots some are free again each moment.
+   */
+  probeTurnMs: 1_000,
   /** Calls of one sampling round, whatever replica count an object may name. */
   probeCallsPerRound: 1_000,
   /**
-   * A sampling round ends after this time, ms, whatever it has seen; half a minute with one Service is too
-   * long to hear nothing.
+   * A sampling round ends this time after its first turn, ms, whatever it has seen; half a minute with one
+   * Service is too long to hear nothing.
    */
   probeRoundMs: 20_000,
+  /** A round that has had no turn after this time, ms, gives up its place; the chart begins another. */
+  probeLineMs: 60_000,
   /**
    * A name server of the probes' own answers within this time, ms, or is asked once more; two tries fit into
    * the usual 3 s of a call.
    */
   probeDnsMs: 1_000,
-  /** Calls waiting for their turn: effectsInFlight rounds with probeCallsAtOnce each. */
+  /** Turns that are waited for: effectsInFlight rounds with probeCallsAtOnce each. */
   probeCallsWaiting: 1_024 * 3,
   /** Pods of a group that its Services know, to keep answers for those that have not asked; of more, none. */
   probeKeptAnswers: 256,

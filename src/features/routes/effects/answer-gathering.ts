@@ -24,16 +24,17 @@ export interface Gathering {
  */
 export function createGathering(
   clock: Clock,
-  tell: (first: string, also: readonly string[]) => void,
+  tell: (first: string, also: readonly string[], heardAt: number) => void,
 ): Gathering {
   let gathered: string[] = [];
+  let heardAt = 0;
   let timer: Timer | null = null;
   let restMs: number = gatherMs.first;
   const flush = () => {
     while (gathered.length > 0) {
       const [first = '', ...also] = gathered.slice(0, togetherMax);
       gathered = gathered.slice(togetherMax);
-      tell(first, also);
+      tell(first, also, heardAt);
     }
   };
   const rest = () => {
@@ -47,6 +48,7 @@ export function createGathering(
   };
   return {
     add(ip) {
+      if (gathered.length === 0) heardAt = clock.now();
       gathered.push(ip);
       if (timer !== null && gathered.length < togetherMax) return;
       flush();

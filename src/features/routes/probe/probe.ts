@@ -34,11 +34,19 @@ export interface RoundResult {
   readonly summary: SampleSummary;
 }
 
+/** Lets a round in work go on for others, with so many calls at most. */
+export type Widen = (more: { readonly calls: number; readonly wanted: readonly string[] }) => void;
+
 export interface Sampler {
   /** @throws the signal's reason if it is aborted, OrreryError MAILBOX_FULL if too many calls wait */
   sample(
     round: Round,
-    run: { readonly signal: AbortSignal; readonly onHealthy: (ip: string) => void },
+    run: {
+      readonly signal: AbortSignal;
+      readonly onHealthy: (ip: string) => void;
+      /** Called at once; what it is given does nothing after the round. */
+      readonly onBegun?: (widen: Widen) => void;
+    },
   ): Promise<RoundResult>;
 }
 
@@ -52,17 +60,19 @@ export interface SamplerParts extends ProbeParts {
 export function createSampler(parts: SamplerParts): Sampler {
   const silent = createBoundedSet(limits.probeSilentGroups);
   return {
-    async sample(round, { signal, onHealthy }) {
+    async sample(round, { signal, onHealthy, onBegun }) {
       const tally = createTally(round, parts, onHealthy);
       const ending = new AbortController();
-      const timer = endAfter(parts.clock, round, ending, () => tally.cut());
+      const timer = createEnd(parts.clock, ending, () => tally.cut());
+      const bound = { calls: Math.min(round.calls, limits.probeCallsPerRound) };
+      onBegun?.(({ calls, wanted }) => {
+        bound.calls = Math.max(bound.calls, Math.min(calls, limits.probeCallsPerRound));
+        tally.want(wanted);
+      });
       const both = AbortSignal.any([signal, ending.signal]);
       try {
         await makeCalls({
-          round,
-          tally,
-          parts,
-          ending,
+          ...{ round, bound, tally, parts, ending, timer },
           signal: both,
           isDoubtful: silent.has(round.group),
         });
@@ -70,6 +80,8 @@ export function createSampler(parts: SamplerParts): Sampler {
         timer.cancel();
       }
       signal.throwIfAborted();
+      // Nobody was missed by a round that had no turn.
+      if (tally.result().calls === 0) ending.signal.throwIfAborted();
       silent.put(round.group, tally.isSilent());
       return tally.result();
     },
@@ -78,26 +90,36 @@ export function createSampler(parts: SamplerParts): Sampler {
 
 interface Calls {
   readonly round: Round;
+  /** So many at most; more once others want to be met. */
+  readonly bound: { readonly calls: number };
   readonly tally: Tally;
   readonly parts: SamplerParts;
   readonly ending: AbortController;
+  readonly timer: RoundEnd;
   readonly signal: AbortSignal;
   /** Nothing answered in the last round: one call at a time, until something does. */
   readonly isDoubtful: boolean;
 }
 
-async function makeCalls({ round, tally, parts, ending, signal, isDoubtful }: Calls): Promise<void> {
-  const calls = Math.min(round.calls, limits.probeCallsPerRound);
+async function makeCalls(given: Calls): Promise<void> {
+  const { round, bound, tally, parts, ending, timer, signal, isDoubtful } = given;
   let begun = 0;
   const workers: Promise<void>[] = [];
   let failure: unknown;
+  const backends = () => (round.replicas * bound.calls) / Math.max(1, round.calls);
+  const isBegun = () => {
+    if (begun >= bound.calls || tally.isOver() || signal.aborted) return false;
+    begun += 1;
+    return true;
+  };
   const work = async () => {
     try {
-      while (begun < calls && !tally.isOver() && !signal.aborted) {
-        begun += 1;
-        const turn = { group: round.group, isDoubtful: isDoubtful && !tally.hasAnswer() };
-        await parts.limiter.run(turn, call, signal);
-        widen();
+      while (isBegun()) {
+        const turn = {
+          ...{ group: round.group, isDoubtful: isDoubtful && !tally.hasAnswer() },
+          ...{ hasAnswer: tally.hasAnswer, cost: tally.callsPerAnswer(backends()) },
+        };
+        await parts.limiter.run(turn, callWhile, signal);
       }
     } catch (thrown) {
       // Also of a call that was waiting for its turn when the round ended; that is no failure.
@@ -112,6 +134,13 @@ async function makeCalls({ round, tally, parts, ending, signal, isDoubtful }: Ca
       if (tally.isOver()) ending.abort(new Error('the round is over'));
     });
   };
+  const callWhile = async (lasts: () => boolean) => {
+    timer.start();
+    do {
+      await call();
+      widen();
+    } while (lasts() && isBegun());
+  };
   const widen = () => {
     const wanted = isDoubtful && !tally.hasAnswer() ? 1 : limits.probeCallsAtOnce;
     while (workers.length < wanted) workers.push(work());
@@ -124,11 +153,15 @@ async function makeCalls({ round, tally, parts, ending, signal, isDoubtful }: Ca
 
 interface Tally {
   begin(): void;
+  /** Others are to be met as well, from now on. */
+  want(more: readonly string[]): void;
   note(answer: ProbeAnswer): void;
   /** The time of the round is over: what is in flight is not reached. */
   cut(): void;
   isOver(): boolean;
   hasAnswer(): boolean;
+  /** So many that an answer takes which is missing, where each call meets one of so many by chance. */
+  callsPerAnswer(backends: number): number;
   /** Calls were made, and nothing has answered. */
   isSilent(): boolean;
   result(): RoundResult;
@@ -139,6 +172,7 @@ function createTally(round: Round, { parseAddress }: ProbeParts, onHealthy: (ip:
   // An answer proves a Pod only for the family in which it was asked for.
   const families = new Set<IpFamily>(round.wanted.flatMap((ip) => parseAddress(ip)?.family ?? []));
   const healthy = new Set<string>();
+  const told = new Set<string>();
   const unhealthy = new Set<string>();
   let [calls, answered, anonymous, unreachable] = [0, 0, 0, 0];
   let lastError: string | null = null;
@@ -151,8 +185,9 @@ function createTally(round: Round, { parseAddress }: ProbeParts, onHealthy: (ip:
     }
     for (const { ip, family } of addresses) {
       if (status !== 200) unhealthy.add(ip);
-      if (status !== 200 || healthy.has(ip)) continue;
+      if (status !== 200 || told.has(ip)) continue;
       healthy.add(ip);
+      told.add(ip);
       missing.delete(ip);
       if (families.has(family)) onHealthy(ip);
     }
@@ -160,6 +195,15 @@ function createTally(round: Round, { parseAddress }: ProbeParts, onHealthy: (ip:
   return {
     begin() {
       calls += 1;
+    },
+    want(more) {
+      for (const ip of more) {
+        const { family } = parseAddress(ip) ?? {};
+        if (family === undefined || !families.has(family)) continue;
+        missing.add(ip);
+        // Whoever was told of it before knew nothing of this one.
+        told.delete(ip);
+      }
     },
     note(answer) {
       if (answer.kind === 'unreachable') {
@@ -180,6 +224,11 @@ function createTally(round: Round, { parseAddress }: ProbeParts, onHealthy: (ip:
       missing.size === 0 ||
       (answered === 0 && unreachable >= Math.max(limits.probeCallsAtOnce, round.replicas)),
     hasAnswer: () => answered > 0,
+    callsPerAnswer(backends) {
+      let harmonic = 0;
+      for (let nth = 1; nth <= missing.size; nth += 1) harmonic += 1 / nth;
+      return (Math.max(backends, missing.size) * harmonic) / Math.max(1, missing.size);
+    },
     isSilent: () => calls > 0 && answered === 0,
     result: () => ({
       calls,
@@ -188,16 +237,28 @@ function createTally(round: Round, { parseAddress }: ProbeParts, onHealthy: (ip:
   };
 }
 
-/**
- * What the calls can take if each runs out of time, three at a time, and a little more; the host is more
- * patient than that.
- */
-function endAfter(clock: Clock, { calls, timeoutMs }: Round, ending: AbortController, onEnd: () => void) {
-  const patience = 2_000 + Math.ceil(calls / limits.probeCallsAtOnce) * timeoutMs;
-  return clock.after(Math.min(patience, limits.probeRoundMs), () => {
+/** The end of a round, which counts from its first turn, or from when it gives up its place in the line. */
+interface RoundEnd {
+  start(): void;
+  cancel(): void;
+}
+
+function createEnd(clock: Clock, ending: AbortController, onEnd: () => void): RoundEnd {
+  const end = (why: string) => () => {
     onEnd();
-    ending.abort(new Error('the time of the round is over'));
-  });
+    ending.abort(new Error(why));
+  };
+  let isStarted = false;
+  let timer = clock.after(limits.probeLineMs, end('no turn came in time'));
+  return {
+    start() {
+      if (isStarted) return;
+      isStarted = true;
+      timer.cancel();
+      timer = clock.after(limits.probeRoundMs, end('the time of the round is over'));
+    },
+    cancel: () => timer.cancel(),
+  };
 }
 
 /** Forgets the oldest when it is full. */

@@ -1,4 +1,6 @@
-/** Effects of a loaded feature begin while it has a share of the replica left, and are charged to it (pace). */
+/**
+ * Effects of a loaded feature begin while it has a share of the replica left, and are charged to it: pace.ts.
+ */
 import type { PlainEvent } from '../../base/plain-event.ts';
 import { type MessageSend, messageSend } from '../../machines/effects.ts';
 import type { EffectContext, RunnableEffect } from '../effect-runner.ts';

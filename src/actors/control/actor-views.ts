@@ -4,11 +4,10 @@ import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import type { ActorSummary, ActorView, Transition } from '../../base/views.ts';
 import { timerName } from '../../base/words.ts';
-import type { Bus } from '../../bus/bus.ts';
-import type { Subjects } from '../../bus/subjects.ts';
 import { asOfNow, type Chart } from '../../machines/chart.ts';
 import type { Admission } from '../admission.ts';
 import { livingRecordOf } from '../host/cell.ts';
+import type { HostParts } from '../host/host-parts.ts';
 import type { Cell, ShardRun } from '../host/owned.ts';
 import type { ActorRecord } from '../host/records.ts';
 import type { Stepper } from '../host/step.ts';
@@ -77,10 +76,7 @@ function placeOf(cell: Cell, record: ActorRecord | null, owner: string): Omit<Ac
 }
 
 export async function viewOf(
-  parts: {
-    readonly bus: Bus;
-    readonly subjects: Subjects;
-    readonly clock: Clock;
+  parts: Pick<HostParts, 'bus' | 'subjects' | 'clock'> & {
     readonly stepper: Stepper | undefined;
     readonly admission: Admission;
   },
@@ -147,7 +143,7 @@ function meaningOf(stepper: Stepper, record: ActorRecord): ActorView['meaning'] 
 
 /** Read from the event stream: records hold only what is not published yet. */
 async function recentTransitions(
-  { bus, subjects, clock }: { bus: Bus; subjects: Subjects; clock: Clock },
+  { bus, subjects, clock }: Pick<HostParts, 'bus' | 'subjects' | 'clock'>,
   cell: Cell,
 ): Promise<Transition[]> {
   const recent: Transition[] = [];

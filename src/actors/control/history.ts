@@ -7,25 +7,18 @@
  * context until the next beginning.
  */
 
-import type { Clock } from '../../base/clock.ts';
 import { type ActorId, parseActorId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import type { HistoryStep, HistoryView, Transition } from '../../base/views.ts';
-import type { Bus } from '../../bus/bus.ts';
-import type { Subjects } from '../../bus/subjects.ts';
 import type { Chart } from '../../machines/chart.ts';
+import type { HostParts } from '../host/host-parts.ts';
 import { createStepper, type Snapshot, type StampedEvent, type Stepper, stateText } from '../host/step.ts';
 
 const dayMs = 24 * 3_600_000;
 
 /** @throws OrreryError BUS_UNREACHABLE */
 export async function readHistory(
-  parts: {
-    readonly bus: Bus;
-    readonly subjects: Subjects;
-    readonly clock: Clock;
-    readonly charts: readonly Chart[];
-  },
+  parts: Pick<HostParts, 'bus' | 'subjects' | 'clock'> & { readonly charts: readonly Chart[] },
   id: ActorId,
 ): Promise<HistoryView> {
   const { bus, subjects, clock } = parts;

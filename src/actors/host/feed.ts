@@ -6,24 +6,15 @@
  * loaded transitions are on the stream already.
  */
 
-import { backOffMs } from '../../base/back-off.ts';
-import { type Clock, sleep } from '../../base/clock.ts';
+import { sleep } from '../../base/clock.ts';
 import { asError, hasCode } from '../../base/errors.ts';
 import type { ActorId } from '../../base/ids.ts';
-import type { Log } from '../../base/log-port.ts';
-import { jittered, type Random } from '../../base/random.ts';
+import { backOffMs, jittered } from '../../base/random.ts';
 import type { Transition } from '../../base/views.ts';
-import type { Bus } from '../../bus/bus.ts';
 import { encodeJson } from '../../bus/codec.ts';
-import type { Subjects } from '../../bus/subjects.ts';
+import type { HostParts } from './host-parts.ts';
 
-interface FeedParts {
-  readonly bus: Bus;
-  readonly subjects: Subjects;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
-}
+type FeedParts = Pick<HostParts, 'bus' | 'subjects' | 'clock' | 'random' | 'log'>;
 
 /** Attempts, a quarter of a minute together, for a stream that refuses: it may be full for a while. */
 const refusalsMax = 12;

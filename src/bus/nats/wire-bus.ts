@@ -2,11 +2,10 @@
  * The port `Bus` over a connection to NATS: puts requests, appends, following and the reading of streams
  * together.
  */
+import type { Ambient } from '../../base/ambient.ts';
 import type { Clock } from '../../base/clock.ts';
 import { asError } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
-import type { Log } from '../../base/log-port.ts';
-import type { Random } from '../../base/random.ts';
 import type { Bus, BusMessage, RequestOptions, StoredMessage, StreamName } from '../bus.ts';
 import { unreachable } from '../bus-errors.ts';
 import type { StreamDefinitions } from '../streams.ts';
@@ -19,14 +18,11 @@ import { wireBatch } from './wire-batch.ts';
 import { type FollowEnvironment, follow } from './wire-follow.ts';
 import type { WireRequests } from './wire-requests.ts';
 
-export interface WireBusParts {
+export interface WireBusParts extends Ambient {
   readonly wire: Wire;
   readonly requests: WireRequests;
   readonly api: JetStreamApi;
   readonly streams: StreamDefinitions;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
   /** Whether streams are known to have several copies. */
   readonly isReplicated: boolean;
 }

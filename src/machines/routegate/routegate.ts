@@ -11,8 +11,8 @@
  *   pod chart); how the world is counted (the effect).
  */
 import { assign, enqueueActions, setup } from 'xstate';
-import { backOffMs } from '../../base/back-off.ts';
 import { equal } from '../../base/equal.ts';
+import { backOffMs } from '../../base/random.ts';
 import type { ActorInput } from '../actor-input.ts';
 import type { Chart } from '../chart.ts';
 import { actionsOf } from '../effect.ts';

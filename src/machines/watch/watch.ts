@@ -14,7 +14,7 @@
  */
 
 import { assign, setup } from 'xstate';
-import { backOffMs } from '../../base/back-off.ts';
+import { backOffMs } from '../../base/random.ts';
 import type { Chart } from '../chart.ts';
 import { actionsOf, effect } from '../effect.ts';
 

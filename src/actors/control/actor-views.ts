@@ -1,6 +1,7 @@
 /** What is told about an actor: the views of `src/base/views.ts`, made from a cell. */
 
 import type { Clock } from '../../base/clock.ts';
+import { attempt } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { ActorSummary, ActorView, Transition } from '../../base/views.ts';
 import { timerName } from '../../base/words.ts';
@@ -29,11 +30,7 @@ export function livingIn(run: ShardRun): number {
 /** The record as far as there is one to show: a parked actor's may be no record at all. */
 export function shownRecordOf(cell: Cell): ActorRecord | null {
   if (cell.unreadable === null) return livingRecordOf(cell);
-  try {
-    return livingRecordOf(cell);
-  } catch {
-    return null;
-  }
+  return attempt(() => livingRecordOf(cell), null);
 }
 
 export interface SummaryFacts {

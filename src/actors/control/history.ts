@@ -7,6 +7,7 @@
  * context until the next beginning.
  */
 
+import { attempt } from '../../base/errors.ts';
 import { type ActorId, parseActorId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import type { HistoryStep, HistoryView, Transition } from '../../base/views.ts';
@@ -76,11 +77,7 @@ export function createMemory(charts: readonly Chart[], id: ActorId): { take(step
 
 /** null: it is of another version, or was too large to be told. */
 function resumed(stepper: Stepper, resumes: Transition['resumes']): Snapshot | null {
-  try {
-    return resumes ? stepper.restore(resumes, stepper.chart.version) : null;
-  } catch {
-    return null;
-  }
+  return attempt(() => (resumes ? stepper.restore(resumes, stepper.chart.version) : null), null);
 }
 
 function stepperOf(charts: readonly Chart[], id: ActorId): Stepper | null {

@@ -7,7 +7,7 @@
  */
 
 import { sleep } from '../../base/clock.ts';
-import { asError, hasCode } from '../../base/errors.ts';
+import { asError, attempt, hasCode } from '../../base/errors.ts';
 import type { ActorId } from '../../base/ids.ts';
 import { backOffMs, jittered } from '../../base/random.ts';
 import type { Transition } from '../../base/views.ts';
@@ -82,10 +82,8 @@ export async function lastPublished(
  * safe side.
  */
 function readPublished(data: Uint8Array): Published | null {
-  try {
+  return attempt(() => {
     const { fence, rev } = JSON.parse(new TextDecoder().decode(data)) as Partial<Published>;
     return typeof fence === 'number' && typeof rev === 'number' ? { fence, rev } : null;
-  } catch {
-    return null;
-  }
+  }, null);
 }

@@ -39,27 +39,14 @@ const utf8 = new TextEncoder();
 const empty = new Uint8Array(0);
 
 export function jetStreamApi(requests: WireRequests): JetStreamApi {
-  return (verb, body) =>
-    new Promise((resolve, reject) => {
-      const payload = body === undefined ? empty : utf8.encode(JSON.stringify(body));
-      const onAnswer = (message: WireMessage): boolean => {
-        try {
-          resolve(answerOf(verb, message));
-        } catch (error) {
-          reject(error);
-        }
-        return false;
-      };
-      requests.send(
-        `$JS.API.${verb}`,
-        payload,
-        { timeoutMs: limits.requestTimeoutMs },
-        {
-          onAnswer,
-          onFailure: (failure) => reject(unreachable(`JetStream, ${verb}: ${failure}`)),
-        },
-      );
-    });
+  return async (verb, body) =>
+    requests.one(
+      `$JS.API.${verb}`,
+      body === undefined ? empty : utf8.encode(JSON.stringify(body)),
+      { timeoutMs: limits.requestTimeoutMs },
+      (message) => answerOf(verb, message),
+      (failure) => unreachable(`JetStream, ${verb}: ${failure}`),
+    );
 }
 
 /** A JSON object off the wire. @throws OrreryError BUS_UNREACHABLE */

@@ -21,34 +21,17 @@ const guardSequence = 'Nats-Expected-Last-Subject-Sequence';
 const timeToLive = 'Nats-TTL';
 
 export function wireAppend(wire: Wire, requests: WireRequests) {
-  return (subject: string, data: Uint8Array, options: AppendOptions = {}): Promise<Appended> =>
-    new Promise((resolve, reject) => {
-      // Never into the client's own buffer: it would be sent at some later time, after its caller had given
-      // up.
-      if (wire.status !== 'connected') return reject(unreachable(wire.status));
-      const onAnswer = (message: WireMessage): boolean => {
-        try {
-          resolve(acknowledgement(message, options.guard));
-        } catch (error) {
-          reject(error);
-        }
-        return false;
-      };
-      const timeoutMs = options.timeoutMs ?? limits.appendTimeoutMs;
-      try {
-        requests.send(
-          subject,
-          data,
-          { headers: headersOf(options), timeoutMs },
-          {
-            onAnswer,
-            onFailure: (failure) => reject(unknownOutcome(`${subject}: ${failure}`)),
-          },
-        );
-      } catch (error) {
-        reject(error);
-      }
-    });
+  return async (subject: string, data: Uint8Array, options: AppendOptions = {}): Promise<Appended> => {
+    // Never into the client's own buffer: it would be sent at some later time, after its caller had given up.
+    if (wire.status !== 'connected') throw unreachable(wire.status);
+    return requests.one(
+      subject,
+      data,
+      { headers: headersOf(options), timeoutMs: options.timeoutMs ?? limits.appendTimeoutMs },
+      (message) => acknowledgement(message, options.guard),
+      (failure) => unknownOutcome(`${subject}: ${failure}`),
+    );
+  };
 }
 
 export function headersOf(options: AppendOptions): Headers | undefined {

@@ -58,7 +58,10 @@ export function wireBus(parts: WireBusParts): Bus {
     publish: (subject, data, sending = {}) => wire.publish(subject, data, sending.headers, sending.reply),
     subscribe: (subject, onMessage, { queue } = {}) =>
       wire.subscribe(subject, (message) => guarded(onMessage, busMessage(message)), queue),
-    request: (subject, data, asking) => request(requests, subject, data, asking),
+    request: async (subject, data, asking) =>
+      requests.one(subject, data, asking, busMessage, (failure) =>
+        unreachable(`request to ${subject}: ${failure}`),
+      ),
     requestMany: (subject, data, asking) => requestMany(requests, subject, data, asking),
     ...guardLanes({
       append: wireAppend(wire, requests),
@@ -98,26 +101,6 @@ function busMessage(message: WireMessage): BusMessage {
   return { subject: message.subject, data: message.data, headers: message.headers(), reply: message.reply };
 }
 
-function request(
-  requests: WireRequests,
-  subject: string,
-  data: Uint8Array,
-  options: RequestOptions,
-): Promise<BusMessage> {
-  return new Promise((resolve, reject) => {
-    const onAnswer = (message: WireMessage): boolean => {
-      resolve(busMessage(message));
-      return false;
-    };
-    const onFailure = (failure: string) => reject(unreachable(`request to ${subject}: ${failure}`));
-    try {
-      requests.send(subject, data, options, { onAnswer, onFailure });
-    } catch (error) {
-      reject(error);
-    }
-  });
-}
-
 function requestMany(
   requests: WireRequests,
   subject: string,
@@ -136,11 +119,7 @@ function requestMany(
       }
       return false;
     };
-    try {
-      requests.send(subject, data, options, { onAnswer, onFailure: () => resolve(answers) });
-    } catch (error) {
-      reject(error);
-    }
+    requests.send(subject, data, options, { onAnswer, onFailure: () => resolve(answers) });
   });
 }
 

@@ -18,20 +18,25 @@ export interface RequestHandlers {
   onFailure(failure: Failure): void;
 }
 
+export interface Sending {
+  readonly headers?: Headers | undefined;
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
 export interface WireRequests {
   /** How many wait for an answer. */
   readonly waiting: number;
   /** @throws what `Wire.publish` throws; nothing waits then */
-  send(
+  send(subject: string, data: Uint8Array, sending: Sending, handlers: RequestHandlers): void;
+  /** What `read` makes of the one answer; an error of `failed` if there is none. */
+  one<T>(
     subject: string,
     data: Uint8Array,
-    options: {
-      readonly headers?: Headers | undefined;
-      readonly timeoutMs: number;
-      readonly signal?: AbortSignal | undefined;
-    },
-    handlers: RequestHandlers,
-  ): void;
+    sending: Sending,
+    read: (message: WireMessage) => T,
+    failed: (failure: Failure) => Error,
+  ): Promise<T>;
 }
 
 interface Entry extends RequestHandlers {
@@ -81,10 +86,22 @@ export function wireRequests(wire: Wire, clock: Clock, random: Pick<Random, 'id'
     for (const [token, entry] of entries) fail(token, entry, 'disconnected');
   });
 
-  return {
+  const requests: WireRequests = {
     get waiting() {
       return entries.size;
     },
+    one: (subject, data, sending, read, failed) =>
+      new Promise((resolve, reject) => {
+        const onAnswer = (message: WireMessage): boolean => {
+          try {
+            resolve(read(message));
+          } catch (error) {
+            reject(error);
+          }
+          return false;
+        };
+        requests.send(subject, data, sending, { onAnswer, onFailure: (failure) => reject(failed(failure)) });
+      }),
     send(subject, data, { headers, timeoutMs, signal }, handlers) {
       if (wire.status !== 'connected') return handlers.onFailure('disconnected');
       if (signal?.aborted) return handlers.onFailure('aborted');
@@ -99,4 +116,5 @@ export function wireRequests(wire: Wire, clock: Clock, random: Pick<Random, 'id'
       signal.addEventListener('abort', onAbort, { once: true });
     },
   };
+  return requests;
 }

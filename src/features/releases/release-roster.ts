@@ -10,7 +10,7 @@
 
 import * as v from 'valibot';
 import type { FeatureParts } from '../../actors/feature.ts';
-import { asError } from '../../base/errors.ts';
+import { asError, attempt } from '../../base/errors.ts';
 import { ledShard } from '../../base/limits.ts';
 import { isRelease } from '../../base/semantic-version.ts';
 import type { Following, StoredMessage } from '../../bus/bus.ts';
@@ -133,12 +133,10 @@ function foldNode(
 
 /** null: the node has gone, or what is stored is none. */
 function readNode({ data }: StoredMessage): Omit<StoredNode, 'sequence'> | null {
-  try {
+  return attempt(() => {
     const result = v.safeParse(nodeSchema, decode(data));
     return result.success ? result.output : null;
-  } catch {
-    return null;
-  }
+  }, null);
 }
 
 function readStatus({ data, sequence }: StoredMessage): SeenStatus {

@@ -6,8 +6,8 @@
  * Owns the form of the descriptor and of what it brings to life in a replica. Absent: which features there
  * are (replica/features.ts).
  */
-import type { Ambient } from '../base/ambient.ts';
 import type { KubePort } from '../base/kube-port.ts';
+import type { Ambient } from '../base/log-port.ts';
 import type { Transition } from '../base/views.ts';
 import type { Bus } from '../bus/bus.ts';
 import type { Endpoint } from '../bus/rpc.ts';

@@ -20,12 +20,12 @@ export {
 export type { Feature, FeatureMetrics, Labels, MetricDeclaration } from '../actors/feature.ts';
 export type { MessageFields, MessageOptions, Origin, Parties, Party } from '../actors/kind.ts';
 export type { Need } from '../actors/need.ts';
+export { backOffMs } from '../base/back-off.ts';
 export { equal } from '../base/equal.ts';
 export { type ActorId, actorId, parseActorId } from '../base/ids.ts';
 export type { KubeList, KubeObject, ListOptions } from '../base/kube-port.ts';
 export type { Log } from '../base/log-port.ts';
 export type { PlainEvent } from '../base/plain-event.ts';
-export { backOffMs } from '../base/random.ts';
 export type { Fact, Health } from '../base/views.ts';
 export type { Changed, ObjectAt, StatusCondition, StatusFields } from '../kube/effects/object-edit.ts';
 export type { ActorInput } from '../machines/actor-input.ts';

@@ -1,7 +1,4 @@
-/**
- * Randomness: the only file that draws it; a simulation puts a seeded source in its place. And the pauses
- * between attempts, which grow and which many replicas must not share.
- */
+/** Randomness: the only file that draws it. A simulation puts a seeded source in its place. */
 import { randomFillSync } from 'node:crypto';
 
 export interface Random {
@@ -47,15 +44,4 @@ export function seededRandom(seed: number): Random {
 /** `value` moved by up to ± `fraction` of itself; for delays that many replicas must not share. */
 export function jittered(value: number, fraction: number, random: Random): number {
   return value * (1 + fraction * (2 * random.next() - 1));
-}
-
-/**
- * Pauses that grow with each failure.
- *
- * @param failures so far; 0: the first pause
- * @returns milliseconds: `minMs`, doubled with each failure, at most `maxMs`
- */
-export function backOffMs(failures: number, minMs: number, maxMs: number): number {
-  // 2 ** 52 is the last power that is exact; no pause is that long.
-  return Math.min(minMs * 2 ** Math.min(Math.max(failures, 0), 52), maxMs);
 }

@@ -10,11 +10,12 @@
  * after it was proven that the shard still belongs to this replica: another may have taken it meanwhile.
  */
 
+import { backOffMs } from '../../base/back-off.ts';
 import type { Clock } from '../../base/clock.ts';
 import { asError } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { PlainEvent } from '../../base/plain-event.ts';
-import { backOffMs, jittered } from '../../base/random.ts';
+import { jittered } from '../../base/random.ts';
 import { traceIdOf } from '../../base/tracing.ts';
 import type { Bus } from '../../bus/bus.ts';
 import { effect as declareEffect } from '../../machines/effect.ts';

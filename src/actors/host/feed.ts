@@ -6,10 +6,11 @@
  * loaded transitions are on the stream already.
  */
 
+import { backOffMs } from '../../base/back-off.ts';
 import { sleep } from '../../base/clock.ts';
 import { asError, attempt, hasCode } from '../../base/errors.ts';
 import type { ActorId } from '../../base/ids.ts';
-import { backOffMs, jittered } from '../../base/random.ts';
+import { jittered } from '../../base/random.ts';
 import type { Transition } from '../../base/views.ts';
 import { encodeJson } from '../../bus/codec.ts';
 import type { HostParts } from './host-parts.ts';

@@ -2,8 +2,8 @@
  * What the parts of the host share: what they are put together from, and the few calls between them.
  */
 
-import type { Ambient } from '../../base/ambient.ts';
 import type { ActorId } from '../../base/ids.ts';
+import type { Ambient } from '../../base/log-port.ts';
 import type { PlainEvent } from '../../base/plain-event.ts';
 import type { Tracing } from '../../base/tracing.ts';
 import type { Transition } from '../../base/views.ts';

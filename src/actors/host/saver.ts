@@ -12,11 +12,12 @@
  * acknowledgement: what is read so late says nothing of who owns the shard by now.
  */
 
+import { backOffMs } from '../../base/back-off.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
 import { hasCode, OrreryError } from '../../base/errors.ts';
 import type { ShardName } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
-import { backOffMs, jittered, type Random } from '../../base/random.ts';
+import { jittered, type Random } from '../../base/random.ts';
 import type { AppendOptions, Bus } from '../../bus/bus.ts';
 import type { ShardRun } from './owned.ts';
 

@@ -9,9 +9,9 @@
  * the kind was seen for a while.
  */
 
-import type { Ambient } from '../../base/ambient.ts';
 import type { Clock } from '../../base/clock.ts';
 import { OrreryError } from '../../base/errors.ts';
+import type { Ambient } from '../../base/log-port.ts';
 import { featureLimits } from '../feature-limits.ts';
 import { boundedCall, isOverdue } from './bounded-call.ts';
 

@@ -1,5 +1,5 @@
 /** What the parts of one client of the memory hub share. */
-import type { Ambient } from '../../base/ambient.ts';
+import type { Ambient } from '../../base/log-port.ts';
 import type { BusMessage } from '../bus.ts';
 import type { MemoryFaults } from './faults.ts';
 import type { MemoryLink, Schedule } from './link.ts';

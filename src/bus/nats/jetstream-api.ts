@@ -6,7 +6,7 @@ import { asError, OrreryError } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import { unreachable } from '../bus-errors.ts';
 import type { WireMessage } from './wire.ts';
-import type { WireRequests } from './wire-requests.ts';
+import { ask, type WireRequests } from './wire-requests.ts';
 
 /**
  * Calls `$JS.API.<verb>`. @throws OrreryError BUS_UNREACHABLE (try again) | BUS_REFUSED (fact
@@ -40,13 +40,13 @@ const empty = new Uint8Array(0);
 
 export function jetStreamApi(requests: WireRequests): JetStreamApi {
   return async (verb, body) =>
-    requests.one(
-      `$JS.API.${verb}`,
-      body === undefined ? empty : utf8.encode(JSON.stringify(body)),
-      { timeoutMs: limits.requestTimeoutMs },
-      (message) => answerOf(verb, message),
-      (failure) => unreachable(`JetStream, ${verb}: ${failure}`),
-    );
+    ask(requests, {
+      subject: `$JS.API.${verb}`,
+      data: body === undefined ? empty : utf8.encode(JSON.stringify(body)),
+      timeoutMs: limits.requestTimeoutMs,
+      read: (message) => answerOf(verb, message),
+      failed: (failure) => unreachable(`JetStream, ${verb}: ${failure}`),
+    });
 }
 
 /** A JSON object off the wire. @throws OrreryError BUS_UNREACHABLE */

@@ -5,9 +5,9 @@
  * few seconds: somebody may have deleted one, and a replica of an older release takes away what it does not
  * know at each of its reconnects.
  */
-import type { Ambient } from '../../base/ambient.ts';
 import { sleep } from '../../base/clock.ts';
 import { asError } from '../../base/errors.ts';
+import type { Ambient } from '../../base/log-port.ts';
 import { jittered } from '../../base/random.ts';
 import { unreachable } from '../bus-errors.ts';
 import type { StreamDefinitions } from '../streams.ts';

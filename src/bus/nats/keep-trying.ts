@@ -1,7 +1,7 @@
 /** Tries again for ever, and logs no more than it must. */
-import type { Ambient } from '../../base/ambient.ts';
 import { sleep } from '../../base/clock.ts';
 import { asError, OrreryError } from '../../base/errors.ts';
+import type { Ambient } from '../../base/log-port.ts';
 import { jittered } from '../../base/random.ts';
 import { unreachable } from '../bus-errors.ts';
 

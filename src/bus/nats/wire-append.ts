@@ -11,7 +11,7 @@ import { conflict, inProcess, refused, unknownOutcome, unreachable } from '../bu
 import { msgIdHeader } from '../envelope.ts';
 import { errorIn, type JetStreamError, jetStreamCode, jsonOf } from './jetstream-api.ts';
 import type { Wire, WireMessage } from './wire.ts';
-import type { WireRequests } from './wire-requests.ts';
+import { ask, type WireRequests } from './wire-requests.ts';
 
 /**
  * The library has no say in these: a guard on another subject than the message's own is not in its interface.
@@ -24,13 +24,14 @@ export function wireAppend(wire: Wire, requests: WireRequests) {
   return async (subject: string, data: Uint8Array, options: AppendOptions = {}): Promise<Appended> => {
     // Never into the client's own buffer: it would be sent at some later time, after its caller had given up.
     if (wire.status !== 'connected') throw unreachable(wire.status);
-    return requests.one(
+    return ask(requests, {
       subject,
       data,
-      { headers: headersOf(options), timeoutMs: options.timeoutMs ?? limits.appendTimeoutMs },
-      (message) => acknowledgement(message, options.guard),
-      (failure) => unknownOutcome(`${subject}: ${failure}`),
-    );
+      headers: headersOf(options),
+      timeoutMs: options.timeoutMs ?? limits.appendTimeoutMs,
+      read: (message) => acknowledgement(message, options.guard),
+      failed: (failure) => unknownOutcome(`${subject}: ${failure}`),
+    });
   };
 }
 

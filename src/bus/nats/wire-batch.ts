@@ -11,7 +11,7 @@ import type { Appended, BatchMessage } from '../bus.ts';
 import { refused, unknownOutcome, unreachable } from '../bus-errors.ts';
 import type { Wire } from './wire.ts';
 import { acknowledgement, headersOf } from './wire-append.ts';
-import type { WireRequests } from './wire-requests.ts';
+import { ask, type WireRequests } from './wire-requests.ts';
 
 const batchId = 'Nats-Batch-Id';
 const batchSequence = 'Nats-Batch-Sequence';
@@ -37,12 +37,13 @@ export function wireBatch(wire: Wire, requests: WireRequests, nextId: () => stri
     messages.slice(0, -1).forEach(({ subject, data }, index) => {
       wire.publish(subject, data, headers(index));
     });
-    return requests.one(
-      last.subject,
-      last.data,
-      { headers: headers(messages.length - 1), timeoutMs },
-      (answer) => acknowledgement(answer, guard),
-      (failure) => unknownOutcome(`a batch to ${last.subject}: ${failure}`),
-    );
+    return ask(requests, {
+      subject: last.subject,
+      data: last.data,
+      headers: headers(messages.length - 1),
+      timeoutMs,
+      read: (answer) => acknowledgement(answer, guard),
+      failed: (failure) => unknownOutcome(`a batch to ${last.subject}: ${failure}`),
+    });
   };
 }

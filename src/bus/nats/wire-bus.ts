@@ -2,10 +2,10 @@
  * The port `Bus` over a connection to NATS: puts requests, appends, following and the reading of streams
  * together.
  */
-import type { Ambient } from '../../base/ambient.ts';
 import type { Clock } from '../../base/clock.ts';
 import { asError } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
+import type { Ambient } from '../../base/log-port.ts';
 import type { Bus, BusMessage, RequestOptions, StoredMessage, StreamName } from '../bus.ts';
 import { unreachable } from '../bus-errors.ts';
 import type { StreamDefinitions } from '../streams.ts';
@@ -16,7 +16,7 @@ import type { Wire, WireMessage } from './wire.ts';
 import { wireAppend } from './wire-append.ts';
 import { wireBatch } from './wire-batch.ts';
 import { type FollowEnvironment, follow } from './wire-follow.ts';
-import type { WireRequests } from './wire-requests.ts';
+import { ask, type WireRequests } from './wire-requests.ts';
 
 export interface WireBusParts extends Ambient {
   readonly wire: Wire;
@@ -58,10 +58,10 @@ export function wireBus(parts: WireBusParts): Bus {
     publish: (subject, data, sending = {}) => wire.publish(subject, data, sending.headers, sending.reply),
     subscribe: (subject, onMessage, { queue } = {}) =>
       wire.subscribe(subject, (message) => guarded(onMessage, busMessage(message)), queue),
-    request: async (subject, data, asking) =>
-      requests.one(subject, data, asking, busMessage, (failure) =>
-        unreachable(`request to ${subject}: ${failure}`),
-      ),
+    request: async (subject, data, asking) => {
+      const failed = (failure: string) => unreachable(`request to ${subject}: ${failure}`);
+      return ask(requests, { ...asking, subject, data, read: busMessage, failed });
+    },
     requestMany: (subject, data, asking) => requestMany(requests, subject, data, asking),
     ...guardLanes({
       append: wireAppend(wire, requests),

@@ -29,14 +29,6 @@ export interface WireRequests {
   readonly waiting: number;
   /** @throws what `Wire.publish` throws; nothing waits then */
   send(subject: string, data: Uint8Array, sending: Sending, handlers: RequestHandlers): void;
-  /** What `read` makes of the one answer; an error of `failed` if there is none. */
-  one<T>(
-    subject: string,
-    data: Uint8Array,
-    sending: Sending,
-    read: (message: WireMessage) => T,
-    failed: (failure: Failure) => Error,
-  ): Promise<T>;
 }
 
 interface Entry extends RequestHandlers {
@@ -86,22 +78,10 @@ export function wireRequests(wire: Wire, clock: Clock, random: Pick<Random, 'id'
     for (const [token, entry] of entries) fail(token, entry, 'disconnected');
   });
 
-  const requests: WireRequests = {
+  return {
     get waiting() {
       return entries.size;
     },
-    one: (subject, data, sending, read, failed) =>
-      new Promise((resolve, reject) => {
-        const onAnswer = (message: WireMessage): boolean => {
-          try {
-            resolve(read(message));
-          } catch (error) {
-            reject(error);
-          }
-          return false;
-        };
-        requests.send(subject, data, sending, { onAnswer, onFailure: (failure) => reject(failed(failure)) });
-      }),
     send(subject, data, { headers, timeoutMs, signal }, handlers) {
       if (wire.status !== 'connected') return handlers.onFailure('disconnected');
       if (signal?.aborted) return handlers.onFailure('aborted');
@@ -116,5 +96,29 @@ export function wireRequests(wire: Wire, clock: Clock, random: Pick<Random, 'id'
       signal.addEventListener('abort', onAbort, { once: true });
     },
   };
-  return requests;
+}
+
+/** One question to one subject. */
+export interface Question<T> extends Sending {
+  readonly subject: string;
+  readonly data: Uint8Array;
+  /** What is made of the answer. */
+  readonly read: (message: WireMessage) => T;
+  /** What there is to say if none comes. */
+  readonly failed: (failure: Failure) => Error;
+}
+
+/** Settles when the one answer is there, or surely none. */
+export function ask<T>(requests: WireRequests, { subject, data, read, failed, ...sending }: Question<T>) {
+  return new Promise<T>((resolve, reject) => {
+    const onAnswer = (message: WireMessage): boolean => {
+      try {
+        resolve(read(message));
+      } catch (error) {
+        reject(error);
+      }
+      return false;
+    };
+    requests.send(subject, data, sending, { onAnswer, onFailure: (failure) => reject(failed(failure)) });
+  });
 }

@@ -10,9 +10,10 @@
 
 import type { FeatureParts } from '../../actors/feature.ts';
 import type { Directory } from '../../actors/shards/directory.ts';
+import { backOffMs } from '../../base/back-off.ts';
 import { sleep, type Timer } from '../../base/clock.ts';
 import { asError, hasCode } from '../../base/errors.ts';
-import { backOffMs, jittered } from '../../base/random.ts';
+import { jittered } from '../../base/random.ts';
 import { encodeJson } from '../../bus/codec.ts';
 import type { NodeFacts } from '../../machines/release/release-table.ts';
 import type { StoredNode } from './release-roster.ts';

@@ -13,10 +13,10 @@
  *   (actors/world/statements.ts). Absent: the election of the one replica, and joins (both in actors/).
  */
 
-import type { Ambient } from '../../base/ambient.ts';
 import type { WorldEntry } from '../../base/digests.ts';
 import { asError, invariant, OrreryError } from '../../base/errors.ts';
 import type { KubePort, KubeResource } from '../../base/kube-port.ts';
+import type { Ambient } from '../../base/log-port.ts';
 import { Inventory } from './inventory.ts';
 import { type MergedWatch, resourceName } from './merged-watch.ts';
 import { createInterest, type MirrorInterest } from './mirror-interest.ts';

@@ -9,11 +9,12 @@
  */
 
 import { leaseClock } from '../../actors/time/lease-clock.ts';
-import type { Ambient } from '../../base/ambient.ts';
+import { backOffMs } from '../../base/back-off.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { asError, hasCode, OrreryError } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
-import { backOffMs, jittered } from '../../base/random.ts';
+import type { Ambient } from '../../base/log-port.ts';
+import { jittered } from '../../base/random.ts';
 
 /** The part of the bus (bus/bus.ts) that is needed here. */
 export interface StoreBus {

@@ -3,9 +3,9 @@
  */
 
 import { type LocalActor, startLocal } from '../../actors/host/local.ts';
-import type { Ambient } from '../../base/ambient.ts';
 import type { ErrorCode } from '../../base/errors.ts';
 import type { KubePort, KubeResource } from '../../base/kube-port.ts';
+import type { Ambient } from '../../base/log-port.ts';
 import { type WatchEffect, type WatchInput, watchChart } from '../../machines/watch/watch.ts';
 import { createWatchRunner, type ObjectSink } from './watch-runner.ts';
 

@@ -11,10 +11,10 @@
  * that is the chart.
  */
 
-import type { Ambient } from '../../base/ambient.ts';
 import { asError, type ErrorCode, OrreryError } from '../../base/errors.ts';
 import type { KubeObject, KubePort, KubeResource, KubeWatchEvent } from '../../base/kube-port.ts';
 import { limits } from '../../base/limits.ts';
+import type { Ambient } from '../../base/log-port.ts';
 import { isOlderVersion } from '../../base/resource-version.ts';
 import type {
   WatchEffect,

@@ -1,8 +1,8 @@
 /** The words of the pod chart: its guards, deadlines and actions, for pod.ts to put together. Pure. */
 
 import { assign, enqueueActions, setup } from 'xstate';
+import { backOffMs } from '../../base/back-off.ts';
 import { equal } from '../../base/equal.ts';
-import { backOffMs } from '../../base/random.ts';
 import type { ActorInput } from '../actor-input.ts';
 import { actionsOf } from '../effect.ts';
 import { leftOf } from '../stamp.ts';

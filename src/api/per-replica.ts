@@ -1,8 +1,8 @@
 /**
  * What all runs of effects in one replica share: a client, a pool of connections.
  *
- * Owns: its life. It is opened by whoever needs it first, closed when the replica stops, and opened anew after
- * it could not be. Absent: a replica that is killed closes nothing; nothing that must survive belongs here.
+ * Owns: its life. It is opened by whoever needs it first, closed when the replica stops, and opened anew
+ * after it could not be. Absent: a replica that is killed closes nothing; nothing that must survive belongs here.
  */
 import type { FeatureParts } from '../actors/feature.ts';
 import { sleep } from '../base/clock.ts';
@@ -13,8 +13,8 @@ import { Failure } from './failure.ts';
 
 export interface PerReplica<T> {
   /**
-   * Opens it; what is awaited in it ends when the replica stops, which `signal` tells. It fails with `TIMEOUT`
-   * after 30 s.
+   * Opens it; what is awaited in it ends when the replica stops, which `signal` tells. After 30 s it fails
+   * with `TIMEOUT`.
    */
   readonly open: (tools: { readonly log: Log; readonly signal: AbortSignal }) => T | Promise<T>;
   /** Closes it. A replica that stops waits for it, not for long. */

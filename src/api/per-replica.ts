@@ -2,7 +2,8 @@
  * What all runs of effects in one replica share: a client, a pool of connections.
  *
  * Owns: its life. It is opened by whoever needs it first, closed when the replica stops, and opened anew
- * after it could not be. Absent: a replica that is killed closes nothing; nothing that must survive belongs here.
+ * after it could not be. Absent: a replica that is killed closes nothing; nothing that must survive belongs
+ * here.
  */
 import type { FeatureParts } from '../actors/feature.ts';
 import { sleep } from '../base/clock.ts';

@@ -47,5 +47,4 @@ export class TimerHeap {
   }
 }
 
-const isBefore = (a: VirtualTimer, b: VirtualTimer) =>
-  a.at < b.at || (a.at === b.at && a.order < b.order);
+const isBefore = (a: VirtualTimer, b: VirtualTimer) => a.at < b.at || (a.at === b.at && a.order < b.order);

@@ -7,12 +7,8 @@ import type { Clock, Timer } from '../base/clock.ts';
 import { asError, OrreryError } from '../base/errors.ts';
 import { parseActorId } from '../base/ids.ts';
 import { ledShard } from '../base/limits.ts';
-import type { Log } from '../base/log-port.ts';
-import type { Random } from '../base/random.ts';
 import type { Tracing } from '../base/tracing.ts';
 import type { Transition } from '../base/views.ts';
-import type { Bus } from '../bus/bus.ts';
-import type { Subjects } from '../bus/subjects.ts';
 import type { Chart } from '../machines/chart.ts';
 import { type MessageSend, messageSend } from '../machines/effects.ts';
 import { createAdmission } from './admission.ts';
@@ -38,14 +34,9 @@ import { createRouter, type Router } from './world/router.ts';
 import { createTraceNotes } from './world/trace-notes.ts';
 import { World } from './world/world.ts';
 
-export interface EngineParts {
-  readonly bus: Bus;
-  readonly subjects: Subjects;
-  readonly clock: Clock;
+export interface EngineParts extends Pick<HostParts, 'bus' | 'subjects' | 'clock' | 'random' | 'log'> {
   /** Of what only repeats itself, heartbeats and housekeeping; absent: `clock`. A simulation skips them. */
   readonly rhythm?: Clock | undefined;
-  readonly random: Random;
-  readonly log: Log;
   readonly metrics: HostMetrics & { shardMove(): void };
   readonly replica: string;
   /** Differs from start to start; made up if absent. */

@@ -9,7 +9,7 @@ import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { systemClock } from '../base/clock.ts';
-import { duration } from '../base/config-values.ts';
+import { duration, notAllowed } from '../base/config-values.ts';
 import { hasCode, OrreryError } from '../base/errors.ts';
 import type { KubePort } from '../base/kube-port.ts';
 import { limits } from '../base/limits.ts';
@@ -77,10 +77,7 @@ async function printToken(flags: TokenFlags, terminal: Terminal): Promise<void> 
 function readSeconds(text: string): number {
   const ms = duration.read(text);
   if (ms !== undefined && ms >= shortestMs) return Math.floor(ms / 1000);
-  throw new OrreryError(
-    'USAGE',
-    `--duration: ${JSON.stringify(text)} is not allowed; allowed: ${duration.allowed}, at least 10m`,
-  );
+  throw notAllowed('--duration', text, `${duration.allowed}, at least 10m`);
 }
 
 /** Of a command that speaks with Kubernetes itself. */

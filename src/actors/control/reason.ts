@@ -3,6 +3,7 @@
  * and what the host itself knows (an actor that is parked, one that has not begun). Never throws: a chart
  * whose `tell` fails is described by its state.
  */
+import { attempt } from '../../base/errors.ts';
 import type { Fact, Health, Reason } from '../../base/views.ts';
 import { timerName } from '../../base/words.ts';
 import { asOfNow, type Chart } from '../../machines/chart.ts';
@@ -70,11 +71,7 @@ export function reasonWithout({
 }
 
 function ask({ tell }: Chart, standing: Standing): Told | null {
-  try {
-    return tell?.(standing) ?? null;
-  } catch {
-    return null;
-  }
+  return attempt(() => tell?.(standing) ?? null, null);
 }
 
 function deadline({ timers }: ActorRecord): Reason['next'] {

@@ -4,6 +4,7 @@
  */
 import { uptime } from 'node:os';
 import { type Clock, systemClock } from '../../base/clock.ts';
+import { attempt } from '../../base/errors.ts';
 
 const sinceBoot = bootClock();
 
@@ -12,9 +13,5 @@ export const machineClock: Clock = sinceBoot === null ? systemClock : { ...syste
 /** Elsewhere it is told in whole seconds, or follows wall time. */
 function bootClock(): (() => number) | null {
   if (process.platform !== 'linux') return null;
-  try {
-    return uptime() > 0 ? () => uptime() * 1_000 : null;
-  } catch {
-    return null;
-  }
+  return attempt(() => (uptime() > 0 ? () => uptime() * 1_000 : null), null);
 }

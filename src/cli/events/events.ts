@@ -1,7 +1,8 @@
 /** `orrery events`: the log of transitions, past and live. */
 
+import { once } from 'node:events';
 import { systemClock } from '../../base/clock.ts';
-import { duration } from '../../base/config-values.ts';
+import { duration, readAs } from '../../base/config-values.ts';
 import { OrreryError } from '../../base/errors.ts';
 import type { ActorId } from '../../base/ids.ts';
 import type { Transition } from '../../base/views.ts';
@@ -123,11 +124,7 @@ function readFrom({ from, since, follow, utc = false }: EventsOptions, now: numb
   }
   if (from !== undefined) return readTime('--from', from, now, utc);
   if (since === undefined) return follow ? null : now - 3_600_000;
-  const ms = duration.read(since);
-  if (ms === undefined) {
-    const value = JSON.stringify(since);
-    throw new OrreryError('USAGE', `--since: ${value} is not allowed; allowed: ${duration.allowed}`);
-  }
+  const ms = readAs(duration, '--since', since);
   return ms === 0 ? null : now - ms;
 }
 
@@ -158,18 +155,11 @@ async function follow(
     clock: systemClock,
     onStep: print,
   });
-  if (options.follow) await interruption(terminal);
+  if (options.follow && !terminal.interrupted.aborted) await once(terminal.interrupted, 'abort');
   log.stop();
   if (printed > 0 || options.follow) return;
   if (id !== undefined) await knownKind(id, () => loadedKinds({ ...options }, terminal));
   terminal.err('no transitions found\n');
-}
-
-function interruption({ interrupted }: Terminal): Promise<void> {
-  return new Promise((resolve) => {
-    if (interrupted.aborted) return resolve();
-    interrupted.addEventListener('abort', () => resolve(), { once: true });
-  });
 }
 
 function line(transition: Transition, { utc = false }: EventsOptions, { style }: Terminal): string {

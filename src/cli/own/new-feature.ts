@@ -7,6 +7,7 @@
  */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { notAllowed } from '../../base/config-values.ts';
 import { OrreryError } from '../../base/errors.ts';
 import { isActorKind } from '../../base/ids.ts';
 import type { Program } from '../parser.ts';
@@ -45,18 +46,13 @@ async function readOptions(
     ['--kind', kind],
   ] as const;
   for (const [what, text] of words) {
-    if (!isActorKind(text))
-      throw new OrreryError(
-        'USAGE',
-        `${what}: ${JSON.stringify(text)} is not allowed; allowed: a word of a-z, 0-9, -`,
-      );
+    if (!isActorKind(text)) throw notAllowed(what, text, 'a word of a-z, 0-9, -');
   }
   const { readKindName } = await import('../../api/kind-name.ts');
   try {
     return { name, kind, watch: readKindName(watch as `${string}/${string}`) };
   } catch {
-    const allowed = 'apiVersion/Kind, such as v1/Node or apps/v1/Deployment';
-    throw new OrreryError('USAGE', `--watch: ${JSON.stringify(watch)} is not allowed; allowed: ${allowed}`);
+    throw notAllowed('--watch', watch, 'apiVersion/Kind, such as v1/Node or apps/v1/Deployment');
   }
 }
 

@@ -8,6 +8,7 @@
 import { X509Certificate } from 'node:crypto';
 import * as v from 'valibot';
 import type { LabelSelector } from '../../base/digests.ts';
+import { attempt } from '../../base/errors.ts';
 import { type ChallengeSpec, readChallenge } from './challenge-spec.ts';
 import type { IssuerSpec } from './digests.ts';
 import { readPattern } from './hosts.ts';
@@ -83,11 +84,7 @@ const pattern = v.pipe(
 const certificates = v.pipe(
   text,
   v.check((pem) => {
-    try {
-      return new X509Certificate(pem).fingerprint !== '';
-    } catch {
-      return false;
-    }
+    return attempt(() => new X509Certificate(pem).fingerprint !== '', false);
   }, 'must be certificates in PEM'),
 );
 

@@ -8,24 +8,18 @@
  * without.
  */
 
+import type { FeatureParts } from '../../actors/feature.ts';
 import type { Directory } from '../../actors/shards/directory.ts';
 import { backOffMs } from '../../base/back-off.ts';
-import { type Clock, sleep, type Timer } from '../../base/clock.ts';
+import { sleep, type Timer } from '../../base/clock.ts';
 import { asError, hasCode } from '../../base/errors.ts';
-import type { Log } from '../../base/log-port.ts';
-import { jittered, type Random } from '../../base/random.ts';
-import type { Bus } from '../../bus/bus.ts';
+import { jittered } from '../../base/random.ts';
 import { encodeJson } from '../../bus/codec.ts';
-import type { Subjects } from '../../bus/subjects.ts';
 import type { NodeFacts } from '../../machines/release/release-table.ts';
 import type { StoredNode } from './release-roster.ts';
 
-export interface ReleaseNodeParts {
-  readonly bus: Bus;
-  readonly subjects: Subjects;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
+export interface ReleaseNodeParts
+  extends Pick<FeatureParts, 'bus' | 'subjects' | 'clock' | 'random' | 'log'> {
   readonly node: NodeFacts;
   readonly incarnation: string;
   /** The nodes as they are known. */

@@ -13,12 +13,10 @@
  *   (actors/world/statements.ts). Absent: the election of the one replica, and joins (both in actors/).
  */
 
-import type { Clock } from '../../base/clock.ts';
 import type { WorldEntry } from '../../base/digests.ts';
 import { asError, invariant, OrreryError } from '../../base/errors.ts';
 import type { KubePort, KubeResource } from '../../base/kube-port.ts';
-import type { Log } from '../../base/log-port.ts';
-import type { Random } from '../../base/random.ts';
+import type { Ambient } from '../../base/log-port.ts';
 import { Inventory } from './inventory.ts';
 import { type MergedWatch, resourceName } from './merged-watch.ts';
 import { createInterest, type MirrorInterest } from './mirror-interest.ts';
@@ -50,7 +48,7 @@ export interface MirrorSubjects {
   worldFence(resource: string): string;
 }
 
-export interface MirrorParts {
+export interface MirrorParts extends Ambient {
   /** What features declare of the resource. */
   readonly watch: MergedWatch;
   /** An empty `plural` says that the kind does not exist in the cluster (optional-mirror.ts). */
@@ -63,9 +61,6 @@ export interface MirrorParts {
   readonly world: WorldReader;
   /** Only these namespaces; absent or null: all. */
   readonly namespaces?: readonly string[] | null;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
   readonly metrics: MirrorMetrics;
   /** The fence was refused: another replica mirrors the resource now. */
   readonly onLost: (error: OrreryError) => void;

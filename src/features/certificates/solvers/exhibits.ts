@@ -4,10 +4,9 @@
  * kind it is. Making and taking away can be done twice.
  */
 
-import type { Clock } from '../../../base/clock.ts';
+import type { FeatureParts } from '../../../actors/feature.ts';
 import { OrreryError } from '../../../base/errors.ts';
 import type { KubePort } from '../../../base/kube-port.ts';
-import type { Random } from '../../../base/random.ts';
 import type { DnsExhibit, Exhibit } from '../../../machines/domain/exhibit.ts';
 import type { HttpClient } from '../acme/authority-http.ts';
 import type { DnsSpec, TsigAlgorithm, UpdateSpec } from '../challenge-spec.ts';
@@ -27,11 +26,8 @@ export interface ChallengeService {
   readonly port: number;
 }
 
-export interface ExhibitParts {
-  readonly kube: KubePort;
+export interface ExhibitParts extends Pick<FeatureParts, 'kube' | 'clock' | 'random'> {
   readonly http: HttpClient;
-  readonly clock: Clock;
-  readonly random: Random;
   readonly names: Names;
   /** null: nobody said which it is (--acme-service). */
   readonly service: ChallengeService | null;

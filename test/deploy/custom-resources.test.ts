@@ -97,13 +97,16 @@ describe.each(Object.entries(declared))('%s', (plural, spec) => {
 });
 
 // A Domain and an Issuer are held to more than a schema can say: names in other scripts, certificates in PEM.
-test.each(['elections', 'routegates'])('of %s the program can read all that the API server lets in', (plural) => {
-  const [spec, schema] = [declared[plural], specOf(manifest(plural))];
-  const taken = [...changed(whole[plural] ?? {})].filter((one) => refusals(schema, one).length === 0);
-  const misread = taken.filter((one) => spec === undefined || 'invalid' in (readSpec(spec, one) as object));
-  expect(misread).toEqual([]);
-  expect(taken.length).toBeGreaterThan(10);
-});
+test.each(['elections', 'routegates'])(
+  'of %s the program can read all that the API server lets in',
+  (plural) => {
+    const [spec, schema] = [declared[plural], specOf(manifest(plural))];
+    const taken = [...changed(whole[plural] ?? {})].filter((one) => refusals(schema, one).length === 0);
+    const misread = taken.filter((one) => spec === undefined || 'invalid' in (readSpec(spec, one) as object));
+    expect(misread).toEqual([]);
+    expect(taken.length).toBeGreaterThan(10);
+  },
+);
 
 test('an Issuer by both ways, or none, is refused by both in the same words', () => {
   const schema = specOf(manifest('issuers'));

@@ -1,21 +1,8 @@
 /** What the world holds for the sake of certificates. Nothing secret is part of it (I9). */
-import type * as v from 'valibot';
-import type { DigestBase, LabelSelector } from '../../base/digests.ts';
+import type { DigestBase } from '../../base/digests.ts';
 import type { Invalid } from '../../kube/api/spec-fields.ts';
 import type { DomainSpec } from './domain-spec.ts';
-import type { issuerSpec } from './issuer-spec.ts';
-
-type Written = v.InferOutput<typeof issuerSpec>;
-export type IssuerSpec = Omit<Written, 'allowedNamespaces' | 'budget'> & {
-  /** Namespaces whose objects it serves; null, or absent in the world of earlier releases: all. */
-  readonly allowedNamespaces?: LabelSelector | null;
-  /** null: no limits. */
-  readonly budget: Required<NonNullable<Written['budget']>> | null;
-};
-export type AcmeSpec = NonNullable<Written['acme']>;
-export type CaSpec = NonNullable<Written['ca']>;
-/** Where a Secret stands. */
-export type SecretRef = CaSpec['secret'];
+import type { IssuerSpec } from './issuer-spec.ts';
 
 export interface IssuerDigest extends DigestBase {
   readonly kind: 'issuers';

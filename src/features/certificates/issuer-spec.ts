@@ -7,6 +7,7 @@
  */
 import { X509Certificate } from 'node:crypto';
 import * as v from 'valibot';
+import type { LabelSelector } from '../../base/digests.ts';
 import {
   bounded,
   formed,
@@ -20,7 +21,6 @@ import {
   whole,
 } from '../../kube/api/spec-fields.ts';
 import { type ChallengeSpec, readChallenge } from './challenge-spec.ts';
-import type { IssuerSpec } from './digests.ts';
 import { readPattern } from './hosts.ts';
 
 /**
@@ -30,6 +30,18 @@ import { readPattern } from './hosts.ts';
 const acmeBudget = { ordersPer3h: 300, certificatesPerDomainPer7d: 50, duplicatesPer7d: 5 };
 /** A CA of one's own has no limits; of those that are named only some, the others are out of reach. */
 const noBudget = { ordersPer3h: 1e6, certificatesPerDomainPer7d: 1e6, duplicatesPer7d: 1e6 };
+
+type Written = v.InferOutput<typeof issuerSpec>;
+export type IssuerSpec = Omit<Written, 'allowedNamespaces' | 'budget'> & {
+  /** Namespaces whose objects it serves; null, or absent in the world of earlier releases: all. */
+  readonly allowedNamespaces?: LabelSelector | null;
+  /** null: no limits. */
+  readonly budget: Required<NonNullable<Written['budget']>> | null;
+};
+export type AcmeSpec = NonNullable<Written['acme']>;
+export type CaSpec = NonNullable<Written['ca']>;
+/** Where a Secret stands. */
+export type SecretRef = CaSpec['secret'];
 
 /** The specification with its defaults, or what is wrong with it and why. */
 export function readIssuerSpec(spec: unknown): IssuerSpec | Invalid {

@@ -2,11 +2,10 @@
  * What the world holds of objects for the sake of routes: the parts of their digests that this feature keeps.
  */
 
-import type * as v from 'valibot';
 import type { Address } from '../../base/address.ts';
 import type { ConditionStatus, DigestBase, Labels } from '../../base/digests.ts';
 import type { Invalid } from '../../kube/api/spec-fields.ts';
-import type { routeGateSpec } from './route-gate.ts';
+import type { RouteGateSpec } from './route-gate.ts';
 
 export interface PodDigest extends DigestBase {
   readonly kind: 'pods';
@@ -58,10 +57,6 @@ export interface EndpointSliceDigest extends DigestBase {
   /** Canonical addresses of the endpoints that are ready. */
   readonly readyAddresses: readonly string[];
 }
-
-type Written = v.InferOutput<typeof routeGateSpec>;
-/** `whenUnverifiable` is absent in digests of an earlier release: pass. */
-export type RouteGateSpec = Omit<Written, 'whenUnverifiable'> & Partial<Pick<Written, 'whenUnverifiable'>>;
 
 export interface RouteGateDigest extends DigestBase {
   readonly kind: 'routegates';

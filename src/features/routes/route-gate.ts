@@ -19,10 +19,13 @@ import {
   text,
   whole,
 } from '../../kube/api/spec-fields.ts';
-import type { RouteGateSpec } from './digests.ts';
 
 /** The specification with its defaults, or what is wrong with it and why. */
 export const readRouteGateSpec = (spec: unknown): RouteGateSpec | Invalid => readSpec(routeGateSpec, spec);
+
+type Written = v.InferOutput<typeof routeGateSpec>;
+/** `whenUnverifiable` is absent in digests of an earlier release: pass. */
+export type RouteGateSpec = Omit<Written, 'whenUnverifiable'> & Partial<Pick<Written, 'whenUnverifiable'>>;
 
 /** The types that the kubelet itself owns; two writers would fight over them. */
 const kubeletConditions = ['Ready', 'ContainersReady', 'Initialized', 'PodScheduled'];

@@ -7,21 +7,16 @@ import type { Clock, Timer } from '../base/clock.ts';
 import { asError, OrreryError } from '../base/errors.ts';
 import { parseActorId } from '../base/ids.ts';
 import { ledShard } from '../base/limits.ts';
-import type { Log } from '../base/log-port.ts';
-import type { Random } from '../base/random.ts';
 import type { Tracing } from '../base/tracing.ts';
 import type { Transition } from '../base/views.ts';
-import type { Bus } from '../bus/bus.ts';
-import type { Subjects } from '../bus/subjects.ts';
 import type { Chart } from '../machines/chart.ts';
-import { type MessageSend, messageSend } from '../machines/effects.ts';
 import { createAdmission } from './admission.ts';
 import { livingIn } from './control/actor-views.ts';
 import { type RunnableEffect, runnerOf } from './effect-runner.ts';
 import { chartsOf, type EngineView, type Feature, type FeatureRun } from './feature.ts';
 import { Host } from './host/host.ts';
 import type { HostMetrics, HostParts } from './host/host-parts.ts';
-import { createStepper, type EffectData } from './host/step.ts';
+import { createStepper } from './host/step.ts';
 import { knowsOwners, startAcquaintance } from './shards/acquaintance.ts';
 import { type Directory, startDirectory } from './shards/directory.ts';
 import { editionRemarks, editionsIn, kindsElsewhere } from './shards/editions.ts';
@@ -33,19 +28,15 @@ import { Ownership } from './shards/ownership.ts';
 import { createShards, type Shards } from './shards/shard-work.ts';
 import { type Care, noCare } from './time/care.ts';
 import { carefulStepper } from './time/careful-stepper.ts';
-import { createPaces } from './time/pace.ts';
+import { createPaces, heldBack } from './time/pace.ts';
+import { pacedEffect } from './time/paced-effect.ts';
 import { createRouter, type Router } from './world/router.ts';
 import { createTraceNotes } from './world/trace-notes.ts';
 import { World } from './world/world.ts';
 
-export interface EngineParts {
-  readonly bus: Bus;
-  readonly subjects: Subjects;
-  readonly clock: Clock;
+export interface EngineParts extends Pick<HostParts, 'bus' | 'subjects' | 'clock' | 'random' | 'log'> {
   /** Of what only repeats itself, heartbeats and housekeeping; absent: `clock`. A simulation skips them. */
   readonly rhythm?: Clock | undefined;
-  readonly random: Random;
-  readonly log: Log;
   readonly metrics: HostMetrics & { shardMove(): void };
   readonly replica: string;
   /** Differs from start to start; made up if absent. */
@@ -194,7 +185,10 @@ export class Engine implements EngineView {
   remarks(): readonly string[] {
     const live = this.#directory?.live();
     const { care = noCare } = this.#parts;
-    const own = [...care.remarks(), ...this.runs.flatMap(({ remarks }) => remarks?.() ?? [])];
+    const held = this.parts.paces
+      .used()
+      .flatMap(({ feature, isHeld }) => (isHeld ? [heldBack(feature)] : []));
+    const own = [...held, ...care.remarks(), ...this.runs.flatMap(({ remarks }) => remarks?.() ?? [])];
     if (live == null) return own;
     const { features, replica } = this.#parts;
     return [...own, ...editionRemarks(editionsIn(features), replica, [...live.values()])];
@@ -386,12 +380,8 @@ function hostParts(
     paces,
     admission: createAdmission(parts.features.flatMap(({ kinds }) => kinds)),
     async runEffect(effect, context) {
-      if (isMessage(effect)) await paces.messages(parseActorId(context.actor).kind, effect.to.length);
       runner ??= runnerOf([...(parts.effects ?? []), ...runs().flatMap((run) => run.effects ?? [])]);
-      return runner(effect, context);
+      return pacedEffect(paces.ofKind(parseActorId(context.actor).kind), effect, context, runner);
     },
   };
 }
-
-const isMessage = (effect: EffectData): effect is EffectData & MessageSend =>
-  effect.type === messageSend.type && Array.isArray(effect.to);

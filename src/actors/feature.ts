@@ -6,10 +6,8 @@
  * Owns the form of the descriptor and of what it brings to life in a replica. Absent: which features there
  * are (replica/features.ts).
  */
-import type { Clock } from '../base/clock.ts';
 import type { KubePort } from '../base/kube-port.ts';
-import type { Log } from '../base/log-port.ts';
-import type { Random } from '../base/random.ts';
+import type { Ambient } from '../base/log-port.ts';
 import type { Transition } from '../base/views.ts';
 import type { Bus } from '../bus/bus.ts';
 import type { Endpoint } from '../bus/rpc.ts';
@@ -111,14 +109,11 @@ export interface EngineView {
 }
 
 /** What a feature is handed to live in a replica. */
-export interface FeatureParts {
+export interface FeatureParts extends Ambient {
   readonly engine: EngineView;
   readonly bus: Bus;
   readonly subjects: Subjects;
   readonly kube: KubePort;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
   readonly metrics: FeatureMetrics;
   /** Makes HTTP calls; absent: Node's own. */
   readonly fetch?: (url: string, options: RequestInit) => Promise<Response>;

@@ -7,7 +7,7 @@
 
 import { featureLimits } from '../actors/feature-limits.ts';
 import type { Clock } from '../base/clock.ts';
-import { asError, OrreryError } from '../base/errors.ts';
+import { asError, attempt, OrreryError } from '../base/errors.ts';
 
 export interface HttpRequest {
   /** `GET` if absent. */
@@ -58,7 +58,7 @@ export async function callHttp(
       status: response.status,
       headers: Object.fromEntries(response.headers),
       body: text,
-      json: jsonIn(text),
+      json: attempt(() => JSON.parse(text) as unknown, null),
     };
   } catch (thrown) {
     if (thrown instanceof OrreryError) throw thrown;
@@ -91,12 +91,4 @@ async function readBody(response: Response, bytesMax: number): Promise<string> {
 /** Paths and queries may hold what is nobody's business. */
 function hostOf(url: string): string {
   return URL.canParse(url) ? new URL(url).host : 'an address that is none';
-}
-
-function jsonIn(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

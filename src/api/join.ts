@@ -34,7 +34,7 @@ export function related<D>(of: Watch<D>, to: (object: Watched<D>) => Iterable<Ob
 
 export type Relations = Readonly<Record<string, Relation>>;
 
-/** By name of the relation: the objects that belong to the actor, in no order. */
+/** By name of the relation: the objects that belong to the actor, by namespace and name. */
 export type RelatedOf<R extends Relations> = {
   readonly [K in keyof R]: R[K] extends Relation<infer D> ? ReadonlyArray<Watched<D>> : never;
 };
@@ -119,8 +119,8 @@ export function runJoin(spec: JoinOf, { feature, kind, world, log }: JoinParts):
       return affected;
     },
     *members() {
-      for (const { namespace, name } of world.entries(resource))
-        if (look(namespace, name) != null) yield actorId(kind, namespace, name);
+      // Those that it does not call for are found out when they are told: facts are worked out once.
+      for (const { namespace, name } of world.entries(resource)) yield actorId(kind, namespace, name);
     },
     observe(_kind, namespace, name): Observation | null {
       if (mirrors.some((mirror) => world.statement(mirror) === null)) return null;
@@ -182,6 +182,7 @@ function createIndex(
       }
       return new Set([...before, ...after]);
     },
-    of: (key) => [...(byTarget.get(key)?.values() ?? [])],
+    // Always in the same order, so that facts made of them are news only when they are.
+    of: (key) => [...(byTarget.get(key) ?? [])].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one),
   };
 }

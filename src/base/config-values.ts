@@ -215,13 +215,24 @@ export const duration: Reader<number> = {
   },
 };
 
+/** @param name of a flag, an argument or a parameter, as people write it */
+export function notAllowed(name: string, value: unknown, allowed: string, cause?: unknown): OrreryError {
+  const text = `${name}: ${JSON.stringify(value)} is not allowed; allowed: ${allowed}`;
+  return new OrreryError('USAGE', text, { cause });
+}
+
+/** @throws OrreryError USAGE that names all three */
+export function readAs<T>({ read, allowed }: Reader<T>, name: string, text: string): T {
+  const value = read(text);
+  if (value === undefined) throw notAllowed(name, text, allowed);
+  return value;
+}
+
 /** What a flag names. @param flag without dashes. @throws OrreryError USAGE that names both */
 export function readGivenFile(flag: string, file: string): Buffer {
   try {
     return readFileSync(file);
   } catch (error) {
-    const allowed = `a file that can be read (${asError(error).message})`;
-    const text = `--${flag}: ${JSON.stringify(file)} is not allowed; allowed: ${allowed}`;
-    throw new OrreryError('USAGE', text, { cause: error });
+    throw notAllowed(`--${flag}`, file, `a file that can be read (${asError(error).message})`, error);
   }
 }

@@ -110,3 +110,12 @@ export function hasCode(thrown: unknown, ...codes: ErrorCode[]): thrown is Orrer
 export function invariant(condition: unknown, claim: string, facts: ErrorFacts = {}): asserts condition {
   if (!condition) throw new OrreryError('INVARIANT', `broken invariant: ${claim}`, { facts });
 }
+
+/** What `read` returns; `otherwise` where it throws: for what others wrote, which may be anything. */
+export function attempt<T, E>(read: () => T, otherwise: E): T | E {
+  try {
+    return read();
+  } catch {
+    return otherwise;
+  }
+}

@@ -8,6 +8,7 @@
  * nobody. Promises: printable ASCII of bounded length, or null. Absent: trust. Without accounts anybody can
  * write either header, so nothing is ever allowed because of it.
  */
+import { attempt } from '../base/errors.ts';
 import type { Headers } from './bus.ts';
 import { headerOf } from './envelope.ts';
 
@@ -37,11 +38,9 @@ export const readable = (text: string): string => text.replace(/[^\x20-\x7e]/g, 
 
 function natsSender(info: string): string | null {
   if (info.length > requestInfoMax) return null;
-  try {
+  return attempt(() => {
     const { acc, user } = (JSON.parse(info) ?? {}) as { readonly acc?: unknown; readonly user?: unknown };
     if (typeof acc !== 'string' || acc === '') return null;
     return readable(typeof user === 'string' && user !== '' ? `nats:${acc}/${user}` : `nats:${acc}`);
-  } catch {
-    return null;
-  }
+  }, null);
 }

@@ -4,7 +4,7 @@
  * One line for each thing that is done, or cannot be; the program behind it is the feature's own.
  */
 import { systemClock } from '../base/clock.ts';
-import { OrreryError } from '../base/errors.ts';
+import { notAllowed } from '../base/config-values.ts';
 import { systemRandom } from '../base/random.ts';
 import type { Program } from './parser.ts';
 import type { Terminal } from './terminal.ts';
@@ -47,18 +47,13 @@ export function adoptCommand(program: Program, terminal: Terminal): void {
 }
 
 async function adoptFrom(flags: AdoptFlags, terminal: Terminal): Promise<void> {
-  if (flags.from !== 'cert-manager')
-    throw new OrreryError(
-      'USAGE',
-      `--from: ${JSON.stringify(flags.from)} is not allowed; allowed: cert-manager`,
-    );
+  if (flags.from !== 'cert-manager') throw notAllowed('--from', flags.from, 'cert-manager');
   const [{ connectKube }, { adoptCertificates }] = await Promise.all([
     import('../kube/api/kube-connection.ts'),
     import('../features/certificates/adoption/adopt.ts'),
   ]);
   const kubeconfig = whichKubeconfig(flags, terminal);
-  const parts = { clock: systemClock, random: systemRandom };
-  const kube = connectKube({ ...parts, ...(kubeconfig === undefined ? {} : { kubeconfig }) });
+  const kube = connectKube({ clock: systemClock, random: systemRandom, kubeconfig });
   const options = {
     namespace: flags.namespace,
     clusterNamespace: flags.clusterResourceNamespace,

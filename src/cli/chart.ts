@@ -1,7 +1,7 @@
 /**
  * `orrery chart`: a machine's statechart, as text, as a Mermaid diagram or as JSON. Needs no running Orrery.
  */
-import { OrreryError } from '../base/errors.ts';
+import { notAllowed } from '../base/config-values.ts';
 import type { Kinds } from '../replica/charts.ts';
 import { loadedKinds } from './own/loaded-kinds.ts';
 import { addFeatureFlag, formatOption, type Program } from './parser.ts';
@@ -36,10 +36,7 @@ async function draw(name: string, format: string, { charts, messages }: Kinds): 
     import('../inspector/charts/chart-mermaid.ts'),
   ]);
   const chart = charts.find((one) => one.name === name);
-  if (!chart) {
-    const allowed = charts.map((one) => one.name).join(', ');
-    throw new OrreryError('USAGE', `MACHINE: ${JSON.stringify(name)} is not allowed; allowed: ${allowed}`);
-  }
+  if (!chart) throw notAllowed('MACHINE', name, charts.map((one) => one.name).join(', '));
   if (format === 'json') return [JSON.stringify(machineView(chart, messages.get(chart.name)), null, 2)];
   if (format === 'mermaid') return chartMermaid(chartOf(chart));
   return [`${chart.name}, version ${chart.version}: ${chart.description}`, '', ...chartText(chartOf(chart))];

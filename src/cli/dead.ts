@@ -5,6 +5,7 @@
  * letter, and a letter that was refused stays and ends the command with 1.
  */
 import { systemClock } from '../base/clock.ts';
+import { notAllowed } from '../base/config-values.ts';
 import { OrreryError } from '../base/errors.ts';
 import type { DeadLetter, SendAnswer } from '../base/views.ts';
 import { age, indented, shownTime } from '../base/words.ts';
@@ -198,8 +199,5 @@ async function dropOne({ control }: Client, sequence: number): Promise<Done> {
 function readLetter(text: string): number {
   const sequence = /^\d{1,15}$/.test(text) ? Number(text) : 0;
   if (sequence > 0) return sequence;
-  throw new OrreryError(
-    'USAGE',
-    `letter: ${JSON.stringify(text)} is not allowed; allowed: a number as "orrery dead" lists them`,
-  );
+  throw notAllowed('letter', text, 'a number as "orrery dead" lists them');
 }

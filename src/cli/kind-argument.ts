@@ -1,5 +1,5 @@
 /** Kinds as people name them: `pod`, `pods`, `po`. Pure. */
-import { OrreryError } from '../base/errors.ts';
+import { notAllowed } from '../base/config-values.ts';
 import type { Chart } from '../machines/chart.ts';
 
 export type NamedKind = Pick<Chart, 'name' | 'shortName'>;
@@ -11,7 +11,7 @@ export function readKind(word: string, kinds: readonly NamedKind[]): string {
   const allowed = kinds
     .map(({ name, shortName }) => (shortName ? `${name} (${shortName})` : name))
     .join(', ');
-  throw new OrreryError('USAGE', `KIND: ${JSON.stringify(word)} is not allowed; allowed: ${allowed}`);
+  throw notAllowed('KIND', word, allowed);
 }
 
 /** By its name, plural or short name, in any case. */

@@ -9,7 +9,7 @@ import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { systemClock } from '../base/clock.ts';
-import { duration } from '../base/config-values.ts';
+import { duration, notAllowed } from '../base/config-values.ts';
 import { hasCode, OrreryError } from '../base/errors.ts';
 import type { KubePort } from '../base/kube-port.ts';
 import { limits } from '../base/limits.ts';
@@ -60,11 +60,7 @@ async function printToken(flags: TokenFlags, terminal: Terminal): Promise<void> 
   const name = flags.serviceAccount ?? (flags.send ? accounts.send : accounts.look);
   const { connectKube } = await import('../kube/api/kube-connection.ts');
   const kubeconfig = whichKubeconfig(flags, terminal);
-  const kube = connectKube({
-    clock: systemClock,
-    random: systemRandom,
-    ...(kubeconfig === undefined ? {} : { kubeconfig }),
-  });
+  const kube = connectKube({ clock: systemClock, random: systemRandom, kubeconfig });
   try {
     const { token, expires } = await requestToken(kube, flags.namespace, name, seconds);
     terminal.out(`${token}\n`);
@@ -77,15 +73,12 @@ async function printToken(flags: TokenFlags, terminal: Terminal): Promise<void> 
 function readSeconds(text: string): number {
   const ms = duration.read(text);
   if (ms !== undefined && ms >= shortestMs) return Math.floor(ms / 1000);
-  throw new OrreryError(
-    'USAGE',
-    `--duration: ${JSON.stringify(text)} is not allowed; allowed: ${duration.allowed}, at least 10m`,
-  );
+  throw notAllowed('--duration', text, `${duration.allowed}, at least 10m`);
 }
 
 /** Of a command that speaks with Kubernetes itself. */
 export function whichKubeconfig(
-  { kubeconfig }: Pick<TokenFlags, 'kubeconfig'>,
+  { kubeconfig }: { readonly kubeconfig?: string | undefined },
   { env, directory }: Terminal,
 ): string | undefined {
   const given = kubeconfig ?? (env.ORRERY_KUBECONFIG || env.KUBECONFIG || undefined);

@@ -3,6 +3,7 @@
  * has to be done to records of its earlier versions.
  */
 import type { AnyStateMachine } from 'xstate';
+import { attempt } from '../base/errors.ts';
 import type { PlainEvent } from '../base/plain-event.ts';
 import type { AnyEffect, EffectDeclaration } from './effect.ts';
 import type { Standing, Tell } from './tell.ts';
@@ -127,11 +128,7 @@ export function migrate<S extends StoredState>(
 /** The same for those who only look: what no step leads on from is shown as it is. */
 export function asOfNow<S extends StoredState>(chart: Chart, stored: S, from: number): S {
   if (from > chart.version || (from === chart.version && chart.form === undefined)) return stored;
-  try {
-    return migrate(chart, stored, from);
-  } catch {
-    return stored;
-  }
+  return attempt(() => migrate(chart, stored, from), stored);
 }
 
 /** Of that the state alone, in the words of the present chart. */

@@ -2,8 +2,8 @@
  * What a replica refuses of its flags, beside values that have the wrong form: combinations that
  * are not safe, or make no sense.
  */
-import { isLoopback } from '../base/config-values.ts';
-import { OrreryError } from '../base/errors.ts';
+import { isLoopback, notAllowed } from '../base/config-values.ts';
+import type { OrreryError } from '../base/errors.ts';
 import { parseServer } from '../bus/nats/nats-url.ts';
 
 interface NatsAccess {
@@ -28,7 +28,7 @@ export function refuseOpenNats({ servers, credsFile, caFile, certFile }: NatsAcc
   if (open === undefined) return;
   const allowed =
     'credentials (--nats-creds, or a user and password in the URL) or TLS (tls://, --nats-ca); or, where everybody in reach may do all that Orrery may, --nats-insecure';
-  throw notAllowed('nats', open.text, allowed);
+  throw flagRefused('nats', open.text, allowed);
 }
 
 /** Of `host:port`, `[::1]:4222` or a host alone. */
@@ -43,18 +43,11 @@ export function readHttpTls(certFile: string | undefined, keyFile: string | unde
   const given = certFile ?? keyFile;
   if (given === undefined) return null;
   const name = certFile === undefined ? 'http-key' : 'http-cert';
-  throw notAllowed(name, given, '--http-cert and --http-key together, or neither');
+  throw flagRefused(name, given, '--http-cert and --http-key together, or neither');
 }
 
-export function notAllowed(name: string, text: string, allowed: string, variable?: string): OrreryError {
+export function flagRefused(name: string, text: string, allowed: string, variable?: string): OrreryError {
   const from = variable === undefined ? '' : ` (from ${variable})`;
-  return new OrreryError(
-    'USAGE',
-    `--${name}${from}: ${JSON.stringify(withoutPassword(text))} is not allowed; allowed: ${allowed}`,
-  );
-}
-
-/** NATS URLs may carry a user and a password; an error line must not (I9). */
-function withoutPassword(text: string): string {
-  return text.replaceAll(/\/\/[^/,]*@/g, '//…@');
+  // NATS URLs may carry a user and a password; an error line must not (I9).
+  return notAllowed(`--${name}${from}`, text.replaceAll(/\/\/[^/,]*@/g, '//…@'), allowed);
 }

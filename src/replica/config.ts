@@ -32,7 +32,7 @@ import {
 import { OrreryError } from '../base/errors.ts';
 import { type LogLevel, logLevels } from '../base/log-port.ts';
 import { type OtherWriter, otherWriters } from '../features/endpoints/slice-labels.ts';
-import { type HttpTls, notAllowed, readHttpTls, refuseOpenNats } from './config-refusals.ts';
+import { flagRefused, type HttpTls, readHttpTls, refuseOpenNats } from './config-refusals.ts';
 import { featureFlag } from './feature-flag.ts';
 import { type FeatureName, featureNames } from './feature-names.ts';
 import { type Flag, flag } from './flag.ts';
@@ -264,7 +264,7 @@ export function readRunConfig(given: FlagTexts, env: Environment): RunConfig {
   const inspectorAuth = value('inspector-auth') ?? unset('inspector-auth');
   if (inspectorAuth === 'none' && !isLoopback(http.host)) {
     const allowed = 'none only with a loopback address for --http, such as 127.0.0.1:8080';
-    throw notAllowed('inspector-auth', `none (with --http ${http.host}:${http.port})`, allowed);
+    throw flagRefused('inspector-auth', `none (with --http ${http.host}:${http.port})`, allowed);
   }
   const client = readClientConfig(given, env);
   if (value('nats-insecure') !== 'true') refuseOpenNats(client.nats);
@@ -316,7 +316,7 @@ export function readClientConfig(given: FlagTexts, env: Environment): ClientConf
   if ((certFile === null) !== (keyFile === null)) {
     const [name, file] =
       certFile === null ? (['nats-key', keyFile] as const) : (['nats-cert', certFile] as const);
-    throw notAllowed(name, file ?? '', '--nats-cert and --nats-key together, or neither');
+    throw flagRefused(name, file ?? '', '--nats-cert and --nats-key together, or neither');
   }
   return {
     cluster: value('cluster') ?? unset('cluster'),
@@ -353,7 +353,7 @@ function reader(given: FlagTexts, env: Environment): ReadFlag {
     const text = source?.text ?? fallback;
     if (text === undefined) return undefined;
     const value = read(text);
-    if (value === undefined) throw notAllowed(name, text, allowed, source?.variable);
+    if (value === undefined) throw flagRefused(name, text, allowed, source?.variable);
     return value as ValueOf<typeof name>;
   };
 }
@@ -377,7 +377,7 @@ function sourceOf(
 function defaultReplica(env: Environment): string {
   const name = env.POD_NAME || hostname();
   const value = replicaName.read(name);
-  if (value === undefined) throw notAllowed('replica', name, replicaName.allowed);
+  if (value === undefined) throw flagRefused('replica', name, replicaName.allowed);
   return value;
 }
 

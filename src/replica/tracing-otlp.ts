@@ -20,7 +20,7 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
-import { OrreryError } from '../base/errors.ts';
+import { notAllowed } from '../base/config-values.ts';
 import {
   isTraceContext,
   type Span,
@@ -107,8 +107,4 @@ function batchOf(env: TracingEnvironment) {
     maxExportBatchSize: number('OTEL_BSP_MAX_EXPORT_BATCH_SIZE'),
   };
   return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined));
-}
-
-function notAllowed(variable: string, text: string, allowed: string): OrreryError {
-  return new OrreryError('USAGE', `${variable}: ${JSON.stringify(text)} is not allowed; allowed: ${allowed}`);
 }

@@ -6,7 +6,16 @@
  * take longer than everything that they do. What is more than one command goes to a shell.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { systemClock } from '../../src/base/clock.ts';
@@ -43,8 +52,10 @@ const replicas = 2;
 /** @param flags of `orrery dev`, beside a free port */
 export async function startDesk(flags: readonly string[]): Promise<Desk> {
   const folder = mkdtempSync(join(tmpdir(), 'orrery-pages-'));
-  for (const name of readdirSync(root))
-    if (!name.startsWith('.')) symlinkSync(join(root, name), join(folder, name));
+  linkAll(root, folder, ['examples']);
+  mkdirSync(join(folder, 'examples'));
+  linkAll(join(root, 'examples'), join(folder, 'examples'), [slow]);
+  writeFileSync(join(folder, 'examples', slow), hastened(readFileSync(join(root, 'examples', slow), 'utf8')));
   const env = environment(folder);
   const started = spawn(
     'npm',
@@ -70,6 +81,17 @@ export async function startDesk(flags: readonly string[]): Promise<Desk> {
   const replica = /http:\/\/\S+(?=\/ +ready)/.exec(told)?.[0] ?? '';
   return { told: () => told, run: runIn(folder, { ...env, DESK_NATS: nats, DESK_REPLICA: replica }), stop };
 }
+
+function linkAll(from: string, to: string, except: readonly string[]): void {
+  for (const name of readdirSync(from))
+    if (!name.startsWith('.') && !except.includes(name)) symlinkSync(join(from, name), join(to, name));
+}
+
+/** What a person is to see happen takes seconds for each Pod, and a page replaces all of them one by one. */
+const slow = 'gated-group.yaml';
+
+const hastened = (text: string) =>
+  text.replaceAll(/(routing-delay|drain): .+$/gm, (_, name: string) => `${name}: 200ms`);
 
 /** Nothing of the tester's own decides what is asked; the kubeconfig is the one of the cluster. */
 function environment(folder: string): Record<string, string> {
@@ -122,7 +144,7 @@ function wordsOf(command: string): string[] {
 }
 
 /** Longer than any command of a page needs: whoever waits for what never comes is ended, and fails. */
-const patienceMs = 90_000;
+const patienceMs = 60_000;
 
 function collect(shell: ChildProcess, isEnough: (said: string) => boolean): Promise<Ended> {
   return new Promise((resolve, reject) => {

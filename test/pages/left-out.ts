@@ -39,7 +39,7 @@ export const leftOut: readonly LeftOut[] = [
     because: 'takes minutes; test/chaos/chaos.test.ts runs a short one',
   },
   { what: /^npm run sim(:soak)?\b(?! .*--seeds 1 )(?!:)/, because: 'takes minutes; one seed is run' },
-  { what: /^node (--expose-gc )?bench\//, because: 'a benchmark: it takes minutes' },
+  { what: /^(KUBECONFIG=\S+ )?node (--expose-gc )?bench\//, because: 'a benchmark: it takes minutes' },
   {
     what: /^node scripts\/(kube-types|kube-wire|record-fixture)\.ts|^kubectl kustomize .* > test\//,
     because: 'writes into the checkout',
@@ -104,6 +104,8 @@ export const replaced: ReadonlyArray<readonly [shown: RegExp, here: string]> = [
   [/\bID\b/g, 'pod/shop/web-0'],
   [/\bKIND\b/g, 'pod'],
   [/\b(show|resend) N\b/g, '$1 1'],
+  // Any step of a Pod: one as late as that of the page may still be to come.
+  [/web-0@12\b/g, 'web-0@2'],
   [/\bURL\b/g, 'https://wiki.example.com/orrery'],
   [/release\/_\/(NAME|<name>|x)$/g, 'release/_/platform'],
   [/domain\/_\/<host>/g, 'domain/_/www.shop.example.com'],

@@ -6,7 +6,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
+import { sleep, systemClock } from '../../src/base/clock.ts';
 import { hasKubectl } from '../kubectl.ts';
 import { until } from '../until.ts';
 import { type Desk, root, startDesk } from './desk.ts';
@@ -36,7 +36,7 @@ const toRun = all.filter((one, index) => {
   return !isLeftOut(one) && !(isOnceEnough && all.findIndex(same) < index);
 });
 const found = [...new Set(toRun.map(({ page }) => page))];
-// It waits longest: for Pods that are replaced one by one.
+// It takes longest: all of its Pods are replaced, one by one.
 const pages = ['docs/kubectl.md', ...found.filter((page) => page !== 'docs/kubectl.md')];
 
 test('whatever is left out is on a page, and every page followed elsewhere is there', () => {
@@ -80,6 +80,11 @@ async function succeeds(desk: Desk, command: string): Promise<void> {
   expect(code === 0 ? null : { command, code, said }).toBeNull();
 }
 
+/**
+ * Longer than a Pod of the scenario is away. What stays wrong is told now, not after a minute of attempts.
+ */
+const momentMs = 20_000;
+
 const goesOn = /(^| )(-w|--watch|--follow)( |$)/;
 
 async function follow(desk: Desk, { page, line, command, prints }: Shown, before: readonly string[]) {
@@ -94,7 +99,10 @@ async function follow(desk: Desk, { page, line, command, prints }: Shown, before
   };
   let last = await attempt();
   // The scenario replaces Pods all the time: what a page shows of them is there again a moment later.
-  const deadline = systemClock.monotonic() + 60_000;
-  while (!last.isRight && reads.test(here) && systemClock.monotonic() < deadline) last = await attempt();
+  const deadline = systemClock.monotonic() + momentMs;
+  while (!last.isRight && reads.test(here) && systemClock.monotonic() < deadline) {
+    await sleep(systemClock, 200);
+    last = await attempt();
+  }
   expect(last.isRight ? null : last.told).toBeNull();
 }

@@ -44,7 +44,8 @@ export function walk(
   };
   const missing = new Set(declaredStates(chart));
   for (const event of events) visit(after(stepper, null, event, input));
-  for (let next = queue.shift(); next; next = queue.shift()) {
+  const isDone = () => seen.size >= situationsMax && missing.size === 0;
+  for (let next = queue.shift(); next && !isDone(); next = queue.shift()) {
     for (const event of [...events, ...timerEvents(next)]) {
       const reached = after(stepper, next, event, input);
       // An event that is ignored leads nowhere: most are, in most situations.

@@ -1,14 +1,14 @@
 /** What is told about an actor: the views of `src/base/views.ts`, made from a cell. */
 
 import type { Clock } from '../../base/clock.ts';
+import { attempt } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { ActorSummary, ActorView, Transition } from '../../base/views.ts';
 import { timerName } from '../../base/words.ts';
-import type { Bus } from '../../bus/bus.ts';
-import type { Subjects } from '../../bus/subjects.ts';
 import { asOfNow, type Chart } from '../../machines/chart.ts';
 import type { Admission } from '../admission.ts';
 import { livingRecordOf } from '../host/cell.ts';
+import type { HostParts } from '../host/host-parts.ts';
 import type { Cell, ShardRun } from '../host/owned.ts';
 import type { ActorRecord } from '../host/records.ts';
 import type { Stepper } from '../host/step.ts';
@@ -30,11 +30,7 @@ export function livingIn(run: ShardRun): number {
 /** The record as far as there is one to show: a parked actor's may be no record at all. */
 export function shownRecordOf(cell: Cell): ActorRecord | null {
   if (cell.unreadable === null) return livingRecordOf(cell);
-  try {
-    return livingRecordOf(cell);
-  } catch {
-    return null;
-  }
+  return attempt(() => livingRecordOf(cell), null);
 }
 
 export interface SummaryFacts {
@@ -77,10 +73,7 @@ function placeOf(cell: Cell, record: ActorRecord | null, owner: string): Omit<Ac
 }
 
 export async function viewOf(
-  parts: {
-    readonly bus: Bus;
-    readonly subjects: Subjects;
-    readonly clock: Clock;
+  parts: Pick<HostParts, 'bus' | 'subjects' | 'clock'> & {
     readonly stepper: Stepper | undefined;
     readonly admission: Admission;
   },
@@ -147,7 +140,7 @@ function meaningOf(stepper: Stepper, record: ActorRecord): ActorView['meaning'] 
 
 /** Read from the event stream: records hold only what is not published yet. */
 async function recentTransitions(
-  { bus, subjects, clock }: { bus: Bus; subjects: Subjects; clock: Clock },
+  { bus, subjects, clock }: Pick<HostParts, 'bus' | 'subjects' | 'clock'>,
   cell: Cell,
 ): Promise<Transition[]> {
   const recent: Transition[] = [];

@@ -21,16 +21,14 @@ import type {
   ShardsView,
   StoredPort,
 } from '../../base/views.ts';
-import type { Bus, BusMessage, Headers } from '../../bus/bus.ts';
+import type { BusMessage, Headers } from '../../bus/bus.ts';
 import { contentType, decode, encodeJson } from '../../bus/codec.ts';
 import { errorInAnswer } from '../../bus/rpc.ts';
 import { byHeader, readable } from '../../bus/sender.ts';
-import type { Subjects } from '../../bus/subjects.ts';
+import type { HostParts } from '../host/host-parts.ts';
 import { reasonWithout } from './reason.ts';
 
-export interface ControlParts {
-  readonly bus: Bus;
-  readonly subjects: Subjects;
+export interface ControlParts extends Pick<HostParts, 'bus' | 'subjects'> {
   /** For one answer, ms; default limits.requestTimeoutMs. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;

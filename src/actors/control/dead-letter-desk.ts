@@ -7,32 +7,24 @@
  * only replicas write. A letter that was taken is gone; one that was refused stays.
  * Absent: how letters come to be there (host/dead-letters.ts).
  */
-import type { Clock } from '../../base/clock.ts';
 import { asError, OrreryError } from '../../base/errors.ts';
 import { type ActorId, parseActorId } from '../../base/ids.ts';
-import type { Log } from '../../base/log-port.ts';
-import type { Random } from '../../base/random.ts';
 import type { DeadPage, DropAnswer, PageRequest, SendAnswer } from '../../base/views.ts';
-import type { Bus, BusMessage, StoredMessage } from '../../bus/bus.ts';
+import type { BusMessage, StoredMessage } from '../../bus/bus.ts';
 import { contentType, decode, encodeJson } from '../../bus/codec.ts';
 import { headerOf, readMessage } from '../../bus/envelope.ts';
 import { shardOf } from '../../bus/partition.ts';
 import type { Endpoint } from '../../bus/rpc.ts';
 import { senderIn } from '../../bus/sender.ts';
-import type { Subjects } from '../../bus/subjects.ts';
 import type { Admission } from '../admission.ts';
+import type { HostParts } from '../host/host-parts.ts';
 import { fromHeader } from '../host/message-send.ts';
 import { withWord } from '../shards/message-ids.ts';
 import { createControl } from './control-client.ts';
 import { letterView, sentTo } from './dead-letter-view.ts';
 import { dayMs, placeOf, readPage, readRequest } from './stored-pages.ts';
 
-export interface DeadLetterParts {
-  readonly bus: Bus;
-  readonly subjects: Subjects;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
+export interface DeadLetterParts extends Pick<HostParts, 'bus' | 'subjects' | 'clock' | 'random' | 'log'> {
   readonly admission: Pick<Admission, 'admit'>;
 }
 

@@ -7,25 +7,19 @@
  * context until the next beginning.
  */
 
-import type { Clock } from '../../base/clock.ts';
+import { attempt } from '../../base/errors.ts';
 import { type ActorId, parseActorId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import type { HistoryStep, HistoryView, Transition } from '../../base/views.ts';
-import type { Bus } from '../../bus/bus.ts';
-import type { Subjects } from '../../bus/subjects.ts';
 import type { Chart } from '../../machines/chart.ts';
+import type { HostParts } from '../host/host-parts.ts';
 import { createStepper, type Snapshot, type StampedEvent, type Stepper, stateText } from '../host/step.ts';
 
 const dayMs = 24 * 3_600_000;
 
 /** @throws OrreryError BUS_UNREACHABLE */
 export async function readHistory(
-  parts: {
-    readonly bus: Bus;
-    readonly subjects: Subjects;
-    readonly clock: Clock;
-    readonly charts: readonly Chart[];
-  },
+  parts: Pick<HostParts, 'bus' | 'subjects' | 'clock'> & { readonly charts: readonly Chart[] },
   id: ActorId,
 ): Promise<HistoryView> {
   const { bus, subjects, clock } = parts;
@@ -83,11 +77,7 @@ export function createMemory(charts: readonly Chart[], id: ActorId): { take(step
 
 /** null: it is of another version, or was too large to be told. */
 function resumed(stepper: Stepper, resumes: Transition['resumes']): Snapshot | null {
-  try {
-    return resumes ? stepper.restore(resumes, stepper.chart.version) : null;
-  } catch {
-    return null;
-  }
+  return attempt(() => (resumes ? stepper.restore(resumes, stepper.chart.version) : null), null);
 }
 
 function stepperOf(charts: readonly Chart[], id: ActorId): Stepper | null {

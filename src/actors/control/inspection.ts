@@ -8,6 +8,7 @@
  */
 
 import type { Clock, Timer } from '../../base/clock.ts';
+import { attempt } from '../../base/errors.ts';
 import { type ActorId, parseActorId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import type { LiveRow, LiveStep, Transition, Watch } from '../../base/views.ts';
@@ -150,7 +151,8 @@ class Watched {
 }
 
 function readWatch(message: BusMessage): Watch | null {
-  try {
+  // Foreign bytes on our subject watch nothing.
+  return attempt(() => {
     const watch = decode(message.data) as Partial<Watch> | null;
     if (typeof watch?.watcher !== 'string' || typeof watch.ttlMs !== 'number') return null;
     const texts = (list: unknown) =>
@@ -163,8 +165,5 @@ function readWatch(message: BusMessage): Watch | null {
       facts: texts(watch.facts).slice(0, limits.inspectActors),
       ttlMs: watch.ttlMs,
     };
-  } catch {
-    // Foreign bytes on our subject watch nothing.
-    return null;
-  }
+  }, null);
 }

@@ -3,6 +3,7 @@
  * and what the host itself knows (an actor that is parked, one that has not begun). Never throws: a chart
  * whose `tell` fails is described by its state.
  */
+import { attempt } from '../../base/errors.ts';
 import type { Fact, Health, Reason } from '../../base/views.ts';
 import { timerName } from '../../base/words.ts';
 import { asOfNow, type Chart } from '../../machines/chart.ts';
@@ -47,8 +48,9 @@ export function reasonOf(
   };
   const since = health === 'ok' ? (told.since ?? record.since) : (record.trouble ?? record.since);
   const next = told.next === undefined ? deadline(record) : told.next;
+  const held = cell.hot?.held ? `${cell.hot.held}; ` : '';
   return {
-    reason: { text: (told.text || text).replace(/\.$/, '') || state, health, since, next },
+    reason: { text: held + ((told.text || text).replace(/\.$/, '') || state), health, since, next },
     facts: told.facts ?? [],
   };
 }
@@ -70,11 +72,7 @@ export function reasonWithout({
 }
 
 function ask({ tell }: Chart, standing: Standing): Told | null {
-  try {
-    return tell?.(standing) ?? null;
-  } catch {
-    return null;
-  }
+  return attempt(() => tell?.(standing) ?? null, null);
 }
 
 function deadline({ timers }: ActorRecord): Reason['next'] {

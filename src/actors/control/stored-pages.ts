@@ -7,7 +7,7 @@
  * Any replica answers. Absent: what comes later (the feed).
  */
 import { type Clock, sleep } from '../../base/clock.ts';
-import { OrreryError } from '../../base/errors.ts';
+import { attempt, OrreryError } from '../../base/errors.ts';
 import { parseActorId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import type { HistoryPage, HistoryRequest, PageRequest, Transition } from '../../base/views.ts';
@@ -132,11 +132,9 @@ export async function readPage(
 
 /** The step that a message of the feed tells; none: the bytes are foreign. */
 export function readStep({ data, headers }: Pick<StoredMessage, 'data' | 'headers'>): Transition[] {
-  try {
+  // Foreign bytes on the stream are nobody's step.
+  return attempt(() => {
     const step = decode(data, headerOf(headers, contentType.header)) as Partial<Transition> | null;
     return typeof step?.id === 'string' && typeof step.event?.type === 'string' ? [step as Transition] : [];
-  } catch {
-    // Foreign bytes on the stream are nobody's step.
-    return [];
-  }
+  }, []);
 }

@@ -7,23 +7,15 @@
  */
 
 import { backOffMs } from '../../base/back-off.ts';
-import { type Clock, sleep } from '../../base/clock.ts';
-import { asError, hasCode } from '../../base/errors.ts';
+import { sleep } from '../../base/clock.ts';
+import { asError, attempt, hasCode } from '../../base/errors.ts';
 import type { ActorId } from '../../base/ids.ts';
-import type { Log } from '../../base/log-port.ts';
-import { jittered, type Random } from '../../base/random.ts';
+import { jittered } from '../../base/random.ts';
 import type { Transition } from '../../base/views.ts';
-import type { Bus } from '../../bus/bus.ts';
 import { encodeJson } from '../../bus/codec.ts';
-import type { Subjects } from '../../bus/subjects.ts';
+import type { HostParts } from './host-parts.ts';
 
-interface FeedParts {
-  readonly bus: Bus;
-  readonly subjects: Subjects;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
-}
+type FeedParts = Pick<HostParts, 'bus' | 'subjects' | 'clock' | 'random' | 'log'>;
 
 /** Attempts, a quarter of a minute together, for a stream that refuses: it may be full for a while. */
 const refusalsMax = 12;
@@ -91,10 +83,8 @@ export async function lastPublished(
  * safe side.
  */
 function readPublished(data: Uint8Array): Published | null {
-  try {
+  return attempt(() => {
     const { fence, rev } = JSON.parse(new TextDecoder().decode(data)) as Partial<Published>;
     return typeof fence === 'number' && typeof rev === 'number' ? { fence, rev } : null;
-  } catch {
-    return null;
-  }
+  }, null);
 }

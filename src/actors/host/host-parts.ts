@@ -2,11 +2,9 @@
  * What the parts of the host share: what they are put together from, and the few calls between them.
  */
 
-import type { Clock } from '../../base/clock.ts';
 import type { ActorId } from '../../base/ids.ts';
-import type { Log } from '../../base/log-port.ts';
+import type { Ambient } from '../../base/log-port.ts';
 import type { PlainEvent } from '../../base/plain-event.ts';
-import type { Random } from '../../base/random.ts';
 import type { Tracing } from '../../base/tracing.ts';
 import type { Transition } from '../../base/views.ts';
 import type { Bus } from '../../bus/bus.ts';
@@ -29,13 +27,10 @@ export interface HostMetrics {
   unreadable?(what: 'record' | 'checkpoint' | 'fence' | 'world'): void;
 }
 
-export interface HostParts {
+export interface HostParts extends Ambient {
   readonly bus: Bus;
   readonly subjects: Subjects;
   readonly replica: string;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
   readonly metrics: HostMetrics;
   /** Absent: no traces are wanted. */
   readonly tracing?: Tracing | undefined;

@@ -4,6 +4,7 @@
  * Promise: what cannot be read, or has not the form, is null; the shard then begins at the oldest message,
  * and records tell what they took.
  */
+import { attempt } from '../../base/errors.ts';
 import { decode, encode } from '../../bus/codec.ts';
 
 /** Saved about once a second and at each hand-over. */
@@ -26,7 +27,7 @@ export interface Checkpoint {
 export const packCheckpoint = (checkpoint: Checkpoint): Uint8Array => encode(checkpoint);
 
 export function readCheckpoint(bytes: Uint8Array): Checkpoint | null {
-  try {
+  return attempt(() => {
     const stored = (decode(bytes) ?? {}) as Partial<Checkpoint>;
     const { mail, feed, sendIsOpenUntil = null, mailOf, unnamedMailOf } = stored;
     const isTime = sendIsOpenUntil === null || Number.isFinite(sendIsOpenUntil);
@@ -37,9 +38,7 @@ export function readCheckpoint(bytes: Uint8Array): Checkpoint | null {
       ...(mailOf === undefined ? {} : { mailOf }),
       ...(unnamedMailOf === undefined ? {} : { unnamedMailOf }),
     };
-  } catch {
-    return null;
-  }
+  }, null);
 }
 
 const isStream = (value: unknown): value is string | undefined =>

@@ -5,8 +5,7 @@
  * Promises: the first failure is logged within a second, with all that failed for the same reason meanwhile;
  * while they go on failing, one line every ten seconds.
  */
-import type { Clock } from '../../base/clock.ts';
-import type { Log } from '../../base/log-port.ts';
+import type { HostParts } from '../host/host-parts.ts';
 
 /** All holdings are planned at each beat: by then each has failed once. */
 const gatherMs = 1_000;
@@ -14,7 +13,7 @@ const quietMs = 10_000;
 const namedMax = 5;
 const lostAgainMs = 10_000;
 
-export function createClaimTrouble({ clock, log }: { readonly clock: Clock; readonly log: Log }) {
+export function createClaimTrouble({ clock, log }: Pick<HostParts, 'clock' | 'log'>) {
   /** Reason → holdings that failed for it and were not told yet. */
   const failing = new Map<string, Set<string>>();
   let toldAt = Number.NEGATIVE_INFINITY;

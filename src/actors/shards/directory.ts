@@ -8,10 +8,10 @@
  * that died do not count for that, nor those of one that leaves.
  */
 
-import type { Clock, Timer } from '../../base/clock.ts';
-import type { Bus, BusMessage, Subscription } from '../../bus/bus.ts';
+import type { Timer } from '../../base/clock.ts';
+import type { BusMessage, Subscription } from '../../bus/bus.ts';
 import { encodeJson } from '../../bus/codec.ts';
-import type { Subjects } from '../../bus/subjects.ts';
+import type { HostParts } from '../host/host-parts.ts';
 import { type Beat, createMembers, latestWithoutTell, type Member, readBeat } from './members.ts';
 import { createTwins, type Twin } from './twins.ts';
 
@@ -45,10 +45,7 @@ export interface Directory {
   stop(): void;
 }
 
-interface DirectoryParts {
-  readonly bus: Bus;
-  readonly subjects: Subjects;
-  readonly clock: Clock;
+interface DirectoryParts extends Pick<HostParts, 'bus' | 'subjects' | 'clock'> {
   readonly replica: string;
   readonly incarnation: string;
   readonly describe: () => Omit<Beat, 'replica' | 'incarnation' | 'ageMs'>;

@@ -1,4 +1,5 @@
 /** What a fence message says: who claimed the holding, and when. JSON, read by every release. */
+import { attempt } from '../../base/errors.ts';
 import { decode } from '../../bus/codec.ts';
 
 export interface FenceValue {
@@ -43,7 +44,7 @@ export const fenceValueOf = (data: Uint8Array): FenceValue => readFenceValue(dat
 
 /** null: it cannot be read, or has not the form of a fence. */
 export function readFenceValue(data: Uint8Array): FenceValue | null {
-  try {
+  return attempt(() => {
     const value = (decode(data) ?? {}) as Partial<FenceValue>;
     const { replica, incarnation, at, releasedAt = null } = value;
     const isOwner = replica === null || (typeof replica === 'string' && replica !== '');
@@ -63,7 +64,5 @@ export function readFenceValue(data: Uint8Array): FenceValue | null {
       ...(isRetired ? { isRetired } : {}),
       ...(feature ? { feature } : {}),
     };
-  } catch {
-    return null;
-  }
+  }, null);
 }

@@ -1,5 +1,6 @@
 /** Who was heard of: the latest beat of each replica, and of each process where several share a name. */
 import type { Clock } from '../../base/clock.ts';
+import { attempt } from '../../base/errors.ts';
 import { decode } from '../../bus/codec.ts';
 import type { Edition } from '../edition.ts';
 
@@ -94,7 +95,8 @@ function isEdition(value: Partial<EditionTold> | null): boolean {
 }
 
 export function readBeat(data: Uint8Array): Beat | null {
-  try {
+  // Foreign bytes on our subject are nobody's heartbeat.
+  return attempt(() => {
     const beat = decode(data) as Partial<Beat> | null;
     if (typeof beat?.replica !== 'string' || typeof beat.incarnation !== 'string') return null;
     return {
@@ -112,8 +114,5 @@ export function readBeat(data: Uint8Array): Beat | null {
       stepsPerSecond: Number(beat.stepsPerSecond ?? 0),
       ...(typeof beat.ageMs === 'number' ? { ageMs: beat.ageMs } : {}),
     };
-  } catch {
-    // Foreign bytes on our subject are nobody's heartbeat.
-    return null;
-  }
+  }, null);
 }

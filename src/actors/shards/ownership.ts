@@ -12,15 +12,13 @@
  * (directory.ts).
  */
 
-import type { Clock } from '../../base/clock.ts';
 import { asError, hasCode } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
-import type { Log } from '../../base/log-port.ts';
 import type { PlainEvent } from '../../base/plain-event.ts';
-import type { Random } from '../../base/random.ts';
-import type { Bus, Following, StoredMessage, StreamName } from '../../bus/bus.ts';
+import type { Following, StoredMessage, StreamName } from '../../bus/bus.ts';
 import { encodeJson } from '../../bus/codec.ts';
 import { type HoldingContext, type HoldingEffect, shardChart } from '../../machines/shard/shard.ts';
+import type { HostParts } from '../host/host-parts.ts';
 import { type LocalActor, startLocal } from '../host/local.ts';
 import type { Snapshot } from '../host/step.ts';
 import { createClaimTrouble } from './claim-trouble.ts';
@@ -30,11 +28,7 @@ import { type FenceValue, isOrphaned, nobodysFence, readFenceValue } from './fen
 import type { FencePlace, HoldingSpec, HoldingView } from './holding.ts';
 import { rememberedOwners } from './rendezvous.ts';
 
-export interface OwnershipParts {
-  readonly bus: Bus;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
+export interface OwnershipParts extends Pick<HostParts, 'bus' | 'clock' | 'random' | 'log'> {
   readonly replica: string;
   readonly directory: () => Directory;
   /** Whether this replica may work at all; false: it gives back all but what says otherwise itself. */
@@ -168,6 +162,12 @@ export class Ownership {
       this.#fences.delete(held.spec.fenceSubject);
       this.fenced(held.spec.name);
     }
+  }
+
+  /** Whom the fence of a holding names; null: nobody, or it is none of ours. */
+  ownerOf(name: string): string | null {
+    const fenceSubject = this.#held.get(name)?.spec.fenceSubject ?? '';
+    return this.#fences.get(fenceSubject)?.value.replica ?? null;
   }
 
   views(): HoldingView[] {

@@ -34,6 +34,7 @@ interface Loaded {
   readonly id: ActorId;
   readonly sequence: number;
   readonly record: ActorRecord;
+  readonly data: Uint8Array;
 }
 
 export async function loadShard(parts: ShardStoreParts, run: ShardRun, signal: AbortSignal): Promise<void> {
@@ -45,7 +46,7 @@ export async function loadShard(parts: ShardStoreParts, run: ShardRun, signal: A
   run.feed.begun = run.feed.saved = checkpoint.feed;
   run.savedOpenUntil = checkpoint.sendIsOpenUntil;
   run.sendIsOpenUntil = checkpoint.sendIsOpenUntil ?? (await claimedAt(parts, run, signal));
-  const loaded = found.flatMap((message) => readRecord(parts, run, message));
+  const loaded = await readRecords(parts, run, found, signal);
   findMail(parts, run, checkpoint, loaded, mail);
   const doubtful = loaded.filter(
     ({ sequence, record }) => sequence > checkpoint.feed && record.feed.length > 0,
@@ -85,6 +86,9 @@ function checkpointOf(parts: ShardStoreParts, run: ShardRun): Checkpoint {
   const places = { mail: position(run.mail), feed: feedPosition(run) };
   return { ...places, mailOf, unnamedMailOf, sendIsOpenUntil: openUntil(parts, run) };
 }
+
+/** Some milliseconds of reading; a shard of usual records has less. */
+const pieceBytes = 2 * 1024 * 1024;
 
 /** A stream without a leader, or one that is being made, is there in a moment. */
 const busRetryMs = 250;
@@ -208,12 +212,32 @@ function placesOf(parts: ShardStoreParts, run: ShardRun, stored: StoredMessage |
   return { ...nowhere, sendIsOpenUntil: 0 };
 }
 
+/** In pieces: between two of them all else in this replica has its turn, however large the records are. */
+async function readRecords(
+  parts: ShardStoreParts,
+  run: ShardRun,
+  found: readonly StoredMessage[],
+  signal: AbortSignal,
+): Promise<Loaded[]> {
+  const loaded: Loaded[] = [];
+  let bytes = 0;
+  for (const message of found) {
+    loaded.push(...readRecord(parts, run, message));
+    bytes += message.data.byteLength;
+    if (bytes < pieceBytes) continue;
+    bytes = 0;
+    await sleep(parts.clock, 0, signal);
+  }
+  return loaded;
+}
+
 function readRecord(parts: ShardStoreParts, run: ShardRun, message: StoredMessage): Loaded[] {
   const parsed = parts.subjects.parseState(message.subject);
   if (!parsed || message.data.byteLength === 0) return [];
   const { id } = parsed;
   try {
-    return [{ id, sequence: message.sequence, record: unpackRecord(message.data, id) }];
+    const { sequence, data } = message;
+    return [{ id, sequence, data, record: unpackRecord(data, id) }];
   } catch (error) {
     park(parts, run, id, message.data, error);
     return [];
@@ -237,7 +261,7 @@ function park(parts: ShardStoreParts, run: ShardRun, id: ActorId, bytes: Uint8Ar
 function place(
   parts: ShardStoreParts,
   run: ShardRun,
-  { id, record, sequence }: Loaded,
+  { id, record, sequence, data }: Loaded,
   published: Published,
 ): void {
   const { clock, steppers } = parts;
@@ -252,7 +276,7 @@ function place(
   }
   const mail = mailOfRecord(run, record) === run.mailOf ? record.mail : 0;
   const isAsStored = feed.length === record.feed.length && mail === record.mail;
-  const cell = createCell(id, run, packRecord(isAsStored ? record : { ...record, feed, mail }));
+  const cell = createCell(id, run, isAsStored ? data.slice() : packRecord({ ...record, feed, mail }));
   const chart = steppers.get(record.machine)?.chart;
   note(cell, record, stateNow(chart, record), chart);
   if (!chart || chart.version < record.version) {

@@ -11,7 +11,7 @@
 
 import type { Clock } from '../../base/clock.ts';
 import { OrreryError } from '../../base/errors.ts';
-import type { Log } from '../../base/log-port.ts';
+import type { Ambient } from '../../base/log-port.ts';
 import { featureLimits } from '../feature-limits.ts';
 import { boundedCall, isOverdue } from './bounded-call.ts';
 
@@ -49,11 +49,7 @@ export function createCare({
   clock,
   log,
   marks,
-}: {
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly marks: Marks;
-}): Care {
+}: Pick<Ambient, 'clock' | 'log'> & { readonly marks: Marks }): Care {
   /** Until when, monotonic ms. */
   const until = new Map<string, number>();
   const interruptions = createInterruptions(clock);

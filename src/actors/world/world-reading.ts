@@ -8,24 +8,18 @@
  * nothing of what was known: all of it is forgotten, until the mirrors have said it again.
  */
 
-import type { Clock, Timer } from '../../base/clock.ts';
+import type { Timer } from '../../base/clock.ts';
 import { asError } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
-import type { Log } from '../../base/log-port.ts';
-import type { Bus, Following, StoredMessage, Subscription } from '../../bus/bus.ts';
-import type { Subjects } from '../../bus/subjects.ts';
+import type { Following, StoredMessage, Subscription } from '../../bus/bus.ts';
+import type { HostParts } from '../host/host-parts.ts';
 
 /** Half the life of a tombstone: what was removed since is still to be read. */
 const awayMaxMs = (limits.worldTombstoneSeconds * 1_000) / 2;
 /** How often it is noted that the stream is within reach. */
 const lookMs = 60_000;
 
-interface ReadingParts {
-  readonly bus: Bus;
-  readonly subjects: Subjects;
-  readonly clock: Clock;
-  readonly log: Log;
-}
+type ReadingParts = Pick<HostParts, 'bus' | 'subjects' | 'clock' | 'log'>;
 
 export interface ReadingEvents {
   fold(message: StoredMessage): void;

@@ -6,7 +6,6 @@
  * Absent: joins (router.ts), where digests come from (kube/mirror/mirror.ts).
  */
 
-import type { Clock } from '../../base/clock.ts';
 import {
   type AnyDigest,
   asDigest,
@@ -15,20 +14,15 @@ import {
   type WorldEntry,
 } from '../../base/digests.ts';
 import { asError } from '../../base/errors.ts';
-import type { Log } from '../../base/log-port.ts';
 import { type TraceContext, traceHeader } from '../../base/tracing.ts';
-import type { Bus, StoredMessage } from '../../bus/bus.ts';
+import type { StoredMessage } from '../../bus/bus.ts';
 import { decode } from '../../bus/codec.ts';
 import { createReaching } from '../../bus/reaching.ts';
-import type { Subjects } from '../../bus/subjects.ts';
+import type { HostParts } from '../host/host-parts.ts';
 import { createStatements, type IsAlive, type Statements } from './statements.ts';
 import { WorldReading } from './world-reading.ts';
 
-interface WorldParts {
-  readonly bus: Bus;
-  readonly subjects: Subjects;
-  readonly clock: Clock;
-  readonly log: Log;
+interface WorldParts extends Pick<HostParts, 'bus' | 'subjects' | 'clock' | 'log'> {
   /** Counts what has not the form of a digest. */
   readonly onUnreadable?: () => void;
   /** Whose statements may count. */

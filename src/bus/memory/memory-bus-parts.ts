@@ -1,17 +1,14 @@
 /** What the parts of one client of the memory hub share. */
-import type { Clock } from '../../base/clock.ts';
-import type { Log } from '../../base/log-port.ts';
+import type { Ambient } from '../../base/log-port.ts';
 import type { BusMessage } from '../bus.ts';
 import type { MemoryFaults } from './faults.ts';
 import type { MemoryLink, Schedule } from './link.ts';
 import type { MemoryServer } from './memory-server.ts';
 
-export interface ClientEnvironment {
+export interface ClientEnvironment extends Pick<Ambient, 'clock' | 'log'> {
   readonly id: string;
   readonly server: MemoryServer;
-  readonly clock: Clock;
   readonly schedule: Schedule;
-  readonly log: Log;
 }
 
 /** What the parts of one client share. */

@@ -6,7 +6,7 @@ import { asError, OrreryError } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import { unreachable } from '../bus-errors.ts';
 import type { WireMessage } from './wire.ts';
-import type { WireRequests } from './wire-requests.ts';
+import { ask, type WireRequests } from './wire-requests.ts';
 
 /**
  * Calls `$JS.API.<verb>`. @throws OrreryError BUS_UNREACHABLE (try again) | BUS_REFUSED (fact
@@ -39,26 +39,13 @@ const utf8 = new TextEncoder();
 const empty = new Uint8Array(0);
 
 export function jetStreamApi(requests: WireRequests): JetStreamApi {
-  return (verb, body) =>
-    new Promise((resolve, reject) => {
-      const payload = body === undefined ? empty : utf8.encode(JSON.stringify(body));
-      const onAnswer = (message: WireMessage): boolean => {
-        try {
-          resolve(answerOf(verb, message));
-        } catch (error) {
-          reject(error);
-        }
-        return false;
-      };
-      requests.send(
-        `$JS.API.${verb}`,
-        payload,
-        { timeoutMs: limits.requestTimeoutMs },
-        {
-          onAnswer,
-          onFailure: (failure) => reject(unreachable(`JetStream, ${verb}: ${failure}`)),
-        },
-      );
+  return async (verb, body) =>
+    ask(requests, {
+      subject: `$JS.API.${verb}`,
+      data: body === undefined ? empty : utf8.encode(JSON.stringify(body)),
+      timeoutMs: limits.requestTimeoutMs,
+      read: (message) => answerOf(verb, message),
+      failed: (failure) => unreachable(`JetStream, ${verb}: ${failure}`),
     });
 }
 

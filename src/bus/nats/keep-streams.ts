@@ -5,10 +5,10 @@
  * few seconds: somebody may have deleted one, and a replica of an older release takes away what it does not
  * know at each of its reconnects.
  */
-import { type Clock, sleep } from '../../base/clock.ts';
+import { sleep } from '../../base/clock.ts';
 import { asError } from '../../base/errors.ts';
-import type { Log } from '../../base/log-port.ts';
-import { jittered, type Random } from '../../base/random.ts';
+import type { Ambient } from '../../base/log-port.ts';
+import { jittered } from '../../base/random.ts';
 import { unreachable } from '../bus-errors.ts';
 import type { StreamDefinitions } from '../streams.ts';
 import { ensureStreams } from './ensure-streams.ts';
@@ -19,15 +19,12 @@ import type { Wire } from './wire.ts';
 /** A small request for each stream; what is sent meanwhile to one that is gone is not stored. */
 const lookMs = 2_000;
 
-export interface KeepStreams {
+export interface KeepStreams extends Ambient {
   readonly wire: Wire;
   readonly api: JetStreamApi;
   readonly streams: StreamDefinitions;
   /** Copies of each. */
   readonly replicas: number;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
   readonly signal?: AbortSignal | undefined;
 }
 

@@ -1,14 +1,11 @@
 /** Tries again for ever, and logs no more than it must. */
-import { type Clock, sleep } from '../../base/clock.ts';
+import { sleep } from '../../base/clock.ts';
 import { asError, OrreryError } from '../../base/errors.ts';
-import type { Log } from '../../base/log-port.ts';
-import { jittered, type Random } from '../../base/random.ts';
+import type { Ambient } from '../../base/log-port.ts';
+import { jittered } from '../../base/random.ts';
 import { unreachable } from '../bus-errors.ts';
 
-export interface KeepTrying {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
+export interface KeepTrying extends Ambient {
   readonly signal?: AbortSignal | undefined;
   /** Facts for the log: what is tried. */
   readonly facts: Readonly<Record<string, unknown>>;

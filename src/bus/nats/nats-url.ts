@@ -2,7 +2,7 @@
  * The address of a NATS server as people write it: `nats://user:password@host:port`, `tls://…`, or
  * `host:port` alone.
  */
-import { OrreryError } from '../../base/errors.ts';
+import { attempt, OrreryError } from '../../base/errors.ts';
 
 export interface ServerUrl {
   readonly server: string;
@@ -21,17 +21,11 @@ export function parseServer(text: string): ServerUrl {
       `"${withoutPassword(text)}" is no NATS server: nats://host:port or tls://host:port`,
     );
   }
-  const [user, pass] = (login ?? '').split(':', 2).map(fromUrl);
+  // A password that was not escaped as in a URL is taken as it stands.
+  const [user, pass] = (login ?? '')
+    .split(':', 2)
+    .map((text) => attempt(() => decodeURIComponent(text), text));
   return { server, isTls: scheme === 'tls', user: user || undefined, pass };
-}
-
-/** A password that was not escaped as in a URL is taken as it stands. */
-function fromUrl(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 /** The same address, fit for a log (I9). */

@@ -11,7 +11,7 @@ import { conflict, inProcess, refused, unknownOutcome, unreachable } from '../bu
 import { msgIdHeader } from '../envelope.ts';
 import { errorIn, type JetStreamError, jetStreamCode, jsonOf } from './jetstream-api.ts';
 import type { Wire, WireMessage } from './wire.ts';
-import type { WireRequests } from './wire-requests.ts';
+import { ask, type WireRequests } from './wire-requests.ts';
 
 /**
  * The library has no say in these: a guard on another subject than the message's own is not in its interface.
@@ -21,34 +21,18 @@ const guardSequence = 'Nats-Expected-Last-Subject-Sequence';
 const timeToLive = 'Nats-TTL';
 
 export function wireAppend(wire: Wire, requests: WireRequests) {
-  return (subject: string, data: Uint8Array, options: AppendOptions = {}): Promise<Appended> =>
-    new Promise((resolve, reject) => {
-      // Never into the client's own buffer: it would be sent at some later time, after its caller had given
-      // up.
-      if (wire.status !== 'connected') return reject(unreachable(wire.status));
-      const onAnswer = (message: WireMessage): boolean => {
-        try {
-          resolve(acknowledgement(message, options.guard));
-        } catch (error) {
-          reject(error);
-        }
-        return false;
-      };
-      const timeoutMs = options.timeoutMs ?? limits.appendTimeoutMs;
-      try {
-        requests.send(
-          subject,
-          data,
-          { headers: headersOf(options), timeoutMs },
-          {
-            onAnswer,
-            onFailure: (failure) => reject(unknownOutcome(`${subject}: ${failure}`)),
-          },
-        );
-      } catch (error) {
-        reject(error);
-      }
+  return async (subject: string, data: Uint8Array, options: AppendOptions = {}): Promise<Appended> => {
+    // Never into the client's own buffer: it would be sent at some later time, after its caller had given up.
+    if (wire.status !== 'connected') throw unreachable(wire.status);
+    return ask(requests, {
+      subject,
+      data,
+      headers: headersOf(options),
+      timeoutMs: options.timeoutMs ?? limits.appendTimeoutMs,
+      read: (message) => acknowledgement(message, options.guard),
+      failed: (failure) => unknownOutcome(`${subject}: ${failure}`),
     });
+  };
 }
 
 export function headersOf(options: AppendOptions): Headers | undefined {

@@ -9,9 +9,9 @@
 import { limits } from '../../base/limits.ts';
 import type { Appended, BatchMessage } from '../bus.ts';
 import { refused, unknownOutcome, unreachable } from '../bus-errors.ts';
-import type { Wire, WireMessage } from './wire.ts';
+import type { Wire } from './wire.ts';
 import { acknowledgement, headersOf } from './wire-append.ts';
-import type { WireRequests } from './wire-requests.ts';
+import { ask, type WireRequests } from './wire-requests.ts';
 
 const batchId = 'Nats-Batch-Id';
 const batchSequence = 'Nats-Batch-Sequence';
@@ -19,45 +19,31 @@ const batchCommit = 'Nats-Batch-Commit';
 
 /** @param nextId gives each batch of this connection a name that no other batch has */
 export function wireBatch(wire: Wire, requests: WireRequests, nextId: () => string) {
-  return (
+  return async (
     messages: readonly BatchMessage[],
     { timeoutMs = limits.appendTimeoutMs }: { readonly timeoutMs?: number } = {},
-  ): Promise<Appended> =>
-    new Promise((resolve, reject) => {
-      if (wire.status !== 'connected') return reject(unreachable(wire.status));
-      const id = nextId();
-      const headers = (index: number) => ({
-        ...headersOf(messages[index] ?? {}),
-        [batchId]: id,
-        [batchSequence]: String(index + 1),
-        ...(index === messages.length - 1 ? { [batchCommit]: '1' } : {}),
-      });
-      const guard = messages.find((message) => message.guard !== undefined)?.guard;
-      const onAnswer = (answer: WireMessage): boolean => {
-        try {
-          resolve(acknowledgement(answer, guard));
-        } catch (error) {
-          reject(error);
-        }
-        return false;
-      };
-      try {
-        messages.slice(0, -1).forEach(({ subject, data }, index) => {
-          wire.publish(subject, data, headers(index));
-        });
-        const last = messages.at(-1);
-        if (last === undefined) return reject(refused('a batch without a message'));
-        requests.send(
-          last.subject,
-          last.data,
-          { headers: headers(messages.length - 1), timeoutMs },
-          {
-            onAnswer,
-            onFailure: (failure) => reject(unknownOutcome(`a batch to ${last.subject}: ${failure}`)),
-          },
-        );
-      } catch (error) {
-        reject(error);
-      }
+  ): Promise<Appended> => {
+    if (wire.status !== 'connected') throw unreachable(wire.status);
+    const last = messages.at(-1);
+    if (last === undefined) throw refused('a batch without a message');
+    const id = nextId();
+    const headers = (index: number) => ({
+      ...headersOf(messages[index] ?? {}),
+      [batchId]: id,
+      [batchSequence]: String(index + 1),
+      ...(index === messages.length - 1 ? { [batchCommit]: '1' } : {}),
     });
+    const guard = messages.find((message) => message.guard !== undefined)?.guard;
+    messages.slice(0, -1).forEach(({ subject, data }, index) => {
+      wire.publish(subject, data, headers(index));
+    });
+    return ask(requests, {
+      subject: last.subject,
+      data: last.data,
+      headers: headers(messages.length - 1),
+      timeoutMs,
+      read: (answer) => acknowledgement(answer, guard),
+      failed: (failure) => unknownOutcome(`a batch to ${last.subject}: ${failure}`),
+    });
+  };
 }

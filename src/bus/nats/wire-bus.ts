@@ -5,28 +5,26 @@
 import type { Clock } from '../../base/clock.ts';
 import { asError } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
-import type { Log } from '../../base/log-port.ts';
-import type { Random } from '../../base/random.ts';
+import type { Ambient } from '../../base/log-port.ts';
 import type { Bus, BusMessage, RequestOptions, StoredMessage, StreamName } from '../bus.ts';
 import { unreachable } from '../bus-errors.ts';
 import type { StreamDefinitions } from '../streams.ts';
 import { guardLanes } from './guard-lanes.ts';
 import { isJetStreamError, type JetStreamApi, jetStreamCode } from './jetstream-api.ts';
+import { createSilenceWatch } from './silence.ts';
 import { type ApiMessage, storedMessageOfApi } from './stored-message.ts';
 import type { Wire, WireMessage } from './wire.ts';
 import { wireAppend } from './wire-append.ts';
 import { wireBatch } from './wire-batch.ts';
+import { silenceMaxMs } from './wire-consumer.ts';
 import { type FollowEnvironment, follow } from './wire-follow.ts';
-import type { WireRequests } from './wire-requests.ts';
+import { ask, type WireRequests } from './wire-requests.ts';
 
-export interface WireBusParts {
+export interface WireBusParts extends Ambient {
   readonly wire: Wire;
   readonly requests: WireRequests;
   readonly api: JetStreamApi;
   readonly streams: StreamDefinitions;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
   /** Whether streams are known to have several copies. */
   readonly isReplicated: boolean;
 }
@@ -50,6 +48,7 @@ export function wireBus(parts: WireBusParts): Bus {
   };
   const following: FollowEnvironment = {
     ...parts,
+    silence: createSilenceWatch(clock, silenceMaxMs),
     deliver: guarded,
     onRestart: () => counters.followRestarts++,
   };
@@ -62,7 +61,10 @@ export function wireBus(parts: WireBusParts): Bus {
     publish: (subject, data, sending = {}) => wire.publish(subject, data, sending.headers, sending.reply),
     subscribe: (subject, onMessage, { queue } = {}) =>
       wire.subscribe(subject, (message) => guarded(onMessage, busMessage(message)), queue),
-    request: (subject, data, asking) => request(requests, subject, data, asking),
+    request: async (subject, data, asking) => {
+      const failed = (failure: string) => unreachable(`request to ${subject}: ${failure}`);
+      return ask(requests, { ...asking, subject, data, read: busMessage, failed });
+    },
     requestMany: (subject, data, asking) => requestMany(requests, subject, data, asking),
     ...guardLanes({
       append: wireAppend(wire, requests),
@@ -102,26 +104,6 @@ function busMessage(message: WireMessage): BusMessage {
   return { subject: message.subject, data: message.data, headers: message.headers(), reply: message.reply };
 }
 
-function request(
-  requests: WireRequests,
-  subject: string,
-  data: Uint8Array,
-  options: RequestOptions,
-): Promise<BusMessage> {
-  return new Promise((resolve, reject) => {
-    const onAnswer = (message: WireMessage): boolean => {
-      resolve(busMessage(message));
-      return false;
-    };
-    const onFailure = (failure: string) => reject(unreachable(`request to ${subject}: ${failure}`));
-    try {
-      requests.send(subject, data, options, { onAnswer, onFailure });
-    } catch (error) {
-      reject(error);
-    }
-  });
-}
-
 function requestMany(
   requests: WireRequests,
   subject: string,
@@ -140,11 +122,7 @@ function requestMany(
       }
       return false;
     };
-    try {
-      requests.send(subject, data, options, { onAnswer, onFailure: () => resolve(answers) });
-    } catch (error) {
-      reject(error);
-    }
+    requests.send(subject, data, options, { onAnswer, onFailure: () => resolve(answers) });
   });
 }
 

@@ -18,20 +18,17 @@ export interface RequestHandlers {
   onFailure(failure: Failure): void;
 }
 
+export interface Sending {
+  readonly headers?: Headers | undefined;
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
 export interface WireRequests {
   /** How many wait for an answer. */
   readonly waiting: number;
   /** @throws what `Wire.publish` throws; nothing waits then */
-  send(
-    subject: string,
-    data: Uint8Array,
-    options: {
-      readonly headers?: Headers | undefined;
-      readonly timeoutMs: number;
-      readonly signal?: AbortSignal | undefined;
-    },
-    handlers: RequestHandlers,
-  ): void;
+  send(subject: string, data: Uint8Array, sending: Sending, handlers: RequestHandlers): void;
 }
 
 interface Entry extends RequestHandlers {
@@ -99,4 +96,29 @@ export function wireRequests(wire: Wire, clock: Clock, random: Pick<Random, 'id'
       signal.addEventListener('abort', onAbort, { once: true });
     },
   };
+}
+
+/** One question to one subject. */
+export interface Question<T> extends Sending {
+  readonly subject: string;
+  readonly data: Uint8Array;
+  /** What is made of the answer. */
+  readonly read: (message: WireMessage) => T;
+  /** What there is to say if none comes. */
+  readonly failed: (failure: Failure) => Error;
+}
+
+/** Settles when the one answer is there, or surely none. */
+export function ask<T>(requests: WireRequests, { subject, data, read, failed, ...sending }: Question<T>) {
+  return new Promise<T>((resolve, reject) => {
+    const onAnswer = (message: WireMessage): boolean => {
+      try {
+        resolve(read(message));
+      } catch (error) {
+        reject(error);
+      }
+      return false;
+    };
+    requests.send(subject, data, sending, { onAnswer, onFailure: (failure) => reject(failed(failure)) });
+  });
 }

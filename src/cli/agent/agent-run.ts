@@ -1,5 +1,6 @@
 /** The node agent put together: its connection, its log, its end. Loads nothing that it does not need. */
 
+import { once } from 'node:events';
 import { createControl } from '../../actors/control/control-client.ts';
 import { systemClock } from '../../base/clock.ts';
 import type { HostPort } from '../../base/config-values.ts';
@@ -36,9 +37,7 @@ export async function runAgent(
     connect: (signal) => connectNats({ ...basics, ...natsAccess(nats), name, cluster, signal }),
     control: (bus) => createControl({ bus, subjects }),
   });
-  if (!interrupted.aborted) {
-    await new Promise((resolve) => interrupted.addEventListener('abort', resolve, { once: true }));
-  }
+  if (!interrupted.aborted) await once(interrupted, 'abort');
   await agent.stop();
 }
 

@@ -1,7 +1,6 @@
 /** `orrery health`: the agent of one node, until it is asked to end. */
 
-import { hostPort, nodeName } from '../../base/config-values.ts';
-import { OrreryError } from '../../base/errors.ts';
+import { hostPort, nodeName, readAs } from '../../base/config-values.ts';
 import { type FlagTexts, readProxierTimeoutMs } from '../../replica/config.ts';
 import { whichOrrery } from '../cluster-connection.ts';
 import { addClientFlags, flagTexts, type Program } from '../parser.ts';
@@ -33,8 +32,8 @@ export function healthCommand(program: Program, terminal: Terminal): void {
 }
 
 async function run(given: FlagTexts, nodeText: string, terminal: Terminal): Promise<void> {
-  const node = allowed('node', nodeText, nodeName);
-  const http = allowed('http', given.http ?? ':10256', hostPort);
+  const node = readAs(nodeName, '--node', nodeText);
+  const http = readAs(hostPort, '--http', given.http ?? ':10256');
   const timeoutMs = readProxierTimeoutMs(given, terminal.env);
   const { config } = whichOrrery(given, terminal);
   const agent: AgentConfig = { ...config, node, http, timeoutMs };
@@ -43,17 +42,4 @@ async function run(given: FlagTexts, nodeText: string, terminal: Terminal): Prom
   if (alone) terminal.become?.(alone);
   const { runAgent } = await import('./agent-run.ts');
   await runAgent(agent, terminal);
-}
-
-function allowed<T>(
-  name: string,
-  text: string,
-  reader: { readonly allowed: string; read(text: string): T | undefined },
-): T {
-  const value = reader.read(text);
-  if (value !== undefined) return value;
-  throw new OrreryError(
-    'USAGE',
-    `--${name}: ${JSON.stringify(text)} is not allowed; allowed: ${reader.allowed}`,
-  );
 }

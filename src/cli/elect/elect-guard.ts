@@ -8,6 +8,7 @@
  * command has ended.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { constants } from 'node:os';
 import { leaseClock } from '../../actors/time/lease-clock.ts';
 import { machineClock } from '../../actors/time/machine-clock.ts';
 import type { Timer } from '../../base/clock.ts';
@@ -71,7 +72,7 @@ function guard(command: readonly string[]): void {
   });
   child.once('exit', (code, signal) => {
     signalGroup(child, 'SIGKILL');
-    const exitCode = code ?? 128 + signalNumber(signal);
+    const exitCode = code ?? 128 + (signal === null ? 0 : constants.signals[signal]);
     report({ type: 'ended', code: exitCode }, () => process.exit(exitCode));
   });
 }
@@ -89,28 +90,5 @@ function report(message: GuardReport, then: () => void = () => {}): void {
   if (process.connected) process.send?.(message, then);
   else then();
 }
-
-function signalNumber(signal: NodeJS.Signals | null): number {
-  return signal === null ? 0 : (numbers[signal] ?? 0);
-}
-
-/** The signals of POSIX that end a process, by their numbers. */
-const numbers: Readonly<Partial<Record<NodeJS.Signals, number>>> = {
-  SIGHUP: 1,
-  SIGINT: 2,
-  SIGQUIT: 3,
-  SIGILL: 4,
-  SIGTRAP: 5,
-  SIGABRT: 6,
-  SIGBUS: 7,
-  SIGFPE: 8,
-  SIGKILL: 9,
-  SIGUSR1: 10,
-  SIGSEGV: 11,
-  SIGUSR2: 12,
-  SIGPIPE: 13,
-  SIGALRM: 14,
-  SIGTERM: 15,
-};
 
 guard(process.argv.slice(2));

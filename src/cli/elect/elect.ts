@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { machineClock } from '../../actors/time/machine-clock.ts';
 import { sleep, systemClock } from '../../base/clock.ts';
-import { type Reader, wholeNumber } from '../../base/config-values.ts';
-import { asError, hasCode, OrreryError } from '../../base/errors.ts';
+import { notAllowed, readAs, wholeNumber } from '../../base/config-values.ts';
+import { asError, hasCode } from '../../base/errors.ts';
 import { silentLog } from '../../base/log.ts';
 import { systemRandom } from '../../base/random.ts';
 import type { KubeConnection } from '../../kube/api/kube-connection.ts';
@@ -69,8 +69,7 @@ async function elect(
 ): Promise<void> {
   const named = readPlace(election);
   const given = readTiming(flags);
-  if (flags.id === '')
-    throw new OrreryError('USAGE', '--id: "" is not allowed; allowed: a text that is not empty');
+  if (flags.id === '') throw notAllowed('--id', '', 'a text that is not empty');
   const signals = listen();
   const say = (line: string) => terminal.err(`orrery elect: ${line}\n`);
   const { startElect } = await import('./elect-run.ts');
@@ -121,8 +120,7 @@ async function connect(flags: ElectFlags, { env, directory }: Terminal): Promise
     env[environmentName('kubeconfig')] ??
     env.KUBECONFIG ??
     (existsSync(left) ? left : undefined);
-  const file = found === undefined || found === '' ? {} : { kubeconfig: found };
-  return connectKube({ ...file, clock: systemClock, random: systemRandom });
+  return connectKube({ clock: systemClock, random: systemRandom, kubeconfig: found || undefined });
 }
 
 /**
@@ -158,10 +156,7 @@ function readPlace(text: string): LeasePlace {
   const match = /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)\/([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?)$/.exec(text);
   const [, namespace, , name] = match ?? [];
   if (namespace === undefined || name === undefined) {
-    throw new OrreryError(
-      'USAGE',
-      `ELECTION: ${JSON.stringify(text)} is not allowed; allowed: NAMESPACE/NAME of an Election`,
-    );
+    throw notAllowed('ELECTION', text, 'NAMESPACE/NAME of an Election');
   }
   return { namespace, name };
 }
@@ -169,18 +164,10 @@ function readPlace(text: string): LeasePlace {
 function readTiming(flags: ElectFlags): Partial<ElectionTiming> {
   const seconds = wholeNumber(1, 86_400);
   const read = (name: string, text: string | undefined, field: keyof ElectionTiming) =>
-    text === undefined ? {} : { [field]: value(name, text, seconds) * 1_000 };
+    text === undefined ? {} : { [field]: readAs(seconds, `--${name}`, text) * 1_000 };
   return {
     ...read('lease-duration', flags.leaseDuration, 'leaseMs'),
     ...read('renew-deadline', flags.renewDeadline, 'renewDeadlineMs'),
     ...read('retry-period', flags.retryPeriod, 'retryMs'),
   };
-}
-
-function value(name: string, text: string, reader: Reader<number>): number {
-  const read = reader.read(text);
-  if (read === undefined) {
-    throw new OrreryError('USAGE', `--${name}: "${text}" is not allowed; allowed: ${reader.allowed}`);
-  }
-  return read;
 }

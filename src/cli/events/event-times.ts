@@ -2,8 +2,7 @@
  * Times as people type them: `03:12`, `2026-11-22T03:12`, `15m` ago; local or UTC. Pure but for the zone of
  * this machine.
  */
-import { duration } from '../../base/config-values.ts';
-import { OrreryError } from '../../base/errors.ts';
+import { duration, notAllowed } from '../../base/config-values.ts';
 import { isTimeOfDay, nextDay, readMoment } from '../../base/words.ts';
 
 /**
@@ -18,10 +17,9 @@ export function readTime(flag: string, text: string, now: number, isUtc: boolean
   if (ago !== undefined) return now - ago;
   const at = readMoment(text, now, isUtc);
   if (Number.isFinite(at)) return at;
-  throw new OrreryError(
-    'USAGE',
-    `${flag}: ${JSON.stringify(text)} is not allowed; allowed: a time such as 03:12 or 2026-11-22T03:12 (local; with Z or --utc: UTC), or an age such as 15m`,
-  );
+  const allowed =
+    'a time such as 03:12 or 2026-11-22T03:12 (local; with Z or --utc: UTC), or an age such as 15m';
+  throw notAllowed(flag, text, allowed);
 }
 
 /**

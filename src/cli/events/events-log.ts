@@ -12,6 +12,7 @@ import type { ActorId } from '../../base/ids.ts';
 import type { HistoryPage, PageRequest, Transition } from '../../base/views.ts';
 import type { Bus } from '../../bus/bus.ts';
 import type { Subjects } from '../../bus/subjects.ts';
+import { isBeyond, overlapMs } from '../../inspector/events/event-pages.ts';
 
 export interface EventsLog {
   /** How many there were. */
@@ -44,8 +45,8 @@ export interface FeedListener {
 export interface EventsLogParts {
   readonly feed: Feed;
   readonly history: (request: PageRequest) => Promise<HistoryPage>;
-  /** From when on, ms since the epoch; null: from now on. */
-  readonly since: number | null;
+  /** From when on, ms since the epoch. */
+  readonly since: number;
   /** Up to when, ms since the epoch; what comes later is not read to its end. Absent: to the end. */
   readonly until?: number;
   /** Whether what happens is told, too. */
@@ -56,8 +57,6 @@ export interface EventsLogParts {
 
 /** So many are known again when both ways tell of them. */
 const knownMax = 10_000;
-/** A step is stored a little after it was taken, and clocks differ. */
-const overlapMs = 10_000;
 
 /** Resolves when what is past has been told. @throws OrreryError BUS_UNREACHABLE if nobody answers */
 export async function followEvents(parts: EventsLogParts): Promise<EventsLog> {
@@ -91,13 +90,9 @@ export async function followEvents(parts: EventsLogParts): Promise<EventsLog> {
         },
       })
     : () => {};
-  if (parts.since !== null) await readPast(parts.since);
+  await readPast(parts.since);
   goOn();
   return { told: teller.told, stop };
-}
-
-function isBeyond({ steps }: HistoryPage, until: number): boolean {
-  return steps.length > 0 && steps.every(({ at }) => at > until + overlapMs);
 }
 
 function createTeller(onStep: (step: Transition) => void) {

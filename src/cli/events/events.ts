@@ -1,7 +1,8 @@
 /** `orrery events`: the log of transitions, past and live. */
 
+import { once } from 'node:events';
 import { systemClock } from '../../base/clock.ts';
-import { duration } from '../../base/config-values.ts';
+import { duration, readAs } from '../../base/config-values.ts';
 import { OrreryError } from '../../base/errors.ts';
 import type { ActorId } from '../../base/ids.ts';
 import type { Transition } from '../../base/views.ts';
@@ -88,8 +89,8 @@ async function printSequence(asked: StepName, options: EventsOptions, terminal: 
 interface Wanted {
   readonly id?: ActorId;
   readonly kind?: string;
-  /** Ms since the epoch; null: from now on. */
-  readonly from: number | null;
+  /** Ms since the epoch. */
+  readonly from: number;
   readonly to: number;
 }
 
@@ -103,7 +104,7 @@ async function readWanted(
   const now = systemClock.now();
   const from = readFrom(options, now);
   const end = to === undefined ? Number.POSITIVE_INFINITY : readEnd(to, { now, from, isUtc: utc });
-  if (from !== null && from > end) throw new OrreryError('USAGE', '--to lies before --from');
+  if (from > end) throw new OrreryError('USAGE', '--to lies before --from');
   return {
     ...(text === undefined ? {} : { id: await readKnownId(text, kinds) }),
     ...(kind === undefined ? {} : { kind: await readKindFlag(kind, kinds) }),
@@ -117,18 +118,14 @@ async function readKindFlag(text: string, kinds: KindsKnown): Promise<string> {
   return readKind(text, charts);
 }
 
-function readFrom({ from, since, follow, utc = false }: EventsOptions, now: number): number | null {
+function readFrom({ from, since, follow, utc = false }: EventsOptions, now: number): number {
   if (from !== undefined && since !== undefined) {
     throw new OrreryError('USAGE', '--from and --since exclude one another');
   }
   if (from !== undefined) return readTime('--from', from, now, utc);
-  if (since === undefined) return follow ? null : now - 3_600_000;
-  const ms = duration.read(since);
-  if (ms === undefined) {
-    const value = JSON.stringify(since);
-    throw new OrreryError('USAGE', `--since: ${value} is not allowed; allowed: ${duration.allowed}`);
-  }
-  return ms === 0 ? null : now - ms;
+  // From now on is asked for as well: who waits for steps learns whether anybody is there to take them.
+  if (since === undefined) return follow ? now : now - 3_600_000;
+  return now - readAs(duration, '--since', since);
 }
 
 async function follow(
@@ -158,18 +155,11 @@ async function follow(
     clock: systemClock,
     onStep: print,
   });
-  if (options.follow) await interruption(terminal);
+  if (options.follow && !terminal.interrupted.aborted) await once(terminal.interrupted, 'abort');
   log.stop();
   if (printed > 0 || options.follow) return;
   if (id !== undefined) await knownKind(id, () => loadedKinds({ ...options }, terminal));
   terminal.err('no transitions found\n');
-}
-
-function interruption({ interrupted }: Terminal): Promise<void> {
-  return new Promise((resolve) => {
-    if (interrupted.aborted) return resolve();
-    interrupted.addEventListener('abort', () => resolve(), { once: true });
-  });
 }
 
 function line(transition: Transition, { utc = false }: EventsOptions, { style }: Terminal): string {

@@ -1,5 +1,5 @@
 /** `orrery get`: the actors of the whole cluster, what is wrong first, each with its reason. */
-import { systemClock } from '../../base/clock.ts';
+import { sleep, systemClock } from '../../base/clock.ts';
 import { OrreryError } from '../../base/errors.ts';
 import type { ShardName } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
@@ -146,7 +146,9 @@ async function watch(
 ): Promise<void> {
   const { interrupted } = terminal;
   let known = new Map(answer.actors.map((actor) => [actor.id, standing(actor)]));
-  while (await pause(interrupted)) {
+  for (;;) {
+    await sleep(systemClock, watchMs, interrupted).catch(() => {});
+    if (interrupted.aborted) return;
     const { actors, missingShards } = await ask(control, selection);
     const changed = actors.filter((actor) => known.get(actor.id) !== standing(actor));
     printChanges(changed, selection, options, terminal);
@@ -173,22 +175,6 @@ function printChanges(
   }
   const [, ...lines] = tableOf(actors, tableOptions(selection, options, terminal)).split('\n');
   terminal.out(lines.join('\n'));
-}
-
-/** @returns whether to go on */
-function pause(interrupted: AbortSignal): Promise<boolean> {
-  return new Promise((resolve) => {
-    if (interrupted.aborted) return resolve(false);
-    const timer = systemClock.after(watchMs, () => resolve(true));
-    interrupted.addEventListener(
-      'abort',
-      () => {
-        timer.cancel();
-        resolve(false);
-      },
-      { once: true },
-    );
-  });
 }
 
 function wanted(

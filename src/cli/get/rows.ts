@@ -2,7 +2,7 @@
  * Actors as lines of a table: what is wrong first, the reason last; of one kind the facts that its chart
  * tells are columns. Pure but for colours.
  */
-import { OrreryError } from '../../base/errors.ts';
+import { notAllowed } from '../../base/config-values.ts';
 import type { ActorSummary, Fact } from '../../base/views.ts';
 import { age, factLabels, factText, until } from '../../base/words.ts';
 import type { Terminal } from '../terminal.ts';
@@ -61,7 +61,7 @@ export function sorted(
   const column = columns.find(({ heading }) => heading === wanted);
   if (column === undefined) {
     const allowed = columns.map(({ heading }) => heading.toLowerCase().replaceAll(' ', '-')).join(', ');
-    throw new OrreryError('USAGE', `--sort-by: ${JSON.stringify(by)} is not allowed; allowed: ${allowed}`);
+    throw notAllowed('--sort-by', by, allowed);
   }
   const { value = column.text } = column;
   return [...actors].sort((a, b) => compare(value(a), value(b), isLargestFirst) || byName(a, b));

@@ -4,7 +4,7 @@
  *
  * `pod`, `pods`, `po`, `pod,domain`, `domain app.example.com`, `pod/shop/web-0 election/shop/leader`.
  */
-import { duration } from '../../base/config-values.ts';
+import { duration, oneOf, readAs } from '../../base/config-values.ts';
 import { OrreryError } from '../../base/errors.ts';
 import { type ActorId, parseActorId } from '../../base/ids.ts';
 import type { ActorSummary, Health, ListRequest } from '../../base/views.ts';
@@ -36,7 +36,7 @@ export interface Selection {
   readonly hasFacts: boolean;
 }
 
-const healths: readonly Health[] = ['ok', 'waiting', 'wrong'];
+const healths = oneOf<Health>('ok', 'waiting', 'wrong');
 const selectable = ['namespace', 'state', 'health', 'owner'] as const;
 
 /** @throws OrreryError USAGE that names what is not allowed, and what is */
@@ -50,7 +50,7 @@ export function readSelection(
   const ids = words.filter((word) => word.includes('/')).map((word) => readId(word, kinds));
   const [first, ...names] = words.filter((word) => !word.includes('/'));
   const wanted = first === undefined ? [] : first.split(',').map((word) => readKind(word, kinds));
-  const health = readHealth(filters.health);
+  const health = filters.health === undefined ? undefined : readAs(healths, '--health', filters.health);
   const isDue = readEnding(filters.ending, now);
   const base: ListRequest = {
     ...(filters.namespace === undefined ? {} : { namespace: filters.namespace }),
@@ -96,21 +96,10 @@ function readSelector(text = ''): Filters {
   );
 }
 
-function readHealth(text: string | undefined): Health | undefined {
-  const health = healths.find((one) => one === text);
-  if (text === undefined || health !== undefined) return health;
-  const allowed = healths.join(', ');
-  throw new OrreryError('USAGE', `--health: ${JSON.stringify(text)} is not allowed; allowed: ${allowed}`);
-}
-
 /** Whether it ends within the time, or is not ok now. */
 function readEnding(text: string | undefined, now: number): (actor: ActorSummary) => boolean {
   if (text === undefined) return () => true;
-  const ms = duration.read(text);
-  if (ms === undefined) {
-    const value = JSON.stringify(text);
-    throw new OrreryError('USAGE', `--ending: ${value} is not allowed; allowed: ${duration.allowed}`);
-  }
+  const ms = readAs(duration, '--ending', text);
   return (actor) => actor.reason.health !== 'ok' || endOf(actor) <= now + ms;
 }
 

@@ -1,5 +1,6 @@
 /** `orrery forget`: takes away what is left of a kind whose feature is not loaded any more. */
 import { createInterface } from 'node:readline';
+import { notAllowed } from '../../base/config-values.ts';
 import { OrreryError } from '../../base/errors.ts';
 import { isActorKind } from '../../base/ids.ts';
 import type { ForgetAnswer } from '../../base/views.ts';
@@ -25,11 +26,7 @@ export function forgetCommand(program: Program, terminal: Terminal): void {
     .option('--yes', 'do not ask');
   addClientFlags(command).addHelpText('after', examples);
   command.action(async (kind: string, options: { readonly yes?: boolean }) => {
-    if (!isActorKind(kind))
-      throw new OrreryError(
-        'USAGE',
-        `KIND: ${JSON.stringify(kind)} is not allowed; allowed: a word of a-z, 0-9, -`,
-      );
+    if (!isActorKind(kind)) throw notAllowed('KIND', kind, 'a word of a-z, 0-9, -');
     const answer = await withClient(flagTexts({ ...options }), terminal, async ({ forget }) => {
       if (forget === undefined)
         throw new OrreryError('USAGE', 'orrery forget works over NATS alone: give --nats, not --server');

@@ -1,6 +1,7 @@
 /** `orrery open`: the inspector page in a browser, without a token to paste and a port to forward. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readAs, wholeNumber } from '../../base/config-values.ts';
 import { OrreryError } from '../../base/errors.ts';
 import { whichServer } from '../cluster-connection.ts';
 import { devHttp } from '../dev-file.ts';
@@ -32,7 +33,7 @@ export function openCommand(program: Program, terminal: Terminal): void {
 }
 
 async function open(options: OpenFlags, terminal: Terminal): Promise<void> {
-  const port = readPort(options.port);
+  const port = readAs(wholeNumber(0, 65_535), '--port', options.port);
   const [{ wayTo }, { createHttpControl }, { serveLocalPage }] = await Promise.all([
     import('./ways.ts'),
     import('./http-control.ts'),
@@ -60,15 +61,6 @@ function which(options: OpenFlags, terminal: Terminal): ServerChoice {
   const chosen = whichServer(given, terminal) ?? givenServer({ ...given, server: 'kube' }, terminal);
   if (chosen === undefined) throw new OrreryError('USAGE', '--server is missing');
   return chosen;
-}
-
-function readPort(text: string): number {
-  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
-  if (port <= 65_535) return port;
-  throw new OrreryError(
-    'USAGE',
-    `--port: ${JSON.stringify(text)} is not allowed; allowed: a whole number from 0 to 65535`,
-  );
 }
 
 /** Where there is none, the link stands there anyway. */

@@ -8,6 +8,7 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { notAllowed } from '../../base/config-values.ts';
 import { asError, OrreryError } from '../../base/errors.ts';
 import { environmentName, type FlagTexts } from '../../replica/config.ts';
 import type { Terminal } from '../terminal.ts';
@@ -85,7 +86,7 @@ function placeOf(server: string): ServicePlace | null {
   const isAddress =
     url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.search === '';
   if (!isAddress) {
-    throw new OrreryError('USAGE', `--server: ${JSON.stringify(server)} is not allowed; allowed: ${allowed}`);
+    throw notAllowed('--server', server, allowed);
   }
   if (url.protocol === 'http:' && !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname)) {
     const why = 'the token would travel in the clear';

@@ -7,11 +7,11 @@
  * for nothing itself: the join makes it one more to be told.
  * Absent: its status, which the host's actor writes as that of any Domain.
  */
+import type { FeatureParts } from '../../actors/feature.ts';
 import type { World } from '../../actors/world/world.ts';
-import { type Clock, sleep } from '../../base/clock.ts';
+import { sleep } from '../../base/clock.ts';
 import { type AnyDigest, asDigest, isDigest, isOfObject, type WorldEntry } from '../../base/digests.ts';
 import { asError, hasCode } from '../../base/errors.ts';
-import type { KubePort } from '../../base/kube-port.ts';
 import type { Log } from '../../base/log-port.ts';
 import { unlessAnother } from '../../kube/api/absent.ts';
 import { secretNameOf } from '../../machines/domain/secret-name.ts';
@@ -21,10 +21,8 @@ import { sourceVersions } from './effects/certificate-secrets.ts';
 import { domains } from './resources.ts';
 import { sha256Hex } from './stored-certificate.ts';
 
-export interface ShownDomainsParts {
-  readonly kube: KubePort;
+export interface ShownDomainsParts extends Pick<FeatureParts, 'kube' | 'clock'> {
   readonly world: Pick<World, 'get' | 'entries' | 'statement' | 'onChange' | 'onStatement'>;
-  readonly clock: Clock;
   readonly log: Pick<Log, 'warn'>;
 }
 

@@ -6,11 +6,10 @@
  * that mirrors Domains, from the world picture alone. The Event's key is made of the object and its
  * complaint, so whoever writes it writes one.
  */
-import { type Clock, sleep } from '../../base/clock.ts';
+import type { FeatureParts } from '../../actors/feature.ts';
+import { sleep } from '../../base/clock.ts';
 import { type AnyDigest, asDigest, isDigest, type WorldEntry } from '../../base/digests.ts';
 import { asError, hasCode } from '../../base/errors.ts';
-import type { KubePort } from '../../base/kube-port.ts';
-import type { Log } from '../../base/log-port.ts';
 import { dated } from '../../kube/api/conditions.ts';
 import { writeKubeEvent } from '../../kube/effects/kube-event.ts';
 import type { KubeEventWrite } from '../../machines/effects.ts';
@@ -24,15 +23,12 @@ export interface SourceWarning {
   readonly key: string;
 }
 
-export interface SourceWarningParts {
-  readonly kube: KubePort;
+export interface SourceWarningParts extends Pick<FeatureParts, 'kube' | 'clock' | 'log'> {
   readonly world: {
     entries(resource: string): Iterable<WorldEntry>;
     onChange(callback: (entry: WorldEntry, before: AnyDigest | null) => void): void;
   };
   readonly warn: (warning: SourceWarning, signal: AbortSignal) => Promise<unknown>;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
 const kinds = ['domains.orrery.dev', 'services', 'ingresses.networking.k8s.io'];

@@ -11,13 +11,11 @@
  */
 
 import { type EffectContext, runnerOf } from '../../actors/effect-runner.ts';
+import type { FeatureParts } from '../../actors/feature.ts';
 import { type LocalActor, startLocal } from '../../actors/host/local.ts';
 import { leaseClock } from '../../actors/time/lease-clock.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
 import { OrreryError } from '../../base/errors.ts';
-import type { KubePort } from '../../base/kube-port.ts';
-import type { Log } from '../../base/log-port.ts';
-import type { Random } from '../../base/random.ts';
 import { electionChart } from '../../machines/election/election.ts';
 import { deadlineOf } from '../../machines/election/election-candidates.ts';
 import type { ElectionContext } from '../../machines/election/election-context.ts';
@@ -45,11 +43,7 @@ export interface Leadership {
   leaseLeftMs(): number;
 }
 
-export interface CampaignParts {
-  readonly kube: KubePort;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
+export interface CampaignParts extends Pick<FeatureParts, 'kube' | 'clock' | 'random' | 'log'> {
   readonly place: LeasePlace;
   /** Who campaigns; what the Lease shows as its holder. Two processes must not have the same. */
   readonly id: string;

@@ -9,18 +9,17 @@
  */
 
 import { leaveToOwner } from '../../actors/control/owner-elsewhere.ts';
-import type { EngineView } from '../../actors/feature.ts';
+import type { EngineView, FeatureParts } from '../../actors/feature.ts';
 import { livingRecordOf } from '../../actors/host/cell.ts';
 import type { MailboxItem, ShardRun, Taken } from '../../actors/host/owned.ts';
-import type { Clock } from '../../base/clock.ts';
 import { type ErrorCode, errorCodes, OrreryError } from '../../base/errors.ts';
 import { type ActorId, actorId } from '../../base/ids.ts';
 import type { PlainEvent } from '../../base/plain-event.ts';
-import type { Bus, BusMessage } from '../../bus/bus.ts';
+import type { BusMessage } from '../../bus/bus.ts';
 import { decode, encodeJson } from '../../bus/codec.ts';
 import type { Endpoint } from '../../bus/rpc.ts';
 import { causeBy, senderIn } from '../../bus/sender.ts';
-import type { RpcCall, Subjects } from '../../bus/subjects.ts';
+import type { RpcCall } from '../../bus/subjects.ts';
 import { isFull } from '../../machines/election/election-candidates.ts';
 import type { ElectionContext } from '../../machines/election/election-context.ts';
 import { campaignAnswer, renewAnswer, statusOf } from '../../machines/election/election-words.ts';
@@ -28,12 +27,7 @@ import { createLateRequests } from './late-requests.ts';
 
 type ElectionCall = Extract<RpcCall, { call: 'election' }>;
 
-export interface RequestParts {
-  readonly engine: EngineView;
-  readonly bus: Bus;
-  readonly subjects: Subjects;
-  readonly clock: Clock;
-}
+export type RequestParts = Pick<FeatureParts, 'engine' | 'bus' | 'subjects' | 'clock'>;
 
 export function answerCandidates(parts: RequestParts): {
   readonly requests: readonly Endpoint[];

@@ -9,9 +9,10 @@
  * `limits.electionAnswerMs`; whoever asked is told at the end if there is no owner; what is kept is bounded,
  * the oldest is forgotten first. Absent: what requests mean.
  */
-import type { Clock, Timer } from '../../base/clock.ts';
+import type { FeatureParts } from '../../actors/feature.ts';
+import type { Timer } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
-import type { Bus, BusMessage } from '../../bus/bus.ts';
+import type { BusMessage } from '../../bus/bus.ts';
 import { answerLate } from '../../bus/rpc.ts';
 
 interface Kept {
@@ -33,10 +34,7 @@ export function createLateRequests({
   bus,
   clock,
   onOpened,
-}: {
-  readonly bus: Bus;
-  readonly clock: Clock;
-  /** Tells when this replica comes to own more. @returns what ends it */
+}: Pick<FeatureParts, 'bus' | 'clock'> & {
   readonly onOpened: (callback: () => void) => () => void;
 }): LateRequests {
   let kept: Kept[] = [];

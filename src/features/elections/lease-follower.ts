@@ -9,12 +9,11 @@
  * mirror of Leases: docs/decisions/0003-following-leases.md
  */
 
+import type { FeatureParts } from '../../actors/feature.ts';
 import { type Clock, sleep, type Timer } from '../../base/clock.ts';
 import { asError } from '../../base/errors.ts';
-import type { KubeObject, KubePort } from '../../base/kube-port.ts';
+import type { KubeObject } from '../../base/kube-port.ts';
 import { limits } from '../../base/limits.ts';
-import type { Log } from '../../base/log-port.ts';
-import type { Random } from '../../base/random.ts';
 import { startWatch } from '../../kube/mirror/start-watch.ts';
 import type { ObjectSink } from '../../kube/mirror/watch-runner.ts';
 import type { LeasePlace } from '../../machines/election/lease-record.ts';
@@ -43,12 +42,8 @@ const pollMs = 2_000;
 /** Whoever follows on asks again at once; a watch is not ended meanwhile. */
 const lingerMs = 10_000;
 
-export interface FollowerParts {
-  readonly kube: KubePort;
+export interface FollowerParts extends Pick<FeatureParts, 'kube' | 'clock' | 'random' | 'log'> {
   readonly store: LeaseStore;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
   /** Whether a watch is of a whole namespace, shared, or of one object. */
   readonly breadth: 'namespace' | 'object';
 }

@@ -8,6 +8,7 @@
  * process: it keeps the objects that it saw last, so that a renewal is one request.
  */
 
+import type { FeatureParts } from '../../actors/feature.ts';
 import { leaseClock } from '../../actors/time/lease-clock.ts';
 import type { Clock } from '../../base/clock.ts';
 import { equal } from '../../base/equal.ts';
@@ -54,13 +55,7 @@ export interface LeaseWriting {
 }
 
 /** @param parts.clock the one by which those who ask count their deadlines */
-export function createLeaseStore({
-  kube,
-  clock,
-}: {
-  readonly kube: KubePort;
-  readonly clock: Clock;
-}): LeaseStore {
+export function createLeaseStore({ kube, clock }: Pick<FeatureParts, 'kube' | 'clock'>): LeaseStore {
   const objects = new Map<string, KubeObject>();
   const writes = new Map<string, number>();
   const sightings = createSightings(leaseClock(clock));

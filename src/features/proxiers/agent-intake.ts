@@ -10,21 +10,21 @@
  */
 
 import { createAdmission } from '../../actors/admission.ts';
+import type { FeatureParts } from '../../actors/feature.ts';
 import { kindOf, type Origin } from '../../actors/kind.ts';
 import type { IpFamily } from '../../base/address.ts';
-import { type Clock, sleep } from '../../base/clock.ts';
+import { sleep } from '../../base/clock.ts';
 import type { AnyDigest } from '../../base/digests.ts';
 import { asError } from '../../base/errors.ts';
 import { actorId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import type { Log } from '../../base/log-port.ts';
 import type { ControlPort } from '../../base/views.ts';
-import type { Bus, BusMessage, StoredMessage, Subscription } from '../../bus/bus.ts';
+import type { BusMessage, StoredMessage, Subscription } from '../../bus/bus.ts';
 import { contentType, decode } from '../../bus/codec.ts';
 import { headerOf, readMessage } from '../../bus/envelope.ts';
 import { shardOf } from '../../bus/partition.ts';
 import { errorInAnswer } from '../../bus/rpc.ts';
-import type { Subjects } from '../../bus/subjects.ts';
 import { proxierChart } from '../../machines/proxier/proxier.ts';
 import type { ProxierContext } from '../../machines/proxier/proxier-context.ts';
 import { proxierMessages } from './messages.ts';
@@ -33,14 +33,11 @@ import type { NodeAnswer } from './node-request.ts';
 import type { ProxierHealth } from './proxier-health.ts';
 import type { ProxierReport } from './proxier-reporter.ts';
 
-export interface AgentIntakeParts {
-  readonly bus: Bus;
-  readonly subjects: Subjects;
+export interface AgentIntakeParts extends Pick<FeatureParts, 'bus' | 'subjects' | 'clock'> {
   readonly control: Pick<ControlPort, 'get'>;
   readonly node: string;
   readonly timeoutMs: number;
   readonly health: ProxierHealth;
-  readonly clock: Clock;
   readonly log: Pick<Log, 'warn'>;
   readonly signal: AbortSignal;
 }

@@ -6,28 +6,23 @@
  * Kubernetes (the Node comes by the world stream), and whatever would make it heavy: it runs on every node.
  */
 
-import type { Clock } from '../../base/clock.ts';
+import type { FeatureParts } from '../../actors/feature.ts';
 import type { HostPort } from '../../base/config-values.ts';
 import { asError } from '../../base/errors.ts';
 import type { Log } from '../../base/log-port.ts';
-import type { Random } from '../../base/random.ts';
 import type { ControlPort } from '../../base/views.ts';
 import type { Bus } from '../../bus/bus.ts';
-import type { Subjects } from '../../bus/subjects.ts';
 import { followProxier } from './agent-intake.ts';
 import { createProxierHealth, type ProxierHealth } from './proxier-health.ts';
 import { type SmallAnswer, startSmallHttp } from './small-http.ts';
 
-export interface AgentParts {
+export interface AgentParts extends Pick<FeatureParts, 'subjects' | 'clock' | 'random'> {
   readonly node: string;
   readonly http: HostPort;
   readonly timeoutMs: number;
-  readonly subjects: Subjects;
   /** Tries until it is connected; ends with the signal. */
   readonly connect: (signal: AbortSignal) => Promise<Bus>;
   readonly control: (bus: Bus) => Pick<ControlPort, 'get'>;
-  readonly clock: Clock;
-  readonly random: Random;
   readonly log: Pick<Log, 'info' | 'warn'>;
 }
 

@@ -2,9 +2,8 @@
  * Runs the chart `release-candidacy` in this replica: fed with the nodes as they are stored, asked whether
  * it may lead.
  */
+import type { FeatureParts } from '../../actors/feature.ts';
 import { type LocalActor, startLocal } from '../../actors/host/local.ts';
-import type { Clock } from '../../base/clock.ts';
-import type { Random } from '../../base/random.ts';
 import { type NodeFacts, newestRelease } from '../../machines/release/release-table.ts';
 import { type CandidacyEvent, candidacyChart } from '../../machines/release-candidacy/release-candidacy.ts';
 
@@ -20,16 +19,14 @@ export interface Candidacy {
   stop(): void;
 }
 
-export function createCandidacy(parts: {
-  readonly clock: Clock;
-  readonly random: Random;
-  /** L; null: without a bundle nobody leads. */
-  readonly release: string | null;
-  readonly nodes: () => readonly NodeFacts[];
-  readonly isEntered: () => boolean;
-  /** Told when `mayLead` has changed. */
-  readonly onChange: () => void;
-}): Candidacy {
+export function createCandidacy(
+  parts: Pick<FeatureParts, 'clock' | 'random'> & {
+    readonly release: string | null;
+    readonly nodes: () => readonly NodeFacts[];
+    readonly isEntered: () => boolean;
+    readonly onChange: () => void;
+  },
+): Candidacy {
   const { clock, random, release, nodes, isEntered, onChange } = parts;
   let mayLead = false;
   let isOver = false;

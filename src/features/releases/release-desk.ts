@@ -7,16 +7,11 @@
  * it led.
  */
 
-import type { EngineView } from '../../actors/feature.ts';
+import type { FeatureParts } from '../../actors/feature.ts';
 import type { HoldingSpec } from '../../actors/shards/holding.ts';
 import { ledHolding } from '../../actors/shards/shard-run.ts';
-import type { Clock } from '../../base/clock.ts';
 import { type ActorId, actorId } from '../../base/ids.ts';
 import { ledShard } from '../../base/limits.ts';
-import type { Log } from '../../base/log-port.ts';
-import type { Random } from '../../base/random.ts';
-import type { Bus } from '../../bus/bus.ts';
-import type { Subjects } from '../../bus/subjects.ts';
 import type { ReleaseOwnEvent } from '../../machines/release/release-events.ts';
 import {
   type BundleFacts,
@@ -29,19 +24,14 @@ import { type Candidacy, createCandidacy } from './release-candidacy.ts';
 import { ReleaseNode } from './release-node.ts';
 import { createReleaseRoster, type ReleaseRosterKeeper } from './release-roster.ts';
 
-export interface ReleaseDeskParts {
-  readonly bus: Bus;
-  readonly subjects: Subjects;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
+export interface ReleaseDeskParts
+  extends Pick<FeatureParts, 'bus' | 'subjects' | 'clock' | 'random' | 'log' | 'engine'> {
   readonly replica: string;
   /** As in its heartbeats. */
   readonly incarnation: string;
   /** Of the program; a replica with a bundle is of the bundle's release. */
   readonly release: string;
   readonly bundle: BundleFacts | null;
-  readonly engine: EngineView;
   /** This replica leads under that fence, or (0) no longer does. */
   readonly onReign: (fence: number) => void;
 }

@@ -9,14 +9,13 @@
  */
 
 import * as v from 'valibot';
-import { asError } from '../../base/errors.ts';
+import type { FeatureParts } from '../../actors/feature.ts';
+import { asError, attempt } from '../../base/errors.ts';
 import { ledShard } from '../../base/limits.ts';
-import type { Log } from '../../base/log-port.ts';
 import { isRelease } from '../../base/semantic-version.ts';
-import type { Bus, Following, StoredMessage } from '../../bus/bus.ts';
+import type { Following, StoredMessage } from '../../bus/bus.ts';
 import { decode } from '../../bus/codec.ts';
 import { createReaching } from '../../bus/reaching.ts';
-import type { Subjects } from '../../bus/subjects.ts';
 import type { ReleaseRoster } from '../../machines/release/release-events.ts';
 import type { NodeFacts, SeenStatus } from '../../machines/release/release-table.ts';
 
@@ -55,12 +54,9 @@ const statusSchema = v.object({
 
 const nothing: SeenStatus = { sequence: 0, status: null, unreadable: null };
 
-interface RosterParts {
-  readonly bus: Bus;
-  readonly subjects: Subjects;
+interface RosterParts extends Pick<FeatureParts, 'bus' | 'subjects' | 'log'> {
   /** Name of the replica's bundle; null: it has none, and the status of none concerns it. */
   readonly bundle: string | null;
-  readonly log: Log;
   readonly onChange: () => void;
 }
 
@@ -137,12 +133,10 @@ function foldNode(
 
 /** null: the node has gone, or what is stored is none. */
 function readNode({ data }: StoredMessage): Omit<StoredNode, 'sequence'> | null {
-  try {
+  return attempt(() => {
     const result = v.safeParse(nodeSchema, decode(data));
     return result.success ? result.output : null;
-  } catch {
-    return null;
-  }
+  }, null);
 }
 
 function readStatus({ data, sequence }: StoredMessage): SeenStatus {

@@ -6,9 +6,8 @@
  */
 
 import { readFileSync, statSync } from 'node:fs';
-import type { Clock } from '../../base/clock.ts';
+import type { FeatureParts } from '../../actors/feature.ts';
 import { asError } from '../../base/errors.ts';
-import type { Log } from '../../base/log-port.ts';
 
 export const defaultClusterDomain = 'cluster.local';
 
@@ -25,9 +24,7 @@ export interface ClusterDomain {
   current(): string;
 }
 
-export interface ClusterDomainParts {
-  readonly clock: Clock;
-  readonly log: Log;
+export interface ClusterDomainParts extends Pick<FeatureParts, 'clock' | 'log'> {
   readonly namespace?: string;
   /** Default `/etc/resolv.conf`. */
   readonly path?: string;

@@ -17,7 +17,7 @@ export interface EventsRequest extends HistoryRequest {
 }
 
 /** A step is stored a little after it was taken, and the clocks of replicas differ. */
-const overlapMs = 10_000;
+export const overlapMs = 10_000;
 /** Of `limits.pageMessages` each: one answer takes about a second at most. */
 const pagesMax = 20;
 
@@ -42,7 +42,8 @@ function isWithin({ at }: Transition, since: number, until: number): boolean {
   return at >= since && at <= until;
 }
 
-function isBeyond({ steps }: HistoryPage, until: number): boolean {
+/** Whether nothing of what was asked for can come after the page. */
+export function isBeyond({ steps }: HistoryPage, until: number): boolean {
   return steps.length > 0 && steps.every(({ at }) => at > until + overlapMs);
 }
 

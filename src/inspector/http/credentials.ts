@@ -12,6 +12,7 @@
  *   logged.
  */
 import type { IncomingHttpHeaders } from 'node:http';
+import { attempt } from '../../base/errors.ts';
 
 export const cookieName = 'orrery_token';
 /** No browser sends it along by itself, and no other site's page may set it. */
@@ -36,11 +37,7 @@ export function isDeliberate(headers: IncomingHttpHeaders): boolean {
  */
 export function isForeign({ origin, host }: IncomingHttpHeaders): boolean {
   if (origin === undefined) return false;
-  try {
-    return new URL(origin).host !== host;
-  } catch {
-    return true;
-  }
+  return attempt(() => new URL(origin).host !== host, true);
 }
 
 /** Whether a Host header names a loopback address: a name that only points to one may be another site's. */

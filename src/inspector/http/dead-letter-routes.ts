@@ -1,5 +1,5 @@
 /** The paths of dead letters: the list, one sent again, one dropped. */
-import { OrreryError } from '../../base/errors.ts';
+import { notAllowed } from '../../base/config-values.ts';
 import { limits } from '../../base/limits.ts';
 import type { PageRequest, StoredPort } from '../../base/views.ts';
 import { jsonAnswer } from './http-answer.ts';
@@ -55,7 +55,7 @@ function pageOf(query: Readonly<Record<string, string>>): PageRequest {
   const given = Object.entries(query).map(([name, value]): [string, number] => {
     if (name === 'since' || name === 'after' || name === 'limit')
       return [name, wholeNumber(name, value, bounds[name])];
-    throw wrong(name, value, `the parameters ${Object.keys(bounds).join(', ')}`);
+    throw notAllowed(name, value, `the parameters ${Object.keys(bounds).join(', ')}`);
   });
   return Object.fromEntries(given);
 }
@@ -67,8 +67,9 @@ function wholeNumber(
 ): number {
   const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
   if (Number.isSafeInteger(value) && value >= least && value <= most) return value;
-  throw wrong(name, text, `a whole number from ${least}${most > limits.pageMessages ? '' : ` to ${most}`}`);
+  throw notAllowed(
+    name,
+    text,
+    `a whole number from ${least}${most > limits.pageMessages ? '' : ` to ${most}`}`,
+  );
 }
-
-const wrong = (name: string, value: string, allowed: string) =>
-  new OrreryError('USAGE', `${name}: ${JSON.stringify(value)} is not allowed; allowed: ${allowed}`);

@@ -1,4 +1,5 @@
 /** The paths of the cluster's time line: what happened when, and how one step led to others. */
+import { notAllowed } from '../../base/config-values.ts';
 import { OrreryError } from '../../base/errors.ts';
 import { type ActorId, parseActorId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
@@ -89,7 +90,4 @@ function readTime(query: Query, name: string, instead: number): number {
   throw wrong(query, name, 'milliseconds since the epoch, or a time such as 2026-11-22T03:10:00Z');
 }
 
-function wrong(query: Query, name: string, allowed: string): OrreryError {
-  const value = JSON.stringify(query[name] ?? null);
-  return new OrreryError('USAGE', `${name}: ${value} is not allowed; allowed: ${allowed}`);
-}
+const wrong = (query: Query, name: string, allowed: string) => notAllowed(name, query[name] ?? null, allowed);

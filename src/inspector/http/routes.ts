@@ -6,7 +6,7 @@
 import type { HttpAnswerer, HttpPath, HttpReply } from '../../actors/feature.ts';
 import type { MessageForms } from '../../actors/message-forms.ts';
 import type { Clock } from '../../base/clock.ts';
-import { OrreryError } from '../../base/errors.ts';
+import { notAllowed } from '../../base/config-values.ts';
 import { actorId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import type { ControlPort, Health, ListRequest, Readiness, StoredPort } from '../../base/views.ts';
@@ -136,8 +136,7 @@ const healths: readonly Health[] = ['ok', 'waiting', 'wrong'];
 
 /** @throws OrreryError USAGE that names the parameter, its value and what is allowed */
 function readListRequest(query: Readonly<Record<string, string>>, kinds: readonly string[]): ListRequest {
-  const wrong = (name: string, allowed: string) =>
-    new OrreryError('USAGE', `${name}: ${JSON.stringify(query[name])} is not allowed; allowed: ${allowed}`);
+  const wrong = (name: string, allowed: string) => notAllowed(name, query[name], allowed);
   const unknown = Object.keys(query).find((name) => !listParameters.includes(name));
   if (unknown !== undefined) throw wrong(unknown, `the parameters ${listParameters.join(', ')}`);
   const { limit, kind, health, facts, ...rest } = query;

@@ -16,24 +16,21 @@ import type { RequestOptions } from 'node:https';
 import { delimiter, dirname, resolve } from 'node:path';
 import { KubeConfig } from '@kubernetes/client-node';
 import { parse } from 'yaml';
-import type { Clock } from '../../base/clock.ts';
 import { asError, OrreryError } from '../../base/errors.ts';
 import type { KubePort } from '../../base/kube-port.ts';
 import { limits } from '../../base/limits.ts';
 import { silentLog } from '../../base/log.ts';
-import type { Log } from '../../base/log-port.ts';
-import { jittered, type Random } from '../../base/random.ts';
+import type { Ambient, Log } from '../../base/log-port.ts';
+import { jittered } from '../../base/random.ts';
 import { within } from './deadline.ts';
 import { type Access, createTransport, type GetAccess, type TlsAccess } from './kube-http.ts';
 import { createRestPort } from './rest.ts';
 
-export interface KubeConnectionParts {
+export interface KubeConnectionParts extends Pick<Ambient, 'clock' | 'random'> {
   /** Path of a kubeconfig, or several as in KUBECONFIG; absent: the service account of the Pod. */
-  readonly kubeconfig?: string;
+  readonly kubeconfig?: string | undefined;
   /** Of the kubeconfig; absent: its current one. */
   readonly context?: string | undefined;
-  readonly clock: Clock;
-  readonly random: Random;
   readonly log?: Log;
 }
 

@@ -20,7 +20,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import type { Clock } from '../../base/clock.ts';
-import { asError, OrreryError } from '../../base/errors.ts';
+import { asError, attempt, OrreryError } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import { abortedError, within } from './deadline.ts';
 import { refusalError } from './refusals.ts';
@@ -302,11 +302,7 @@ function brokenOff(what: string, cause: Error): OrreryError {
 }
 
 function readJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return attempt(() => JSON.parse(text), undefined);
 }
 
 /** Without the query: a continue token says nothing to a person. */

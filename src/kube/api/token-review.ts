@@ -8,6 +8,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
+import { attempt } from '../../base/errors.ts';
 import type { KubeObject, KubePort } from '../../base/kube-port.ts';
 import { limits } from '../../base/limits.ts';
 import type { Access, AccessVerb, Authorize } from './access.ts';
@@ -125,10 +126,8 @@ export function tokenFault(token: string, now: number): string {
 function claimsOf(token: string): { readonly exp?: unknown; readonly aud?: unknown } | null {
   const parts = token.split('.');
   if (parts.length !== 3) return null;
-  try {
+  return attempt(() => {
     const claims: unknown = JSON.parse(Buffer.from(parts[1] ?? '', 'base64url').toString('utf8'));
     return typeof claims === 'object' ? claims : null;
-  } catch {
-    return null;
-  }
+  }, null);
 }

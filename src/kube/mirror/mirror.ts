@@ -13,12 +13,10 @@
  *   (actors/world/statements.ts). Absent: the election of the one replica, and joins (both in actors/).
  */
 
-import type { Clock } from '../../base/clock.ts';
 import type { WorldEntry } from '../../base/digests.ts';
 import { asError, invariant, OrreryError } from '../../base/errors.ts';
 import type { KubePort, KubeResource } from '../../base/kube-port.ts';
-import type { Log } from '../../base/log-port.ts';
-import type { Random } from '../../base/random.ts';
+import type { Ambient } from '../../base/log-port.ts';
 import { Inventory } from './inventory.ts';
 import { type MergedWatch, resourceName } from './merged-watch.ts';
 import { createInterest, type MirrorInterest } from './mirror-interest.ts';
@@ -50,7 +48,7 @@ export interface MirrorSubjects {
   worldFence(resource: string): string;
 }
 
-export interface MirrorParts {
+export interface MirrorParts extends Ambient {
   /** What features declare of the resource. */
   readonly watch: MergedWatch;
   /** An empty `plural` says that the kind does not exist in the cluster (optional-mirror.ts). */
@@ -63,9 +61,6 @@ export interface MirrorParts {
   readonly world: WorldReader;
   /** Only these namespaces; absent or null: all. */
   readonly namespaces?: readonly string[] | null;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
   readonly metrics: MirrorMetrics;
   /** The fence was refused: another replica mirrors the resource now. */
   readonly onLost: (error: OrreryError) => void;
@@ -162,7 +157,10 @@ class Run {
   readonly #interest: MirrorInterest;
   readonly #inventory: Inventory;
   readonly #publisher: Publisher;
-  readonly #state = createRepeated(() => this.#tell());
+  readonly #state = createRepeated(
+    () => this.#tell(),
+    (error) => this.#lose(error),
+  );
   #scopes: readonly Scope[] = [];
   #phase: 'beginning' | 'running' | 'ended' = 'beginning';
 
@@ -190,14 +188,14 @@ class Run {
       guard: { subject: subjects.worldFence(watch.mirror), sequence: fence },
       take: (key) => this.#inventory.take(key),
       onLag: (seconds) => metrics.worldLag(measured, seconds),
-      onLost: (error) => {
-        this.end(error);
-        parts.onLost(error);
-      },
+      onLost: (error) => this.#lose(error),
     });
-    void this.#run().catch((thrown) =>
-      this.end(new OrreryError('INVARIANT', asError(thrown).message, { cause: thrown })),
-    );
+    void this.#run().catch((thrown) => this.end(invariantOf(thrown)));
+  }
+
+  #lose(error: OrreryError): void {
+    this.end(error);
+    this.#parts.onLost(error);
   }
 
   end(reason: OrreryError): void {
@@ -282,8 +280,11 @@ function isListed(scopes: readonly Scope[], namespace: string): boolean {
   return scopes.length > 0 && scopes.every((scope) => scope.isListed || !covers(scope, namespace));
 }
 
+const invariantOf = (thrown: unknown) =>
+  new OrreryError('INVARIANT', asError(thrown).message, { cause: thrown });
+
 /** Work that is done once more if it was asked for meanwhile, and never twice at a time. */
-function createRepeated(work: () => Promise<void>) {
+function createRepeated(work: () => Promise<void>, onFailure: (error: OrreryError) => void) {
   let isWorking = false;
   let isWanted = false;
   return {
@@ -294,7 +295,7 @@ function createRepeated(work: () => Promise<void>) {
       void (async () => {
         while (isWanted) {
           isWanted = false;
-          await work();
+          await work().catch((thrown) => onFailure(invariantOf(thrown)));
         }
         isWorking = false;
       })();

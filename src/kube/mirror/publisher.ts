@@ -13,8 +13,8 @@ import { backOffMs } from '../../base/back-off.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { asError, hasCode, OrreryError } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
-import type { Log } from '../../base/log-port.ts';
-import { jittered, type Random } from '../../base/random.ts';
+import type { Ambient } from '../../base/log-port.ts';
+import { jittered } from '../../base/random.ts';
 
 /** The part of the bus (bus/bus.ts) that is needed here. */
 export interface StoreBus {
@@ -38,7 +38,7 @@ export interface Outgoing {
   readonly onStored: () => void;
 }
 
-export interface PublisherParts {
+export interface PublisherParts extends Ambient {
   readonly bus: StoreBus;
   readonly guard: { readonly subject: string; readonly sequence: number };
   /** The message that the key needs now; null: none. */
@@ -47,9 +47,6 @@ export interface PublisherParts {
   readonly onLost: (error: OrreryError) => void;
   /** From the offer of a key to its being stored; while nothing can be stored, the wait of the oldest. */
   readonly onLag: (seconds: number) => void;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
 }
 
 interface Sending {

@@ -3,19 +3,14 @@
  */
 
 import { type LocalActor, startLocal } from '../../actors/host/local.ts';
-import type { Clock } from '../../base/clock.ts';
 import type { ErrorCode } from '../../base/errors.ts';
 import type { KubePort, KubeResource } from '../../base/kube-port.ts';
-import type { Log } from '../../base/log-port.ts';
-import type { Random } from '../../base/random.ts';
+import type { Ambient } from '../../base/log-port.ts';
 import { type WatchEffect, type WatchInput, watchChart } from '../../machines/watch/watch.ts';
 import { createWatchRunner, type ObjectSink } from './watch-runner.ts';
 
-export interface WatchParts {
+export interface WatchParts extends Ambient {
   readonly kube: KubePort;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
 }
 
 export interface WatchedObjects<T> {

@@ -11,11 +11,10 @@
  * that is the chart.
  */
 
-import type { Clock } from '../../base/clock.ts';
 import { asError, type ErrorCode, OrreryError } from '../../base/errors.ts';
 import type { KubeObject, KubePort, KubeResource, KubeWatchEvent } from '../../base/kube-port.ts';
 import { limits } from '../../base/limits.ts';
-import type { Log } from '../../base/log-port.ts';
+import type { Ambient } from '../../base/log-port.ts';
 import { isOlderVersion } from '../../base/resource-version.ts';
 import type {
   WatchEffect,
@@ -34,7 +33,7 @@ export interface ObjectSink<T> {
   onEvent(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: T): void;
 }
 
-export interface WatchRunnerParts<T> {
+export interface WatchRunnerParts<T> extends Pick<Ambient, 'clock' | 'log'> {
   readonly kube: KubePort;
   readonly resource: KubeResource;
   /** Absent: the whole cluster. */
@@ -43,8 +42,6 @@ export interface WatchRunnerParts<T> {
   readonly fieldSelector?: string;
   readonly labelSelector?: string;
   readonly sink: ObjectSink<T>;
-  readonly clock: Clock;
-  readonly log: Log;
   /** Called for each failed page or stream. */
   readonly onRestart: (code: ErrorCode) => void;
 }

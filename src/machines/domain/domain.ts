@@ -81,7 +81,7 @@ export const domainMachine = domainSetup.createMachine({
   },
   states: {
     waitingForIssuer: {
-      description: 'No Issuer allows this host (yet); nothing is done until one does.',
+      description: 'No Issuer allows this host; nothing happens until one does.',
       tags: ['settled', 'wrong'],
       on: {
         ...reports('waitingForIssuer'),
@@ -89,7 +89,7 @@ export const domainMachine = domainSetup.createMachine({
       },
     },
     deciding: {
-      description: 'Looks whether an Issuer allows the host.',
+      description: 'Checks whether an Issuer allows the host.',
       tags: 'settled',
       always: [
         { guard: 'hasIssuer', target: 'checkingStored' },
@@ -97,7 +97,7 @@ export const domainMachine = domainSetup.createMachine({
       ],
     },
     checkingStored: {
-      description: 'Looks whether the Secret holds a certificate that is good for a while.',
+      description: 'Checks whether the Secret holds a certificate that stays valid long enough.',
       entry: ['numberAttempt', { type: 'certificate.inspect', params: inspection }],
       on: {
         'certificate.inspected': {
@@ -120,7 +120,7 @@ export const domainMachine = domainSetup.createMachine({
       after: { inspectPatience: { actions: 'noteLookFailure', target: 'resting.backingOff' } },
     },
     judging: {
-      description: 'Chooses what follows from what is stored.',
+      description: 'Decides what to do about what is stored.',
       tags: 'settled',
       always: [
         { guard: 'isNowhere', target: 'resting.failed', actions: 'noteForeign' },
@@ -135,14 +135,14 @@ export const domainMachine = domainSetup.createMachine({
       ],
     },
     queued: {
-      description: 'A certificate is wanted, and its Issuer knows: it says when it is our turn.',
+      description: "A certificate is needed; the Issuer knows and says when it is this domain's turn.",
       initial: 'waitingForPermit',
       exit: 'leaveQueue',
       on: { ...wishes, 'permit.granted': granted },
       states: {
         waitingForPermit: {
           id: 'domain.waitingForPermit',
-          description: 'A certificate is wanted; its Issuer has been asked for the permit to order.',
+          description: 'A certificate is needed; the Issuer has been asked for a permit to order it.',
           entry: ['countAsking', { type: 'message.send', params: question }, ...tell('waitingForPermit')],
           on: {
             ...reports('waitingForPermit'),
@@ -157,7 +157,7 @@ export const domainMachine = domainSetup.createMachine({
         },
         rateLimited: {
           id: 'domain.rateLimited',
-          description: 'The authority asked to wait; the Issuer says when it is our turn again.',
+          description: "The authority is rate limiting; the Issuer says when it is this domain's turn again.",
           tags: 'wrong',
           entry: ['countAsking', ...tell('rateLimited', limitedNotice)],
           on: {
@@ -179,7 +179,7 @@ export const domainMachine = domainSetup.createMachine({
         issuerDown: {
           id: 'domain.issuerDown',
           description:
-            'The authority cannot be reached; its Issuer tries it and says when this domain may go on.',
+            'The authority cannot be reached; the Issuer keeps checking and says when this domain may continue.',
           tags: 'wrong',
           entry: [...tell('issuerDown')],
           on: {
@@ -202,15 +202,14 @@ export const domainMachine = domainSetup.createMachine({
       },
     },
     acquiring: {
-      description:
-        'A certificate is being obtained or stored; the permit goes back when this ends, whatever ends it.',
+      description: 'A certificate is being obtained or stored; the permit is returned however this ends.',
       initial: 'ordering',
       exit: 'returnPermit',
       on: { 'acquisition.failed': failure },
       states: {
         ordering: {
           id: 'domain.ordering',
-          description: 'The order is being made at the authority.',
+          description: 'Places the order with the authority.',
           entry: ['numberAttempt', { type: 'acme.order', params: ordering }, ...tell('ordering')],
           on: {
             ...reports('ordering'),
@@ -224,8 +223,7 @@ export const domainMachine = domainSetup.createMachine({
         },
         preparing: {
           id: 'domain.preparing',
-          description:
-            'It is found out what the authority has to be shown; that is noted before anything is made.',
+          description: 'Finds out what the challenge needs and records it before creating anything.',
           entry: ['numberAttempt', { type: 'challenge.plan', params: planning }, ...tell('authorizing')],
           on: {
             ...reports('authorizing'),
@@ -236,7 +234,7 @@ export const domainMachine = domainSetup.createMachine({
         },
         authorizing: {
           id: 'domain.authorizing',
-          description: 'The authority is being shown that the host is ours.',
+          description: 'Proves control of the host to the authority.',
           entry: ['numberAttempt', { type: 'acme.authorize', params: authorization }, ...tell('authorizing')],
           exit: 'endShowing',
           on: {
@@ -249,7 +247,7 @@ export const domainMachine = domainSetup.createMachine({
         finalizing: {
           id: 'domain.finalizing',
           description:
-            'The key is kept in a Secret of its own, and the authority issues the certificate for it.',
+            'Stores the key in a Secret of its own and has the authority issue the certificate for it.',
           entry: ['numberAttempt', { type: 'acme.finalize', params: finalization }, ...tell('finalizing')],
           on: {
             ...reports('finalizing'),
@@ -264,7 +262,7 @@ export const domainMachine = domainSetup.createMachine({
         },
         storing: {
           id: 'domain.storing',
-          description: 'The certificate is being written into the Secrets that were asked for.',
+          description: 'Writes the certificate into the requested Secrets.',
           entry: ['numberAttempt', { type: 'certificate.store', params: storage }, ...tell('storing')],
           on: {
             ...reports('storing'),
@@ -290,7 +288,7 @@ export const domainMachine = domainSetup.createMachine({
       },
     },
     valid: {
-      description: 'A good certificate is stored; it is looked after now and then and renewed in time.',
+      description: 'A valid certificate is stored; it is checked now and then and renewed in time.',
       tags: 'settled',
       on: {
         ...wishes,
@@ -325,7 +323,7 @@ export const domainMachine = domainSetup.createMachine({
       },
     },
     resting: {
-      description: 'The last attempt failed; the next one has its time.',
+      description: 'The last attempt failed; waits for the next one.',
       initial: 'backingOff',
       tags: 'wrong',
       on: wishes,
@@ -333,7 +331,7 @@ export const domainMachine = domainSetup.createMachine({
         backingOff: {
           id: 'domain.backingOff',
           description:
-            'The last attempt failed; the next one follows after a while, the longer the more have failed.',
+            'The last attempt failed; the next one follows after a pause that grows with each failure.',
           entry: [...tell('backingOff', refusedNotice)],
           on: { ...reports('backingOff'), 'domain.observed': looks('backingOff') },
           after: { backOff: '#domain.checkingStored' },
@@ -341,7 +339,7 @@ export const domainMachine = domainSetup.createMachine({
         failed: {
           id: 'domain.failed',
           description:
-            'No certificate can be had like this; it waits for a change of what is asked, of the Issuer, for a message, or a day.',
+            'No certificate can be issued as things are; tries again when the request or the Issuer changes, on a message, or after a day.',
           entry: [...tell('failed', hopelessNotice)],
           on: {
             ...reports('failed'),
@@ -357,8 +355,7 @@ export const domainMachine = domainSetup.createMachine({
       },
     },
     clearing: {
-      description:
-        'Nothing asks for the host any more; what was made for its challenges is taken away first.',
+      description: 'Nothing asks for the host any more; removes what its challenges left behind.',
       entry: 'sweep',
       on: {
         'domain.observed': [
@@ -374,7 +371,7 @@ export const domainMachine = domainSetup.createMachine({
       after: { sweepPatience: 'retired' },
     },
     retired: {
-      description: 'Nothing asks for the host any more: nothing is ordered, and the Secret stays as it is.',
+      description: 'Nothing asks for the host any more; nothing is ordered, and the Secret is kept.',
       type: 'final',
     },
   },
@@ -384,7 +381,7 @@ export const domainChart: Chart = {
   name: 'domain',
   shortName: 'dom',
   version: 4,
-  description: 'Keeps one certificate for one host: obtains it, stores it, renews it in time.',
+  description: 'Keeps one certificate for one host: obtains it, stores it and renews it in time.',
   machine: domainMachine,
   durable: true,
   createdBy: ['domain.observed'],

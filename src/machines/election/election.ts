@@ -69,11 +69,11 @@ export const electionMachine = electionSetup.createMachine({
   },
   states: {
     starting: {
-      description: 'Waits to be told how the election is to be held.',
+      description: "Waits for the Election's spec.",
       tags: 'settled',
     },
     invalid: {
-      description: 'The election cannot be held as its resource says; its status tells why.',
+      description: "The Election's spec is not valid; its status says why.",
       tags: ['settled', 'wrong'],
       on: {
         'election.observed': [
@@ -91,7 +91,7 @@ export const electionMachine = electionSetup.createMachine({
       },
     },
     looking: {
-      description: 'Reads the Lease: who holds it, and since when has it not changed.',
+      description: 'Reads the Lease: who holds it, and when it last changed.',
       initial: 'asking',
       always: [
         { guard: 'isEnding', target: 'released' },
@@ -107,20 +107,20 @@ export const electionMachine = electionSetup.createMachine({
       },
       states: {
         asking: {
-          description: 'The Kubernetes API is asked for it.',
+          description: 'Asks the Kubernetes API for the Lease.',
           entry: ['countAttempt', { type: 'lease.look', params: lookOf }],
           on: { 'lease.unseen': { guard: 'isCurrent', actions: 'noteFailure', target: 'backingOff' } },
           after: { requestPatience: { actions: 'noteFailure', target: 'backingOff' } },
         },
         backingOff: {
-          description: 'It could not be read; it is tried again after a pause.',
+          description: 'The Lease could not be read; retries after a pause.',
           tags: 'wrong',
           after: { backOff: 'asking' },
         },
       },
     },
     observing: {
-      description: 'Another holder is respected, or nobody campaigns; the Lease is followed.',
+      description: 'Somebody else holds the Lease, or nobody campaigns; follows the Lease.',
       tags: 'settled',
       always: [
         { guard: 'isEnding', target: 'released' },
@@ -138,7 +138,7 @@ export const electionMachine = electionSetup.createMachine({
       after: { quiet: { actions: 'tell', target: 'observing', reenter: true } },
     },
     contending: {
-      description: 'The Lease is free and is claimed for the candidate who waits longest.',
+      description: 'The Lease is free; acquires it for the candidate that has waited longest.',
       entry: ['askClaim', { type: 'lease.write', params: writeOf }],
       initial: 'claiming',
       // A claim that is on its way may be won: what was won is given back in good order.
@@ -148,7 +148,7 @@ export const electionMachine = electionSetup.createMachine({
       },
       states: {
         claiming: {
-          description: 'The claim is on its way, on condition that the Lease is as it was seen.',
+          description: 'The write is on its way; it succeeds only if the Lease has not changed.',
           on: {
             'lease.written': {
               guard: 'isCurrent',
@@ -164,14 +164,14 @@ export const electionMachine = electionSetup.createMachine({
           after: { requestPatience: { actions: 'noteFailure', target: 'backingOff' } },
         },
         backingOff: {
-          description: 'The claim failed; whose the Lease is will be looked at after a pause.',
+          description: 'The Lease could not be acquired; reads it again after a pause.',
           tags: 'wrong',
           after: { backOff: { actions: 'forgetFailures', target: '#election.looking' } },
         },
       },
     },
     leading: {
-      description: 'A candidate leads; the Lease is renewed in its name.',
+      description: 'A candidate leads; renews the Lease in its name.',
       entry: ['armDeadline', 'armHolder'],
       exit: ['disarmDeadline', 'disarmHolder'],
       initial: 'holding',
@@ -248,7 +248,7 @@ export const electionMachine = electionSetup.createMachine({
       },
       states: {
         holding: {
-          description: 'The Lease was renewed; the next renewal waits for its time.',
+          description: 'The Lease is renewed; waits until the next renewal is due.',
           tags: 'settled',
           after: {
             renewalDue: [
@@ -275,7 +275,8 @@ export const electionMachine = electionSetup.createMachine({
           after: { requestPatience: { actions: 'noteFailure', target: 'retrying' } },
         },
         lookingAgain: {
-          description: 'The Lease is another than was thought; if it is still ours, it is renewed at once.',
+          description:
+            'The Lease is not as expected; reads it and, if the candidate still holds it, renews it immediately.',
           entry: ['countAttempt', { type: 'lease.look', params: lookOf }],
           on: {
             'lease.seen': [
@@ -292,7 +293,7 @@ export const electionMachine = electionSetup.createMachine({
           after: { requestPatience: { actions: 'noteFailure', target: 'retrying' } },
         },
         retrying: {
-          description: 'The renewal failed; it is tried again after the retry period, until the deadline.',
+          description: 'The renewal failed; retries after the retry period, until the deadline.',
           tags: 'wrong',
           after: {
             retryPeriod: [
@@ -302,7 +303,7 @@ export const electionMachine = electionSetup.createMachine({
           },
         },
         yielding: {
-          description: 'A coordinated election wants another leader: the Lease is not renewed any more.',
+          description: 'A coordinated election prefers another leader; the Lease is no longer renewed.',
           on: {
             'lease.seen': [
               {
@@ -324,7 +325,7 @@ export const electionMachine = electionSetup.createMachine({
       },
     },
     steppingDown: {
-      description: 'The leader has ended; the Lease passes to the next candidate or is given back.',
+      description: 'The term is ending; the Lease goes to the next candidate or is released.',
       initial: 'deciding',
       // What is left to be done is done, whatever becomes of the Election meanwhile; people are told at once.
       on: {
@@ -337,7 +338,7 @@ export const electionMachine = electionSetup.createMachine({
       },
       states: {
         deciding: {
-          description: 'Looks whether somebody waits.',
+          description: 'Checks whether a candidate is waiting.',
           always: [
             { guard: 'isToldStill', target: 'expiring' },
             { guard: 'isLeaderWaiting', target: '#election.contending' },
@@ -346,7 +347,7 @@ export const electionMachine = electionSetup.createMachine({
           ],
         },
         expiring: {
-          description: 'The leader was told until when it leads; until then nobody else may.',
+          description: 'The leader was promised a time until which it leads; until then nobody else may.',
           on: {
             'election.resign': [
               { guard: 'isImpostor' },
@@ -357,13 +358,13 @@ export const electionMachine = electionSetup.createMachine({
           after: { toldLeft: { actions: 'noteEndKnown', target: 'deciding' } },
         },
         releasing: {
-          description: 'The Lease is given back, so that others need not wait for its end.',
+          description: 'Releases the Lease so that others need not wait for it to expire.',
           entry: ['countAttempt', { type: 'lease.release', params: releaseOf }],
           on: { 'lease.released': { guard: 'isCurrent', actions: 'noteReleased', target: 'done' } },
           after: { requestPatience: { actions: 'noteFailure', target: 'done' } },
         },
         done: {
-          description: 'Nothing is left of the reign.',
+          description: 'The term has ended.',
           entry: 'tell',
           always: [
             { guard: 'isEnding', target: '#election.released' },
@@ -374,7 +375,7 @@ export const electionMachine = electionSetup.createMachine({
       },
     },
     released: {
-      description: 'The election is not wanted any more, and nobody leads by it.',
+      description: 'The Election was deleted, and nobody leads.',
       type: 'final',
     },
   },
@@ -384,7 +385,7 @@ export const electionChart: Chart = {
   name: 'election',
   shortName: 'el',
   version: 5,
-  description: 'Decides who leads: contends for a Lease in the name of its candidates.',
+  description: 'Decides who leads: contends for a Lease on behalf of its candidates.',
   machine: electionMachine,
   durable: true,
   createdBy: ['election.observed'],

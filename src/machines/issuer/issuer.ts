@@ -76,13 +76,13 @@ export const issuerMachine = issuerSetup.createMachine({
   },
   states: {
     unobserved: {
-      description: 'A domain asked before this replica heard of the Issuer itself.',
+      description: 'A domain asked before this replica had seen the Issuer itself.',
       on: { 'issuer.recheck': {} },
       after: { observePatience: 'gone' },
     },
     verifying: {
       description:
-        'Looks whether certificates can be had: the authority answers and knows the account, or the CA can sign.',
+        'Checks whether certificates can be issued: the authority answers and knows the account, or the CA can sign.',
       entry: [
         { type: 'note', params: { word: 'verifying' } },
         'numberCheck',
@@ -101,14 +101,14 @@ export const issuerMachine = issuerSetup.createMachine({
       after: { verifyPatience: { target: 'suspended.down', actions: 'noteOutage' } },
     },
     invalid: {
-      description: 'The specification cannot be used; it waits for another one.',
+      description: 'The spec is not valid; waits until it changes.',
       tags: ['settled', 'wrong'],
       entry: ['noteInvalid', ...tell('invalid', invalidNotice)],
       on: reports('invalid'),
     },
     refused: {
       description:
-        'The authority does not take our account, or the CA cannot sign; it is tried again when a Secret that it names changes, and now and then.',
+        'The authority refuses the account, or the CA cannot sign; retried when a Secret that the spec names changes, and now and then.',
       tags: 'wrong',
       entry: [...tell('refused', refusedNotice), { type: 'issuer-secrets.watch', params: checking }],
       on: {
@@ -123,13 +123,13 @@ export const issuerMachine = issuerSetup.createMachine({
       after: { tryAnyway: 'verifying' },
     },
     serving: {
-      description: 'Certificates can be had, and domains get permits.',
+      description: 'Certificates can be issued, and domains get permits.',
       tags: 'settled',
       initial: 'ready',
       states: {
         ready: {
           id: 'issuer.ready',
-          description: 'Domains get permits, in turn and within the budgets.',
+          description: 'Domains get permits in turn, within the budgets.',
           entry: 'serveAll',
           on: {
             ...reports('ready'),
@@ -149,7 +149,7 @@ export const issuerMachine = issuerSetup.createMachine({
         },
         trying: {
           id: 'issuer.trying',
-          description: 'After a limit or an outage: one domain tries first.',
+          description: 'After a rate limit or an outage, one domain tries first.',
           entry: 'serveOne',
           on: {
             ...reports('trying'),
@@ -180,13 +180,13 @@ export const issuerMachine = issuerSetup.createMachine({
       },
     },
     suspended: {
-      description: 'Nobody gets a permit for a while; who asks joins the queue.',
+      description: 'No permits for a while; domains that ask join the queue.',
       tags: 'wrong',
       initial: 'down',
       states: {
         rateLimited: {
           id: 'issuer.rateLimited',
-          description: 'The authority asked to wait; all domains do, until one of them may try.',
+          description: 'The authority is rate limiting; all domains wait until one of them may try.',
           entry: ['deferAsLimited', ...tell('rateLimited', limitNotice)],
           on: {
             ...reports('rateLimited'),
@@ -197,8 +197,7 @@ export const issuerMachine = issuerSetup.createMachine({
         },
         down: {
           id: 'issuer.down',
-          description:
-            'The authority does not answer sensibly; after a while it is looked whether it is back.',
+          description: 'The authority does not answer properly; it is checked again after a pause.',
           entry: [...tell('down', downNotice)],
           on: {
             ...reports('down'),
@@ -209,7 +208,7 @@ export const issuerMachine = issuerSetup.createMachine({
         },
         probing: {
           id: 'issuer.probing',
-          description: 'Looks whether the authority is back.',
+          description: 'Checks whether the authority is back.',
           entry: ['numberCheck', { type: 'issuer.verify', params: checking }],
           on: {
             ...reports('down'),
@@ -227,7 +226,7 @@ export const issuerMachine = issuerSetup.createMachine({
       },
     },
     gone: {
-      description: 'There is no such Issuer (any more).',
+      description: 'The Issuer does not exist.',
       type: 'final',
     },
   },
@@ -237,8 +236,7 @@ export const issuerChart: Chart = {
   name: 'issuer',
   shortName: 'iss',
   version: 2,
-  description:
-    'Gives domains the permits to order certificates, within the budgets and limits of their authority.',
+  description: "Gives domains permits to order certificates, within the authority's budgets and rate limits.",
   machine: issuerMachine,
   durable: true,
   // A domain may hear of its Issuer before the Issuer's own shard does.

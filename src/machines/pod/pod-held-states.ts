@@ -8,7 +8,7 @@ import { heldPatch, invalidNote, missingNote, withdrawal } from './pod-words.ts'
 /** Soon the condition says why: what lasts a moment only is not worth a write. */
 const unsaid = <const O, const T extends string>(over: O, then: T) =>
   ({
-    description: 'The condition does not say yet why the Pod is held back; soon it does.',
+    description: 'The condition does not say why the Pod is held back yet; it will shortly.',
     always: over,
     after: { tellPause: [{ guard: 'isUntold', target: 'telling' }, { target: then }] },
   }) as const;
@@ -16,7 +16,7 @@ const unsaid = <const O, const T extends string>(over: O, then: T) =>
 /** Writes why the Pod is held back, and comes to `then`. */
 const telling = <const T extends string>(then: T) =>
   ({
-    description: 'The condition is being told why the Pod is held back.',
+    description: 'Writes why the Pod is held back into the condition.',
     entry: ['noteTelling', { type: 'pod-condition.patch', params: heldPatch }],
     on: {
       'condition.patched': { guard: 'isSaidFalse', target: then },
@@ -37,7 +37,7 @@ const askAgain = <const T extends string>(here: T) =>
 
 export const heldStates = {
   groupMissing: {
-    description: 'The object that owns the group does not exist (yet).',
+    description: 'The object that owns the group does not exist, at least not yet.',
     tags: 'wrong',
     entry: 'noteWaiting',
     initial: 'unsaid',
@@ -45,12 +45,12 @@ export const heldStates = {
       unsaid: unsaid(groupIsFound, 'patient'),
       telling: telling('patient'),
       patient: {
-        description: 'It may still be on its way.',
+        description: 'The owner may still appear.',
         always: groupIsFound,
         after: { missingPatience: 'reported' },
       },
       reported: {
-        description: 'A Warning Event says so on the Pod.',
+        description: 'A Warning Event on the Pod says that the owner is missing.',
         tags: 'settled',
         entry: { type: 'kube-event.write', params: missingNote },
         always: groupIsFound,
@@ -66,13 +66,13 @@ export const heldStates = {
       unsaid: unsaid(addressIsThere, 'told'),
       telling: telling('told'),
       told: {
-        description: 'The condition says that the Pod waits for an address.',
+        description: 'The condition says that the Pod has no address.',
         always: addressIsThere,
       },
     },
   },
   invalid: {
-    description: "The Pod's address cannot be read, so no answer can be told to be its own.",
+    description: "The Pod's address cannot be parsed, so no answer can be matched to the Pod.",
     tags: 'wrong',
     entry: ['noteWaiting', { type: 'kube-event.write', params: invalidNote }],
     initial: 'unsaid',
@@ -80,14 +80,14 @@ export const heldStates = {
       unsaid: unsaid(addressIsReadable, 'told'),
       telling: telling('told'),
       told: {
-        description: 'The condition says that the address cannot be read.',
+        description: 'The condition says that the address cannot be parsed.',
         tags: 'settled',
         always: addressIsReadable,
       },
     },
   },
   proving: {
-    description: 'Waits until each Service of the group has been seen to reach this Pod.',
+    description: 'Waits until every Service of the group has been seen to reach this Pod.',
     entry: ['hold', 'noteWaiting'],
     always: [
       {
@@ -104,7 +104,7 @@ export const heldStates = {
     states: {
       asking: {
         description:
-          'The Services that owe a proof have been asked for it; after a while they are asked again, and the condition says who is missing.',
+          'Has asked the Services that owe a proof; later asks again and says in the condition which are missing.',
         always: allIsProven,
         after: {
           askAgain: askAgain('asking'),
@@ -112,14 +112,15 @@ export const heldStates = {
         },
       },
       unsaid: {
-        description: 'The condition does not say what holds; it does once it has stood for a few seconds.',
+        description:
+          'The condition is out of date; it is rewritten once the reason has held for a few seconds.',
         always: allIsProven,
         after: { tellPause: 'telling', askAgain: askAgain('unsaid') },
       },
       telling: telling('told'),
       told: {
         description:
-          'The condition says which Services have not reached the Pod; they are asked again after a while.',
+          'The condition says which Services have not reached the Pod; they are asked again later.',
         always: [allIsProven, { guard: 'isUntold', target: 'unsaid' }],
         after: { askAgain: askAgain('told') },
       },

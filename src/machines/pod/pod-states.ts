@@ -15,7 +15,7 @@ const unanswered = <const T extends string>(target: T) =>
 
 const gatedStates = keepIds('pod', {
   choosing: {
-    description: 'Chooses what has to be done for the Pod as it is.',
+    description: 'Decides what the Pod needs.',
     always: [
       {
         guard: 'isConditionTrueAndWatched',
@@ -31,19 +31,19 @@ const gatedStates = keepIds('pod', {
     ],
   },
   notApplicable: {
-    description: 'The object that owns the group is of a sort that the RouteGate does not speak of.',
+    description: 'The RouteGate does not apply to the kind of object that owns the group.',
     tags: 'settled',
     always: { guard: 'isApplicable', target: '#pod.deciding' },
   },
   ...heldStates,
   marking: {
-    description: 'Every route is proven; the condition is being written.',
+    description: 'Every route is proven; the condition is being set to True.',
     initial: 'patching',
     on: { 'pod.recheck': { actions: 'startAfresh' } },
     states: {
       patching: {
         description:
-          'The patch is on its way to the Kubernetes API. What changes meanwhile is judged once it has landed.',
+          'The patch is on its way to the Kubernetes API. Changes are acted on once it has landed.',
         entry: { type: 'pod-condition.patch', params: openedPatch },
         // Seen before its answer came, or in place of an answer that was lost.
         always: {
@@ -71,7 +71,7 @@ const gatedStates = keepIds('pod', {
       },
       outdated: {
         description:
-          'The Pod got another address while the patch was on its way: what it says is taken back once it has landed.',
+          "The Pod's address changed while the patch was on its way; the condition is withdrawn once the patch has landed.",
         on: {
           'condition.patched': { guard: 'isSaidTrue', target: '#pod.gated.lost' },
           'condition.refused': { guard: 'isRefused', target: '#pod.deciding' },
@@ -79,7 +79,7 @@ const gatedStates = keepIds('pod', {
         after: { patchPatience: '#pod.gated.lost' },
       },
       retrying: {
-        description: 'The patch did not land; it is made again, if it is still what has to be said.',
+        description: 'The patch failed; it is repeated if it is still correct.',
         initial: 'backingOff',
         on: { 'pod.recheck': { actions: 'startAfresh', target: '#pod.deciding' } },
         always: [
@@ -89,12 +89,12 @@ const gatedStates = keepIds('pod', {
         ],
         states: keepIds('pod.marking', {
           backingOff: {
-            description: 'The patch failed; it is tried again after a while.',
+            description: 'The patch failed; it is retried after a pause.',
             tags: 'wrong',
             after: { backOff: '#pod.gated.marking.patching' },
           },
           waitingForNews: {
-            description: 'The Pod was not there, or was another one; what became of it will be observed.',
+            description: 'The Pod was missing or had been replaced; waits to observe what happened to it.',
             after: { lookAgain: '#pod.gated.marking.patching' },
           },
         } as const),
@@ -102,7 +102,7 @@ const gatedStates = keepIds('pod', {
     },
   },
   ready: {
-    description: 'Every route was proven and the condition is True.',
+    description: 'Every route is proven and the condition is True.',
     tags: 'settled',
     initial: 'proven',
     on: {
@@ -126,7 +126,8 @@ const gatedStates = keepIds('pod', {
         after: { lookAgain: { guard: 'isUnseen', actions: 'dropAdopted', target: '#pod.gated.proving' } },
       },
       doubted: {
-        description: 'A route is owed again; it is asked for once more before the condition is withdrawn.',
+        description:
+          'A proof is missing again; the Service is asked once more before the condition is withdrawn.',
         tags: 'wrong',
         entry: 'noteDoubts',
         always: [
@@ -166,8 +167,7 @@ const gatedStates = keepIds('pod', {
         },
       },
       backingOff: {
-        description:
-          'The patch failed; it is tried again after a while, unless the routes are proven by then.',
+        description: 'The patch failed; it is retried after a pause, unless the routes are proven by then.',
         always: [
           { guard: 'isConditionFalse', target: '#pod.gated.proving', actions: 'dropAdopted' },
           { guard: 'isDoubtOver', target: '#pod.gated.ready', actions: 'forgetLoss' },
@@ -181,7 +181,7 @@ const gatedStates = keepIds('pod', {
 
 export const podStates = {
   deciding: {
-    description: 'Looks whether there is anything to do for the Pod.',
+    description: 'Checks whether there is anything to do for the Pod.',
     tags: 'settled',
     always: [
       { guard: 'isTerminating', target: 'terminating' },
@@ -190,7 +190,7 @@ export const podStates = {
     ],
   },
   ungated: {
-    description: 'The Pod does not have the readiness gate: nothing holds it back and nothing is done.',
+    description: 'The Pod does not have the readiness gate, so it is left alone.',
     tags: 'settled',
     always: [
       { guard: 'isTerminating', target: 'terminating' },
@@ -198,7 +198,7 @@ export const podStates = {
     ],
   },
   gated: {
-    description: 'The Pod has the readiness gate: it is held back until every route is proven.',
+    description: 'The Pod has the readiness gate and is held back until every route is proven.',
     initial: 'choosing',
     always: [
       { guard: 'isTerminating', target: 'terminating' },
@@ -207,7 +207,7 @@ export const podStates = {
     states: gatedStates,
   },
   terminating: {
-    description: 'The Pod is being deleted, or has ended; nothing more is asked or written.',
+    description: 'The Pod is being deleted or has ended; nothing more is asked or written.',
     tags: 'settled',
     always: {
       guard: 'isAnythingAsked',
@@ -215,7 +215,7 @@ export const podStates = {
     },
   },
   gone: {
-    description: 'The Pod does not exist any more; its record is removed.',
+    description: 'The Pod no longer exists; its record is removed.',
     type: 'final',
   },
 } as const;

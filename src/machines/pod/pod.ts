@@ -49,7 +49,7 @@ export const podChart: Chart = {
   name: 'pod',
   shortName: 'po',
   version: 3,
-  description: 'Holds a Pod back until traffic through every Service of its group is seen to reach it.',
+  description: 'Holds a Pod back until traffic through every Service of its group has been seen to reach it.',
   machine: podMachine,
   durable: true,
   createdBy: ['pod.observed'],

@@ -94,7 +94,7 @@ export function familyRegion<Family extends string, Delay extends string>(family
   const toPending = { target: '.pending', actions: noteReported } as const;
   const toSynced = { guard, target: 'synced', actions: noteUpdated } as const;
   return {
-    description: `Whether ${family} keeps up with its changes.`,
+    description: `Does ${family} keep up with its changes?`,
     initial: 'starting',
     on: {
       'proxier.forgotten': '.forgotten',
@@ -108,7 +108,7 @@ export function familyRegion<Family extends string, Delay extends string>(family
     },
     states: {
       starting: {
-        description: 'Nothing has been worked off yet; it is not late, whatever waits.',
+        description: 'Nothing has been applied yet; it does not count as late, however long a change waits.',
         tags: 'settled',
         on: {
           'proxier.queued': { guard: { ...guard, type: 'isFirstOfFamily' }, actions: noteQueued },
@@ -116,7 +116,7 @@ export function familyRegion<Family extends string, Delay extends string>(family
         },
       },
       synced: {
-        description: 'Every change is worked off.',
+        description: 'Every change has been applied.',
         tags: 'settled',
         on: {
           'proxier.queued': { guard, target: 'pending', actions: noteQueued },
@@ -124,7 +124,7 @@ export function familyRegion<Family extends string, Delay extends string>(family
         },
       },
       pending: {
-        description: 'A change waits, not too long yet.',
+        description: 'A change is waiting, but not for too long yet.',
         on: {
           'proxier.updated': toSynced,
           'proxier.observed': { guard: 'isOtherTimeout', target: 'pending', reenter: true },
@@ -132,14 +132,17 @@ export function familyRegion<Family extends string, Delay extends string>(family
         after: { [lateness]: 'late' } as { readonly [Name in Delay]: 'late' },
       },
       late: {
-        description: 'A change has been waiting for the timeout or longer: the proxy does not keep up.',
+        description: 'A change has been waiting for the timeout or longer; the proxy does not keep up.',
         tags: ['settled', 'wrong'],
         on: {
           'proxier.updated': toSynced,
           'proxier.observed': { guard: 'isOtherTimeout', target: 'pending' },
         },
       },
-      forgotten: { description: 'The node is gone and nothing was heard of it for long.', type: 'final' },
+      forgotten: {
+        description: 'The node is gone, and nothing has been heard from it for a long time.',
+        type: 'final',
+      },
     },
   } as const;
 }

@@ -108,7 +108,7 @@ export const proxierMachine = setup({
     IPv4: familyRegion('IPv4', 'lateIPv4'),
     IPv6: familyRegion('IPv6', 'lateIPv6'),
     node: {
-      description: 'Whether the node should get traffic, as the Node object says.',
+      description: 'Should the node get traffic, according to the Node object?',
       initial: 'unknown',
       on: {
         'proxier.forgotten': '.forgotten',
@@ -116,7 +116,7 @@ export const proxierMachine = setup({
       },
       states: {
         unknown: {
-          description: 'Nothing is known of the Node; it counts as eligible.',
+          description: 'Nothing is known about the Node; it counts as eligible.',
           tags: 'settled',
           on: {
             ...heard,
@@ -133,7 +133,7 @@ export const proxierMachine = setup({
           },
         },
         eligible: {
-          description: 'The Node exists, is not being deleted and not marked by the autoscaler.',
+          description: 'The Node exists, is not being deleted and is not marked by the autoscaler.',
           tags: 'settled',
           entry: 'forgetHeard',
           on: {
@@ -149,7 +149,7 @@ export const proxierMachine = setup({
           on: { 'proxier.observed': { guard: 'isEligible', target: 'eligible', actions: 'noteTimeout' } },
           states: {
             leaving: {
-              description: 'The Node is being deleted, or the autoscaler has marked it for that.',
+              description: 'The Node is being deleted, or the autoscaler has marked it for deletion.',
               tags: 'settled',
               entry: 'forgetHeard',
               on: {
@@ -161,7 +161,7 @@ export const proxierMachine = setup({
               },
             },
             deleted: {
-              description: 'There is no such Node any more.',
+              description: 'The Node no longer exists.',
               tags: 'settled',
               on: {
                 ...heard,
@@ -176,7 +176,7 @@ export const proxierMachine = setup({
             },
           },
         },
-        forgotten: { description: 'Nobody needs the actor any more.', type: 'final' },
+        forgotten: { description: 'The actor is no longer needed.', type: 'final' },
       },
     },
   },
@@ -186,7 +186,7 @@ export const proxierChart: Chart = {
   name: 'proxier',
   shortName: 'px',
   version: 3,
-  description: 'Tells whether the service proxy of a node keeps up with its changes.',
+  description: "Tracks whether a node's service proxy keeps up with its changes.",
   machine: proxierMachine,
   durable: true,
   createdBy: ['proxier.queued', 'proxier.updated', 'proxier.reported'],

@@ -72,7 +72,7 @@ export const candidacyMachine = setup({
   on: { 'candidacy.ended': '.ended' },
   states: {
     without: {
-      description: 'This replica runs without a bundle: it never leads.',
+      description: 'This replica runs without a bundle and never leads.',
       tags: 'settled',
     },
     barred: {
@@ -88,17 +88,17 @@ export const candidacyMachine = setup({
       },
       states: {
         entering: {
-          description: 'It is not among the nodes yet, or was taken away from them.',
+          description: 'The replica is not among the nodes yet, or was removed from them.',
           tags: 'settled',
         },
         outdated: {
-          description: 'A node is of a newer release than its bundle.',
+          description: "A node runs a newer release than this replica's bundle.",
           tags: 'settled',
         },
       },
     },
     entitled: {
-      description: 'It has a bundle, is a node, and no node is of a newer release.',
+      description: 'The replica has a bundle, is a node, and no node runs a newer release.',
       initial: 'pausing',
       on: {
         'nodes.seen': [
@@ -108,23 +108,23 @@ export const candidacyMachine = setup({
       },
       states: {
         pausing: {
-          description: 'A moment is let pass, of another length in each replica.',
+          description: 'Waits a moment, of a different length in each replica.',
           after: { pause: 'campaigning' },
         },
         campaigning: {
-          description: 'It claims the leadership whenever nobody has it.',
+          description: 'Claims the leadership whenever nobody has it.',
           tags: ['settled', 'mayLead'],
           on: { 'reign.began': 'leading' },
         },
         leading: {
-          description: 'It leads the releases.',
+          description: 'This replica leads the releases.',
           tags: ['settled', 'mayLead'],
           on: { 'reign.ended': 'campaigning' },
         },
       },
     },
     ended: {
-      description: 'The replica ends, and leads no more.',
+      description: 'The replica is stopping and no longer leads.',
       type: 'final',
     },
   },
@@ -133,7 +133,7 @@ export const candidacyMachine = setup({
 export const candidacyChart: Chart = {
   name: 'release-candidacy',
   version: 1,
-  description: 'Who may lead the releases: whether this replica may, and since when.',
+  description: 'Decides whether this replica may lead the releases.',
   machine: candidacyMachine,
   durable: false,
   createdBy: [],

@@ -63,7 +63,7 @@ export const releaseMachine = releaseSetup.createMachine({
       tags: 'settled',
     },
     leading: {
-      description: 'A replica leads: it brings the objects to what its bundle says, and keeps them so.',
+      description: 'A replica leads: it applies its bundle and keeps the objects that way.',
       initial: 'deciding',
       on: {
         'drift.seen': { guard: 'isOfThisReign', actions: 'noteDrift' },
@@ -72,7 +72,7 @@ export const releaseMachine = releaseSetup.createMachine({
       },
       states: {
         deciding: {
-          description: 'What is written is compared with what the bundle would write.',
+          description: 'Compares the written status with what the bundle would write.',
           always: [
             {
               guard: 'isUnreadable',
@@ -98,8 +98,7 @@ export const releaseMachine = releaseSetup.createMachine({
         },
         waitingForNodes: {
           id: 'release.waitingForNodes',
-          description:
-            'Live replicas do not suit what would be written: older than the bundle can live with, or newer than the bundle. They must go first.',
+          description: 'Waits for live replicas to leave that are too old for the bundle, or newer than it.',
           tags: 'wrong',
           entry: [{ type: 'release-resource.write', params: (args) => blocked(args) }, 'noteHindrances'],
           on: {
@@ -108,7 +107,7 @@ export const releaseMachine = releaseSetup.createMachine({
           after: { nodesPatience: 'deciding' },
         },
         announcing: {
-          description: 'What the objects are going to suit is being written, before any of them is touched.',
+          description: 'Writes which releases the objects will support, before touching any of them.',
           entry: ['noteTried', 'forgetHindrances'],
           initial: 'suited',
           on: {
@@ -119,8 +118,7 @@ export const releaseMachine = releaseSetup.createMachine({
           states: {
             suited: {
               id: 'release.announcing',
-              description:
-                'What is written suits the bundle already; only that objects are being changed is added.',
+              description: 'The status already fits the bundle; adds only that objects are being changed.',
               entry: {
                 type: 'release-status.write',
                 params: ({ context }) =>
@@ -131,7 +129,7 @@ export const releaseMachine = releaseSetup.createMachine({
             unsuited: {
               id: 'release.claiming',
               description:
-                'No live replica stands in the way; what suits both sides is written, on condition that none has come meanwhile.',
+                'No live replica is in the way; writes what supports both releases, provided that none has joined meanwhile.',
               entry: {
                 type: 'release-status.write',
                 params: ({ context }) =>
@@ -143,24 +141,23 @@ export const releaseMachine = releaseSetup.createMachine({
         },
         lookingAgain: {
           id: 'release.lookingAgain',
-          description: 'The status could not be written as things were; they are looked at again.',
+          description: 'The status could not be written; reads the situation again.',
           always: { guard: 'isRosterNew', target: 'deciding' },
           after: { pictureWait: 'deciding' },
         },
         lettingEnd: {
           id: 'release.lettingEnd',
-          description: 'What a former leader has sent to the API server is given 5 s to end.',
+          description: 'Gives requests of a former leader 5 s to finish.',
           entry: ['forgetHindrances', { type: 'release-resource.write', params: (args) => resource(args) }],
           after: { formerPatience: 'applying' },
         },
         applying: {
-          description:
-            'Every object is brought to what the bundle says, for the first time under this leader.',
+          description: 'Applies every object, for the first time under this leader.',
           initial: 'working',
           states: {
             working: {
               id: 'release.applying',
-              description: 'A round over all objects is under way.',
+              description: 'A round over all objects is running.',
               entry: aRound,
               on: {
                 'round.finished': [
@@ -173,7 +170,7 @@ export const releaseMachine = releaseSetup.createMachine({
               after: { roundPatience: 'failing' },
             },
             failing: {
-              description: 'The round failed. People are told after 2 s, and then at most every 10 s.',
+              description: 'The round failed. It is reported after 2 s, then at most every 10 s.',
               entry: 'noteFailure',
               always: [
                 {
@@ -190,8 +187,7 @@ export const releaseMachine = releaseSetup.createMachine({
             },
             retrying: {
               id: 'release.retrying',
-              description:
-                'Not every object could be brought to what the bundle says; it is tried again, for ever.',
+              description: 'Some objects could not be applied; retries for as long as it takes.',
               tags: 'wrong',
               on: { 'release.reconcile': 'working' },
               after: { retry: 'working' },
@@ -199,7 +195,7 @@ export const releaseMachine = releaseSetup.createMachine({
           },
         },
         marking: {
-          description: 'All objects stand as the bundle has them; that it is done is being written.',
+          description: 'All objects match the bundle; writes that the work is done.',
           initial: 'writing',
           states: {
             writing: {
@@ -221,25 +217,24 @@ export const releaseMachine = releaseSetup.createMachine({
             },
             again: {
               id: 'release.markingAgain',
-              description: 'Whether it was written is not known; it is written again.',
+              description: 'The outcome of the write is unknown; writes it again.',
               after: { pictureWait: 'writing' },
             },
           },
         },
         keeping: {
-          description: 'The objects were brought to what the bundle says, and are kept so.',
+          description: 'The objects match the bundle and are kept that way.',
           initial: 'resting',
           states: {
             resting: {
               id: 'release.resting',
-              description: 'The objects stood as the bundle has them when they were last compared.',
+              description: 'The objects matched the bundle when last compared.',
               tags: 'settled',
               entry: { type: 'release-resource.write', params: (args) => rested(args) },
               ...untilNextRound,
             },
             failing: {
-              description:
-                'Not every object could be brought to what the bundle says; the next round comes in its time.',
+              description: 'Some objects could not be applied; the next round follows at its usual time.',
               tags: 'wrong',
               entry: [
                 'noteFailure',
@@ -251,13 +246,12 @@ export const releaseMachine = releaseSetup.createMachine({
             pausing: {
               id: 'release.pausing',
               description:
-                'An object drifted so soon after the last round that a fight over it is feared; a second is let pass.',
+                'An object drifted right after the last round, perhaps because something else writes it too; waits a second.',
               after: { driftPause: 'repeating' },
             },
             repeating: {
               id: 'release.repeating',
-              description:
-                'Every object is compared with what the bundle says, and brought back where it drifted.',
+              description: 'Compares every object with the bundle and reverts drift.',
               entry: aRound,
               on: {
                 'round.finished': [
@@ -274,12 +268,12 @@ export const releaseMachine = releaseSetup.createMachine({
     },
     deposed: {
       id: 'release.deposed',
-      description: 'Another replica leads: nothing more is done here.',
+      description: 'Another replica leads; does nothing more here.',
       tags: 'wrong',
       after: { deposedPatience: 'leading' },
     },
     retired: {
-      description: 'The replicas have a bundle of another name now.',
+      description: 'The replicas now carry a bundle with another name.',
       entry: { type: 'release-resource.write', params: (args) => retired(args) },
       type: 'final',
     },
@@ -290,7 +284,7 @@ export const releaseChart: Chart = {
   name: 'release',
   shortName: 'rel',
   version: 3,
-  description: 'Applies the objects of a bundle, so that replicas of two releases can live side by side.',
+  description: 'Applies the objects of a bundle so that replicas of two releases can run side by side.',
   machine: releaseMachine,
   durable: true,
   led: true,

@@ -115,7 +115,7 @@ export const routeGateMachine = setup({
   },
   states: {
     deciding: {
-      description: 'Looks at what is known of the RouteGate and chooses what has to be done.',
+      description: 'Decides what the RouteGate needs.',
       tags: 'settled',
       always: [
         { guard: 'isInvalidAndReported', target: 'reported.unusable' },
@@ -124,7 +124,7 @@ export const routeGateMachine = setup({
       ],
     },
     looking: {
-      description: 'Counts the Pods that the RouteGate holds and the Services that are asked for them.',
+      description: 'Counts the Pods that the RouteGate holds back and the Services that must prove them.',
       entry: ['countLook', { type: 'routegate.look', params: looked }],
       on: {
         'routegate.counted': { guard: 'isThisLook', actions: 'keepFindings', target: 'judging' },
@@ -136,7 +136,7 @@ export const routeGateMachine = setup({
       after: { lookPatience: { actions: 'noteFailure', target: 'backingOff' } },
     },
     judging: {
-      description: 'Chooses what follows a look.',
+      description: 'Decides what follows the count.',
       always: [
         { guard: 'isUnlisted', target: 'awaitingLists' },
         { guard: 'isReported', target: 'reported' },
@@ -145,16 +145,16 @@ export const routeGateMachine = setup({
     },
     awaitingLists: {
       description:
-        'Not everything that the RouteGate asks for was listed yet; for a moment the status stays as it is.',
+        'Not everything that the RouteGate names has been listed yet; the status stays as it is for a moment.',
       initial: 'quiet',
       after: { listPatience: 'reporting' },
       states: {
         quiet: {
-          description: 'Nothing has changed since the last look.',
+          description: 'Nothing has changed since the last count.',
           always: { guard: 'isStirred', target: 'stirred' },
         },
         stirred: {
-          description: 'Something has changed; another look follows.',
+          description: 'Something has changed; another count follows.',
           after: { gatherPause: '#routegate.looking' },
         },
       },
@@ -186,7 +186,7 @@ export const routeGateMachine = setup({
         },
         outdated: {
           description:
-            'The specification changed while the patch was on its way; what it says now is written once that has landed.',
+            'The spec changed while the patch was on its way; the status is written again once it has landed.',
           on: {
             'routegate.observed': [
               { guard: 'isGone', target: '#routegate.gone' },
@@ -201,11 +201,11 @@ export const routeGateMachine = setup({
       },
     },
     reported: {
-      description: 'The status says what the last look found.',
+      description: 'The status says what the last count found.',
       initial: 'choosing',
       states: {
         choosing: {
-          description: 'Chooses what it waits for.',
+          description: 'Decides what to wait for.',
           always: [
             { guard: 'isInvalid', target: 'unusable' },
             { guard: 'isTroubled', target: 'troubled' },
@@ -220,49 +220,49 @@ export const routeGateMachine = setup({
           always: { guard: 'isStirred', target: 'gathering' },
         },
         waiting: {
-          description: 'Pods wait for their routes; how long the first has waited is told anew now and then.',
+          description: 'Pods wait for their routes; the longest wait is updated now and then.',
           always: { guard: 'isStirred', target: 'gathering' },
           after: { waitPause: '#routegate.looking' },
         },
         gathering: {
-          description: 'Something has changed; what changes within a second is counted together.',
+          description: 'Something has changed; changes within a second are counted together.',
           after: { gatherPause: '#routegate.looking' },
         },
         troubled: {
           description:
-            'Something keeps Pods from being verified, or from being held back; the status and a Warning say what.',
+            'Something keeps Pods from being verified or from being held back; the status and a Warning Event say what.',
           tags: 'wrong',
           initial: 'resting',
           states: {
             resting: {
-              description: 'Nothing has changed since the last look.',
+              description: 'Nothing has changed since the last count.',
               tags: 'settled',
               always: { guard: 'isStirred', target: 'gathering' },
               after: { waitPause: { guard: 'isAnyWaiting', target: '#routegate.looking' } },
             },
             gathering: {
-              description: 'Something has changed; another look follows.',
+              description: 'Something has changed; another count follows.',
               after: { gatherPause: '#routegate.looking' },
             },
           },
         },
         unusable: {
-          description: 'The specification cannot be used, and the status says why.',
+          description: 'The spec is not valid; the status says why.',
           tags: ['settled', 'wrong'],
         },
       },
     },
     waitingForNews: {
-      description: 'The RouteGate was not there, or was another one; what became of it will be observed.',
+      description: 'The RouteGate was missing or had been replaced; waits to observe what happened to it.',
       after: { lookAgain: 'deciding' },
     },
     backingOff: {
-      description: 'The status could not be written; it is tried again after a while.',
+      description: 'The status could not be written; retries after a pause.',
       tags: 'wrong',
       after: { backOff: 'deciding' },
     },
     gone: {
-      description: 'The RouteGate does not exist any more; its record is removed.',
+      description: 'The RouteGate no longer exists; its record is removed.',
       type: 'final',
     },
   },
@@ -272,7 +272,7 @@ export const routeGateChart: Chart = {
   name: 'routegate',
   shortName: 'rg',
   version: 1,
-  description: 'Keeps the status of a RouteGate: who waits, and whether anything is verified.',
+  description: 'Keeps the status of a RouteGate: which Pods wait, and whether anything is verified.',
   machine: routeGateMachine,
   durable: true,
   createdBy: ['routegate.observed'],

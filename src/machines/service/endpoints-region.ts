@@ -51,7 +51,7 @@ const failedAgain = <const N extends string>(note: N) =>
   ] as const;
 
 const reconciling = {
-  description: 'A pass over the slices is in work.',
+  description: 'A pass over the slices is running.',
   initial: 'alone',
   on: {
     'slices.reconciled': {
@@ -65,36 +65,36 @@ const reconciling = {
   after: { passPatience: failed('noteSlicesSilence') },
   states: {
     first: {
-      description: 'The first pass of the Service: it gathers while everything is being listed.',
+      description: "The Service's first pass; it collects changes while everything is being listed.",
       entry: pass(firstPass),
     },
     alone: {
-      description: 'A change that stands alone is written within milliseconds.',
+      description: 'A single change is written within milliseconds.',
       entry: pass(alonePass),
     },
     burst: {
-      description: 'Changes came faster than they were written; the pass gathers those that are close.',
+      description: 'Changes arrive faster than they are written; the pass collects those close together.',
       entry: pass(burstPass),
       on: thenSettle,
     },
     flood: {
-      description: 'Changes go on coming; the pass gathers for longer.',
+      description: 'Changes keep arriving; the pass collects for longer.',
       entry: pass(floodPass),
       on: thenSettle,
     },
     compacting: {
-      description: 'Endpoints move to half as many slices.',
+      description: 'Moves the endpoints into half as many slices.',
       entry: pass(compactingPass),
     },
     retrying: {
-      description: 'The last pass failed, and is made again.',
+      description: 'Repeats the pass that failed.',
       entry: pass(retryPass),
     },
   },
 } as const;
 
 const stuck = {
-  description: 'Every retry failed; it is tried on with long pauses, until a pass succeeds.',
+  description: 'Every retry failed; further tries follow with long pauses until a pass succeeds.',
   tags: 'wrong',
   initial: 'resting',
   entry: warning,
@@ -108,11 +108,11 @@ const stuck = {
   },
   states: {
     resting: {
-      description: 'Waits for its next try, or for news.',
+      description: 'Waits for the next try or for a change.',
       after: { stuckPause: 'trying' },
     },
     trying: {
-      description: 'A pass is in work; if it succeeds, the Service is stuck no more.',
+      description: 'A pass is running; if it succeeds, the Service is no longer stuck.',
       entry: pass(retryPass),
       on: {
         'service.endpoints.observed': {
@@ -131,7 +131,7 @@ const stuck = {
       after: { passPatience: failedAgain('noteSlicesSilence') },
     },
     awaitingLists: {
-      description: 'What the try reads has not been listed anew yet.',
+      description: 'Waits until what the pass reads has been listed again.',
       on: {
         'service.endpoints.observed': {
           guard: 'isSlicesSeen',
@@ -164,12 +164,12 @@ export const endpointsRegion = {
   ],
   states: {
     ignored: {
-      description: 'The Service needs no slices: it selects nothing, or no workload outside the cluster.',
+      description: 'The Service needs no slices: it selects nothing, or nothing outside the cluster.',
       tags: 'settled',
       always: whenDue,
     },
     written: {
-      description: 'The slices say what they must.',
+      description: 'The slices are correct.',
       initial: 'current',
       // A person asks to look again.
       on: { 'service.recheck': { guard: 'hasSlices', target: 'reconciling' } },
@@ -182,7 +182,7 @@ export const endpointsRegion = {
         },
         sparse: {
           description:
-            'The endpoints could be held by half as many slices; they are compacted when nothing has happened for a while.',
+            'The endpoints would fit into half as many slices; they are compacted once nothing has changed for a while.',
           tags: 'settled',
           always: whenDue,
           after: { compactionPause: '#service.endpoints.reconciling.compacting' },
@@ -196,7 +196,7 @@ export const endpointsRegion = {
     },
     reconciling,
     judging: {
-      description: 'Chooses what follows a pass.',
+      description: 'Decides what follows a pass.',
       always: [
         { guard: 'isPassDue', target: 'reconciling.burst' },
         { guard: 'isCompactable', target: 'written.sparse' },
@@ -205,7 +205,7 @@ export const endpointsRegion = {
     },
     awaitingLists: {
       description:
-        'Services, workloads and slices have not all been listed anew yet: nothing is written on the picture of before.',
+        'Services, workloads and slices have not all been listed again; nothing is written from an outdated picture.',
       on: {
         'service.endpoints.observed': {
           guard: 'isSlicesSeen',
@@ -216,7 +216,7 @@ export const endpointsRegion = {
       after: { listPatience: 'reconciling.first' },
     },
     backingOff: {
-      description: 'The last pass failed; it is tried again after a pause, or when something changes.',
+      description: 'The last pass failed; it is retried after a pause or when something changes.',
       on: {
         'service.recheck': { actions: 'startAfresh', target: 'reconciling.retrying' },
         'service.endpoints.observed': {
@@ -229,7 +229,7 @@ export const endpointsRegion = {
     },
     stuck,
     gone: {
-      description: 'The Service does not exist any more, or no workload outside the cluster belongs to it.',
+      description: 'The Service no longer exists, or no workload outside the cluster belongs to it.',
       type: 'final',
     },
   },

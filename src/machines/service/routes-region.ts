@@ -70,12 +70,12 @@ export const routesRegion = {
   ],
   states: {
     resting: {
-      description: 'Nobody waits for a proof that the Service can be asked for.',
+      description: 'No Pod waits for a proof that the Service can give.',
       initial: 'idle',
       always: { guard: 'isAnythingWanted', target: 'sampling' },
       states: keepIds('service.routes', {
         idle: {
-          description: 'Nobody wants a proof that the Service can be asked for.',
+          description: 'No Pod asks for a proof that the Service can give.',
           tags: 'settled',
           always: { guard: 'isWatching', target: 'watching' },
         },
@@ -85,14 +85,14 @@ export const routesRegion = {
           always: { guard: 'isWatching', target: 'watching' },
         },
         watching: {
-          description: 'Every Pod that asked was reached; now and then it is looked whether they still are.',
+          description: 'Every Pod that asked was reached; now and then the routes are checked again.',
           always: { guard: 'isUnaskable', target: 'idle' },
           after: { checkPause: '#service.routes.sampling' },
         },
       } as const),
     },
     sampling: {
-      description: 'A round of calls through the Service is in work.',
+      description: 'A round of calls through the Service is running.',
       entry: ['startRound', { type: 'route.sample', params: round }],
       on: {
         'service.observed': {
@@ -111,7 +111,7 @@ export const routesRegion = {
       after: { roundPatience: { actions: 'noteSilence', target: 'judging' } },
     },
     judging: {
-      description: 'Chooses what follows a round.',
+      description: 'Decides what follows a round.',
       always: [
         { guard: 'isAnyWantStale', actions: 'dropStale' },
         ...whenOver,
@@ -127,7 +127,7 @@ export const routesRegion = {
     },
     inquiring: {
       description:
-        'No answer carried the header: asks the other Services of the group whether any of theirs ever did.',
+        "No answer carried the header; asks the group's other Services whether any of their answers ever did.",
       entry: { type: 'message.send', params: headerQuestion },
       on: {
         'header.seen': { actions: 'noteHeader', target: 'waiting' },
@@ -146,24 +146,23 @@ export const routesRegion = {
       after: { answerPatience: 'waiting' },
     },
     waiting: {
-      description: 'Some Pod is not reached yet.',
+      description: 'At least one Pod has not been reached yet.',
       initial: 'pausing',
       always: [...whenOver, { guard: 'isHurriedAndRested', target: 'sampling' }],
       states: keepIds('service.routes', {
         pausing: {
-          description: 'The next round follows after a pause, or at once when something changes.',
+          description: 'The next round follows after a pause, or immediately when something changes.',
           always: { guard: 'isHurried', target: 'waking' },
           after: { pause: '#service.routes.sampling' },
         },
         waking: {
-          description:
-            'Something changed; the next round follows at once, but not before the last one is 200 ms old.',
+          description: 'Something changed; the next round follows as soon as the last one is 200 ms old.',
           after: { wakePause: '#service.routes.sampling' },
         },
       } as const),
     },
     gone: {
-      description: 'The Service does not exist any more, or no group needs it.',
+      description: 'The Service no longer exists, or no group needs it.',
       type: 'final',
     },
   },

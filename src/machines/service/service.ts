@@ -40,7 +40,7 @@ export const serviceChart: Chart = {
   name: 'service',
   shortName: 'svc',
   version: 4,
-  description: 'Samples a Service for the Pods behind it and says which of them it reaches.',
+  description: 'Samples a Service and says which of the Pods behind it answer.',
   machine: serviceMachine,
   durable: true,
   createdBy: ['service.observed', 'service.endpoints.observed'],

@@ -101,13 +101,13 @@ export const shardMachine = setup({
   initial: 'unowned',
   states: {
     unowned: {
-      description: 'Another replica owns it, or nobody does.',
+      description: 'Another replica owns the shard, or nobody does.',
       tags: 'settled',
       entry: 'forgetFence',
       on: { 'holding.assigned': { target: 'claiming', actions: 'noteSeen' } },
     },
     claiming: {
-      description: 'The fence is being written, on condition that nobody wrote it meanwhile.',
+      description: 'Writes the fence; this succeeds only if nobody wrote it meanwhile.',
       entry: { type: 'holding.claim', params: ({ context }) => ({ seen: context.seen }) },
       on: {
         'claim.won': { target: 'held.loading', actions: 'noteFence' },
@@ -123,7 +123,7 @@ export const shardMachine = setup({
       initial: 'loading',
       states: {
         loading: {
-          description: 'Reads what the owner before has saved.',
+          description: 'Reads what the previous owner saved.',
           entry: { type: 'holding.load', params: ({ context }) => ({ fence: context.fence }) },
           on: {
             'holding.loaded': { guard: 'isOfThisFence', target: 'active' },
@@ -142,7 +142,7 @@ export const shardMachine = setup({
           },
         },
         draining: {
-          description: 'Takes no more events; saves in flight are being finished.',
+          description: 'Takes no more events; finishes saves in flight.',
           entry: { type: 'holding.drain', params: ({ context }) => ({ fence: context.fence }) },
           on: {
             'holding.drained': { guard: 'isOfThisFence', target: 'releasing' },
@@ -151,7 +151,7 @@ export const shardMachine = setup({
           after: { drainPatience: 'releasing' },
         },
         releasing: {
-          description: 'Gives the fence back, so that the next owner need not wait for a time-out.',
+          description: 'Gives the fence back so that the next owner need not wait for a timeout.',
           entry: { type: 'holding.release', params: ({ context }) => ({ fence: context.fence }) },
           on: {
             'holding.released': { guard: 'isOfThisFence', target: '#shard.unowned' },
@@ -162,7 +162,7 @@ export const shardMachine = setup({
       },
     },
     fenced: {
-      description: 'Another replica is the owner; everything done under the old fence is dropped.',
+      description: 'Another replica is the owner; drops everything done under the old fence.',
       entry: { type: 'holding.drop', params: ({ context }) => ({ fence: context.fence }) },
       always: 'unowned',
     },
@@ -172,7 +172,7 @@ export const shardMachine = setup({
 export const shardChart: Chart = {
   name: 'shard',
   version: 1,
-  description: 'Who owns a shard: claims it, loads it, works on it, hands it over.',
+  description: 'Owns a shard for a replica: claims it, loads it, works on it and hands it over.',
   machine: shardMachine,
   durable: false,
   createdBy: [],

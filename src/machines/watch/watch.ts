@@ -316,8 +316,7 @@ export const watchMachine = setup({
   initial: 'listing',
   states: {
     listing: {
-      description:
-        'The resource is read in full, page by page; what was seen before stays visible meanwhile.',
+      description: 'Reads the resource in full, page by page; what was seen before stays visible meanwhile.',
       entry: [
         'countAttempt',
         'countList',
@@ -344,7 +343,7 @@ export const watchMachine = setup({
       after: { pagePatience: { actions: 'noteFailure', target: 'backingOff' } },
     },
     watching: {
-      description: 'Changes are followed as they happen.',
+      description: 'Follows changes as they happen.',
       tags: 'settled',
       entry: [
         'countAttempt',
@@ -375,7 +374,7 @@ export const watchMachine = setup({
     },
     backingOff: {
       description:
-        'The API server refused or broke off; it is asked again after a pause that grows with each failure.',
+        'The API server refused or dropped the connection; retries after a pause that grows with each failure.',
       tags: 'wrong',
       on: { 'watch.relist': { actions: 'forgetVersion' } },
       after: {
@@ -388,7 +387,7 @@ export const watchMachine = setup({
 export const watchChart: Chart = {
   name: 'watch',
   version: 1,
-  description: 'Follows one resource of the Kubernetes API: lists it, then watches it, for ever.',
+  description: 'Follows one resource of the Kubernetes API: lists it, then watches it.',
   machine: watchMachine,
   durable: false,
   createdBy: [],

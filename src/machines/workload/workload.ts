@@ -111,7 +111,7 @@ export const workloadMachine = setup({
   type: 'parallel',
   states: {
     notices: {
-      description: 'What is wrong with the workload?',
+      description: 'Is anything wrong with the workload?',
       initial: 'listening',
       on: {
         'workload.observed': [
@@ -123,7 +123,7 @@ export const workloadMachine = setup({
       states: {
         listening: { description: 'Says in an Event what is wrong with the workload.', tags: 'settled' },
         gone: {
-          description: 'The workload does not exist any more, or nothing calls for it.',
+          description: 'The workload no longer exists, or nothing needs its actor.',
           type: 'final',
         },
       },
@@ -140,18 +140,18 @@ export const workloadMachine = setup({
       },
       states: {
         unprobed: {
-          description: 'No probe is asked for that can be made.',
+          description: 'No probe is configured, or the one configured cannot be run.',
           tags: 'settled',
           always: { guard: 'isProbed', target: 'probing' },
         },
         probing: {
-          description: 'Each address is being asked.',
+          description: 'Probes each address.',
           entry: ['startRound', { type: 'workload.probe', params: probeRun }],
           on: { 'workload.probed': { guard: 'isThisRound', actions: 'count', target: 'judging' } },
           after: { roundPatience: { actions: 'count', target: 'judging' } },
         },
         judging: {
-          description: 'Chooses what follows a round.',
+          description: 'Decides what follows a round.',
           always: [
             {
               guard: 'isMarkDue',
@@ -171,7 +171,7 @@ export const workloadMachine = setup({
           after: { markPatience: { actions: 'noteUnmarked', target: 'waiting' } },
         },
         resting: {
-          description: 'The condition says what the probe says; the next round follows after the period.',
+          description: 'The condition matches the probe; the next round follows after the period.',
           tags: 'settled',
           // A condition that somebody else changed is set right after the next round, not at once: two that
           // disagree would never rest.
@@ -180,12 +180,12 @@ export const workloadMachine = setup({
           after: { period: 'probing' },
         },
         waiting: {
-          description: 'The condition could not be written; that is tried again after the next round.',
+          description: 'The condition could not be written; retries after the next round.',
           on: { 'workload.recheck': 'probing' },
           after: { period: 'probing' },
         },
         gone: {
-          description: 'The workload does not exist any more, or nothing calls for it.',
+          description: 'The workload no longer exists, or nothing needs its actor.',
           type: 'final',
         },
       },

@@ -9,7 +9,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Authorization, Client, Order } from 'acme-client';
 import type { Clock } from '../../../base/clock.ts';
-import { asError, OrreryError } from '../../../base/errors.ts';
+import { asError, attempt, OrreryError } from '../../../base/errors.ts';
 import type { HttpAnswer, HttpClient } from './authority-http.ts';
 import { placeOf } from './authority-http.ts';
 import { answerError, readProblem } from './problem.ts';
@@ -210,11 +210,7 @@ function keepNonce({ nonces }: Call, method: string, answer: HttpAnswer): void {
 
 function isBadNonce({ status, body }: HttpAnswer): boolean {
   if (status !== 400 || !body.includes('badNonce')) return false;
-  try {
-    return readProblem(JSON.parse(body))?.type === 'badNonce';
-  } catch {
-    return false;
-  }
+  return attempt(() => readProblem(JSON.parse(body))?.type === 'badNonce', false);
 }
 
 function libraryAnswer({ status, headers, body }: HttpAnswer, config: LibraryRequest) {

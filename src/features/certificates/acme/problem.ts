@@ -2,7 +2,7 @@
  * What an authority's refusal means for the next attempt: problem documents (RFC 7807, RFC 8555 6.7) to
  * errors of our own.
  */
-import { OrreryError } from '../../../base/errors.ts';
+import { attempt, OrreryError } from '../../../base/errors.ts';
 import type { LimitScope } from '../../../machines/domain/domain-events.ts';
 import type { HttpAnswer } from './authority-http.ts';
 
@@ -129,9 +129,5 @@ export function readRetryAfter(header: string | undefined, now: number): number 
 }
 
 function parsed(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return null;
-  }
+  return attempt(() => JSON.parse(body), null);
 }

@@ -4,11 +4,10 @@
  * no way (I9).
  */
 
-import type { Clock } from '../../../base/clock.ts';
+import type { FeatureParts } from '../../../actors/feature.ts';
 import { hasCode, OrreryError } from '../../../base/errors.ts';
-import type { KubePort } from '../../../base/kube-port.ts';
 import { type CertificateAuthority, openAuthority } from '../acme/authority.ts';
-import type { CaSpec } from '../digests.ts';
+import type { CaSpec } from '../issuer-spec.ts';
 import type { IssuerLookup } from './acme-accounts.ts';
 import { readSecret } from './certificate-secrets.ts';
 
@@ -26,11 +25,9 @@ const ofIssuer = (text: string) => new OrreryError('CERTIFICATE_UNUSABLE', text,
 /** Long enough for a crowd, short enough that a person who changes the CA does not wonder. */
 const keptMs = 5_000;
 
-export function createAuthorities(parts: {
-  readonly kube: KubePort;
-  readonly clock: Clock;
-  readonly issuerOf: IssuerLookup;
-}): Authorities {
+export function createAuthorities(
+  parts: Pick<FeatureParts, 'kube' | 'clock'> & { readonly issuerOf: IssuerLookup },
+): Authorities {
   const { kube, clock, issuerOf } = parts;
   const opened = new Map<
     string,

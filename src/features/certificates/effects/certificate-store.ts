@@ -9,7 +9,7 @@
  */
 
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
-import type { Clock } from '../../../base/clock.ts';
+import type { FeatureParts } from '../../../actors/feature.ts';
 import { asError, hasCode, OrreryError } from '../../../base/errors.ts';
 import type { KubePort } from '../../../base/kube-port.ts';
 import type { CertificateStore } from '../../../machines/domain/domain-effects.ts';
@@ -29,9 +29,7 @@ import {
   writeTarget,
 } from './certificate-secrets.ts';
 
-export interface StoreParts {
-  readonly kube: KubePort;
-  readonly clock: Clock;
+export interface StoreParts extends Pick<FeatureParts, 'kube' | 'clock'> {
   readonly authorities: Authorities;
 }
 

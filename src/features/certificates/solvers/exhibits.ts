@@ -4,18 +4,17 @@
  * kind it is. Making and taking away can be done twice.
  */
 
-import type { Clock } from '../../../base/clock.ts';
+import type { FeatureParts } from '../../../actors/feature.ts';
 import { OrreryError } from '../../../base/errors.ts';
 import type { KubePort } from '../../../base/kube-port.ts';
-import type { Random } from '../../../base/random.ts';
 import type { DnsExhibit, Exhibit } from '../../../machines/domain/exhibit.ts';
 import type { HttpClient } from '../acme/authority-http.ts';
 import type { DnsSpec, TsigAlgorithm, UpdateSpec } from '../challenge-spec.ts';
-import type { AcmeSpec } from '../digests.ts';
 import { type Names, zoneAt } from '../dns/names.ts';
 import type { TsigKey } from '../dns/tsig.ts';
 import { updateText } from '../dns/update.ts';
 import { readSecret } from '../effects/certificate-secrets.ts';
+import type { AcmeSpec } from '../issuer-spec.ts';
 import { makeRoute, removeRoute, routeName } from './route-objects.ts';
 import { askSolver } from './solver-webhook.ts';
 import { callWebhook } from './url-webhook.ts';
@@ -27,11 +26,8 @@ export interface ChallengeService {
   readonly port: number;
 }
 
-export interface ExhibitParts {
-  readonly kube: KubePort;
+export interface ExhibitParts extends Pick<FeatureParts, 'kube' | 'clock' | 'random'> {
   readonly http: HttpClient;
-  readonly clock: Clock;
-  readonly random: Random;
   readonly names: Names;
   /** null: nobody said which it is (--acme-service). */
   readonly service: ChallengeService | null;

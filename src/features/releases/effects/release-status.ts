@@ -7,11 +7,9 @@
  */
 
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
-import type { Clock } from '../../../base/clock.ts';
+import type { FeatureParts } from '../../../actors/feature.ts';
 import { asError, hasCode } from '../../../base/errors.ts';
 import { ledShard } from '../../../base/limits.ts';
-import type { Bus } from '../../../bus/bus.ts';
-import type { Subjects } from '../../../bus/subjects.ts';
 import type { ReleaseStatusWrite } from '../../../machines/release/release-effects.ts';
 import type { StatusRefused } from '../../../machines/release/release-events.ts';
 
@@ -21,11 +19,9 @@ const bytesOf = (value: unknown) => utf8.encode(JSON.stringify(value));
 /**
  * Outcome status.written, status.refused, or status.unknown where it cannot be known whether it is written.
  */
-export function writeReleaseStatus(parts: {
-  readonly bus: Bus;
-  readonly subjects: Subjects;
-  readonly clock: Clock;
-}): EffectRunner<ReleaseStatusWrite> {
+export function writeReleaseStatus(
+  parts: Pick<FeatureParts, 'bus' | 'subjects' | 'clock'>,
+): EffectRunner<ReleaseStatusWrite> {
   const { bus, subjects, clock } = parts;
   const leadership = (fence: number) => ({ subject: subjects.fence(ledShard), sequence: fence });
 

@@ -216,17 +216,11 @@ export const limits = {
    * never holds many of the 64.
    */
   probeCallsAtOnce: 3,
-  /**
-   * So long a round keeps a slot for one call after the other, ms: a round of sixty calls ends within it, and
-   * of 64 slots some are free again each moment.
-   */
+  /** So long a round keeps a slot, ms: sixty calls may end within it, and some of 64 slots are free soon. */
   probeTurnMs: 1_000,
   /** Calls of one sampling round, whatever replica count an object may name. */
   probeCallsPerRound: 1_000,
-  /**
-   * A sampling round ends this time after its first turn, ms, whatever it has seen; half a minute with one
-   * Service is too long to hear nothing.
-   */
+  /** A round ends this time after its first turn, ms: longer with one Service is too long to hear nothing. */
   probeRoundMs: 20_000,
   /** A round that has had no turn after this time, ms, gives up its place; the chart begins another. */
   probeLineMs: 60_000,

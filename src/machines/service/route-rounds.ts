@@ -102,10 +102,7 @@ const emptyProbe: RouteProbe = {
 };
 
 /** Those who ask while a round is in work, and are not known yet: it goes on for them. */
-export function widening(
-  context: ServiceContext,
-  event: RouteWanted,
-): Omit<RouteWiden, 'type'> | null {
+export function widening(context: ServiceContext, event: RouteWanted): Omit<RouteWiden, 'type'> | null {
   const probe = roundFor(context, context.wants)?.probe;
   const wanted = askers(event).filter((pod) => isNewWant(context, pod));
   if (probe === undefined || wanted.length === 0) return null;

@@ -6,7 +6,7 @@ import { type Clock, systemClock } from '../../../src/base/clock.ts';
 import { limits } from '../../../src/base/limits.ts';
 import { probeCall } from '../../../src/features/routes/probe/call.ts';
 import { FairLimiter } from '../../../src/features/routes/probe/limiter.ts';
-import { createSampler, type Round, type Widen } from '../../../src/features/routes/probe/probe.ts';
+import { createSampler, type Round } from '../../../src/features/routes/probe/probe.ts';
 import { until } from '../../until.ts';
 import { VirtualClock } from '../../virtual-clock.ts';
 import { anonymous, type Backend, type FakeService, pod, reset, silent, startService } from './backends.ts';
@@ -102,53 +102,6 @@ test('a round ends as soon as every wanted Pod has answered', async () => {
     replicas: 100,
   });
   expect(calls).toBeLessThanOrEqual(5);
-});
-
-describe('a round that goes on for others', () => {
-  const widened = async (calls: number, more: { calls: number; wanted: string[] }, at = 2) => {
-    const service = await serve(pod('10.0.0.1'), pod('10.0.0.2'), pod('10.0.0.3'));
-    const healthy: string[] = [];
-    let widen: Widen = () => {};
-    const begun: Round = {
-      ...{ group: 'shop/web', url: service.url, podIPHeaders: headers, timeoutMs: 3_000 },
-      ...{ calls, replicas: 3, wanted: ['10.0.0.9'] },
-    };
-    const result = await createProber().sampler.sample(begun, {
-      signal,
-      onHealthy: (ip) => healthy.push(ip) === at && widen(more),
-      onBegun: (given) => {
-        widen = given;
-      },
-    });
-    return { ...result, healthy };
-  };
-
-  test('makes as many calls as it has by then, and tells once more of whom it met before', async () => {
-    const { calls, healthy } = await widened(6, { calls: 12, wanted: ['10.0.0.1'] });
-    expect(calls).toBe(12);
-    expect(healthy.filter((ip) => ip === '10.0.0.1')).toHaveLength(2);
-  });
-
-  test('looks for nobody of another family than the one that it asks in', async () => {
-    const { healthy } = await widened(9, { calls: 9, wanted: ['fd00::1'] });
-    expect(healthy.sort()).toEqual(['10.0.0.1', '10.0.0.2', '10.0.0.3']);
-  });
-});
-
-test('a round that has had no turn for a minute gives up, and misses nobody', async () => {
-  const clock = new VirtualClock();
-  const service = await serve(silent);
-  const prober = createProber(clock, 1);
-  const hog = new AbortController();
-  const work = () => new Promise<void>((resolve) => hog.signal.addEventListener('abort', () => resolve()));
-  const turn = { group: 'hog', isDoubtful: false, hasAnswer: () => false, cost: 1 };
-  const held = prober.limiter.run(turn, work, signal);
-  const waiting = sample(service.url, {}, prober);
-  const failed = expect(waiting).rejects.toThrow('no turn came in time');
-  await clock.advance(limits.probeLineMs);
-  await failed;
-  hog.abort();
-  await held;
 });
 
 test('a round for nobody makes no call', async () => {

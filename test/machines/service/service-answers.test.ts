@@ -69,7 +69,10 @@ describe('docs/features/routes.md §3.6: an answer is of whoever had the address
   test('a Pod that asked since then is not proven by it, and is met by the next', () => {
     const service = newService(observed(), wanted(1)).wait(1_000);
     const heardAt = service.now;
-    service.wait(300).take(wanted(1, { uid: 'pod-1b' })).asked();
+    service
+      .wait(300)
+      .take(wanted(1, { uid: 'pod-1b' }))
+      .asked();
     service.take({ type: 'sample.answered', round: 1, ip: '10.0.0.1', heardAt });
     expect(told(service)).toEqual([]);
     service.take({ type: 'sample.answered', round: 1, ip: '10.0.0.1', heardAt: service.now });

@@ -103,7 +103,7 @@ ask('2: which certificates end within 30 days or fail, and why?', async () => {
   const [head, first, second, ...more] = (await ended()).trim().split('\n');
   expect(head).toMatch(/^ID +HEALTH +STATE +SINCE +ISSUER +EXPIRES .*REASON$/);
   expect(first).toMatch(/^domain\/_\/login\.shop\.example\.com +wrong .*Secret shop\/login/);
-  expect(second).toMatch(/^domain\/_\/www\.shop\.example\.com +ok .*in 2[34]h.*it ends \d{4}-/);
+  expect(second).toMatch(/^domain\/_\/www\.shop\.example\.com +ok .*in 2[34]h.*it expires \d{4}-/);
   expect(more).toEqual([]);
   await overview();
   await kind('domain');

@@ -17,6 +17,7 @@ import { createStepper } from '../src/actors/host/step.ts';
 import { homesOf } from '../src/actors/shards/homes.ts';
 import { createShardRun } from '../src/actors/shards/shard-run.ts';
 import { loadShard, saveCheckpoint } from '../src/actors/shards/shard-store.ts';
+import { createPaces } from '../src/actors/time/pace.ts';
 import { systemClock as clock } from '../src/base/clock.ts';
 import { type ActorId, actorId } from '../src/base/ids.ts';
 import { shardCount } from '../src/base/limits.ts';
@@ -56,7 +57,7 @@ function hostOn(bus: Bus): { host: Host; ports: HostParts } {
     effects: new Map(service.effects.map((one) => [one.type, one])),
     runEffect: async (effect) => ({ type: 'effect.settled', effect: effect.type, error: null }),
     homes: homesOf([], subjects),
-    paces: { steps: () => undefined, messages: () => undefined },
+    paces: createPaces(clock, () => undefined),
     elsewhere: () => new Set(),
     earlierHeardAt: () => 0,
     admission: { eventsOf: () => [], admit: (_, event) => event },

@@ -56,9 +56,9 @@ const elections: readonly Mutation[] = [
   one(
     'elections',
     'a write of the Lease that failed counts as done',
-    'src/features/elections/effects/lease-write.ts',
-    "return { type: 'lease.refused', attempt, reason: reasonOf(thrown), message: asError(thrown).message };",
-    "if (reasonOf(thrown) !== 'late')\n        return { type: 'lease.written', attempt, resourceVersion: '', holder: record.holder, term };\n      return { type: 'lease.refused', attempt, reason: 'late', message: asError(thrown).message };",
+    'src/features/elections/effects/lease-effects.ts',
+    "if (hasCode(thrown, 'KUBE_CONFLICT')) return { ...refused, reason: 'conflict' };\n    return { ...refused, reason: hasCode(thrown, 'LEASE_LATE') ? 'late' : 'error' };",
+    "if (hasCode(thrown, 'LEASE_LATE')) return { ...refused, reason: 'late' };\n    return { type: 'lease.written', attempt, resourceVersion: '', holder: record.holder, term };",
   ),
   one(
     'elections',

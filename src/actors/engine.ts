@@ -10,14 +10,13 @@ import { ledShard } from '../base/limits.ts';
 import type { Tracing } from '../base/tracing.ts';
 import type { Transition } from '../base/views.ts';
 import type { Chart } from '../machines/chart.ts';
-import { type MessageSend, messageSend } from '../machines/effects.ts';
 import { createAdmission } from './admission.ts';
 import { livingIn } from './control/actor-views.ts';
 import { type RunnableEffect, runnerOf } from './effect-runner.ts';
 import { chartsOf, type EngineView, type Feature, type FeatureRun } from './feature.ts';
 import { Host } from './host/host.ts';
 import type { HostMetrics, HostParts } from './host/host-parts.ts';
-import { createStepper, type EffectData } from './host/step.ts';
+import { createStepper } from './host/step.ts';
 import { knowsOwners, startAcquaintance } from './shards/acquaintance.ts';
 import { type Directory, startDirectory } from './shards/directory.ts';
 import { editionRemarks, editionsIn, kindsElsewhere } from './shards/editions.ts';
@@ -29,7 +28,8 @@ import { Ownership } from './shards/ownership.ts';
 import { createShards, type Shards } from './shards/shard-work.ts';
 import { type Care, noCare } from './time/care.ts';
 import { carefulStepper } from './time/careful-stepper.ts';
-import { createPaces } from './time/pace.ts';
+import { createPaces, heldBack } from './time/pace.ts';
+import { pacedEffect } from './time/paced-effect.ts';
 import { createRouter, type Router } from './world/router.ts';
 import { createTraceNotes } from './world/trace-notes.ts';
 import { World } from './world/world.ts';
@@ -185,7 +185,10 @@ export class Engine implements EngineView {
   remarks(): readonly string[] {
     const live = this.#directory?.live();
     const { care = noCare } = this.#parts;
-    const own = [...care.remarks(), ...this.runs.flatMap(({ remarks }) => remarks?.() ?? [])];
+    const held = this.parts.paces
+      .used()
+      .flatMap(({ feature, isHeld }) => (isHeld ? [heldBack(feature)] : []));
+    const own = [...held, ...care.remarks(), ...this.runs.flatMap(({ remarks }) => remarks?.() ?? [])];
     if (live == null) return own;
     const { features, replica } = this.#parts;
     return [...own, ...editionRemarks(editionsIn(features), replica, [...live.values()])];
@@ -377,12 +380,8 @@ function hostParts(
     paces,
     admission: createAdmission(parts.features.flatMap(({ kinds }) => kinds)),
     async runEffect(effect, context) {
-      if (isMessage(effect)) await paces.messages(parseActorId(context.actor).kind, effect.to.length);
       runner ??= runnerOf([...(parts.effects ?? []), ...runs().flatMap((run) => run.effects ?? [])]);
-      return runner(effect, context);
+      return pacedEffect(paces.ofKind(parseActorId(context.actor).kind), effect, context, runner);
     },
   };
 }
-
-const isMessage = (effect: EffectData): effect is EffectData & MessageSend =>
-  effect.type === messageSend.type && Array.isArray(effect.to);

@@ -41,13 +41,28 @@ export const featureLimits = {
   /** Body of an answer that the `http` effect of a feature keeps, bytes: it goes into a record. */
   answerBytes: 64 * 1024,
   /**
-   * Steps of one feature in one replica that are saved up: a start with 20,000 actors goes through at once.
+   * Of each second, so much of a replica's thread may go to one feature, ms. What others do takes fractions
+   * of a millisecond, so a thread that is free for four fifths of the time leaves their latency as it is.
    */
-  stepsSavedUp: 20_000,
-  /** Steps each second after that. */
-  stepsPerSecond: 1_000,
-  /** The same of the messages that its actors send. */
-  messagesSavedUp: 2_000,
+  shareMs: 200,
+  /**
+   * What a feature did not use of it is saved up to so much, ms: for so long at most others wait for a burst.
+   */
+  shareSavedUpMs: 50,
+  /**
+   * What a saved step is charged with beside its time, ms: its acknowledgement, and its place in the feed.
+   */
+  stepMs: 0.05,
+  /**
+   * Bytes of a saved record that are charged with 1 ms: at 4 MB a second a server still answers everybody
+   * else at once.
+   */
+  recordBytesPerMs: 16 * 1024,
+  /**
+   * Messages that the actors of one feature in one replica may send at once: each is stored, read, taken and
+   * saved by somebody.
+   */
+  messagesSavedUp: 100,
   /** Messages each second after that. */
   messagesPerSecond: 250,
 } as const;

@@ -119,8 +119,8 @@ export function runJoin(spec: JoinOf, { feature, kind, world, log }: JoinParts):
       return affected;
     },
     *members() {
-      for (const { namespace, name } of world.entries(resource))
-        if (look(namespace, name) != null) yield actorId(kind, namespace, name);
+      // Those that it does not call for are found out when they are told: facts are worked out once.
+      for (const { namespace, name } of world.entries(resource)) yield actorId(kind, namespace, name);
     },
     observe(_kind, namespace, name): Observation | null {
       if (mirrors.some((mirror) => world.statement(mirror) === null)) return null;

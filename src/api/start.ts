@@ -33,7 +33,8 @@ export function startFeature(options: FeatureOptions, parts: FeatureParts, repor
       'a feature cannot read an object; it is left out',
     );
   const { care = noCare } = engine.parts;
-  const call = <T>(what: string, work: () => T) => care.run(name, what, work);
+  const pace = engine.parts.paces.ofFeature(name);
+  const call = <T>(what: string, work: () => T) => pace.charge(() => care.run(name, what, work));
   reports.call = call;
   const toolsOf = toolbox(options, parts);
   const joins = kinds.flatMap(({ chart, join }) =>

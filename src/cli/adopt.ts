@@ -53,8 +53,7 @@ async function adoptFrom(flags: AdoptFlags, terminal: Terminal): Promise<void> {
     import('../features/certificates/adoption/adopt.ts'),
   ]);
   const kubeconfig = whichKubeconfig(flags, terminal);
-  const parts = { clock: systemClock, random: systemRandom };
-  const kube = connectKube({ ...parts, ...(kubeconfig === undefined ? {} : { kubeconfig }) });
+  const kube = connectKube({ clock: systemClock, random: systemRandom, kubeconfig });
   const options = {
     namespace: flags.namespace,
     clusterNamespace: flags.clusterResourceNamespace,

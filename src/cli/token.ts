@@ -60,11 +60,7 @@ async function printToken(flags: TokenFlags, terminal: Terminal): Promise<void> 
   const name = flags.serviceAccount ?? (flags.send ? accounts.send : accounts.look);
   const { connectKube } = await import('../kube/api/kube-connection.ts');
   const kubeconfig = whichKubeconfig(flags, terminal);
-  const kube = connectKube({
-    clock: systemClock,
-    random: systemRandom,
-    ...(kubeconfig === undefined ? {} : { kubeconfig }),
-  });
+  const kube = connectKube({ clock: systemClock, random: systemRandom, kubeconfig });
   try {
     const { token, expires } = await requestToken(kube, flags.namespace, name, seconds);
     terminal.out(`${token}\n`);
@@ -82,7 +78,7 @@ function readSeconds(text: string): number {
 
 /** Of a command that speaks with Kubernetes itself. */
 export function whichKubeconfig(
-  { kubeconfig }: Pick<TokenFlags, 'kubeconfig'>,
+  { kubeconfig }: { readonly kubeconfig?: string | undefined },
   { env, directory }: Terminal,
 ): string | undefined {
   const given = kubeconfig ?? (env.ORRERY_KUBECONFIG || env.KUBECONFIG || undefined);

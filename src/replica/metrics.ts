@@ -80,6 +80,16 @@ export const metricTable: Readonly<Record<string, MetricDeclaration>> = {
     labels: [],
     help: 'Times that the connection to NATS was lost.',
   },
+  orrery_feature_busy_seconds_total: {
+    type: 'counter',
+    labels: ['feature'],
+    help: 'What a loaded feature was charged with of this replica’s time; its share of each second is in docs/reference/limits.md.',
+  },
+  orrery_feature_held_seconds_total: {
+    type: 'counter',
+    labels: ['feature'],
+    help: 'How long actors or effects of a loaded feature waited, since it had used its share.',
+  },
   orrery_pipelines_late: {
     type: 'gauge',
     labels: [],
@@ -163,7 +173,11 @@ export function createMetrics(
 /** Gauges that are set as it happens; all others are looked up. */
 const setGauges = ['orrery_world_lag_seconds'];
 /** Counters of which somebody else keeps the count. */
-const lookedUpCounters = ['orrery_nats_disconnects_total'];
+const lookedUpCounters = [
+  'orrery_nats_disconnects_total',
+  'orrery_feature_busy_seconds_total',
+  'orrery_feature_held_seconds_total',
+];
 
 function register(registry: Registry, table: Readonly<Record<string, MetricDeclaration>>) {
   const counters = new Map<string, Counter>();

@@ -18,6 +18,10 @@ export function* gaugesOf(engine: Engine, bus: Bus, health: Pipelines, now: numb
   yield { name: 'orrery_pipelines_late', value: health.complaints().length };
   yield { name: 'orrery_nats_connected', value: bus.status === 'connected' ? 1 : 0 };
   yield { name: 'orrery_nats_disconnects_total', value: bus.counters.disconnects };
+  for (const { feature, busyMs, heldMs } of engine.parts.paces.used()) {
+    yield { name: 'orrery_feature_busy_seconds_total', labels: { feature }, value: busyMs / 1_000 };
+    yield { name: 'orrery_feature_held_seconds_total', labels: { feature }, value: heldMs / 1_000 };
+  }
   yield* actorsIn(engine);
   yield* troublesIn(engine, now);
   yield* shardsOf(engine);

@@ -47,6 +47,11 @@ export class VirtualClock implements Clock {
     };
   }
 
+  /** The thread is busy for so long: what is due meanwhile comes late. */
+  spend(ms: number): void {
+    this.#now += ms;
+  }
+
   /** Timers that wait. */
   get pending(): number {
     return this.#pending;
@@ -63,7 +68,7 @@ export class VirtualClock implements Clock {
       fn?.();
       await settle();
     }
-    this.#now = until;
+    this.#now = Math.max(this.#now, until);
   }
 }
 

@@ -48,8 +48,9 @@ export function reasonOf(
   };
   const since = health === 'ok' ? (told.since ?? record.since) : (record.trouble ?? record.since);
   const next = told.next === undefined ? deadline(record) : told.next;
+  const held = cell.hot?.held ? `${cell.hot.held}; ` : '';
   return {
-    reason: { text: (told.text || text).replace(/\.$/, '') || state, health, since, next },
+    reason: { text: held + ((told.text || text).replace(/\.$/, '') || state), health, since, next },
     facts: told.facts ?? [],
   };
 }

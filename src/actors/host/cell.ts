@@ -64,6 +64,7 @@ export function wake(cell: Cell, stepper: Stepper | undefined, now: number): Hot
     unpublished: [],
     onPublished: null,
     parkedUntil: 0,
+    held: null,
     company: null,
     takingSince: null,
     lastUsed: now,

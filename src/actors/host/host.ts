@@ -18,7 +18,7 @@ import { type Company, createCompany } from '../time/company.ts';
 import { recordOfNow } from '../time/deadlines.ts';
 import { defer, saved, stampOf } from '../time/deferral.ts';
 import { createLeaps, type Leaps } from '../time/leaps.ts';
-import { isActiveAfter } from '../time/pace.ts';
+import { untilItsTurn } from '../time/pace.ts';
 import { createCell, forgetEnded, isIdle, isRepetition, kindOf, note, recordOf, rest, wake } from './cell.ts';
 import { type Consequences, createConsequences } from './consequences.ts';
 import type { HostListener, HostParts } from './host-parts.ts';
@@ -139,10 +139,7 @@ export class Host {
       const { hot } = cell;
       if (!hot || cell.shard.phase !== 'active' || hot.lastUsed > before || !isIdle(hot)) continue;
       if (hot.stale) void this.#flush(cell, hot);
-      else {
-        this.#hotCells.delete(cell);
-        rest(cell, hot);
-      }
+      else if (this.#hotCells.delete(cell)) rest(cell, hot);
     }
   }
 
@@ -231,6 +228,7 @@ export class Host {
 
   async #work(cell: Cell, hot: Hot): Promise<void> {
     const { shard } = cell;
+    const { clock, paces } = this.#parts;
     hot.working = true;
     let inHand: MailboxItem | undefined;
     try {
@@ -238,14 +236,17 @@ export class Host {
         // With a full outbox only outcomes are taken; the next of them goes on from here (I6).
         if (isOutboxFull(hot) && hot.mailbox[0]?.completes === undefined) break;
         const chart = this.#stepperOf(cell)?.chart;
-        const pacing = hot.mailbox.length > 0 ? this.#parts.paces.steps(kindOf(cell)) : undefined;
-        if (pacing && !(await isActiveAfter(pacing, shard))) break;
+        const pace = paces.ofKind(kindOf(cell));
+        const turn = hot.mailbox.length > 0 ? pace && untilItsTurn(hot, pace) : undefined;
+        if (turn) await turn;
         if (chart?.leaps) this.#leaps.notice();
-        const item = takeNext(hot, chart?.merge);
-        if (!item) break;
-        inHand = item;
-        hot.takingSince = this.#parts.clock.monotonic();
-        const taking = this.#take(cell, hot, item);
+        const take = () => {
+          inHand = shard.phase === 'active' ? takeNext(hot, chart?.merge) : undefined;
+          hot.takingSince = inHand ? clock.monotonic() : null;
+          return inHand ? this.#take(cell, hot, inHand) : null;
+        };
+        const taking = pace ? pace.charge(take) : take();
+        if (taking === null) break;
         if (taking) await taking;
         inHand = undefined;
         hot.takingSince = null;
@@ -260,7 +261,7 @@ export class Host {
     } finally {
       hot.working = false;
       hot.takingSince = null;
-      hot.lastUsed = this.#parts.clock.monotonic();
+      hot.lastUsed = clock.monotonic();
     }
   }
 
@@ -285,8 +286,8 @@ export class Host {
       return settle(cell, item, { kind: 'refused', code: 'ACTOR_MISSING', reason: `there is no ${cell.id}` });
     }
     // That the world does not call for it brings no actor into being.
-    const isUncalled = isNew && item.world !== undefined && item.event.facts === null;
-    if (isUncalled) return settle(cell, item, { kind: 'ignored' });
+    if (isNew && item.world !== undefined && item.event.facts === null)
+      return settle(cell, item, { kind: 'ignored' });
     const event: StampedEvent = { ...item.event, ...stampOf(this.#parts, cell, stepper) };
     let result: StepResult;
     try {
@@ -319,21 +320,22 @@ export class Host {
     event: StampedEvent,
     result: StepResult,
   ): Promise<void> {
-    const { clock, random, metrics, replica, onStep } = this.#parts;
+    const { clock, random, metrics, replica, onStep, paces } = this.#parts;
     const { shard, id } = cell;
     const started = clock.monotonic();
     const span = startStepSpan(this.#parts, id, item);
-    await this.#consequences.room(hot);
+    const room = this.#consequences.room(hot);
+    if (room) await room;
     let next: ReturnType<typeof nextRecord>;
     let bytes: Uint8Array;
     try {
       const facts = { id, stepper, before: hot.record, item, event, result, replica, random };
       next = nextRecord({ ...facts, fence: shard.fence, mailOf: shard.mailOf });
       bytes = packRecord(next.record);
+      paces.ofKind(stepper.chart.name)?.saved(bytes.byteLength);
     } catch (error) {
       span?.end(asError(error).message);
-      await this.#parking.park(cell, hot, item, asError(error));
-      return;
+      return await this.#parking.park(cell, hot, item, asError(error));
     }
     if (defer(hot, { stepper, item, event, result, next })) {
       for (const timer of next.newTimers) this.#timers.add(timer, { cell, id: timer.id });
@@ -347,8 +349,7 @@ export class Host {
       sequence = await traced(span, this.#store(cell, next.record, bytes, { onStored }));
     } catch (error) {
       if (!hasCode(error, 'MESSAGE_TOO_LARGE')) throw error;
-      await this.#parking.park(cell, hot, item, error);
-      return;
+      return await this.#parking.park(cell, hot, item, error);
     }
     const { record, transition, isQuiet, newTimers, newEffects } = next;
     // The feed was published on while the save was under way: what is stored may name more than is still due.

@@ -67,6 +67,8 @@ export interface Hot {
    * Until then the actor takes nothing: its chart failed. Milliseconds since the epoch; 0: it does not wait.
    */
   parkedUntil: number;
+  /** Why it waits for a share of the replica (time/pace.ts), in words; null: it does not. */
+  held: string | null;
   /** What is in the mailbox waits for more until then, monotonic ms (time/company.ts); null: it does not. */
   company: { readonly until: number; readonly timer: Timer } | null;
   /** Since when it takes the event in hand, monotonic ms; null: none is. */

@@ -34,6 +34,7 @@ interface Loaded {
   readonly id: ActorId;
   readonly sequence: number;
   readonly record: ActorRecord;
+  readonly data: Uint8Array;
 }
 
 export async function loadShard(parts: ShardStoreParts, run: ShardRun, signal: AbortSignal): Promise<void> {
@@ -213,7 +214,8 @@ function readRecord(parts: ShardStoreParts, run: ShardRun, message: StoredMessag
   if (!parsed || message.data.byteLength === 0) return [];
   const { id } = parsed;
   try {
-    return [{ id, sequence: message.sequence, record: unpackRecord(message.data, id) }];
+    const { sequence, data } = message;
+    return [{ id, sequence, data, record: unpackRecord(data, id) }];
   } catch (error) {
     park(parts, run, id, message.data, error);
     return [];
@@ -237,7 +239,7 @@ function park(parts: ShardStoreParts, run: ShardRun, id: ActorId, bytes: Uint8Ar
 function place(
   parts: ShardStoreParts,
   run: ShardRun,
-  { id, record, sequence }: Loaded,
+  { id, record, sequence, data }: Loaded,
   published: Published,
 ): void {
   const { clock, steppers } = parts;
@@ -252,7 +254,7 @@ function place(
   }
   const mail = mailOfRecord(run, record) === run.mailOf ? record.mail : 0;
   const isAsStored = feed.length === record.feed.length && mail === record.mail;
-  const cell = createCell(id, run, packRecord(isAsStored ? record : { ...record, feed, mail }));
+  const cell = createCell(id, run, isAsStored ? data.slice() : packRecord({ ...record, feed, mail }));
   const chart = steppers.get(record.machine)?.chart;
   note(cell, record, stateNow(chart, record), chart);
   if (!chart || chart.version < record.version) {

@@ -54,9 +54,10 @@ interface ShardsParts {
 
 export function createShards(given: ShardsParts): Shards {
   const { host, router, world, onFenced } = given;
+  const { tell, isDue } = createTell(given);
   const isTold = (id: ActorId) => {
     const { kind, namespace, name } = parseActorId(id);
-    return router.isTold(kind, namespace, name);
+    return !isDue(id) && router.isTold(kind, namespace, name);
   };
   const parts: ShardParts = {
     ...given.parts,
@@ -74,7 +75,6 @@ export function createShards(given: ShardsParts): Shards {
     room: (run) => void rereadMail(parts, host, run).catch((error) => complain(parts, run, error)),
   });
 
-  const tell = createTell(given);
   const membersOf = createMembersOf(given);
   const tellAll = (run: ShardRun) => {
     const ids = new Set<ActorId>(run.cells.keys());
@@ -112,7 +112,9 @@ export function createShards(given: ShardsParts): Shards {
   };
 }
 
-/** Tells one actor what the world says of it now. */
+/**
+ * Tells one actor what the world says of it now, or, if its feature has used its share, when it is its turn.
+ */
 function createTell({ parts, host, router, world, traces }: ShardsParts) {
   /** What cannot be told to one actor hurts that one alone (I8). */
   const observe = (kind: string, namespace: string, name: string) => {
@@ -124,7 +126,7 @@ function createTell({ parts, host, router, world, traces }: ShardsParts) {
       return [];
     }
   };
-  return (run: ShardRun, id: ActorId): void => {
+  const tellNow = (run: ShardRun, id: ActorId): void => {
     const { kind, namespace, name } = parseActorId(id);
     const trace = traces.take(id);
     for (const observation of observe(kind, namespace, name)) {
@@ -138,6 +140,22 @@ function createTell({ parts, host, router, world, traces }: ShardsParts) {
       });
     }
   };
+  /** Those that wait for their turn. */
+  const due = new Map<ActorId, ShardRun>();
+  const tell = (run: ShardRun, id: ActorId): void => {
+    const pace = parts.paces.ofKind(parseActorId(id).kind);
+    const turn = due.get(id) === run ? null : pace?.turn();
+    if (pace === undefined) tellNow(run, id);
+    else if (turn === undefined) pace.charge(() => tellNow(run, id));
+    else if (turn !== null) {
+      due.set(id, run);
+      void turn.then(() => {
+        if (due.get(id) === run) due.delete(id);
+        pace.charge(() => run.phase === 'active' && tellNow(run, id));
+      });
+    }
+  };
+  return { tell, isDue: (id: ActorId) => due.has(id) };
 }
 
 /** Many shards open together after a claim: the members are sorted into shards once for all of them. */

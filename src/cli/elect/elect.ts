@@ -120,8 +120,7 @@ async function connect(flags: ElectFlags, { env, directory }: Terminal): Promise
     env[environmentName('kubeconfig')] ??
     env.KUBECONFIG ??
     (existsSync(left) ? left : undefined);
-  const file = found === undefined || found === '' ? {} : { kubeconfig: found };
-  return connectKube({ ...file, clock: systemClock, random: systemRandom });
+  return connectKube({ clock: systemClock, random: systemRandom, kubeconfig: found || undefined });
 }
 
 /**

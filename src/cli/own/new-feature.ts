@@ -5,14 +5,13 @@
  * Promises: nothing is written over; what is written passes its own tests. Absent: features of the program
  * itself, which are written within the repository.
  */
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { notAllowed } from '../../base/config-values.ts';
 import { OrreryError } from '../../base/errors.ts';
 import { isActorKind } from '../../base/ids.ts';
 import type { Program } from '../parser.ts';
 import type { Terminal } from '../terminal.ts';
-import { filesOf, type NewFeature } from './new-feature-files.ts';
 
 const examples = `
 Examples:
@@ -36,32 +35,49 @@ export function newFeatureCommand(program: Program, terminal: Terminal): void {
     });
 }
 
+interface NewFeature {
+  readonly name: string;
+  readonly kind: string;
+  readonly watch: { readonly apiVersion: string; readonly kind: string };
+  /** The resource of the watched kind, for its rights. */
+  readonly group: string;
+  readonly plural: string;
+}
+
 /** @throws OrreryError USAGE */
 async function readOptions(
   name: string,
   { kind = name, watch }: { readonly kind?: string; readonly watch: string },
 ): Promise<NewFeature> {
-  const words = [
-    ['NAME', name],
-    ['--kind', kind],
-  ] as const;
-  for (const [what, text] of words) {
+  for (const [what, text] of Object.entries({ NAME: name, '--kind': kind }))
     if (!isActorKind(text)) throw notAllowed(what, text, 'a word of a-z, 0-9, -');
-  }
-  const { readKindName } = await import('../../api/kind-name.ts');
+  const { readKindName, groupOf, pluralOf } = await import('../../api/kind-name.ts');
   try {
-    return { name, kind, watch: readKindName(watch as `${string}/${string}`) };
+    const watched = readKindName(watch as `${string}/${string}`);
+    return { name, kind, watch: watched, group: groupOf(watched), plural: pluralOf(watched) };
   } catch {
     throw notAllowed('--watch', watch, 'apiVersion/Kind, such as v1/Node or apps/v1/Deployment');
   }
 }
 
+/** The files of a new feature; words such as `__kind__` stand for what is its own. */
+const template = join(import.meta.dirname, 'feature-template');
+const files = ['feature.ts', 'feature.test.ts', 'access.yaml', 'README.md', 'package.json'];
+
 /** @returns the paths. @throws OrreryError USAGE if one of them is there already; then nothing is written */
 function write(directory: string, feature: NewFeature): readonly string[] {
-  const files = filesOf(feature).map(({ name, text }) => ({ path: join(feature.name, name), text }));
-  const taken = files.find(({ path }) => existsSync(join(directory, path)));
-  if (taken !== undefined) throw new OrreryError('USAGE', `${taken.path} is there already`);
+  const paths = files.map((file) => join(feature.name, file));
+  const taken = paths.find((path) => existsSync(join(directory, path)));
+  if (taken !== undefined) throw new OrreryError('USAGE', `${taken} is there already`);
   mkdirSync(join(directory, feature.name), { recursive: true });
-  for (const { path, text } of files) writeFileSync(join(directory, path), text);
-  return files.map(({ path }) => path);
+  for (const file of files) {
+    const text = readFileSync(join(template, `${file}.txt`), 'utf8');
+    writeFileSync(join(directory, feature.name, file), filled(text, feature));
+  }
+  return paths;
+}
+
+function filled(text: string, { watch: { apiVersion, kind: object }, ...own }: NewFeature): string {
+  const words: Readonly<Record<string, string>> = { ...own, apiVersion, object };
+  return text.replaceAll(/__([a-zA-Z]+)__/g, (whole, word: string) => words[word] ?? whole);
 }

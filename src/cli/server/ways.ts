@@ -79,7 +79,7 @@ function tokensFor(chosen: ServerChoice, terminal: Terminal): Tokens {
     };
   }
   if (given !== undefined) return { of: async () => given.trim(), close: () => {} };
-  if (!('kubeconfig' in kubeParts(chosen, terminal))) return { of: async () => null, close: () => {} };
+  if (kubeParts(chosen, terminal).kubeconfig === undefined) return { of: async () => null, close: () => {} };
   return tokensOfKubernetes(chosen, terminal);
 }
 
@@ -110,7 +110,6 @@ function tokensOfKubernetes(chosen: ServerChoice, terminal: Terminal): Tokens {
 }
 
 function kubeParts({ kubeconfig, context }: ServerChoice, terminal: Terminal) {
-  const file = whichKubeconfig(kubeconfig === undefined ? {} : { kubeconfig }, terminal);
-  const basics = { clock: systemClock, random: systemRandom, context };
-  return file === undefined ? basics : { ...basics, kubeconfig: file };
+  const file = whichKubeconfig({ kubeconfig }, terminal);
+  return { clock: systemClock, random: systemRandom, context, kubeconfig: file };
 }

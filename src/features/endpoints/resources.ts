@@ -1,10 +1,8 @@
 /** Resources that only this feature addresses. */
-import type { KubeResource } from '../../base/kube-port.ts';
+import { kubeResource } from '../../kube/api/resources.ts';
 
-export const externalWorkloads: KubeResource = {
-  group: 'workload.linkerd.io',
-  version: 'v1beta1',
-  plural: 'externalworkloads',
-  kind: 'ExternalWorkload',
-  namespaced: true,
-};
+export const externalWorkloads = kubeResource(
+  'workload.linkerd.io/v1beta1',
+  'externalworkloads',
+  'ExternalWorkload',
+);

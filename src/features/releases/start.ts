@@ -12,9 +12,7 @@ import {
 } from '../../machines/release/release-effects.ts';
 import type { BundleFacts } from '../../machines/release/release-table.ts';
 import type { Bundle } from './bundle.ts';
-import { logReport } from './effects/release-report.ts';
 import { writeReleaseResource } from './effects/release-resource.ts';
-import { runRound } from './effects/release-round.ts';
 import { writeReleaseStatus } from './effects/release-status.ts';
 import { ReleaseDesk } from './release-desk.ts';
 import { type ReleaseWork, startReleaseWork } from './release-work.ts';
@@ -38,14 +36,25 @@ export function startReleases({ bundle, release }: ReleasesSettings): StartFeatu
       bundle: bundle === null ? null : factsOf(bundle),
       onReign: reign.begin,
     });
-    const onRound = (failed: number) =>
-      metrics.count('orrery_release_rounds_total', { outcome: failed === 0 ? 'done' : 'failed' });
     return {
       effects: [
         runs(releaseStatusWrite, writeReleaseStatus(parts)),
-        runs(releaseRound, runRound(reign.workUnder, onRound)),
+        // What an earlier leadership asked for, perhaps one of another release, is not meant any more.
+        runs(releaseRound, async ({ fence, round, kinds, release }, { signal }) => {
+          const work = reign.workUnder(fence);
+          if (work?.release !== release)
+            return { type: 'round.failed', fence, round, message: 'this leadership is over' };
+          const summary = await work.round(kinds, signal);
+          const outcome = summary.failed === 0 ? 'done' : 'failed';
+          metrics.count('orrery_release_rounds_total', { outcome });
+          return { type: 'round.finished', fence, round, summary };
+        }),
         runs(releaseResourceWrite, writeReleaseResource(kube, writeKubeEvent(kube, { replica }))),
-        runs(releaseReport, logReport(log)),
+        // How often there is a line, the chart decides.
+        runs(releaseReport, async ({ bundle, level, message, error, type }) => {
+          log[level]({ release: `release/_/${bundle}`, error }, message);
+          return { type: 'effect.settled', effect: type, error: null };
+        }),
       ],
       holdings: () => [desk.holding()],
       blocked: () => desk.blocked,

@@ -28,7 +28,7 @@ import { createRestPort } from './rest.ts';
 
 export interface KubeConnectionParts extends Pick<Ambient, 'clock' | 'random'> {
   /** Path of a kubeconfig, or several as in KUBECONFIG; absent: the service account of the Pod. */
-  readonly kubeconfig?: string;
+  readonly kubeconfig?: string | undefined;
   /** Of the kubeconfig; absent: its current one. */
   readonly context?: string | undefined;
   readonly log?: Log;

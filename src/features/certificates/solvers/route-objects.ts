@@ -8,31 +8,21 @@
  * label,
  * and by the time until which it is wanted.
  */
+
 import type { Clock } from '../../../base/clock.ts';
 import { hasCode, OrreryError } from '../../../base/errors.ts';
 import type { KubeObject, KubePort, KubeResource } from '../../../base/kube-port.ts';
 import { kubeTime } from '../../../base/kube-time.ts';
 import { unlessGone } from '../../../kube/api/absent.ts';
+import { kubeResource } from '../../../kube/api/resources.ts';
 import { preconditions } from '../../../kube/effects/object-edit.ts';
 import type { GatewayExhibit, IngressExhibit } from '../../../machines/domain/exhibit.ts';
 import { hostLabel } from '../hosts.ts';
 
 type RouteExhibit = IngressExhibit | GatewayExhibit;
 
-const ingresses: KubeResource = {
-  group: 'networking.k8s.io',
-  version: 'v1',
-  plural: 'ingresses',
-  kind: 'Ingress',
-  namespaced: true,
-};
-const httpRoutes: KubeResource = {
-  group: 'gateway.networking.k8s.io',
-  version: 'v1',
-  plural: 'httproutes',
-  kind: 'HTTPRoute',
-  namespaced: true,
-};
+const ingresses = kubeResource('networking.k8s.io/v1', 'ingresses', 'Ingress');
+const httpRoutes = kubeResource('gateway.networking.k8s.io/v1', 'httproutes', 'HTTPRoute');
 
 const challengeLabel = 'orrery.dev/challenge';
 const untilAnnotation = 'orrery.dev/until';

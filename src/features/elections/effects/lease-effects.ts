@@ -1,29 +1,110 @@
-/** What an election does with its Lease; for those who campaign in memory, too. */
+/**
+ * What an election does with its Lease: look, write, give back and follow; for those who campaign in memory,
+ * too.
+ *
+ * Each of them can be run again (I5): looking and following write nothing; a write is conditional on the
+ * version, and the look after its refusal shows that the Lease says what was asked for; what was given back
+ * is found given back.
+ */
 import { type RunnableEffect, runs } from '../../../actors/effect-runner.ts';
 import type { Clock } from '../../../base/clock.ts';
+import { asError, hasCode } from '../../../base/errors.ts';
+import type { PlainEvent } from '../../../base/plain-event.ts';
+import { within } from '../../../kube/api/deadline.ts';
 import {
+  type LeaseLook,
+  type LeaseRelease,
+  type LeaseWrite,
   leaseFollow,
   leaseLook,
   leaseRelease,
   leaseWrite,
 } from '../../../machines/election/election-effects.ts';
+import type { LeaseReleased } from '../../../machines/election/election-events.ts';
 import type { LeaseStore } from '../lease.ts';
 import type { LeaseFollower } from '../lease-follower.ts';
-import { followLease } from './lease-follow.ts';
-import { lookAtLease } from './lease-look.ts';
-import { releaseLease } from './lease-release.ts';
-import { writeLease } from './lease-write.ts';
 
-export function leaseEffects(parts: {
+interface LeaseParts {
   readonly store: LeaseStore;
   readonly follower: LeaseFollower;
   /** The one by which the election counts its deadlines. */
   readonly clock: Clock;
-}): readonly RunnableEffect[] {
+}
+
+export function leaseEffects({ store, follower, clock }: LeaseParts): readonly RunnableEffect[] {
+  const inTime =
+    <E extends { readonly timeoutMs: number }>(what: string, run: Run<E>) =>
+    (effect: E, { signal }: { readonly signal: AbortSignal }) =>
+      run(effect, (work) =>
+        within({ clock, ms: effect.timeoutMs, what, signal }, (both) => work(store, both)),
+      );
   return [
-    runs(leaseLook, lookAtLease(parts)),
-    runs(leaseWrite, writeLease(parts)),
-    runs(leaseRelease, releaseLease(parts)),
-    runs(leaseFollow, followLease(parts)),
+    runs(leaseLook, inTime('reading a Lease', look)),
+    runs(leaseWrite, inTime('writing a Lease', write)),
+    runs(leaseRelease, inTime('giving a Lease back', giveBack)),
+    // Reports lease.seen until its time is over.
+    runs(leaseFollow, async ({ place, seconds, round }, { signal, emit }) => {
+      const seen = { type: 'lease.seen', place, attempt: null };
+      await follower.follow(place, seconds, (news) => emit({ ...seen, ...news }), signal);
+      return { type: 'lease.followed', place, error: null, ...(round === undefined ? {} : { round }) };
+    }),
   ];
+}
+
+/** @param bounded runs what is asked of the store within the effect's time */
+type Run<E> = (
+  effect: E,
+  bounded: <T>(work: (store: LeaseStore, signal: AbortSignal) => Promise<T>) => Promise<T>,
+) => Promise<PlainEvent>;
+
+/** Outcome lease.seen, or lease.unseen for whatever reason. */
+const look: Run<LeaseLook> = async ({ attempt, place }, bounded) => {
+  try {
+    const seen = await bounded((store, signal) => store.read(place, signal));
+    return { type: 'lease.seen', place, ...(seen ?? { record: null, resourceVersion: null }), attempt };
+  } catch (thrown) {
+    return { type: 'lease.unseen', attempt, message: asError(thrown).message };
+  }
+};
+
+/** Outcome lease.written, or lease.refused with the reason. */
+const write: Run<LeaseWrite> = async (effect, bounded) => {
+  const { attempt, place, record, term, resourceVersion: version, notAfter, respectMs = 0 } = effect;
+  const writing = { record, resourceVersion: version, notAfter, respectMs };
+  try {
+    const { resourceVersion } = await bounded((store, signal) => store.write(place, writing, signal));
+    return { type: 'lease.written', attempt, resourceVersion, holder: record.holder, term };
+  } catch (thrown) {
+    const { message } = asError(thrown);
+    const refused = { type: 'lease.refused', attempt, message };
+    if (hasCode(thrown, 'LEASE_HELD'))
+      return { ...refused, reason: 'held', leftMs: Number(thrown.facts.leftMs) };
+    if (hasCode(thrown, 'KUBE_CONFLICT')) return { ...refused, reason: 'conflict' };
+    return { ...refused, reason: hasCode(thrown, 'LEASE_LATE') ? 'late' : 'error' };
+  }
+};
+
+/** Outcome lease.released, with an error where it could not be given back. */
+const giveBack: Run<LeaseRelease> = async (effect, bounded) => {
+  try {
+    return await bounded((store, signal) => release(store, effect, signal));
+  } catch (thrown) {
+    const error = asError(thrown).message;
+    return { type: 'lease.released', attempt: effect.attempt, record: null, resourceVersion: null, error };
+  }
+};
+
+/**
+ * If a fresh look shows that it is still the one that was held. The freed Lease has no holder and lasts a
+ * second, as client-go's does; its transitions stay, so that terms go on growing.
+ */
+async function release(store: LeaseStore, effect: LeaseRelease, signal: AbortSignal): Promise<LeaseReleased> {
+  const { attempt, place, holder, transitions, time, notAfter } = effect;
+  const released = { type: 'lease.released', attempt, error: null } as const;
+  const seen = await store.read(place, signal);
+  if (seen === null) return { ...released, record: null, resourceVersion: null };
+  const { record, resourceVersion } = seen;
+  if (record.holder !== holder || record.transitions !== transitions) return { ...released, ...seen };
+  const freed = { ...record, holder: '', durationSeconds: 1, acquireTime: time, renewTime: time };
+  return { ...released, ...(await store.write(place, { record: freed, resourceVersion, notAfter }, signal)) };
 }

@@ -111,6 +111,9 @@ export function metricTables(
 
 export type EffectOutcome = 'done' | 'failed' | 'timed_out' | 'aborted' | 'retried';
 
+/** How often the event loop is looked at: each look wakes the process, and the alert is for 500 ms. */
+const loopSampleMs = 100;
+
 export interface Metrics extends FeatureMetrics {
   transition(kind: string): void;
   stepSeconds(seconds: number): void;
@@ -140,7 +143,8 @@ export function createMetrics(
   } = {},
 ): Metrics {
   const registry = new Registry();
-  if (options.processMetrics) collectDefaultMetrics({ register: registry });
+  if (options.processMetrics)
+    collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: loopSampleMs });
   const known = register(registry, options.table ?? metricTable);
   let source: () => Iterable<Gauge> = () => [];
   const count = (name: string, labels: Labels = {}) => known.counters.get(name)?.inc(labels);

@@ -212,7 +212,7 @@ ask('9: is anything stuck?', async () => {
   const troubles = page.locator('.trouble-rows');
   await troubles.getByRole('link', { name: /login\.shop\.example\.com/ }).waitFor();
   await open('#/pod?health=ok');
-  await page.getByText('no actor is so').waitFor();
+  await page.getByText('no actor matches').waitFor();
   expect(await cli('get', 'pods')).toMatch(/pod\/shop\/web-0 +(waiting|wrong)/);
   expect(await cli('get', '--health', 'wrong')).toMatch(/^domain\/_\/login\.shop\.example\.com +wrong/m);
   await kubectlSays(/web-0 +1\/1 +Running .* 0\/1/, 'get', 'pods', '-n', 'shop', '-o', 'wide');

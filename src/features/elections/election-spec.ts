@@ -36,7 +36,7 @@ export function readElectionSpec({ metadata, spec }: KubeObject): ElectionSpec {
 
 function placeError({ namespace, name }: ElectionSpec['place']): string | null {
   if (!isDnsLabel(namespace)) return `"${namespace.slice(0, 63)}" is no namespace`;
-  return name.split('.').every(isDnsLabel) ? null : `"${name.slice(0, 63)}" is no name of a Lease`;
+  return name.split('.').every(isDnsLabel) ? null : `"${name.slice(0, 63)}" is not a valid Lease name`;
 }
 
 /** NaN where something stands that is no number: the times are then refused. */

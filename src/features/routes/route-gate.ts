@@ -133,7 +133,7 @@ const groupResource = v.pipe(
   ),
   v.check(
     ({ apiVersion, kind }) => !ownKinds.includes(`${apiVersion}/${kind}`),
-    'a kind that is mirrored for itself owns no group',
+    'this kind is mirrored anyway and cannot own a group',
   ),
 );
 
@@ -156,7 +156,7 @@ const probe = shape(
         text,
         v.maxLength(pathLengthMax, `must have at most ${pathLengthMax} characters`),
         v.startsWith('/', 'must start with "/"'),
-        v.regex(/^[\x21-\x7e]*$/, 'must hold no blank and only ASCII; escape other characters'),
+        v.regex(/^[\x21-\x7e]*$/, 'must be ASCII without spaces; escape other characters'),
         v.excludes('#', 'must not have a fragment'),
       ),
       '/healthz',

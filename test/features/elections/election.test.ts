@@ -27,7 +27,7 @@ describe('it cannot be held', () => {
     [{ renewDeadlineSeconds: 2 }, /renewDeadline must be greater than retryPeriod/],
     [{ retryPeriodSeconds: 0 }, /retryPeriod must be at least 1 s/],
     [{ leaseDurationSeconds: 'long' }, /leaseDuration must be at least 1 s/],
-    [{ lease: { name: 'No Name' } }, /no name of a Lease/],
+    [{ lease: { name: 'No Name' } }, /not a valid Lease name/],
   ])('with %j', (spec, reason) => {
     expect(readElectionSpec(election(spec)).invalid).toMatch(reason);
   });

@@ -118,7 +118,11 @@ describe('what is refused, and how it is said', () => {
       'spec.groupResource.apiVersion: must be "version" or "group/version"',
     ],
     ['groupResource/kind', 'proxygroups', 'spec.groupResource.kind: must be a kind'],
-    ['groupResource', { apiVersion: 'v1', kind: 'Pod' }, 'a kind that is mirrored for itself owns no group'],
+    [
+      'groupResource',
+      { apiVersion: 'v1', kind: 'Pod' },
+      'this kind is mirrored anyway and cannot own a group',
+    ],
     ['groupResource/require', { 'spec..type': 'x' }, 'must be names of fields joined by dots'],
     ['groupResource/require', { 'spec.type': {} }, 'must be text, a number or a boolean'],
     ['groupResource/replicas', {}, 'spec.groupResource.replicas.path: is missing'],
@@ -132,8 +136,8 @@ describe('what is refused, and how it is said', () => {
     ['probe/portName', undefined, 'spec.probe.portName: is missing'],
     ['probe/portName', 'Health Check', 'spec.probe.portName: must be the name of a port'],
     ['probe/path', 'healthz', 'spec.probe.path: must start with "/"'],
-    ['probe/path', '/a b', 'spec.probe.path: must hold no blank'],
-    ['probe/path', '/a\r\nHost: x', 'spec.probe.path: must hold no blank'],
+    ['probe/path', '/a b', 'spec.probe.path: must be ASCII without spaces'],
+    ['probe/path', '/a\r\nHost: x', 'spec.probe.path: must be ASCII without spaces'],
     ['probe/path', '/a#b', 'spec.probe.path: must not have a fragment'],
     ['probe/path', `/${'a'.repeat(1024)}`, 'spec.probe.path: must have at most 1024 characters'],
     [

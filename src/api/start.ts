@@ -61,7 +61,10 @@ export function startFeature(options: FeatureOptions, parts: FeatureParts, repor
       endpointOf(
         options,
         word,
-        { ...request, answer: (...args) => call(`request ${word}`, () => request.answer(...args)) },
+        {
+          ...request,
+          answer: (...args) => pace.inTurn(() => call(`request ${word}`, () => request.answer(...args))),
+        },
         parts,
         toolsOf,
       ),

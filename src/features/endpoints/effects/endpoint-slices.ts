@@ -73,7 +73,7 @@ export function reconcileSlices(parts: SlicesParts): EffectRunner<SlicesReconcil
       // Something else is wanted by now: another pass, which gathers first, sees to that.
       if (end().wanted !== outcome.made) return reconciled(false, end(outcome.made));
     }
-    const message = `the slices of ${effect.namespace}/${effect.name} are changed by somebody as fast as they are written`;
+    const message = `something else changes the slices of ${effect.namespace}/${effect.name} as fast as they are written`;
     return failed(new OrreryError('KUBE_CONFLICT', message), end());
   };
 }

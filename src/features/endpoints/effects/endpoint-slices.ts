@@ -99,14 +99,14 @@ async function quiet(
   clock: Clock,
   signal: AbortSignal,
 ): Promise<boolean> {
-  if (quietMs === 0) return true;
-  let before = -1;
-  for (let now = scene.generation(namespace, name); now !== before; now = scene.generation(namespace, name)) {
-    if (clock.monotonic() - begun >= maxMs) return false;
-    before = now;
-    await sleep(clock, quietMs, signal);
+  for (;;) {
+    const now = clock.monotonic();
+    // What has been still since before the step was saved is not waited for again.
+    const restMs = scene.changedAt(namespace, name) + quietMs - now;
+    if (restMs <= 0) return true;
+    if (now - begun >= maxMs) return false;
+    await sleep(clock, Math.max(1, restMs), signal);
   }
-  return true;
 }
 
 function unlisted({ pass }: SlicesReconcile): SlicesUnlisted {

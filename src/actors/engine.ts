@@ -369,7 +369,9 @@ function hostParts(
   const stepperOf = (chart: Chart) => {
     const feature = homes.featureOf(chart.name);
     const stepper = createStepper(chart);
-    return feature && parts.care ? carefulStepper(stepper, feature, parts.care) : stepper;
+    return feature && parts.care
+      ? carefulStepper(stepper, feature, parts.care, paces.ofFeature(feature))
+      : stepper;
   };
   let runner: HostParts['runEffect'] | undefined = parts.runEffect;
   return {

@@ -48,9 +48,10 @@ export function reasonOf(
   };
   const since = health === 'ok' ? (told.since ?? record.since) : (record.trouble ?? record.since);
   const next = told.next === undefined ? deadline(record) : told.next;
-  const held = cell.hot?.held ? `${cell.hot.held}; ` : '';
+  const words = (told.text || text).replace(/\.$/, '') || state;
+  const held = cell.hot?.held;
   return {
-    reason: { text: held + ((told.text || text).replace(/\.$/, '') || state), health, since, next },
+    reason: { text: held && held !== words ? `${held}; ${words}` : words, health, since, next },
     facts: told.facts ?? [],
   };
 }

@@ -45,8 +45,8 @@ export interface FeedListener {
 export interface EventsLogParts {
   readonly feed: Feed;
   readonly history: (request: PageRequest) => Promise<HistoryPage>;
-  /** From when on, ms since the epoch; null: from now on. */
-  readonly since: number | null;
+  /** From when on, ms since the epoch. */
+  readonly since: number;
   /** Up to when, ms since the epoch; what comes later is not read to its end. Absent: to the end. */
   readonly until?: number;
   /** Whether what happens is told, too. */
@@ -90,7 +90,7 @@ export async function followEvents(parts: EventsLogParts): Promise<EventsLog> {
         },
       })
     : () => {};
-  if (parts.since !== null) await readPast(parts.since);
+  await readPast(parts.since);
   goOn();
   return { told: teller.told, stop };
 }

@@ -89,8 +89,8 @@ async function printSequence(asked: StepName, options: EventsOptions, terminal: 
 interface Wanted {
   readonly id?: ActorId;
   readonly kind?: string;
-  /** Ms since the epoch; null: from now on. */
-  readonly from: number | null;
+  /** Ms since the epoch. */
+  readonly from: number;
   readonly to: number;
 }
 
@@ -104,7 +104,7 @@ async function readWanted(
   const now = systemClock.now();
   const from = readFrom(options, now);
   const end = to === undefined ? Number.POSITIVE_INFINITY : readEnd(to, { now, from, isUtc: utc });
-  if (from !== null && from > end) throw new OrreryError('USAGE', '--to lies before --from');
+  if (from > end) throw new OrreryError('USAGE', '--to lies before --from');
   return {
     ...(text === undefined ? {} : { id: await readKnownId(text, kinds) }),
     ...(kind === undefined ? {} : { kind: await readKindFlag(kind, kinds) }),
@@ -118,14 +118,14 @@ async function readKindFlag(text: string, kinds: KindsKnown): Promise<string> {
   return readKind(text, charts);
 }
 
-function readFrom({ from, since, follow, utc = false }: EventsOptions, now: number): number | null {
+function readFrom({ from, since, follow, utc = false }: EventsOptions, now: number): number {
   if (from !== undefined && since !== undefined) {
     throw new OrreryError('USAGE', '--from and --since exclude one another');
   }
   if (from !== undefined) return readTime('--from', from, now, utc);
-  if (since === undefined) return follow ? null : now - 3_600_000;
-  const ms = readAs(duration, '--since', since);
-  return ms === 0 ? null : now - ms;
+  // From now on is asked for as well: who waits for steps learns whether anybody is there to take them.
+  if (since === undefined) return follow ? now : now - 3_600_000;
+  return now - readAs(duration, '--since', since);
 }
 
 async function follow(

@@ -144,10 +144,7 @@ function findMail(
   run.mail.begun = 0;
   run.mail.saved = -1;
   const facts = { shard: run.shard, place: furthest, lastSequence: stream.lastSequence };
-  log.error(
-    facts,
-    'the mail stream is another one, or older than what was taken from it; read from its first message',
-  );
+  log.error(facts, 'the mail stream was replaced or restored; reading from its first message');
 }
 
 const mailOfRecord = (run: ShardRun, { mailOf }: ActorRecord) => mailOf ?? run.unnamedMailOf;
@@ -207,7 +204,7 @@ function placesOf(parts: ShardStoreParts, run: ShardRun, stored: StoredMessage |
   parts.metrics.unreadable?.('checkpoint');
   parts.log.error(
     { shard: run.shard },
-    'the checkpoint of a shard cannot be read; it begins at the oldest message',
+    'the checkpoint of a shard cannot be read; starting at the oldest message',
   );
   return { ...nowhere, sendIsOpenUntil: 0 };
 }

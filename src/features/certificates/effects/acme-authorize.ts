@@ -110,7 +110,7 @@ async function present(
 ): Promise<Presented> {
   const value = await account.answerOf(challenge);
   if (exhibit !== null && 'value' in exhibit && exhibit.value !== value)
-    throw new OrreryError('ACME_REFUSED', 'the authority asks for something else than it did', {
+    throw new OrreryError('ACME_REFUSED', 'the authority has changed what it asks for', {
       facts: { orderLost: true },
     });
   if (exhibit !== null) await makeExhibit(parts, exhibit, `${key}/begin`, signal);

@@ -68,10 +68,11 @@ const engineMutations: ReadonlyArray<Omit<Mutation, 'feature'>> = [
     changes: [
       {
         file: 'src/actors/shards/shard-store.ts',
-        find: 'return [{ id, sequence: message.sequence, record: unpackRecord(message.data, id) }];',
-        replace: `const record = unpackRecord(message.data, id) as any;
-    const context = { ...record.snapshot.context, ...(id.startsWith('pod/') ? { proofs: {} } : {}) };
-    return [{ id, sequence: message.sequence, record: { ...record, snapshot: { ...record.snapshot, context } } }];`,
+        find: 'return [{ id, sequence, data, record: unpackRecord(data, id) }];',
+        replace: `const read = unpackRecord(data, id) as any;
+    const context = { ...read.snapshot.context, ...(id.startsWith('pod/') ? { proofs: {} } : {}) };
+    const record = { ...read, snapshot: { ...read.snapshot, context } };
+    return [{ id, sequence, data: packRecord(record), record }];`,
       },
     ],
   },

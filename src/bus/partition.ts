@@ -12,16 +12,27 @@ import { actorTokens } from './subjects.ts';
 const fnvOffset = 0x811c9dc5;
 const fnvPrime = 0x01000193;
 
+/** Every event of an actor asks for its shard; so many hashes are kept, which is about a megabyte. */
+const hashesKept = 8_192;
+const hashes = new Map<ActorId, number>();
+
 /** The shard of an actor, 0 … `shards` - 1. */
 export function shardOf(id: ActorId, shards: number = shardCount): number {
-  return partition(actorTokens(id), shards);
+  const known = hashes.get(id);
+  if (known !== undefined) return known % shards;
+  if (hashes.size >= hashesKept) hashes.clear();
+  const hash = hashOf(actorTokens(id));
+  hashes.set(id, hash);
+  return hash % shards;
 }
 
 /** The server's `partition(n, …)` over tokens that are already escaped, and so are ASCII. */
-export function partition(tokens: readonly string[], shards: number): number {
+export const partition = (tokens: readonly string[], shards: number) => hashOf(tokens) % shards;
+
+function hashOf(tokens: readonly string[]): number {
   let hash = fnvOffset;
   for (const token of tokens) {
     for (let at = 0; at < token.length; at++) hash = Math.imul(hash ^ token.charCodeAt(at), fnvPrime);
   }
-  return (hash >>> 0) % shards;
+  return hash >>> 0;
 }

@@ -20,10 +20,10 @@ describe('wrong usage is one line on the error stream and exit code 2', () => {
     [['get', 'planet'], 'KIND: "planet" is not allowed; allowed: pod (po), '],
     [['get', '-o', 'xml'], "argument 'xml' is invalid. Allowed choices are table, wide, json, yaml."],
     [['explain'], "missing required argument 'id'"],
-    [['explain', 'web-0'], '"web-0" is no actor id: <kind>/<namespace>/<name>'],
+    [['explain', 'web-0'], '"web-0" is not an actor id: <kind>/<namespace>/<name>'],
     [['send', 'pod/shop/web-0', 'pod.recheck', '{'], 'JSON: "{" is not allowed'],
-    [['send', 'pod/shop/web-0', 'pod.recheck', '[]'], 'it is no object; allowed: '],
-    [['send', 'pod/shop/web-0', 'pod.recheck', '{"type":"other"}'], 'its "type" is another than pod.recheck'],
+    [['send', 'pod/shop/web-0', 'pod.recheck', '[]'], 'it is not an object; allowed: '],
+    [['send', 'pod/shop/web-0', 'pod.recheck', '{"type":"other"}'], 'its "type" is not pod.recheck'],
     [['get', '--health', 'bad'], '--health: "bad" is not allowed; allowed: ok, waiting, wrong'],
     [['events', '--from', 'noon'], '--from: "noon" is not allowed; allowed: a time such as 03:12'],
     [['events', '--since', 'noon'], '--since: "noon" is not allowed; allowed: a time such as 90s'],
@@ -81,7 +81,7 @@ describe('help', () => {
     for (const command of ['run', 'dev', 'get', 'explain', 'events', 'send', 'shards', 'chart']) {
       expect(out).toMatch(new RegExp(`^  ${command}\\b`, 'm'));
     }
-    expect(out).toContain('Exit codes: 0 ended as asked, 1 failed, 2 usage.');
+    expect(out).toContain('Exit codes: 0 success, 1 failure, 2 usage error.');
   });
 
   test('--version prints the release', async () => {

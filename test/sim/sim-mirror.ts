@@ -93,7 +93,7 @@ export class SimMirror {
 
   #beatOn(): void {
     this.#beat();
-    this.#options.clock.rhythm(beatMs, () => this.#beatOn());
+    this.#options.clock.rhythms.after(beatMs, () => this.#beatOn());
   }
 
   /** Whoever is new is answered at once, as every replica does. */

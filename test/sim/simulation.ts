@@ -5,8 +5,9 @@
  * Promises: the same seed gives the same story (`fingerprint` tells); the first broken promise ends the run.
  */
 
-import { act, createReplicas, everySecond } from '../../packages/testing/simulation/driving.ts';
+import { act, createReplicas } from '../../packages/testing/simulation/driving.ts';
 import { createFaults, type Faults } from '../../packages/testing/simulation/faults.ts';
+import { everySecond } from '../../packages/testing/simulation/seconds.ts';
 import type { Sighting } from '../../packages/testing/simulation/sightings.ts';
 import type { Trace } from '../../packages/testing/simulation/stage.ts';
 import { createStory, type Verdict } from '../../packages/testing/simulation/story.ts';
@@ -77,7 +78,7 @@ export async function simulate(options: SimulationOptions): Promise<Outcome> {
   for (let n = 0; n < profile.replicas; n++) {
     world.clock.after(n === 0 ? 0 : chance.between(0, 2_000), () => start(`r${n}`));
   }
-  everySecond(world, story.see);
+  everySecond(world, story, live);
   const doings = [
     [profile.churnEveryMs, churn.act],
     [profile.askEveryMs, churn.ask],

@@ -4,7 +4,9 @@
  *
  * No checker looks on, for what checkers remember would grow.
  */
-import { createReplicas, everySecond } from '../../packages/testing/simulation/driving.ts';
+import { createReplicas } from '../../packages/testing/simulation/driving.ts';
+import { everySecond } from '../../packages/testing/simulation/seconds.ts';
+import { createStory } from '../../packages/testing/simulation/story.ts';
 import { createChance } from '../../packages/testing/time/chance.ts';
 import type { SimClock } from '../../packages/testing/time/sim-clock.ts';
 import type { StreamName } from '../../src/bus/bus.ts';
@@ -49,8 +51,8 @@ export async function soak(options: {
   const chance = createChance(options.seed);
   const drawn = drawProfile(chance.of('profile'), options.hours * hourMs);
   const profile = { ...drawn, faults: new Set<never>(), pace: 'usual', skewMaxMs: 0, shards: 8 } as const;
-  const see = () => {};
-  const stage = apiStage({ chance, times: profile, shards: profile.shards, see }, simulation);
+  const story = createStory();
+  const stage = apiStage({ chance, times: profile, shards: profile.shards, see: story.see }, simulation);
   const { clock } = stage;
   const world = simulation.create({
     ...{ stage, chance: chance.of('world'), profile, say: () => {} },
@@ -60,7 +62,7 @@ export async function soak(options: {
   const { live, start } = createReplicas(stage, profile, chance.of('lives'), life);
   world.begin();
   for (let n = 0; n < replicaCount; n++) start(`r${n}`);
-  everySecond(stage, see);
+  everySecond(stage, story, live);
   use(
     clock,
     () => world.act(),

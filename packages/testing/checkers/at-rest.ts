@@ -9,9 +9,11 @@ export function namedTwice({ replicas }: Pick<Eye, 'replicas'>): string[] {
 }
 
 export function ownersMissing({ replicas, world }: Pick<Eye, 'replicas' | 'world'>): string[] {
-  const active = replicas().flatMap(({ engine }) => engine?.ownership.active() ?? []);
+  const owners = new Map<string, number>();
+  for (const { engine } of replicas())
+    for (const name of engine?.ownership.active() ?? []) owners.set(name, (owners.get(name) ?? 0) + 1);
   const missing = Array.from({ length: world.shards }, (_, shard) => `shard/${shard}`).filter(
-    (name) => active.filter((one) => one === name).length !== 1,
+    (name) => owners.get(name) !== 1,
   );
   return missing.map((name) => `${name} has no one owner that works`);
 }

@@ -29,7 +29,7 @@ export interface SimProcess {
  * @param options.sleepsWhilePaused the whole machine is suspended: monotonic time stands still as well
  */
 export function createProcess(
-  world: Clock & { readonly rhythm?: Clock['after'] },
+  world: Clock & { readonly rhythms?: Clock },
   options: { readonly skewMs: number; readonly sleepsWhilePaused: boolean },
 ): SimProcess {
   let state: SimProcess['state'] = 'running';
@@ -48,10 +48,9 @@ export function createProcess(
       () => ({ skewMs, asleepMs }),
       (fn) => enter(fn),
     );
-  const repeat = (delayMs: number, fn: () => void) => world.rhythm?.(delayMs, fn) ?? world.after(delayMs, fn);
   return {
     clock: clockOf(world),
-    rhythm: clockOf({ now: () => world.now(), monotonic: () => world.monotonic(), after: repeat }),
+    rhythm: clockOf(world.rhythms ?? world),
     get state() {
       return state;
     },

@@ -109,6 +109,11 @@ export class SimReplica {
     return this.process.state === 'running' && !this.isStopping;
   }
 
+  /** Nothing that it sends or is sent is lost, late or refused. */
+  get isConnected(): boolean {
+    return this.mutedAt === null && this.appendFate === undefined && this.link.faults.onReceive === undefined;
+  }
+
   setLink(state: LinkState): void {
     this.link.faults.setLink(state);
     this.mutedAt = state === 'up' ? null : (this.mutedAt ?? this.#options.world.clock.now());

@@ -2,7 +2,6 @@
 
 import { type ReplicaParts, SimReplica } from '../replicas/sim-replica.ts';
 import type { Chance } from '../time/chance.ts';
-import type { See } from './sightings.ts';
 import type { Stage } from './stage.ts';
 
 /** The replicas that live, and those that died since anybody asked. Several may have one name. */
@@ -73,24 +72,4 @@ function actInBursts(
     });
   };
   burst();
-}
-
-/** Nothing was stored for so long: what goes on repeats itself. */
-const idleAfterMs = 700;
-
-/**
- * Tells of each second, and skips time in which nothing happens but heartbeats: the next thing that somebody
- * waits for comes at its time.
- */
-export function everySecond({ clock, hub }: Pick<Stage, 'clock' | 'hub'>, see: See): void {
-  let storedAt = clock.monotonic();
-  hub.observe(() => {
-    storedAt = clock.monotonic();
-  });
-  clock.skipWhile(() => clock.monotonic() - storedAt >= idleAfterMs);
-  const tick = () => {
-    see({ kind: 'second' });
-    clock.rhythm(1_000, tick);
-  };
-  tick();
 }

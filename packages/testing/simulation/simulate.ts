@@ -22,10 +22,11 @@ import type { SimReplica } from '../replicas/sim-replica.ts';
 import type { Chance } from '../time/chance.ts';
 import { createChance } from '../time/chance.ts';
 import { duration } from '../time/duration.ts';
-import { act, createReplicas, everySecond } from './driving.ts';
+import { act, createReplicas } from './driving.ts';
 import { type FaultKind, faultKinds } from './fault-kinds.ts';
 import type { FaultyWorld } from './fault-parts.ts';
 import { createFaults } from './faults.ts';
+import { everySecond } from './seconds.ts';
 import type { Sighting } from './sightings.ts';
 import { createStage, type Stage } from './stage.ts';
 import { createStory, type Story, type Verdict } from './story.ts';
@@ -119,7 +120,7 @@ export async function simulateTold(simulation: Simulation, options: ToldOptions)
   await simulation.begin(world);
   for (let n = 0; n < profile.replicas; n++)
     stage.clock.after(n === 0 ? 0 : chance.between(0, 2_000), () => start(`r${n}`));
-  everySecond(stage, story.see);
+  everySecond(stage, story, live);
   const happening = chance.of('happening');
   const happen = () => void world.attempt(happening.pick(simulation.happens ?? []));
   const doings = [[profile.happensEveryMs, happen] as const, [profile.faultEveryMs, faults.act] as const];

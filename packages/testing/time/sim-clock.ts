@@ -1,29 +1,37 @@
 /**
  * The time of a simulated world: a heap of timers. Time jumps from one timer to the next, after everything
  * that the last one set off has come to its end.
+ *
+ * What only repeats itself (heartbeats, housekeeping) has a time of its own, in which nothing is ever late.
+ * It goes slowly while a beat would tell nobody anything new, and hours of peace cost what happens in them.
  */
 
 import type { Clock, Timer } from '../../../src/base/clock.ts';
-import { isBefore, TimerHeap, type VirtualTimer } from './timer-heap.ts';
+import { TimerHeap, type VirtualTimer } from './timer-heap.ts';
 import { eachTurn } from './turns.ts';
 
-/** Heartbeats are heard again before something happens. */
-const wakeMs = 800;
-/** Shorter pauses are not worth it. */
-const skipLeastMs = 400;
+/** By so much the time of rhythms is slower: a beat each ten seconds, not each half. */
+const slowness = 20;
 
 export class SimClock implements Clock {
   readonly startedAt: number;
+  /** The time of what only repeats itself. */
+  readonly rhythms: Clock;
   #now: number;
   #leapt = 0;
-  #isIdle = () => false;
+  #rhythmNow = 0;
+  #isSteady = () => false;
   readonly #events = new TimerHeap();
-  readonly #rhythms = new TimerHeap();
-  #order = 0;
+  readonly #repeated = new TimerHeap();
 
   constructor(startMs = 1_700_000_000_000) {
     this.startedAt = startMs;
     this.#now = startMs;
+    this.rhythms = {
+      now: () => this.#now,
+      monotonic: () => this.#rhythmNow,
+      after: (delayMs, fn) => timerOf(this.#repeated.add(this.#rhythmNow + Math.max(0, delayMs), fn)),
+    };
   }
 
   now(): number {
@@ -41,70 +49,66 @@ export class SimClock implements Clock {
 
   /** Timers that wait. */
   get pending(): number {
-    return this.#events.waiting() + this.#rhythms.waiting();
+    return this.#events.waiting() + this.#repeated.waiting();
   }
 
   after(delayMs: number, fn: () => void): Timer {
-    return this.#add(delayMs, fn, this.#events);
+    return timerOf(this.#events.add(this.#now + Math.max(0, delayMs), fn));
   }
 
-  /** The same for what only repeats itself: `skipIdle` does not stop for it. */
-  rhythm(delayMs: number, fn: () => void): Timer {
-    return this.#add(delayMs, fn, this.#rhythms);
-  }
-
-  /**
-   * While `isIdle` says that nothing is going on, time goes to just before the next timer that is no rhythm.
-   * Rhythms come late, once, as if all machines had slept.
-   */
-  skipWhile(isIdle: () => boolean): void {
-    this.#isIdle = isIdle;
-  }
-
-  #skipIdle(end: number): void {
-    const next = Math.min(this.#events.first()?.at ?? end, end) - wakeMs;
-    if (next - this.#now >= skipLeastMs && this.#isIdle()) this.#now = next;
-  }
-
-  #add(delayMs: number, fn: () => void, timers: TimerHeap): Timer {
-    const timer = timers.add(this.#now + Math.max(0, delayMs), fn, this.#order++);
-    return {
-      cancel() {
-        timer.fn = null;
-      },
-    };
+  /** @param isSteady whether rhythms may go slowly; asked before each timer */
+  slowWhile(isSteady: () => boolean): void {
+    this.#isSteady = isSteady;
   }
 
   /** So much time passes at once: what was due meanwhile comes late. */
   leap(ms: number): void {
     this.#now += ms;
     this.#leapt += ms;
+    this.#rhythmNow += ms;
   }
 
   /** Lets time pass, leaps not counted; ends early when `isOver` says so after some timer. */
   async run(ms: number, isOver: () => boolean = () => false): Promise<void> {
     const end = this.#now - this.#leapt + ms;
     let isCut = false;
-    /** What the last timer set off has come to its end. */
-    const look = () => {
-      isCut = isOver();
-      if (!isCut) this.#skipIdle(end + this.#leapt);
-    };
-    const takeNext = () => this.#takeDue(end + this.#leapt);
     await eachTurn(() => {
-      look();
-      const next = isCut ? undefined : takeNext();
-      if (next === undefined) return false;
-      this.#now = Math.max(this.#now, next.at);
-      next.fn?.();
-      return true;
+      // What the last timer set off has come to its end.
+      isCut = isOver();
+      const next = isCut ? null : this.#takeDue(end + this.#leapt);
+      next?.fn?.();
+      return next !== null;
     });
-    if (!isCut) this.#now = end + this.#leapt;
+    if (!isCut) this.#pass(end + this.#leapt, this.#slowness());
   }
 
-  #takeDue(until: number): VirtualTimer | undefined {
-    const [event, rhythm] = [this.#events.first(), this.#rhythms.first()];
-    const isEvent = event !== undefined && (rhythm === undefined || isBefore(event, rhythm));
-    return (isEvent ? this.#events : this.#rhythms).takeDue(until);
+  #slowness(): number {
+    return this.#isSteady() ? slowness : 1;
   }
+
+  /** Takes the next timer that is due by then; its time has come. */
+  #takeDue(until: number): VirtualTimer | null {
+    const slow = this.#slowness();
+    const [event, rhythm] = [this.#events.first(), this.#repeated.first()];
+    const eventAt = event?.at ?? Number.POSITIVE_INFINITY;
+    const rhythmAt = rhythm ? this.#now + (rhythm.at - this.#rhythmNow) * slow : Number.POSITIVE_INFINITY;
+    const at = Math.min(eventAt, rhythmAt);
+    if (at > until) return null;
+    this.#pass(at, slow);
+    return (eventAt <= rhythmAt ? this.#events : this.#repeated).take() ?? null;
+  }
+
+  #pass(to: number, slow: number): void {
+    const ms = Math.max(0, to - this.#now);
+    this.#now += ms;
+    this.#rhythmNow += ms / slow;
+  }
+}
+
+function timerOf(timer: VirtualTimer): Timer {
+  return {
+    cancel() {
+      timer.fn = null;
+    },
+  };
 }

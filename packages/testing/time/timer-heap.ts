@@ -13,9 +13,9 @@ export class TimerHeap {
   readonly #heap: VirtualTimer[] = [];
   #order = 0;
 
-  /** @param order among those of one moment; absent: after all that were set before */
-  add(at: number, fn: () => void, order = this.#order++): VirtualTimer {
-    const timer: VirtualTimer = { at, order, fn };
+  /** Among those of one moment it is the last. */
+  add(at: number, fn: () => void): VirtualTimer {
+    const timer: VirtualTimer = { at, order: this.#order++, fn };
     insertInto(this.#heap, timer, isBefore);
     return timer;
   }
@@ -36,10 +36,15 @@ export class TimerHeap {
   takeDue(until: number): VirtualTimer | undefined {
     const first = this.first();
     if (first === undefined || first.at > until) return undefined;
-    removeFirst(this.#heap, isBefore);
+    return this.take();
+  }
+
+  /** Takes out the first that was not cancelled. */
+  take(): VirtualTimer | undefined {
+    const first = this.first();
+    if (first !== undefined) removeFirst(this.#heap, isBefore);
     return first;
   }
 }
 
-export const isBefore = (a: VirtualTimer, b: VirtualTimer) =>
-  a.at < b.at || (a.at === b.at && a.order < b.order);
+const isBefore = (a: VirtualTimer, b: VirtualTimer) => a.at < b.at || (a.at === b.at && a.order < b.order);

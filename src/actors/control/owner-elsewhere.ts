@@ -19,9 +19,9 @@ export function leaveToOwner(
   id: ActorId,
 ): undefined {
   const shard = engine.parts.homes.homeOf(id);
-  const view = engine.ownership.views().find(({ name }) => name === holdingName(shard));
-  const live = engine.directory.live();
-  const isOwned = view?.owner != null && (live === null || live.has(view.owner));
+  const owner = engine.ownership.ownerOf(holdingName(shard));
+  const live = owner === null ? null : engine.directory.live();
+  const isOwned = owner !== null && (live === null || live.has(owner));
   if (isOwned) return undefined;
   if (shard === ledShard) {
     throw new OrreryError(

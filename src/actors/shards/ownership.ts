@@ -164,6 +164,12 @@ export class Ownership {
     }
   }
 
+  /** Whom the fence of a holding names; null: nobody, or it is none of ours. */
+  ownerOf(name: string): string | null {
+    const fenceSubject = this.#held.get(name)?.spec.fenceSubject ?? '';
+    return this.#fences.get(fenceSubject)?.value.replica ?? null;
+  }
+
   views(): HoldingView[] {
     return [...this.#held.values()].map(({ spec, chart }) => {
       const fence = this.#fences.get(spec.fenceSubject);

@@ -36,7 +36,7 @@ import { keepTrying } from './keep-trying.ts';
 import { parseServer, withoutPassword } from './nats-url.ts';
 import { checkServerVersion } from './nats-version.ts';
 import { flushOncePerTurn } from './once-per-turn.ts';
-import { writeHeaderBlock } from './stored-message.ts';
+import { readHeaderBlock, writeHeaderBlock } from './stored-message.ts';
 import type { Wire, WireMessage } from './wire.ts';
 import { wireBus } from './wire-bus.ts';
 import { wireRequests } from './wire-requests.ts';
@@ -319,20 +319,42 @@ function receive(onMessage: (message: WireMessage) => void, message: Msg, log: L
   }
 }
 
+/** The library's messages as they are inside. */
+interface Inside {
+  readonly _msg?: { readonly hdr?: number };
+  readonly _rdata?: Uint8Array;
+}
+
 function wireMessage(message: Msg): WireMessage {
-  const { headers } = message;
+  const block = headerBlock(message);
+  const [status = '', description] = statusOf(block);
   return {
     subject: message.subject,
     data: message.data,
     reply: message.reply ?? '',
-    status: headers?.code ?? 0,
-    description: headers?.description ?? '',
-    headers: () => plainHeaders(headers),
+    status: Number(status),
+    description: description ?? '',
+    headers: () => readHeaderBlock(block),
   };
 }
 
-function plainHeaders(headers: MsgHdrs | undefined): Headers {
-  const plain: Record<string, string> = {};
-  if (headers) for (const [name, [value]] of headers) if (name !== '__proto__') plain[name] = value ?? '';
-  return plain;
+/**
+ * The library's reading of headers canonicalizes each name; heartbeats and stored messages come by the
+ * thousand. This reaches into it: if its inside is not what we expect, it is asked for them.
+ */
+function headerBlock(message: Msg): string {
+  const { _msg: { hdr = undefined } = {}, _rdata: bytes } = message as unknown as Inside;
+  if (hdr === undefined || !(bytes instanceof Uint8Array)) return blockAsRead(message.headers);
+  return hdr < 0 ? '' : Buffer.from(bytes.buffer, bytes.byteOffset, hdr).toString();
+}
+
+function blockAsRead(headers: MsgHdrs | undefined): string {
+  if (headers === undefined) return '';
+  const lines = Array.from(headers, ([name, [value]]) => `${name}: ${value ?? ''}`);
+  return `NATS/1.0 ${headers.code || ''} ${headers.description}\r\n${lines.join('\r\n')}`;
+}
+
+/** `NATS/1.0 100 Idle Heartbeat` */
+function statusOf(block: string): readonly string[] {
+  return /^NATS\/1\.0 +(\d+) *([^\r]*)/.exec(block)?.slice(1) ?? [];
 }

@@ -11,10 +11,12 @@ import { unreachable } from '../bus-errors.ts';
 import type { StreamDefinitions } from '../streams.ts';
 import { guardLanes } from './guard-lanes.ts';
 import { isJetStreamError, type JetStreamApi, jetStreamCode } from './jetstream-api.ts';
+import { createSilenceWatch } from './silence.ts';
 import { type ApiMessage, storedMessageOfApi } from './stored-message.ts';
 import type { Wire, WireMessage } from './wire.ts';
 import { wireAppend } from './wire-append.ts';
 import { wireBatch } from './wire-batch.ts';
+import { silenceMaxMs } from './wire-consumer.ts';
 import { type FollowEnvironment, follow } from './wire-follow.ts';
 import { ask, type WireRequests } from './wire-requests.ts';
 
@@ -46,6 +48,7 @@ export function wireBus(parts: WireBusParts): Bus {
   };
   const following: FollowEnvironment = {
     ...parts,
+    silence: createSilenceWatch(clock, silenceMaxMs),
     deliver: guarded,
     onRestart: () => counters.followRestarts++,
   };

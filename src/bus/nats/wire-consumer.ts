@@ -6,19 +6,21 @@
  * no heartbeat: each is a doubt, and this consumer is of no use any more; `wire-follow.ts` makes the next
  * one.
  */
-import { type Clock, type Timer, timestamp } from '../../base/clock.ts';
+import { timestamp } from '../../base/clock.ts';
 import { asError } from '../../base/errors.ts';
 import type { Log } from '../../base/log-port.ts';
 import type { FollowFrom, FollowOptions, StoredMessage, Subscription } from '../bus.ts';
 import type { FollowPlace } from './follow-place.ts';
 import type { JetStreamApi } from './jetstream-api.ts';
+import type { Listening, SilenceWatch } from './silence.ts';
 import { readDelivery, storedMessage } from './stored-message.ts';
 import type { Wire, WireMessage } from './wire.ts';
 
 export interface ConsumerEnvironment {
   readonly wire: Wire;
   readonly api: JetStreamApi;
-  readonly clock: Clock;
+  /** Of `silenceMaxMs`. */
+  readonly silence: SilenceWatch;
   readonly log: Log;
   /** Calls the user's handler; it catches what the handler throws. */
   readonly deliver: (handler: (message: StoredMessage) => void, message: StoredMessage) => void;
@@ -50,7 +52,7 @@ export interface Consumer {
 /** Short, so that a consumer that died with its server is missed soon; a heartbeat is some 100 bytes. */
 const heartbeatMs = 1_000;
 /** Two and a half heartbeats: one may be late, two may not. */
-const silenceMaxMs = 2_500;
+export const silenceMaxMs = 2_500;
 /**
  * The server removes a consumer that nobody listens to after this time; we delete it ourselves where we can.
  */
@@ -65,7 +67,7 @@ export function startConsumer(
 ): Consumer {
   const { wire, api } = environment;
   const { stream, name, place, options } = plan;
-  const silence = silenceWatch(environment.clock, events);
+  let silence: Listening | undefined;
   const progress = progressOf(events);
   let ended = false;
   let isMade = false;
@@ -73,7 +75,7 @@ export function startConsumer(
 
   const onMessage = (message: WireMessage): void => {
     if (ended) return;
-    silence.heard();
+    silence?.heard();
     const delivery = message.status === 0 ? readDelivery(message.reply) : undefined;
     if (delivery === undefined) onControl(wire, message, progress, events);
     else if (progress.count(delivery.consumerSequence)) {
@@ -98,7 +100,7 @@ export function startConsumer(
   const onMade = (waiting: number, before: number): void => {
     // From the last of each subject there is no place before the first message, unless there is none.
     if (waiting === 0 || options.from.kind !== 'lastPerSubject') place.fix(before + 1);
-    silence.start();
+    silence = environment.silence.listen((ms) => events.onDoubt(`nothing heard for ${Math.round(ms)} ms`));
     events.onReady();
     progress.start(waiting);
   };
@@ -111,7 +113,7 @@ export function startConsumer(
   return {
     end() {
       ended = true;
-      silence.stop();
+      silence?.stop();
       subscription?.stop();
       if (isMade && wire.status === 'connected') remove();
     },
@@ -175,26 +177,6 @@ function onHeartbeat(wire: Wire, message: WireMessage, progress: Progress, event
     // The server beats when it has nothing to send: unless it waits for us, that was all.
     progress.look(0);
   }
-}
-
-function silenceWatch(clock: Clock, events: ConsumerEvents) {
-  let heardAt = 0;
-  let timer: Timer | undefined;
-  const look = (): void => {
-    const silenceMs = clock.monotonic() - heardAt;
-    if (silenceMs >= silenceMaxMs) events.onDoubt(`nothing heard for ${Math.round(silenceMs)} ms`);
-    else timer = clock.after(silenceMaxMs - silenceMs, look);
-  };
-  return {
-    heard(): void {
-      heardAt = clock.monotonic();
-    },
-    start(): void {
-      heardAt = clock.monotonic();
-      look();
-    },
-    stop: () => timer?.cancel(),
-  };
 }
 
 function consumerConfig({ name, inbox, options, place }: ConsumerPlan): Record<string, unknown> {

@@ -8,7 +8,7 @@
  * A stream that was deleted and made anew is followed from its first message; one that lost its end with its
  * disk from where it ends now. Both are logged as errors (`follow-place.ts`).
  */
-import type { Timer } from '../../base/clock.ts';
+import type { Clock, Timer } from '../../base/clock.ts';
 import { jittered, type Random } from '../../base/random.ts';
 import type { BusStatus, Following, FollowOptions } from '../bus.ts';
 import { unreachable } from '../bus-errors.ts';
@@ -21,6 +21,7 @@ import {
 } from './wire-consumer.ts';
 
 export interface FollowEnvironment extends ConsumerEnvironment {
+  readonly clock: Clock;
   readonly random: Random;
   readonly onRestart: () => void;
 }
@@ -87,13 +88,13 @@ function consumerChain(
     consumer = undefined;
   };
   const restart = (reason: string): void => {
-    log.info({ stream, reason, next: place.next() }, 'following begins again where it was');
+    log.info({ stream, reason, next: place.next() }, 'following resumes where it was');
     environment.onRestart();
     drop();
     begin();
   };
   const onFailure = (error: Error): void => {
-    log.warn({ stream, error }, 'a consumer could not be made; trying again');
+    log.warn({ stream, error }, 'a consumer could not be created; trying again');
     drop();
     retry = clock.after(jittered(retryMs, 0.3, random), begin);
     retryMs = Math.min(2 * retryMs, retryMaxMs);

@@ -32,8 +32,8 @@ export interface ReleaseNodeParts
 
 /** A node is looked for this often; what is stored of it is followed, so this only notices the dead. */
 const lookMs = 1_000;
-/** Twice what it takes to miss a replica: its shards are taken over first, its node has time. */
-const silentMs = 3_000;
+/** After a replica is missed: its shards are taken over first, its node has time. */
+const absentMs = 2_000;
 const retryMs = 250;
 const retryMaxMs = 5_000;
 /** The mark of a node that has gone removes itself after a time in which every replica has heard of it. */
@@ -49,10 +49,10 @@ export class ReleaseNode {
   /** When it was stored last, monotonic ms. */
   #storedAt = Number.NEGATIVE_INFINITY;
   /**
-   * When each stored node was first known here, by its sequence, monotonic ms: one that has just entered has
-   * not beaten yet.
+   * When each stored node was last there, by its sequence, monotonic ms. One that has just entered has not
+   * beaten yet: it counts from when it was first known here.
    */
-  readonly #knownSince = new Map<number, number>();
+  readonly #presentAt = new Map<number, number>();
 
   constructor(parts: ReleaseNodeParts) {
     this.#parts = parts;
@@ -128,8 +128,8 @@ export class ReleaseNode {
     this.#timer = this.#parts.clock.after(lookMs, () => {
       for (const node of this.#parts.nodes()) if (this.#isDead(node)) void this.#takeAway(node);
       const there = new Set(this.#parts.nodes().map(({ sequence }) => sequence));
-      for (const sequence of this.#knownSince.keys())
-        if (!there.has(sequence)) this.#knownSince.delete(sequence);
+      for (const sequence of this.#presentAt.keys())
+        if (!there.has(sequence)) this.#presentAt.delete(sequence);
       this.#look();
     });
   }
@@ -139,12 +139,11 @@ export class ReleaseNode {
     const known = directory();
     const now = clock.monotonic();
     // Nobody is judged before all had time to be heard, nor while we hear nobody.
-    if (known === null || known.live() === null || now - (this.#startedAt ?? now) < silentMs) return false;
+    if (known === null || known.live() === null || now - (this.#startedAt ?? now) < absentMs) return false;
     if (replica === node.replica) return false;
-    const knownSince = this.#knownSince.get(sequence) ?? now;
-    this.#knownSince.set(sequence, knownSince);
-    const heard = known.all().find((one) => one.replica === replica && one.incarnation === incarnation);
-    return now - Math.max(knownSince, heard?.lastHeard ?? 0) > silentMs;
+    const isNew = !this.#presentAt.has(sequence);
+    if (isNew || known.isPresent(replica, incarnation)) this.#presentAt.set(sequence, now);
+    return now - (this.#presentAt.get(sequence) ?? now) > absentMs;
   }
 
   async #takeAway({ replica, sequence }: StoredNode): Promise<void> {
@@ -162,7 +161,7 @@ export class ReleaseNode {
         });
     } catch (error) {
       // It is tried again at the next look.
-      log.debug({ node: replica, error: asError(error).message }, 'a node could not be taken away');
+      log.debug({ node: replica, error: asError(error).message }, 'a node could not be removed');
     }
   }
 }

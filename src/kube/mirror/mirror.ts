@@ -157,7 +157,10 @@ class Run {
   readonly #interest: MirrorInterest;
   readonly #inventory: Inventory;
   readonly #publisher: Publisher;
-  readonly #state = createRepeated(() => this.#tell());
+  readonly #state = createRepeated(
+    () => this.#tell(),
+    (error) => this.#lose(error),
+  );
   #scopes: readonly Scope[] = [];
   #phase: 'beginning' | 'running' | 'ended' = 'beginning';
 
@@ -185,14 +188,14 @@ class Run {
       guard: { subject: subjects.worldFence(watch.mirror), sequence: fence },
       take: (key) => this.#inventory.take(key),
       onLag: (seconds) => metrics.worldLag(measured, seconds),
-      onLost: (error) => {
-        this.end(error);
-        parts.onLost(error);
-      },
+      onLost: (error) => this.#lose(error),
     });
-    void this.#run().catch((thrown) =>
-      this.end(new OrreryError('INVARIANT', asError(thrown).message, { cause: thrown })),
-    );
+    void this.#run().catch((thrown) => this.end(invariantOf(thrown)));
+  }
+
+  #lose(error: OrreryError): void {
+    this.end(error);
+    this.#parts.onLost(error);
   }
 
   end(reason: OrreryError): void {
@@ -277,8 +280,11 @@ function isListed(scopes: readonly Scope[], namespace: string): boolean {
   return scopes.length > 0 && scopes.every((scope) => scope.isListed || !covers(scope, namespace));
 }
 
+const invariantOf = (thrown: unknown) =>
+  new OrreryError('INVARIANT', asError(thrown).message, { cause: thrown });
+
 /** Work that is done once more if it was asked for meanwhile, and never twice at a time. */
-function createRepeated(work: () => Promise<void>) {
+function createRepeated(work: () => Promise<void>, onFailure: (error: OrreryError) => void) {
   let isWorking = false;
   let isWanted = false;
   return {
@@ -289,7 +295,7 @@ function createRepeated(work: () => Promise<void>) {
       void (async () => {
         while (isWanted) {
           isWanted = false;
-          await work();
+          await work().catch((thrown) => onFailure(invariantOf(thrown)));
         }
         isWorking = false;
       })();

@@ -63,6 +63,9 @@ const unanswered = (fruitless: number, lastError: string): Partial<ServiceContex
   lastRound: null,
 });
 
+const knowsRoutes = ({ facts, wants, watched, inquirers }: ServiceContext) =>
+  facts !== null || wants.length + watched.length + inquirers.length > 0;
+
 export const serviceSetup = setup({
   types: {
     context: {} as ServiceContext,
@@ -79,7 +82,11 @@ export const serviceSetup = setup({
     ),
     /** The first facts, or the first after there were none. */
     isReturning: when('service.observed', (context, { facts }) => facts !== null && context.facts === null),
-    isGone: when('service.observed', (_, { facts }) => facts === null),
+    /** No news to a Service that lives for its slices and knows nothing of routes: nothing is to be saved. */
+    isGone: when(
+      'service.observed',
+      (context, { facts }) => facts === null && (context.slices.facts === null || knowsRoutes(context)),
+    ),
     isNews: when('service.observed', (context, { facts }) => !equal(facts, context.facts)),
     /** Whatever was asked until now was asked of another Service, or of another place. */
     isRerouted: when('service.observed', (context, { facts }) => isRerouted(context, facts)),
@@ -194,7 +201,7 @@ export const serviceSetup = setup({
       change('sample.failed', ({ fruitless }, { message }) => unanswered(fruitless, message)),
     ),
     noteSilence: assign(({ context: { fruitless } }) =>
-      unanswered(fruitless, 'no outcome of the sampling round in time'),
+      unanswered(fruitless, 'the sampling round timed out'),
     ),
     noteHeader: assign({ header: 'yes' }),
     noteNoHeader: assign({ header: 'no' }),

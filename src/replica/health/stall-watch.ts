@@ -14,13 +14,13 @@ import type { Marks } from '../../actors/time/care.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 
 /** How often the thread looks, and the replica says that it yields. */
-const tickMs = 250;
+const tickMs = 1_000;
 /** A call of a feature that goes on for so many looks is not coming back: calls take microseconds. */
-const ticksInCall = 20;
+const ticksInCall = 5;
 /**
  * The same of a stall that is in no known call; the heaviest work of the replica's own takes a tenth of it.
  */
-const ticksOutside = 120;
+const ticksOutside = 30;
 const textBytes = 512;
 
 /** What the thread is handed: what both see, and its constants, for it knows nothing of this file. */
@@ -97,8 +97,8 @@ function watchOver(): void {
     const time = new Date((wallMs[0] ?? 0) + ticks * tickMs).toISOString();
     const where = isInside ? { feature, what } : {};
     const msg = isInside
-      ? 'code of a feature does not yield, and nothing else runs in this replica: it ends itself'
-      : 'something does not yield, and nothing else runs in this replica: it ends itself';
+      ? 'code of a feature does not yield and blocks this replica: the replica ends itself'
+      : 'something does not yield and blocks this replica: the replica ends itself';
     writeSync(
       2,
       `${JSON.stringify({ level: 'error', time, ...facts, ...where, seconds: (ticks * tickMs) / 1_000, msg })}\n`,

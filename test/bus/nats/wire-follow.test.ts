@@ -7,7 +7,9 @@ import type { BusStatus, FollowFrom, StoredMessage } from '../../../src/bus/bus.
 import { unreachable } from '../../../src/bus/bus-errors.ts';
 import { followPlace } from '../../../src/bus/nats/follow-place.ts';
 import type { JetStreamApi } from '../../../src/bus/nats/jetstream-api.ts';
+import { createSilenceWatch } from '../../../src/bus/nats/silence.ts';
 import type { Wire, WireMessage } from '../../../src/bus/nats/wire.ts';
+import { silenceMaxMs } from '../../../src/bus/nats/wire-consumer.ts';
 import { follow } from '../../../src/bus/nats/wire-follow.ts';
 import { until } from '../../until.ts';
 import { bytes } from '../bus-parts.ts';
@@ -101,6 +103,7 @@ async function followed(server: ReturnType<typeof playedServer>, from: FollowFro
       clock: systemClock,
       random: seededRandom(1),
       log: silentLog,
+      silence: createSilenceWatch(systemClock, silenceMaxMs),
       deliver: (handler, message) => handler(message),
       onRestart: () => counts.restarts++,
     },
@@ -242,7 +245,7 @@ describe('the place in a stream', () => {
     place.take(9);
     expect(place.checkStream('b', 20)).toMatchObject({
       isAnother: true,
-      text: expect.stringMatching(/made anew/),
+      text: expect.stringMatching(/recreated/),
     });
     expect(place.next()).toBe(1);
   });

@@ -50,6 +50,35 @@ test('Services of one namespace that ask before a read begins share it; who come
   expect(lists).toHaveLength(2);
 });
 
+test('five hundred Services of one namespace that ask one after the other cost a read at a time, not one each', async () => {
+  const api = new SliceApi();
+  const { lists, reading } = slow(api);
+  const reads: Promise<void>[] = [];
+  for (let n = 0; n < 500; n++) {
+    reads.push(reading.read({ namespace: 'shop', name: `web-${n}` }, always, signal));
+    await api.clock.advance(1);
+  }
+  await api.clock.advance(300);
+  await Promise.all(reads);
+  expect(lists.length).toBeLessThanOrEqual(7);
+  expect(lists.slice(1).every(({ at }, n) => at - (lists[n]?.at ?? 0) >= 100)).toBe(true);
+});
+
+test('a read that fails holds up nobody who asks later', async () => {
+  const api = new SliceApi();
+  let isAway = true;
+  const kube: KubePort = fakePort({
+    list: async (resource, options) => {
+      if (isAway) throw new Error('away');
+      return api.port().list(resource, options, signal);
+    },
+  });
+  const reading = createSliceReading({ kube, clock: api.clock, scene: () => api.index, takeOver: null });
+  await expect(reading.read({ namespace: 'shop', name: 'web' }, always, signal)).rejects.toThrow('away');
+  isAway = false;
+  await reading.read({ namespace: 'shop', name: 'web' }, always, signal);
+});
+
 test('it is made in pages', async () => {
   const api = new SliceApi();
   for (let n = 0; n < 1_200; n++) api.put(slice(`s-${n}`));

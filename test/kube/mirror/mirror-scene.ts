@@ -55,6 +55,8 @@ export class Scene {
   readonly lags: Array<readonly [string, number]> = [];
   /** Everything that was ever stored in the world stream, in order. */
   readonly history: StoredMessage[] = [];
+  /** How mirrors write what they publish. */
+  pack = encode;
   #seed = 1;
 
   constructor() {
@@ -79,7 +81,7 @@ export class Scene {
       kube: this.kube,
       bus,
       subjects: this.subjects,
-      encode,
+      encode: (value: unknown) => this.pack(value),
       world: {
         entries: (resource: string) => world.entries(resource),
         onChange: (callback: Parameters<typeof world.onChange>[0]) => world.onChange(callback),

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { type AnyDigest, asDigest, type SyncedDigest } from '../../../src/base/digests.ts';
 import { OrreryError } from '../../../src/base/errors.ts';
-import { decode } from '../../../src/bus/codec.ts';
+import { decode, encode } from '../../../src/bus/codec.ts';
 import type { PodDigest } from '../../../src/features/routes/digests.ts';
 import { pods, routeGates } from '../../../src/features/routes/resources.ts';
 import { gate, pod, proxyGroups, Scene, withPods } from './mirror-scene.ts';
@@ -26,6 +26,17 @@ describe('the statement', () => {
     }
     return made;
   }
+
+  test('that cannot be made ends the reign instead of never being made', async () => {
+    const { scene, kube } = await withPods((kube) => void kube.put(pods, 'shop', 'web-0', pod()));
+    scene.pack = (value) => {
+      if (asDigest(value as AnyDigest, 'synced') !== null) throw new Error('nobody can write this');
+      return encode(value);
+    };
+    kube.put(routeGates, 'shop', 'second', { ...gate({ app: 'db' }), uid: 'gate-2' });
+    await scene.clock.advance(1_000);
+    expect(scene.lost).toEqual(['one INVARIANT']);
+  });
 
   test('names each RouteGate, after everything that it asks for', async () => {
     const { scene, kube } = await withPods((kube) => {

@@ -3,7 +3,9 @@
  * when nothing is done.
  */
 import { describe, expect, test } from 'vitest';
+import { createStepper } from '../../../src/actors/host/step.ts';
 import type { ServiceEvent } from '../../../src/machines/service/route-events.ts';
+import { serviceChart } from '../../../src/machines/service/service.ts';
 import type { ServiceContext } from '../../../src/machines/service/service-context.ts';
 import type { EndpointsFacts, PassEnd } from '../../../src/machines/service/slices-events.ts';
 import { ActorDriver } from '../actor-driver.ts';
@@ -340,6 +342,17 @@ describe('beginning and end', () => {
     const other = begin(observed(), seen());
     expect(other.take(unseen).isOver).toBe(false);
     expect(other.take(forgotten).isOver).toBe(true);
+  });
+
+  test('that no group needs it is no news to a Service that lives for its slices: nothing is saved', () => {
+    const stepper = createStepper(serviceChart);
+    const stamp = { at: 1_000, random: 0.5 };
+    const input = { id: 'service/shop/web', namespace: 'shop', name: 'web' };
+    const born = stepper.begin(input, { ...seen(), ...stamp });
+    expect(stepper.step(born.snapshot, { ...forgotten, ...stamp })).toMatchObject({
+      ...{ changed: false, effects: [], timers: [] },
+    });
+    expect(stepper.step(born.snapshot, { ...unseen, ...stamp }).done).toBe(true);
   });
 
   test('slices are cared for again after nothing called for them, and routes too', () => {

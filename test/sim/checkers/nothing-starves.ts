@@ -43,6 +43,7 @@ export const nothingStarves = (progress: Progress): CheckerKind<TroubledWorld> =
     const quiet = createQuiet(eye, eye.world);
     const rest = restOf(progress.charts);
     const actors = new Map<string, Standing>();
+    const mailboxes = mailboxLook(eye, actors);
     return (sighting) => {
       quiet.see(sighting);
       if (sighting.kind === 'saved') {
@@ -54,7 +55,7 @@ export const nothingStarves = (progress: Progress): CheckerKind<TroubledWorld> =
       }
       if (sighting.kind !== 'second') return;
       for (const [id, standing] of actors) lookAt(eye, id, standing, quiet.since(), progress);
-      lookAtMailboxes(eye, actors, quiet.since());
+      mailboxes(quiet.since());
     };
   },
 });
@@ -98,21 +99,31 @@ function troubleOf(
 /** No effect of a feature takes longer. */
 const longestEffectMs = 330_000;
 
-function lookAtMailboxes(
+/** @returns looks at the mailboxes, at a time of which it is known since when it has been quiet */
+function mailboxLook(
   { replicas, now, breach }: Eye<TroubledWorld>,
   actors: ReadonlyMap<string, Standing>,
-  quietSince: number,
-): void {
-  for (const { engine, name } of replicas()) {
-    for (const run of engine?.shards.open() ?? []) {
-      for (const { id, hot } of run.cells.values()) {
-        const waiting = hot?.mailbox.length ?? 0;
-        const stepAt = actors.get(id)?.stepAt ?? 0;
-        if (waiting > 0 && now() - Math.max(stepAt, quietSince) > mailboxMs)
-          breach(`${id}: ${waiting} events wait at ${name}, and none is taken`);
+): (quietSince: number) => void {
+  /** Since which look events have stood in it, by replica and actor, world time. */
+  let since = new Map<string, number>();
+  return (quietSince) => {
+    const before = since;
+    since = new Map();
+    for (const { engine, name } of replicas()) {
+      for (const run of engine?.shards.open() ?? []) {
+        for (const { id, hot } of run.cells.values()) {
+          const waiting = hot?.mailbox.length ?? 0;
+          if (waiting === 0) continue;
+          const key = `${name} ${id}`;
+          const seenAt = before.get(key) ?? now();
+          since.set(key, seenAt);
+          const stepAt = actors.get(id)?.stepAt ?? 0;
+          if (now() - Math.max(seenAt, stepAt, quietSince) > mailboxMs)
+            breach(`${id}: ${waiting} events wait at ${name}, and none is taken`);
+        }
       }
     }
-  }
+  };
 }
 
 interface Rest {

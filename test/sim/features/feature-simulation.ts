@@ -8,8 +8,9 @@
 import { namedTwice, ownersMissing, recordsDue } from '../../../packages/testing/checkers/at-rest.ts';
 import type { CheckerKind } from '../../../packages/testing/checkers/checker.ts';
 import type { SimReplica } from '../../../packages/testing/replicas/sim-replica.ts';
-import { act, createReplicas, everySecond } from '../../../packages/testing/simulation/driving.ts';
+import { act, createReplicas } from '../../../packages/testing/simulation/driving.ts';
 import { createFaults } from '../../../packages/testing/simulation/faults.ts';
+import { everySecond } from '../../../packages/testing/simulation/seconds.ts';
 import { createStage, type StageParts } from '../../../packages/testing/simulation/stage.ts';
 import { createStory, type Story } from '../../../packages/testing/simulation/story.ts';
 import { type Chance, createChance } from '../../../packages/testing/time/chance.ts';
@@ -61,7 +62,7 @@ export async function simulateFeature(
   else clock.after(chance.between(0, 3_000), () => world.begin());
   for (let n = 0; n < profile.replicas; n++)
     clock.after(n === 0 ? 0 : chance.between(0, 2_000), () => start(`r${n}`));
-  everySecond(stage, story.see);
+  everySecond(stage, story, live);
   const doings = [
     [profile.churnEveryMs, () => world.act()] as const,
     [profile.faultEveryMs, faults.act] as const,

@@ -57,7 +57,7 @@ export function createLoadBalancer(
     begin() {
       const again = () => {
         askAll();
-        clock.rhythm(1_000, again);
+        clock.after(1_000, again);
       };
       again();
     },

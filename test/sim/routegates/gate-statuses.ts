@@ -63,20 +63,23 @@ function isWaitTrue(waiting: readonly KubeObject[], said: unknown, now: number):
   return saidMs <= longestMs + 3_000 && saidMs >= longestMs - waitToldMs;
 }
 
-export const podCondition: StatusPromise = {
+/** A Pod that no usable RouteGate holds needs no actor. */
+export const podCondition = (stage: ApiStage): StatusPromise => ({
   name: 'a Pod that is held back says so',
   resource: pods,
   effect: 'pod-condition.patch',
   withinMs: 45_000,
   actorOf: (pod) =>
-    isGated(pod) && !isOver(pod) ? `pod/${pod.metadata.namespace}/${pod.metadata.name}` : null,
+    isGated(pod) && !isOver(pod) && holderIn(stage) !== undefined
+      ? `pod/${pod.metadata.namespace}/${pod.metadata.name}`
+      : null,
   wanted({ snapshot }) {
     const { gated } = snapshot.value as { readonly gated?: unknown };
     if (gated === undefined) return null;
     const isReady = typeof gated === 'object' && gated !== null && 'ready' in gated;
     return { conditions: { 'example.com/routes': { status: isReady ? 'True' : 'False' } } };
   },
-};
+});
 
 /** What a Pod's condition has to say once nothing fails any more; null: no RouteGate holds it. */
 export function reasonWanted(stage: ApiStage, pod: KubeObject): string | null {

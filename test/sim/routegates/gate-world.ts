@@ -57,7 +57,7 @@ function createGates(parts: WorldParts): FeatureWorld {
   return {
     uses: () => [{ feature: routes(), start }],
     checkers: [],
-    statuses: [gateStatus(stage), podCondition],
+    statuses: [gateStatus(stage), podCondition(stage)],
     begin() {
       makeGate(api, 'web');
       for (const group of groups) {

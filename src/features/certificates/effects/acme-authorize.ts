@@ -106,7 +106,7 @@ async function present(
 ): Promise<Presented> {
   const value = await account.answerOf(challenge);
   if (exhibit !== null && 'value' in exhibit && exhibit.value !== value)
-    throw lostOrder(null, 'the authority asks for something else than it did');
+    throw lostOrder(null, 'the authority has changed what it asks for');
   if (exhibit !== null) await makeExhibit(parts, exhibit, `${key}/begin`, signal);
   if (!isHttp(spec.challenge)) return { cleanUp: async () => {} };
   const { token } = challenge;

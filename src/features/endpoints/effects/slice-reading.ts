@@ -2,8 +2,9 @@
  * Reads the EndpointSlices of a namespace for passes that know only older ones than an earlier pass has
  * left (docs/features/endpoints.md §6.5).
  *
- * Promises: one read of a namespace serves every Service that asks before it begins; it is made in pages,
- * each in its turn; where the picture has caught up by then, nothing is read.
+ * Promises: one read of a namespace serves every Service that asks before it begins, and none begins while
+ * another of the same namespace is under way; it is made in pages, each in its turn; where the picture has
+ * caught up by then, nothing is read.
  */
 import type { Clock } from '../../../base/clock.ts';
 import { asError } from '../../../base/errors.ts';
@@ -52,6 +53,7 @@ export function createSliceReading(parts: {
     atOnce: limits.sliceReadsAtOnce,
   });
   const waiting = new Map<string, Waiting>();
+  const oneByOne = createLanes();
   // It belongs to nobody alone: whoever asked first may leave. The port bounds each page in time.
   const { signal: shared } = new AbortController();
 
@@ -77,12 +79,11 @@ export function createSliceReading(parts: {
   };
   const begin = (namespace: string): Waiting => {
     const asking: Waiting['asking'] = [];
-    const listed = turns.take(shared).then(() => {
+    const listed = oneByOne(namespace, async () => {
+      await turns.take(shared);
       waiting.delete(namespace);
       return asking.some((isBehind) => isBehind()) ? list(namespace) : null;
     });
-    // Whoever waits for it hears of it; there may be nobody left.
-    listed.catch(() => {});
     return { asking, listed };
   };
 
@@ -99,6 +100,20 @@ export function createSliceReading(parts: {
         if (!listed.uids.has(slice.uid) && !isLater) scene.remove(namespace, slice.name, slice.uid);
       }
     },
+  };
+}
+
+/** Begins each work of a lane when the one before it has ended: all who ask meanwhile share the next. */
+function createLanes() {
+  const ends = new Map<string, Promise<void>>();
+  return <T>(lane: string, work: () => Promise<T>): Promise<T> => {
+    const result = (ends.get(lane) ?? Promise.resolve()).then(work);
+    // Whoever waits for it hears of a failure; there may be nobody left.
+    const end = Promise.allSettled([result]).then(() => {
+      if (ends.get(lane) === end) ends.delete(lane);
+    });
+    ends.set(lane, end);
+    return result;
   };
 }
 

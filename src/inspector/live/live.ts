@@ -42,12 +42,7 @@ const rowsAtOnce = 2_000;
 /** A page that hears nothing for three of these says so. */
 const beatMs = 1_000;
 
-export function startLive(parts: LiveParts, line: LiveLine): LiveSession {
-  const session = new Session(parts, line);
-  return { take: (text) => session.take(text), end: () => session.end() };
-}
-
-class Session {
+export class OwnSession implements LiveSession {
   readonly #parts: LiveParts;
   readonly #line: LiveLine;
   readonly #changed = new Set<ActorId>();

@@ -16,7 +16,7 @@ import type { CertificateStore } from '../../../machines/domain/domain-effects.t
 import type { AcquisitionFailed, FailureOutcome } from '../../../machines/domain/domain-events.ts';
 import type { Target } from '../../../machines/domain/domain-facts.ts';
 import { readPair } from '../stored-certificate.ts';
-import { acquisitionFailed } from './acquisition-failure.ts';
+import { acquiring } from './acquisition-failure.ts';
 import type { Authorities } from './certificate-authorities.ts';
 import { factsOf, namedIn } from './certificate-inspect.ts';
 import {
@@ -34,14 +34,7 @@ export interface StoreParts extends Pick<FeatureParts, 'kube' | 'clock'> {
 }
 
 export function storeCertificate(parts: StoreParts): EffectRunner<CertificateStore> {
-  return async (effect, { signal, key }) => {
-    try {
-      return await stored(parts, effect, key, signal);
-    } catch (thrown) {
-      signal.throwIfAborted();
-      return acquisitionFailed(effect.attempt, thrown);
-    }
-  };
+  return acquiring((effect, { signal, key }) => stored(parts, effect, key, signal));
 }
 
 /** A certificate, where it came from, and whether it was made just now. */

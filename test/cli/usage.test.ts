@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { limits } from '../../src/base/limits.ts';
+import { whichOrrery } from '../../src/cli/cluster-connection.ts';
+import type { Terminal } from '../../src/cli/terminal.ts';
 import { orrery as asProcess, inThisProcess as orrery } from './command.ts';
 
 const cwd = tmpdir();
@@ -89,6 +91,18 @@ describe('help', () => {
   });
 });
 
+/** Of which only the folder and the environment matter. */
+const terminal: Terminal = {
+  ...{
+    out: () => {},
+    err: () => {},
+    env: {},
+    directory: '/nowhere',
+    style: (_: string, text: string) => text,
+  },
+  interrupted: new AbortController().signal,
+};
+
 describe('NATS is away', () => {
   const commands = [
     ['get'],
@@ -102,6 +116,14 @@ describe('NATS is away', () => {
     const { code, out, err } = await orrery([...args, '--nats', 'nats://127.0.0.1:9']);
     expect([code, out]).toEqual([1, '']);
     expect(err).toMatch(/^error: no NATS at nats:\/\/127\.0\.0\.1:9: [^\n]+\n$/);
+  });
+
+  test('where nothing says which Orrery is meant, it is told what would', () => {
+    const hintOf = (given: Record<string, string>, env: Record<string, string> = {}) =>
+      whichOrrery(given, { ...terminal, env }).hint;
+    expect(hintOf({})).toContain('give --server or --nats');
+    expect(hintOf({ nats: 'nats://127.0.0.1:9' })).toBe('');
+    expect(hintOf({}, { ORRERY_NATS: 'nats://127.0.0.1:9' })).toBe('');
   });
 
   test('a server that accepts and says nothing is given up in time', async () => {

@@ -109,7 +109,7 @@ export function problemError(problem: Problem, text: string, status = 0): Orrery
     status,
     type: problem.type,
     retryAfterMs: null,
-    // An order that is not found can be made anew.
+    // An order that is not found can be recreated.
     hopeless: hopeless.includes(problem.type) && status !== 404,
   };
   if (problem.type === 'rateLimited') {

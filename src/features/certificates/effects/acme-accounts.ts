@@ -4,7 +4,7 @@
  *
  * Owns the opened accounts of this process, one for each version of an Issuer's specification. Promises: the
  * account's key is in the Secret that the Issuer names – made there if it is missing – and nowhere else (I9);
- * an account that the authority does not know any more (it was set up anew) is opened again.
+ * an account that the authority does not know any more (it was set up again) is opened again.
  */
 import { createPrivateKey } from 'node:crypto';
 import type { Clock } from '../../../base/clock.ts';

@@ -70,7 +70,7 @@ async function attempted(accounts: AcmeAccounts, run: Run, signal: AbortSignal):
     await prove({ ...run, ...opened }, authorization, signal);
 }
 
-/** Takes away what was noted, whether it was made or not; if it cannot be, the chart tries it again. */
+/** Removes what was noted, whether it was made or not; if it cannot be, the chart tries it again. */
 async function isRemoved({ parts, key }: Run, exhibit: Exhibit, signal: AbortSignal): Promise<boolean> {
   try {
     await removeExhibit(parts, exhibit, `${key}/end`, signal);

@@ -38,7 +38,7 @@ async function ordered(
     return await withoutReplacing(account, host, { profile: spec.profile, replaces }, signal);
   } catch (thrown) {
     if (!isUnknownHere(thrown)) throw thrown;
-    // The authority was set up anew: its addresses and our account are those of before.
+    // The authority was set up again: its addresses and our account are those of before.
     accounts.forget(issuer);
     const again = await accounts.of(issuer, signal);
     return withoutReplacing(again.account, host, { profile: spec.profile, replaces }, signal);

@@ -3,7 +3,7 @@
  * certificate.stored.
  *
  * Running it again writes the same certificate, or nothing where it stands already (I5): what was issued is
- * taken away from its waiting place only after it stands everywhere, and each Secret says which order, or
+ * removed from its waiting place only after it stands everywhere, and each Secret says which order, or
  * which run of this effect, its certificate came from. Nothing is copied whose fingerprint the record does
  * not name (docs/features/certificates.md §2.6), and a target that refuses stops no other (§3.4).
  */

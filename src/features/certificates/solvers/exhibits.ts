@@ -1,5 +1,5 @@
 /**
- * What a challenge needs shown: planned from the Issuer's specification, made, and taken away again,
+ * What a challenge needs shown: planned from the Issuer's specification, made, and removed again,
  * whichever
  * kind it is. Making and taking away can be done twice.
  */

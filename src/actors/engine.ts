@@ -298,7 +298,7 @@ export class Engine implements EngineView {
     const { log, replica, onNameTaken } = this.#parts;
     const facts = { replica, incarnation };
     if (!isElder) {
-      log.error(facts, 'another replica has started under this name; it must end');
+      log.error(facts, 'another replica has started under this name; this one must end');
       return;
     }
     this.kill();

@@ -108,12 +108,12 @@ export function effect<const T extends string, P extends object, R>(
   if (!/^[a-z][a-z0-9-]*(\.[a-z][a-z0-9-]*)+$/.test(type))
     throw new OrreryError(
       'USAGE',
-      `effect ${JSON.stringify(type)}: its name is of the form thing.verb, such as drain.evict`,
+      `effect ${JSON.stringify(type)}: its name must have the form thing.verb, such as drain.evict`,
     );
   if (inFlight < 1 || inFlight > featureLimits.effectsInFlightMax)
     throw new OrreryError(
       'USAGE',
-      `effect ${type}: inFlight is from 1 to ${featureLimits.effectsInFlightMax}`,
+      `effect ${type}: inFlight must be from 1 to ${featureLimits.effectsInFlightMax}`,
     );
   const time = typeof timeoutMs === 'number' ? () => timeoutMs : timeoutMs;
   const declared = declareEffect<AnyEffect>(type, {

@@ -111,7 +111,7 @@ function runnable(effect: Effect, toolsOf: ToolsOf, call: Call): RunnableEffect 
     type: effect.type,
     async run(asked: AnyEffect, context: EffectContext) {
       if (left >= most)
-        throw new Failure(`${left} runs of ${effect.type} have not ended though their time is over`, {
+        throw new Failure(`${left} runs of ${effect.type} have not ended although their time is over`, {
           code: 'STUCK',
         });
       const { type: _, ...params } = asked;
@@ -170,9 +170,6 @@ function tellStep(
   try {
     call(`onStep of ${kind}`, () => onStep({ id, from, to, event, at, context }, { metrics, log }));
   } catch (thrown) {
-    log.error(
-      { actor: id, error: asError(thrown).message },
-      'a feature failed over a step that it was told of',
-    );
+    log.error({ actor: id, error: asError(thrown).message }, 'a feature failed in onStep');
   }
 }

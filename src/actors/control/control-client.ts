@@ -55,7 +55,7 @@ export function createControl(parts: ControlParts): ControlPort & StoredPort {
 }
 
 /**
- * Takes away what is left of a kind that no replica has loaded any more. @param dryRun only tells what there
+ * Removes what is left of a kind that no replica has loaded any more. @param dryRun only tells what there
  * is
  */
 export function createForget(parts: ControlParts) {
@@ -86,7 +86,7 @@ async function request<T>(
 function read<T>(answer: BusMessage): T {
   const value = decode(answer.data, answer.headers[contentType.header]);
   if (typeof value === 'object' && value !== null) return value as T;
-  throw new OrreryError('MESSAGE_UNREADABLE', 'the answer is no object', {
+  throw new OrreryError('MESSAGE_UNREADABLE', 'the answer is not an object', {
     facts: { subject: answer.subject },
   });
 }

@@ -97,7 +97,7 @@ export function createReplay(charts: readonly Chart[]): Replay {
   };
 }
 
-/** A recording with a hole, or out of order. The revisions of an actor that ended may begin anew. */
+/** A recording with a hole, or out of order. The revisions of an actor that ended may start again. */
 function gap({ rev, snapshot }: Actor, transition: Transition): Difference | null {
   const isAnew = snapshot === null && transition.rev === 1;
   if (transition.rev === rev + 1 || isAnew) return null;
@@ -188,10 +188,10 @@ export function readTransition(line: string): Transition {
   try {
     value = JSON.parse(line);
   } catch (error) {
-    throw new Error(`it is no JSON: ${asError(error).message}`);
+    throw new Error(`it is not JSON: ${asError(error).message}`);
   }
   const lacking = isObject(value) ? lackingField(value) : 'an object';
-  if (lacking !== null) throw new Error(`it is no transition: ${lacking} is needed`);
+  if (lacking !== null) throw new Error(`it is not a transition: ${lacking} is needed`);
   const transition = value as Transition;
   parseActorId(transition.id);
   return transition;

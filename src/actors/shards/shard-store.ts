@@ -118,7 +118,7 @@ async function claimedAt(parts: ShardStoreParts, run: ShardRun, signal: AbortSig
 }
 
 /**
- * Where the shard goes on in its mail. A place is one in a certain stream: in one that was made anew, or put
+ * Where the shard goes on in its mail. A place is one in a certain stream: in one that was recreated, or put
  * back to an earlier state, the
  * same numbers are other messages, and the shard begins at the oldest. What was taken before may come again
  * then (at least once).
@@ -144,10 +144,7 @@ function findMail(
   run.mail.begun = 0;
   run.mail.saved = -1;
   const facts = { shard: run.shard, place: furthest, lastSequence: stream.lastSequence };
-  log.error(
-    facts,
-    'the mail stream is another one, or older than what was taken from it; read from its first message',
-  );
+  log.error(facts, 'the mail stream was replaced or restored; reading from its first message');
 }
 
 const mailOfRecord = (run: ShardRun, { mailOf }: ActorRecord) => mailOf ?? run.unnamedMailOf;
@@ -162,7 +159,7 @@ async function writeCheckpoint(parts: ShardStoreParts, saver: Saver, run: ShardR
 const nothingYet: Published = { fence: 0, rev: 0 };
 const everything: Published = { fence: Number.POSITIVE_INFINITY, rev: 0 };
 
-/** Revisions of an actor that ended begin anew after a while; fences never do. */
+/** Revisions of an actor that ended start again after a while; fences never do. */
 const isLater = (one: Published, other: Published) =>
   one.fence > other.fence || (one.fence === other.fence && one.rev > other.rev);
 
@@ -207,7 +204,7 @@ function placesOf(parts: ShardStoreParts, run: ShardRun, stored: StoredMessage |
   parts.metrics.unreadable?.('checkpoint');
   parts.log.error(
     { shard: run.shard },
-    'the checkpoint of a shard cannot be read; it begins at the oldest message',
+    'the checkpoint of a shard cannot be read; starting at the oldest message',
   );
   return { ...nowhere, sendIsOpenUntil: 0 };
 }

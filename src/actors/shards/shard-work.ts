@@ -122,7 +122,7 @@ function createTell({ parts, host, router, world, traces }: ShardsParts) {
       return router.observe(kind, namespace, name);
     } catch (error) {
       const facts = { actor: `${kind}/${namespace}/${name}`, error: asError(error).message };
-      parts.log.error(facts, 'what the world says of an actor cannot be worked out');
+      parts.log.error(facts, 'the facts for an actor cannot be worked out');
       return [];
     }
   };
@@ -218,7 +218,7 @@ interface WorkParts {
 
 /**
  * The owner before may have known more of the world than this replica does yet: what it told is waited for
- * (I10). Not for ever: a world stream that was made anew counts from the beginning, and to tell something old
+ * (I10). Not for ever: a world stream that was recreated counts from the beginning, and to tell something old
  * is better than to tell nothing.
  */
 const worldPatienceMs = 5_000;

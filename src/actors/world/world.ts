@@ -134,13 +134,13 @@ export class World {
     this.#onWhole.push(callback);
   }
 
-  /** Somebody else has heard that the stream was made anew: forgets everything and reads it. */
+  /** Somebody else has heard that the stream was recreated: forgets everything and reads it. */
   beginAnew(): void {
     this.#beginAnew();
     this.#reading.anew();
   }
 
-  /** Calls back when the stream was made anew and everything is forgotten. */
+  /** Calls back when the stream was recreated and everything is forgotten. */
   onForgotten(callback: () => void): void {
     this.#onForgotten.push(callback);
   }
@@ -210,7 +210,7 @@ function digestOf(message: StoredMessage): AnyDigest | null {
   if (value === null || value.deleted === true) return null;
   const { kind, uid = '', labels = {} } = value as { kind: unknown; uid?: unknown; labels?: unknown };
   const isDigest = typeof kind === 'string' && typeof uid === 'string' && isPlain(labels);
-  if (!isDigest || !isPlain(value)) throw new Error('it has not the form of a digest');
+  if (!isDigest || !isPlain(value)) throw new Error('it is not a digest');
   return value as AnyDigest;
 }
 

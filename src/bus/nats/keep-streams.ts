@@ -2,7 +2,7 @@
  * Keeps the streams of a cluster in existence for as long as the connection lives.
  *
  * After each reconnect they are looked at again: the server may be another one, with an empty disk. And every
- * few seconds: somebody may have deleted one, and a replica of an older release takes away what it does not
+ * few seconds: somebody may have deleted one, and a replica of an older release removes what it does not
  * know at each of its reconnects.
  */
 import { sleep } from '../../base/clock.ts';
@@ -44,7 +44,7 @@ export async function keepStreams(parts: KeepStreams): Promise<void> {
     const mine = new AbortController();
     looking = mine;
     lookAfter({ ...parts, signal: mine.signal }, attempt, isNew).catch((error) => {
-      if (!mine.signal.aborted) log.error({ error: asError(error) }, 'the streams could not be looked after');
+      if (!mine.signal.aborted) log.error({ error: asError(error) }, 'the streams could not be checked');
     });
   };
   wire.onStatus((status) => {
@@ -67,6 +67,6 @@ async function lookAfter(
     await sleep(clock, jittered(lookMs, 0.3, random), signal);
     const missing = await ensure();
     if (missing.length > 0)
-      log.error({ streams: missing }, 'a stream was gone while NATS runs; it was made anew, empty');
+      log.error({ streams: missing }, 'a stream had disappeared while NATS runs; it was recreated, empty');
   }
 }

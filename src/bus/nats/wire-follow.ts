@@ -5,7 +5,7 @@
  * begins at the sequence after the last delivered one. So nothing is missed and nothing comes twice, whoever
  * died. It never gives up.
  *
- * A stream that was deleted and made anew is followed from its first message; one that lost its end with its
+ * A stream that was deleted and recreated is followed from its first message; one that lost its end with its
  * disk from where it ends now. Both are logged as errors (`follow-place.ts`).
  */
 import type { Clock, Timer } from '../../base/clock.ts';
@@ -88,13 +88,13 @@ function consumerChain(
     consumer = undefined;
   };
   const restart = (reason: string): void => {
-    log.info({ stream, reason, next: place.next() }, 'following begins again where it was');
+    log.info({ stream, reason, next: place.next() }, 'following resumes where it was');
     environment.onRestart();
     drop();
     begin();
   };
   const onFailure = (error: Error): void => {
-    log.warn({ stream, error }, 'a consumer could not be made; trying again');
+    log.warn({ stream, error }, 'a consumer could not be created; trying again');
     drop();
     retry = clock.after(jittered(retryMs, 0.3, random), begin);
     retryMs = Math.min(2 * retryMs, retryMaxMs);

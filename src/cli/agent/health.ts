@@ -17,10 +17,10 @@ It answers GET and HEAD of /healthz and /livez in the form of kube-proxy's healt
 export function healthCommand(program: Program, terminal: Terminal): void {
   const command = program
     .command('health')
-    .summary("answer for the health of one node's service proxy")
+    .summary("serve the health of one node's service proxy")
     .description("A node agent: answers /healthz and /livez for the node's service proxy.")
     .requiredOption('--node <name>', 'the node whose proxier it answers for')
-    .option('--http <host:port>', 'where it answers (default: :10256)')
+    .option('--http <host:port>', 'address to listen on (default: :10256)')
     .option(
       '--proxier-health-timeout <seconds>',
       'how long a change may wait before the proxier counts as unhealthy (default: 60)',
@@ -37,7 +37,7 @@ async function run(given: FlagTexts, nodeText: string, terminal: Terminal): Prom
   const timeoutMs = readProxierTimeoutMs(given, terminal.env);
   const { config } = whichOrrery(given, terminal);
   const agent: AgentConfig = { ...config, node, http, timeoutMs };
-  // Started anew as a process that holds nothing but the agent, where that can be done.
+  // Started again as a process that holds nothing but the agent, where that can be done.
   const alone = terminal.become ? agentProcess(agent) : null;
   if (alone) terminal.become?.(alone);
   const { runAgent } = await import('./agent-run.ts');

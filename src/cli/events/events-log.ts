@@ -67,7 +67,7 @@ export async function followEvents(parts: EventsLogParts): Promise<EventsLog> {
   const readPast = async (since: number): Promise<void> => {
     for (let next: number | null | undefined; next !== null; ) {
       const page: HistoryPage = await history(next === undefined ? { since } : { after: next });
-      if (page.next === next) throw new OrreryError('BUS_UNREACHABLE', 'the history does not go on');
+      if (page.next === next) throw new OrreryError('BUS_UNREACHABLE', 'the history cannot be read further');
       for (const step of page.steps) teller.tell(step);
       next = isBeyond(page, until) ? null : page.next;
     }

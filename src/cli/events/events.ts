@@ -47,21 +47,21 @@ export function eventsCommand(program: Program, terminal: Terminal): void {
     .description('The log of transitions: every saved step of every actor, once and in order.')
     .argument(
       '[id]',
-      'only this actor: KIND/NAMESPACE/NAME; with @REVISION: what led to this step of it, and what it led to',
+      'only this actor: KIND/NAMESPACE/NAME; with @REVISION: what caused that step, and what it caused',
     )
-    .option('-f, --follow', 'stay and print what happens, until Ctrl-C')
+    .option('-f, --follow', 'keep printing new steps until Ctrl-C')
     .option(
       '--since <TIME>',
       'how far back, such as 90s, 15m, 1h or 1d (default: 1h; with --follow: from now on)',
     )
-    .option('--from <TIME>', 'from that time on: 03:10, 2026-11-22T03:10, 15m')
-    .option('--to <TIME>', 'up to that time')
+    .option('--from <TIME>', 'from this time: 03:10, 2026-11-22T03:10, 15m')
+    .option('--to <TIME>', 'up to this time')
     .option('--kind <KIND>', 'only actors of that kind: pod, pods, po')
     .option(
       '--reason <TEXT>',
-      'only steps that say this: in event, state, effect, cause or a field, in any case',
+      'only steps with this text in event, state, effect, cause or a field; upper or lower case',
     )
-    .option('--utc', 'times in UTC, as they are read and as they are printed')
+    .option('--utc', 'read and print times in UTC')
     .addOption(formatOption('-o, --output <format>', ['text', 'json']));
   addClientFlags(addFeatureFlag(command)).addHelpText('after', examples);
   command.action(async (text: string | undefined, options: EventsOptions) => {
@@ -100,7 +100,7 @@ async function readWanted(
   kinds: KindsKnown,
 ): Promise<Wanted> {
   const { kind, utc = false, to, follow } = options;
-  if (to !== undefined && follow) throw new OrreryError('USAGE', '--to and --follow exclude one another');
+  if (to !== undefined && follow) throw new OrreryError('USAGE', '--to and --follow cannot be used together');
   const now = systemClock.now();
   const from = readFrom(options, now);
   const end = to === undefined ? Number.POSITIVE_INFINITY : readEnd(to, { now, from, isUtc: utc });
@@ -120,7 +120,7 @@ async function readKindFlag(text: string, kinds: KindsKnown): Promise<string> {
 
 function readFrom({ from, since, follow, utc = false }: EventsOptions, now: number): number {
   if (from !== undefined && since !== undefined) {
-    throw new OrreryError('USAGE', '--from and --since exclude one another');
+    throw new OrreryError('USAGE', '--from and --since cannot be used together');
   }
   if (from !== undefined) return readTime('--from', from, now, utc);
   // From now on is asked for as well: who waits for steps learns whether anybody is there to take them.

@@ -108,7 +108,7 @@ export function servicePart(object: KubeObject): DigestPart<ServiceDigest> {
 }
 
 const tooMany = (count: number) =>
-  `${count} hosts are named, and one object may ask for ${limits.hostsPerObject}`;
+  `${count} hosts are named, but one object may request ${limits.hostsPerObject}`;
 
 /** A list that cannot be read takes over the hosts of the one before. */
 export function carriedOver(before: ObjectDigest | null, after: ObjectDigest): ObjectDigest {

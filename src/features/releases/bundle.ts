@@ -50,7 +50,7 @@ export const builtinLabel = 'orrery.dev/builtin';
 export const bundleLabel = 'orrery.dev/bundle';
 /**
  * On a manifest, with the value `recreate`: where a field cannot be changed, the object is deleted and made
- * anew (§3.5).
+ * again (§3.5).
  */
 export const immutableMark = 'orrery.dev/on-immutable';
 /** On a manifest: an object of that name that is not ours is taken over. */
@@ -133,7 +133,7 @@ export function labelled(object: BundleObject, id: string): BundleObject {
 }
 
 /**
- * Whether the object may be deleted and made anew. A definition takes every object of its kind along: never.
+ * Whether the object may be deleted and recreated. A definition takes every object of its kind along: never.
  */
 export function isRecreatable({ kind, metadata }: BundleObject): boolean {
   if (kind === 'CustomResourceDefinition' || kind === 'Namespace') return false;
@@ -185,7 +185,7 @@ function checkTogether(objects: readonly Found[], file: string): void {
   const seen = new Set<string>();
   for (const { object, file: from } of objects) {
     const key = objectKey(object);
-    if (seen.has(key)) throw wrong(from, `${objectName(object)} is there twice`);
+    if (seen.has(key)) throw wrong(from, `${objectName(object)} occurs twice`);
     seen.add(key);
   }
 }
@@ -233,7 +233,7 @@ function checked<S extends v.GenericSchema>(schema: S, value: unknown, file: str
 }
 
 function saidOf({ type, expected, received, message }: v.BaseIssue<unknown>): string {
-  if (type === 'strict_object' && expected === 'never') return 'is no field here';
+  if (type === 'strict_object' && expected === 'never') return 'is not a field here';
   return received === 'undefined' ? 'is missing' : message;
 }
 

@@ -4,7 +4,7 @@
  * Promises (docs/features/releases.md §3): an object of that name that is not ours is touched only where the
  * manifest adopts it, one of another bundle never; where the API server refuses because a field cannot be
  * changed, that is an error, unless the manifest says `recreate`: then the object is deleted – that very one,
- * as it was seen – and made anew.
+ * as it was seen – and recreated.
  */
 
 import { asError, hasCode, OrreryError } from '../../base/errors.ts';
@@ -133,8 +133,8 @@ function checkMayTouch(manifest: BundleObject, { metadata }: KubeObject): void {
 function unchangeable({ kind }: BundleObject, thrown: Error): OrreryError {
   const isNever = kind === 'CustomResourceDefinition' || kind === 'Namespace';
   const way = isNever
-    ? `a ${kind} is never made anew: everything in it would go`
-    : `the annotation ${immutableMark}: recreate on the manifest deletes the object and makes it anew`;
+    ? `a ${kind} is never recreated: everything in it would be lost`
+    : `the annotation ${immutableMark}: recreate on the manifest deletes and recreates the object`;
   return new OrreryError('KUBE_REFUSED', `${thrown.message}; ${way}`, { cause: thrown });
 }
 

@@ -103,7 +103,7 @@ const onlyIfEnv = shape(
   'must have name and value',
 );
 
-const badPath = 'must be at most 1024 characters of ASCII from "/" on, without blanks and fragment';
+const badPath = 'must be at most 1024 ASCII characters, starting with "/", without spaces or fragment';
 
 const probe = shape(
   {

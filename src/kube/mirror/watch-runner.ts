@@ -6,7 +6,7 @@
  * only lists that are complete; objects of a request that was given up reach nobody; an object that cannot be
  * read, or a sink that throws, costs that object alone (I8). Objects are read as their page arrives, so that
  * never more than a page of them is held in full. Versions that go back (a cluster restored from a backup)
- * end the stream as expired, so that everything is listed anew: an API server says nothing of it, and sends
+ * end the stream as expired, so that everything is listed again: an API server says nothing of it, and sends
  * nothing to whoever watches from a version that is still to come. Absent: when to ask again, and for what;
  * that is the chart.
  */
@@ -66,8 +66,7 @@ export function createWatchRunner<T>(parts: WatchRunnerParts<T>): RunWatchEffect
     signal.throwIfAborted();
     // The first page's version: whatever happened while the others were read is replayed by the watch.
     if (page === '') pages = { items: [], resourceVersion: answer.resourceVersion };
-    if (pages === undefined)
-      throw new OrreryError('KUBE_EXPIRED', 'the pages before this one are not held any more');
+    if (pages === undefined) throw new OrreryError('KUBE_EXPIRED', 'the earlier pages are no longer held');
     const { items, resourceVersion } = pages;
     for (const object of answer.items) items.push(...readOne(object, parts));
     if (answer.continue === '') {
@@ -226,7 +225,7 @@ function failed<T>(
   const retryAfterMs = error instanceof OrreryError ? error.facts.retryAfterMs : undefined;
   if (!(error instanceof OrreryError && error.facts.aborted === true)) {
     onRestart(code);
-    log.info({ resource: resource.plural, namespace, code, error: error.message }, 'a watch is begun again');
+    log.info({ resource: resource.plural, namespace, code, error: error.message }, 'restarting a watch');
   }
   return {
     type: 'watch.failed',

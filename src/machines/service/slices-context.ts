@@ -150,7 +150,7 @@ function isOfPass({ slices }: Holder, event: Input): boolean {
 /** What each step of the region changes in the chart's context. */
 export const slicesChanges = {
   rememberSlices: change('service.endpoints.observed', (context, { facts }) => changed(context, { facts })),
-  /** Whatever calls for slices again begins anew; versions and counts go on. */
+  /** Whatever calls for slices again starts again; versions and counts go on. */
   forgetSlices: ({ context }: Args) =>
     changed(context, { facts: null, done: null, failures: 0, compactable: false, toldOf: '' }),
   startPass: ({ context }: Args) => changed(context, { pass: context.slices.pass + 1 }),
@@ -166,7 +166,7 @@ export const slicesChanges = {
     failed(context, message, { retryAfterMs, ...ending(context, end, at) }),
   ),
   noteSlicesSilence: ({ context, event }: Args) =>
-    failed(context, 'no outcome of the pass over the slices in time', {
+    failed(context, 'the pass over the slices timed out', {
       retryAfterMs: 0,
       ...ending(context, null, event.at),
     }),
@@ -246,7 +246,7 @@ export function stuckWarning({ context, event }: Args): Omit<KubeEventWrite, 'ty
     regarding: regarding(context),
     eventType: 'Warning',
     reason: 'EndpointSlicesStuck',
-    note: `EndpointSlices of ${namespace}/${name} cannot be written; it is tried on every few minutes, and at once when something changes: ${lastError ?? ''}`,
+    note: `EndpointSlices of ${namespace}/${name} cannot be written; retried every few minutes and whenever something changes: ${lastError ?? ''}`,
     at: event.at,
   };
 }
@@ -257,7 +257,7 @@ export function otherWarning({ context, event }: Args): Omit<KubeEventWrite, 'ty
     regarding: regarding(context),
     eventType: 'Warning',
     reason: 'OtherControllerWrites',
-    note: `${other} writes EndpointSlices for this Service, too: its endpoints stand twice, and what either says may contradict the other. Stop one of the two; --take-over-slices ${other} adopts what it has left.`,
+    note: `${other} also writes EndpointSlices for this Service: its endpoints appear twice, and the two may contradict each other. Stop one of them; --take-over-slices ${other} adopts what it left.`,
     at: event.at,
   };
 }

@@ -23,7 +23,7 @@ export interface ChallengeBoard {
 }
 
 export interface Presented {
-  /** Takes away what was shown. Never rejects: what is left does no harm. */
+  /** Removes what was shown. Never rejects: what is left does no harm. */
   cleanUp(signal: AbortSignal): Promise<void>;
 }
 
@@ -75,7 +75,7 @@ export async function presentHttp(
     if (seen !== 'unreachable' && waited > patience.wrong) {
       throw new OrreryError(
         'ACME_REFUSED',
-        `${placeOf(url)} does not lead to Orrery's --acme-http: ${seen.wrong}; the authority was not asked to look`,
+        `${placeOf(url)} does not lead to Orrery's --acme-http: ${seen.wrong}; route that path there. The authority was not asked to validate`,
       );
     }
     await sleep(clock, lookPauseMs, signal);

@@ -70,7 +70,7 @@ function foreignIn({ metadata }: KubeObject, host: string): string | null {
   if (label === undefined) return `${place} exists without the label ${domainLabel} and is not overwritten`;
   const holder = metadata.annotations?.[hostAnnotation] ?? '';
   if (holder === host || (holder === '' && label === hostLabel(host))) return null;
-  return `${place} holds the certificate of ${holder === '' ? label : holder} and is left to it`;
+  return `${place} holds the certificate of ${holder === '' ? label : holder} and is left alone`;
 }
 
 /**
@@ -106,7 +106,7 @@ async function applyTarget(
   seen: KubeObject | null,
   signal: AbortSignal,
 ): Promise<void> {
-  // A Secret's type cannot be changed: one of ours that somebody made anew with another type makes way.
+  // A Secret's type cannot be changed: one of ours that somebody recreated with another type makes way.
   if (seen !== null && seen.type !== 'kubernetes.io/tls') {
     await kube.delete(secrets, namespace, secretName, preconditions(seen.metadata), signal);
     return applyTarget(kube, host, { namespace, secretName }, { chain, key, order }, null, signal);

@@ -49,7 +49,7 @@ test('prints a token that may look and may not send, and with --send one that ma
   await ensureInspectorAccess(kube, signal);
   const look = await orrery(['token'], { cwd, env });
   expect(look).toMatchObject({ code: 0, out: expect.stringMatching(/^\S+\n$/) });
-  expect(look.err).toMatch(/^token of orrery\/orrery-inspector-view, good until \d{4}-/);
+  expect(look.err).toMatch(/^token of orrery\/orrery-inspector-view, valid until \d{4}-/);
   expect(await authorize(look.out.trim(), 'get', signal)).toMatchObject({ granted: true });
   expect(await authorize(look.out.trim(), 'update', signal)).toMatchObject({ granted: false, status: 403 });
   const send = await orrery(['token', '--send', '--duration', '10m'], { cwd, env });

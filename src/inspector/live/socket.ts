@@ -6,7 +6,7 @@
  * for again while the socket is open, and a socket whose client is gone or whose right was taken back is
  * closed. At most `limits.inspectSessions` are open.
  */
-import type { IncomingMessage, Server } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { Clock, Timer } from '../../base/clock.ts';
@@ -26,16 +26,11 @@ export interface SocketParts {
   readonly start: (query: URLSearchParams, line: LiveLine) => LiveSession;
 }
 
-export interface Sockets {
-  /** Closes all and takes no more. */
-  close(): void;
-}
-
 const path = '/api/v1/inspect';
 /** Close codes: the numbers below 4000 are RFC 6455's; 4401 and 4403 say what HTTP's 401 and 403 say. */
 const closing = { away: 1001, unauthenticated: 4401, forbidden: 4403 } as const;
 
-export function serveSockets(server: Server, parts: SocketParts): Sockets {
+export function serveSockets(server: Server, parts: SocketParts) {
   const sockets = new WebSocketServer({
     noServer: true,
     maxPayload: limits.inspectMessageBytes,
@@ -54,7 +49,8 @@ export function serveSockets(server: Server, parts: SocketParts): Sockets {
     open(request, socket, head).catch(() => end(socket, '503 Service Unavailable'));
   });
   return {
-    close() {
+    /** Closes all and takes no more. */
+    close(): void {
       for (const one of sockets.clients) one.close(closing.away, 'the replica is stopping');
       sockets.close();
     },
@@ -73,7 +69,7 @@ async function refusalOf(
   if (!isMeant(headers.host)) return '403 Forbidden';
   if (!isDeliberate(headers) && isForeign(headers)) return '403 Forbidden';
   if (count >= limits.inspectSessions) return '503 Service Unavailable';
-  const access = await authorize(tokenOf(headers), 'get', AbortSignal.timeout(limits.requestTimeoutMs));
+  const access = await ask(authorize, headers);
   if (access.granted) return null;
   return access.status === 401 ? '401 Unauthorized\r\nWWW-Authenticate: Bearer' : '403 Forbidden';
 }
@@ -94,7 +90,10 @@ function attend(socket: WebSocket, { headers }: IncomingMessage, url: URL, parts
     if (!isAlive) return socket.terminate();
     isAlive = false;
     socket.ping();
-    const access = await mayStay(parts.authorize, tokenOf(headers));
+    // While Kubernetes cannot be asked, who was let in stays: to look at what is wrong with it, perhaps.
+    const access = await ask(parts.authorize, headers).catch(
+      (error): Access => ({ granted: true, user: asError(error).message }),
+    );
     if (access.granted) timer = clock.after(limits.inspectCheckMs, check);
     else
       socket.close(
@@ -116,11 +115,5 @@ function attend(socket: WebSocket, { headers }: IncomingMessage, url: URL, parts
   });
 }
 
-/** While Kubernetes cannot be asked, who was let in stays: to look at what is wrong with it, perhaps. */
-async function mayStay(authorize: Authorize, token: string | null): Promise<Access> {
-  try {
-    return await authorize(token, 'get', AbortSignal.timeout(limits.requestTimeoutMs));
-  } catch (error) {
-    return { granted: true, user: asError(error).message };
-  }
-}
+const ask = (authorize: Authorize, headers: IncomingHttpHeaders): Promise<Access> =>
+  authorize(tokenOf(headers), 'get', AbortSignal.timeout(limits.requestTimeoutMs));

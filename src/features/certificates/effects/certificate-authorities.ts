@@ -5,29 +5,21 @@
  */
 
 import type { FeatureParts } from '../../../actors/feature.ts';
-import { hasCode, OrreryError } from '../../../base/errors.ts';
+import { hasCode } from '../../../base/errors.ts';
 import { type CertificateAuthority, openAuthority } from '../acme/authority.ts';
 import type { CaSpec } from '../issuer-spec.ts';
 import type { IssuerLookup } from './acme-accounts.ts';
+import { unusableIssuer } from './acquisition-failure.ts';
 import { readSecret } from './certificate-secrets.ts';
 
-export interface Authorities {
-  /** @throws OrreryError CERTIFICATE_UNUSABLE | KUBE_… */
-  of(
-    issuer: string,
-    signal: AbortSignal,
-  ): Promise<{ readonly spec: CaSpec; readonly authority: CertificateAuthority }>;
-}
-
-/** It is the Issuer that cannot be used, whichever host asks: nothing counts against the host. */
-const ofIssuer = (text: string) => new OrreryError('CERTIFICATE_UNUSABLE', text, { facts: { issuer: true } });
+export type Authorities = ReturnType<typeof createAuthorities>;
 
 /** Long enough for a crowd, short enough that a person who changes the CA does not wonder. */
 const keptMs = 5_000;
 
 export function createAuthorities(
   parts: Pick<FeatureParts, 'kube' | 'clock'> & { readonly issuerOf: IssuerLookup },
-): Authorities {
+) {
   const { kube, clock, issuerOf } = parts;
   const opened = new Map<
     string,
@@ -36,20 +28,24 @@ export function createAuthorities(
   const open = async ({ secret }: CaSpec, signal: AbortSignal) => {
     const data = await readSecret(kube, secret, signal);
     const place = `${secret.namespace}/${secret.name}`;
-    if (data === null) throw ofIssuer(`the Secret ${place} does not exist`);
+    if (data === null) throw unusableIssuer(`the Secret ${place} does not exist`);
     try {
       return openAuthority(data['tls.crt'] ?? '', data['tls.key'] ?? '', clock.now());
     } catch (thrown) {
       throw hasCode(thrown, 'CERTIFICATE_UNUSABLE')
-        ? ofIssuer(`the Secret ${place}: ${thrown.message}`)
+        ? unusableIssuer(`the Secret ${place}: ${thrown.message}`)
         : thrown;
     }
   };
   return {
-    async of(issuer, signal) {
+    /** @throws OrreryError CERTIFICATE_UNUSABLE | KUBE_… */
+    async of(
+      issuer: string,
+      signal: AbortSignal,
+    ): Promise<{ readonly spec: CaSpec; readonly authority: CertificateAuthority }> {
       const known = issuerOf(issuer);
       const spec = known?.spec.ca;
-      if (!known || !spec) throw ofIssuer(`there is no usable CA Issuer ${issuer}`);
+      if (!known || !spec) throw unusableIssuer(`there is no usable CA Issuer ${issuer}`);
       const before = opened.get(issuer);
       const isFresh = before?.version === known.version && clock.monotonic() < before.until;
       const kept = isFresh ? await before.authority.catch(() => null) : null;

@@ -12,12 +12,6 @@ const gatherMs = { first: 50, most: 400 } as const;
 /** One word asks for a message to each Pod, and an outbox has room for so many of a step. */
 const togetherMax = 24;
 
-export interface Gathering {
-  add(ip: string): void;
-  /** The round is over: what was met and not told yet is told now. */
-  end(): void;
-}
-
 /**
  * The first address is told at once, so that a Pod that waits alone waits for nothing; those right behind it
  * are told together.
@@ -25,7 +19,7 @@ export interface Gathering {
 export function createGathering(
   clock: Clock,
   tell: (first: string, also: readonly string[], heardAt: number) => void,
-): Gathering {
+) {
   let gathered: string[] = [];
   let heardAt = 0;
   let timer: Timer | null = null;
@@ -47,14 +41,15 @@ export function createGathering(
     });
   };
   return {
-    add(ip) {
+    add(ip: string): void {
       if (gathered.length === 0) heardAt = clock.now();
       gathered.push(ip);
       if (timer !== null && gathered.length < togetherMax) return;
       flush();
       if (timer === null) rest();
     },
-    end() {
+    /** The round is over: what was met and not told yet is told now. */
+    end(): void {
       timer?.cancel();
       flush();
     },

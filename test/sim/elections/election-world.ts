@@ -9,6 +9,7 @@ import { elections as feature } from '../../../src/features/elections/feature.ts
 import { elections, leases } from '../../../src/features/elections/resources.ts';
 import { startElections } from '../../../src/features/elections/start.ts';
 import { apiPort } from '../api/api-port.ts';
+import { idsOf } from '../checkers/lives-as-its-object.ts';
 import type { ActingParts, FeatureSimulation, FeatureWorld, WorldParts } from '../features/feature-world.ts';
 import { foreignHolder } from './checkers/foreign-holder.ts';
 import { oneAtATime } from './checkers/one-at-a-time.ts';
@@ -108,6 +109,7 @@ export function electionsOf(
     uses: () => [use],
     checkers: checkersOf(parts, people, keeping),
     statuses: [electionStatus],
+    lives: [{ kind: 'election', objects: () => idsOf('election', stage.api.all(elections)) }],
     begin() {
       for (const election of names) {
         makeElection(election);

@@ -14,6 +14,41 @@ const starving: readonly Mutation[] = [
   ),
 ];
 
+const held = 'effects held while the broker was away are not begun';
+const holding = ['routes', 'certificates', 'elections', 'endpoints'].map((feature) =>
+  one(
+    feature,
+    `${held}: ${feature}`,
+    'src/actors/host/effects-pool.ts',
+    "if (status === 'connected') for (const lane of lanes.values()) next(lane);",
+    '',
+  ),
+);
+
+const living: readonly Mutation[] = [
+  one(
+    'elections',
+    'an Election that cannot be used counts as gone',
+    'src/features/elections/election-join.ts',
+    "return { type: 'election.observed', facts: deleting ? null : facts };",
+    "return { type: 'election.observed', facts: deleting || facts.invalid !== null ? null : facts };",
+  ),
+  one(
+    'routegates',
+    'that an object has gone is told to nobody',
+    'src/features/routes/gate-join.ts',
+    "return world.statement('routegates') === null ? null : { type: 'routegate.observed', facts: null };",
+    'return null;',
+  ),
+  one(
+    'routegates',
+    'what a former actor had begun is told to the one that begins anew',
+    'src/actors/host/host.ts',
+    'if (record !== null && isForFormer(record, item)) return this.#ignore(cell, hot, item);',
+    '',
+  ),
+];
+
 const gates: readonly Mutation[] = [
   one(
     'routegates',
@@ -100,4 +135,4 @@ const own: readonly Mutation[] = [
   ),
 ];
 
-export const worldMutations: readonly Mutation[] = [...starving, ...gates, ...proxiers, ...own];
+export const worldMutations: readonly Mutation[] = [...starving, ...holding, ...living, ...gates, ...proxiers, ...own];

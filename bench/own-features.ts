@@ -21,7 +21,7 @@ import { createShardRun } from '../src/actors/shards/shard-run.ts';
 import { loadShard, saveCheckpoint } from '../src/actors/shards/shard-store.ts';
 import { type Care, createCare } from '../src/actors/time/care.ts';
 import { carefulStepper } from '../src/actors/time/careful-stepper.ts';
-import { createPaces } from '../src/actors/time/pace.ts';
+import { createPace, createPaces } from '../src/actors/time/pace.ts';
 import { type ActorInput, assign, defineFeature, defineKind, setup, v } from '../src/api/index.ts';
 import { systemClock as clock } from '../src/base/clock.ts';
 import { type ActorId, actorId, type ShardName } from '../src/base/ids.ts';
@@ -89,7 +89,9 @@ function sideOn(
   const ports: HostParts = {
     ...{ bus, subjects, replica: 'bench', clock, random, log, homes },
     metrics: { transition() {}, stepSeconds() {}, effect() {}, deadLetter() {} },
-    steppers: new Map([['unit', care ? carefulStepper(stepper, 'units', care) : stepper]]),
+    steppers: new Map([
+      ['unit', care ? carefulStepper(stepper, 'units', care, createPace(clock, 'units')) : stepper],
+    ]),
     effects: new Map(),
     runEffect: async (effect) => ({ type: 'effect.settled', effect: effect.type, error: null }),
     // A feature may take 1,000 steps a second; what one costs is asked here.

@@ -26,9 +26,7 @@ const wanted = o.join(nodes, {
   with: { pods: o.related(pods, ({ node }) => [{ name: node }]) },
   facts: (asked, found) => ({
     ...asked,
-    pods: found.pods
-      .map(({ namespace, name, uid }) => ({ namespace, name, uid }))
-      .sort((a, b) => (`${a.namespace}/${a.name}` < `${b.namespace}/${b.name}` ? -1 : 1)),
+    pods: found.pods.map(({ namespace, name, uid }) => ({ namespace, name, uid })),
   }),
 });
 const cordon = o.kubernetes.patch('node.cordon', { resource: 'v1/Node' });
@@ -141,14 +139,12 @@ export const drain = o.defineKind({
   ...{ name: 'drain', version: 1, machine, effects, join: wanted },
   description: 'Empties a Node for as long as an annotation asks for it.',
   tell: o.tell<Context>(({ states: [state], context: { name, facts, blocked, lastError } }) => {
-    const told = [{ label: 'Left', value: facts?.pods.length ?? 0 }];
+    const told = (text: string) => ({ text, facts: [{ label: 'Left', value: facts?.pods.length ?? 0 }] });
     const held = blocked.length > 0 ? `; budgets hold ${blocked.join(', ')}` : '';
-    if (state === 'failing')
-      return { text: `${name} waits for another try: ${lastError}${held}`, facts: told };
-    if (facts === null) return { text: `${name} takes Pods again`, facts: told };
-    if (state === 'drained') return { text: `${name} is empty: ${facts.reason}`, facts: told };
-    const text = `${name} is being emptied (${facts.reason}), Pods left: ${facts.pods.length}${held}`;
-    return { text, facts: told };
+    if (state === 'failing') return told(`${name} waits for another try: ${lastError}${held}`);
+    if (facts === null) return told(`${name} takes Pods again`);
+    if (state === 'drained') return told(`${name} is empty: ${facts.reason}`);
+    return told(`${name} is being emptied (${facts.reason}), Pods left: ${facts.pods.length}${held}`);
   }),
 });
 export const feature = o.defineFeature({ name: 'node-drain', version: '1.0.0', kinds: [drain] });

@@ -9,6 +9,7 @@ import { featuresOf } from '../../src/replica/features.ts';
 import { refreshed } from '../chart/refresh.ts';
 import { placeOf, valueSets } from '../chart/rendering.ts';
 import { rightsFile } from '../chart/rights.ts';
+import { declared, definitionOf, withSpec } from './custom-resources.ts';
 import { machineIndex, machinePage } from './machine-page.ts';
 import { docsBase, withRunbooks } from './runbooks.ts';
 import { errorTable, flagTable, limitTable, metricRows, pathTable, streamTable } from './tables.ts';
@@ -27,6 +28,10 @@ export function generatedPages(read: Read): ReadonlyMap<string, string> {
     ...['rules.yaml', 'rules.test.yaml'].map((name) => {
       const path = `deploy/observability/${name}`;
       return [path, withRunbooks(read(path), docsBase(JSON.parse(read('package.json'))))] as const;
+    }),
+    ...Object.entries(declared).map(([plural, spec]) => {
+      const path = definitionOf(plural);
+      return [path, withSpec(read(path), spec)] as const;
     }),
     ...charts.map((chart) => [`docs/machines/${chart.name}.md`, machinePage(chart)] as const),
     ...Object.entries(tablesOf).map(

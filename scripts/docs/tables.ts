@@ -20,7 +20,7 @@ const code = (text: string) => `\`${text}\``;
 
 const kinds = {
   transient: 'It may pass: the step is tried again, with growing pauses.',
-  terminal: 'Trying again would not help: whoever asked is told.',
+  terminal: 'Trying again would not help: the caller is told.',
   fenced: 'This replica is no longer the owner: it drops the shard and does nothing outside.',
   invariant: 'A bug: the actor is parked, the rest goes on. Please report it.',
 } as const;

@@ -298,7 +298,7 @@ export class Engine implements EngineView {
     const { log, replica, onNameTaken } = this.#parts;
     const facts = { replica, incarnation };
     if (!isElder) {
-      log.error(facts, 'another replica has started under this name; it must end');
+      log.error(facts, 'another replica has started under this name; this one must end');
       return;
     }
     this.kill();
@@ -369,7 +369,9 @@ function hostParts(
   const stepperOf = (chart: Chart) => {
     const feature = homes.featureOf(chart.name);
     const stepper = createStepper(chart);
-    return feature && parts.care ? carefulStepper(stepper, feature, parts.care) : stepper;
+    return feature && parts.care
+      ? carefulStepper(stepper, feature, parts.care, paces.ofFeature(feature))
+      : stepper;
   };
   let runner: HostParts['runEffect'] | undefined = parts.runEffect;
   return {

@@ -101,7 +101,7 @@ function wholeMessage(kind: string, type: string, fields: MessageFields): Schema
   if (fields?.type !== 'object' || words.some((one) => one.type !== 'description'))
     throw new OrreryError(
       'USAGE',
-      `kind ${kind}: the schema of ${type} is no plain v.object({…}) of its fields`,
+      `kind ${kind}: the schema of ${type} is not a plain v.object({…}) of its fields`,
     );
   const { type: _, ...entries } = fields.entries;
   const whole = object({ type: literal(type), ...entries });

@@ -20,7 +20,7 @@ export function problemsOf({ name, version, kinds, metrics = {} }: FeatureOption
     ...(isActorKind(name) ? [] : [`its name ${JSON.stringify(name)} is not a word of a-z, 0-9 and hyphens`]),
     ...(semver.test(version)
       ? []
-      : [`its version ${JSON.stringify(version)} is no semantic version (1.0.0)`]),
+      : [`its version ${JSON.stringify(version)} is not a semantic version (1.0.0)`]),
     ...(kinds.length > 0 ? [] : ['it has no kind']),
     ...twice(names).map((kind) => `the kind ${kind} is defined twice`),
     ...differing(kinds).map((type) => `two effects are called ${type}`),
@@ -72,11 +72,9 @@ export function chartProblems(chart: Chart): readonly string[] {
   );
   return [
     ...(isActorKind(name) ? [] : [`its name ${JSON.stringify(name)} is not a word of a-z, 0-9 and hyphens`]),
-    ...(Number.isSafeInteger(version) && version > 0 ? [] : ['its version is no whole number from 1']),
+    ...(Number.isSafeInteger(version) && version > 0 ? [] : ['its version is not a whole number from 1']),
     ...missing.map((from) => `no migration leads on from version ${from}`),
-    ...(chart.createdBy.length > 0
-      ? []
-      : ['nothing brings its actors into being: it has neither join nor createdBy']),
+    ...(chart.createdBy.length > 0 ? [] : ['nothing creates its actors: it has neither join nor createdBy']),
     ...wordProblems(chart),
     ...contextProblems(chart.machine, name),
   ];
@@ -189,8 +187,8 @@ function contextProblems(machine: AnyStateMachine, kind: string): readonly strin
   try {
     const { context } = getInitialSnapshot(machine, input) as { readonly context: unknown };
     const place = unplainIn(context);
-    return place === null ? [] : [`its context is no plain data: ${place}`];
+    return place === null ? [] : [`its context is not plain data: ${place}`];
   } catch (thrown) {
-    return [`its context cannot be made: ${asError(thrown).message}`];
+    return [`its context cannot be created: ${asError(thrown).message}`];
   }
 }

@@ -18,6 +18,7 @@ import { type AnyEffect, effect as declareEffect, type EffectDeclaration } from 
 import { failedEvent } from './failure.ts';
 import type { HttpAnswer, HttpRequest } from './http-call.ts';
 import type { KubernetesTools } from './kubernetes/tools.ts';
+import type { PerReplica } from './per-replica.ts';
 
 /** What the runner of an effect works with. */
 export interface Tools {
@@ -31,6 +32,8 @@ export interface Tools {
   /** Milliseconds since the epoch; tests have a clock of their own. */
   readonly now: () => number;
   readonly log: Log;
+  /** What all runs in this replica share, opened by the first of them. @throws what its `open` throws */
+  readonly use: <T>(what: PerReplica<T>) => Promise<T>;
   /** Counts under the names that the feature declares. */
   readonly metrics: FeatureMetrics;
   readonly kubernetes: KubernetesTools;
@@ -105,12 +108,12 @@ export function effect<const T extends string, P extends object, R>(
   if (!/^[a-z][a-z0-9-]*(\.[a-z][a-z0-9-]*)+$/.test(type))
     throw new OrreryError(
       'USAGE',
-      `effect ${JSON.stringify(type)}: its name is of the form thing.verb, such as drain.evict`,
+      `effect ${JSON.stringify(type)}: its name must have the form thing.verb, such as drain.evict`,
     );
   if (inFlight < 1 || inFlight > featureLimits.effectsInFlightMax)
     throw new OrreryError(
       'USAGE',
-      `effect ${type}: inFlight is from 1 to ${featureLimits.effectsInFlightMax}`,
+      `effect ${type}: inFlight must be from 1 to ${featureLimits.effectsInFlightMax}`,
     );
   const time = typeof timeoutMs === 'number' ? () => timeoutMs : timeoutMs;
   const declared = declareEffect<AnyEffect>(type, {

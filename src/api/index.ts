@@ -76,4 +76,5 @@ export type {
   StatusParams,
   Written,
 } from './kubernetes/tools.ts';
+export { type PerReplica, perReplica } from './per-replica.ts';
 export { type ObjectFacts, type Watch, type Watched, type WatchOptions, watch } from './watch.ts';

@@ -34,7 +34,7 @@ export function related<D>(of: Watch<D>, to: (object: Watched<D>) => Iterable<Ob
 
 export type Relations = Readonly<Record<string, Relation>>;
 
-/** By name of the relation: the objects that belong to the actor, in no order. */
+/** By name of the relation: the objects that belong to the actor, by namespace and name. */
 export type RelatedOf<R extends Relations> = {
   readonly [K in keyof R]: R[K] extends Relation<infer D> ? ReadonlyArray<Watched<D>> : never;
 };
@@ -182,6 +182,7 @@ function createIndex(
       }
       return new Set([...before, ...after]);
     },
-    of: (key) => [...(byTarget.get(key)?.values() ?? [])],
+    // Always in the same order, so that facts made of them are news only when they are.
+    of: (key) => [...(byTarget.get(key) ?? [])].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one),
   };
 }

@@ -20,7 +20,7 @@ export function readKindName(name: KindName | NamedResource): NamedResource {
   const text = typeof name === 'string' ? name : `${resource.apiVersion}/${resource.kind}`;
   throw new OrreryError(
     'USAGE',
-    `${JSON.stringify(text)} names no kind; allowed: v1/Node, apps/v1/Deployment`,
+    `${JSON.stringify(text)} is not a kind; allowed: apiVersion/Kind, such as v1/Node or apps/v1/Deployment`,
   );
 }
 

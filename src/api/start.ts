@@ -22,6 +22,7 @@ import type { FeatureOptions, RequestEndpoint } from './feature-options.ts';
 import { callHttp } from './http-call.ts';
 import { type JoinOf, runJoin } from './join.ts';
 import { createKinds, kubernetesTools } from './kubernetes/calls.ts';
+import { createOpened, type Opened } from './per-replica.ts';
 import type { Reports, Watched } from './watch.ts';
 
 export function startFeature(options: FeatureOptions, parts: FeatureParts, reports: Reports): FeatureRun {
@@ -36,7 +37,8 @@ export function startFeature(options: FeatureOptions, parts: FeatureParts, repor
   const pace = engine.parts.paces.ofFeature(name);
   const call = <T>(what: string, work: () => T) => pace.charge(() => care.run(name, what, work));
   reports.call = call;
-  const toolsOf = toolbox(options, parts);
+  const opened = createOpened(parts, call);
+  const toolsOf = toolbox(options, parts, opened);
   const joins = kinds.flatMap(({ chart, join }) =>
     join === null
       ? []
@@ -59,24 +61,28 @@ export function startFeature(options: FeatureOptions, parts: FeatureParts, repor
       endpointOf(
         options,
         word,
-        { ...request, answer: (...args) => call(`request ${word}`, () => request.answer(...args)) },
+        {
+          ...request,
+          answer: (...args) => pace.inTurn(() => call(`request ${word}`, () => request.answer(...args))),
+        },
         parts,
         toolsOf,
       ),
     ),
     onStep: (transition, context) => tellStep(options, parts, transition, context, call),
+    stop: opened.close,
   };
 }
 
 type ToolsOf = (context: Pick<EffectContext, 'key' | 'actor' | 'signal' | 'emit'>) => Tools;
 
-function toolbox({ name }: FeatureOptions, parts: FeatureParts): ToolsOf {
+function toolbox({ name }: FeatureOptions, parts: FeatureParts, { use }: Opened): ToolsOf {
   const { kube, clock, log, metrics, replica, fetch = globalThis.fetch } = parts;
   const kinds = createKinds(kube);
   const now = () => clock.now();
   const fieldManager = `orrery-${name}`;
   return ({ key, actor, signal, emit }) => ({
-    ...{ key, actor, signal, emit, now, log, metrics },
+    ...{ key, actor, signal, emit, now, log, metrics, use },
     kubernetes: kubernetesTools({ kube, kinds, signal, key, actor, replica, fieldManager, now }),
     http: (request) => callHttp(request, { clock, signal, fetch }),
   });
@@ -105,7 +111,7 @@ function runnable(effect: Effect, toolsOf: ToolsOf, call: Call): RunnableEffect 
     type: effect.type,
     async run(asked: AnyEffect, context: EffectContext) {
       if (left >= most)
-        throw new Failure(`${left} runs of ${effect.type} have not ended though their time is over`, {
+        throw new Failure(`${left} runs of ${effect.type} have not ended although their time is over`, {
           code: 'STUCK',
         });
       const { type: _, ...params } = asked;
@@ -164,9 +170,6 @@ function tellStep(
   try {
     call(`onStep of ${kind}`, () => onStep({ id, from, to, event, at, context }, { metrics, log }));
   } catch (thrown) {
-    log.error(
-      { actor: id, error: asError(thrown).message },
-      'a feature failed over a step that it was told of',
-    );
+    log.error({ actor: id, error: asError(thrown).message }, 'a feature failed in onStep');
   }
 }

@@ -20,7 +20,7 @@ export interface HostPort {
 }
 
 export const anyText: Reader<string> = {
-  allowed: 'a text that is not empty',
+  allowed: 'text that is not empty',
   read: (text) => text || undefined,
 };
 

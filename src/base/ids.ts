@@ -39,7 +39,7 @@ export function parseActorId(text: string): ActorName {
   if (second < 0 || second === text.length - 1 || second === first + 1 || !isActorKind(kind)) {
     throw new OrreryError(
       'MESSAGE_UNKNOWN_KIND',
-      `"${text}" is no actor id: <kind>/<namespace>/<name>, such as pod/shop/web-0`,
+      `"${text}" is not an actor id: <kind>/<namespace>/<name>, such as pod/shop/web-0`,
     );
   }
   return { kind, namespace: text.slice(first + 1, second), name: text.slice(second + 1) };

@@ -48,7 +48,7 @@ export function createLog({ level, facts = {}, clock = systemClock, write }: Log
   const rate = createLogRate(clock, (sentence, left) => {
     const [level, message] = partsOf(sentence);
     const facts = { left, seconds: limits.logSpanMs / 1000, message };
-    logger[level](facts, 'more lines of one kind than are written');
+    logger[level](facts, 'further lines of one kind were left out');
   });
   return {
     ...wrap(logger, threshold, rate),

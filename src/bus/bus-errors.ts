@@ -24,7 +24,7 @@ export function conflict(guard: Guard | undefined, reason: string): OrreryError 
  * Surely not stored; it says nothing of who owns what.
  */
 export function inProcess(reason: string): OrreryError {
-  const text = `another conditional write is on its way: ${reason}`;
+  const text = `another conditional write is in progress: ${reason}`;
   return new OrreryError('BUS_UNREACHABLE', text, { facts: { inProcess: true } });
 }
 

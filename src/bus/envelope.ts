@@ -41,7 +41,8 @@ export function readMessage(message: { readonly data: Uint8Array; readonly heade
     );
   }
   const body = decode(data, headerOf(headers, contentType.header));
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) throw unreadable('it is no object');
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    throw unreadable('it is not an object');
   const { id, cause, ...event } = body as Record<string, unknown>;
   if (!hasType(event)) throw unreadable('it has no field "type" of text');
   const msgId = headerOf(headers, msgIdHeader) ?? word('id', id);
@@ -80,7 +81,7 @@ function hasType(event: Record<string, unknown>): event is ForeignEvent {
 function word(field: string, value: unknown): string | undefined {
   if (value === undefined || value === null || value === '') return undefined;
   if (typeof value !== 'string' || value.length > wordMax)
-    throw unreadable(`its field "${field}" is no short text`);
+    throw unreadable(`its field "${field}" is not a short text`);
   return value;
 }
 

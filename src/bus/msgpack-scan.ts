@@ -117,7 +117,7 @@ function refusal(first: number): Finding {
 function keyFinding(bytes: Uint8Array, at: number, first: number): Finding | undefined {
   const start =
     first >= 0xa0 && first < 0xc0 ? 1 : first === 0xd9 ? 2 : first === 0xda ? 3 : first === 0xdb ? 5 : 0;
-  if (start === 0) return 'it has a key that is no text';
+  if (start === 0) return 'it has a key that is not text';
   const length = start === 1 ? first & 0x1f : uint(bytes, at + 1, start - 1);
   if (length !== protoKey.length) return undefined;
   return protoKey.every((byte, index) => bytes[at + start + index] === byte)

@@ -53,7 +53,10 @@ export function watchStoring(
     const since = before === undefined || isForgotten(before, now) ? now : before.since;
     const isDue = now - since >= saidAfterMs && !before?.isSaid;
     if (isDue)
-      log.error({ stream, error: error.message }, 'NATS stores nothing; no restart of a replica mends that');
+      log.error(
+        { stream, error: error.message },
+        'NATS stores nothing; restarting replicas does not help, look at NATS',
+      );
     known.set(stream, {
       stream,
       error: error.message,

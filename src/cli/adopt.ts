@@ -33,9 +33,9 @@ export function adoptCommand(program: Program, terminal: Terminal): void {
     .description(
       'Write Domains and Issuers for the Certificates of a namespace, and take over their Secrets without a new order.',
     )
-    .requiredOption('--from <CONTROLLER>', 'who holds them now: cert-manager')
+    .requiredOption('--from <CONTROLLER>', 'the controller that manages them now: cert-manager')
     .requiredOption('-n, --namespace <NS>', 'whose Certificates')
-    .option('--dry-run', 'say what would be written, and write nothing')
+    .option('--dry-run', 'print what would be written; write nothing')
     .option(
       '--cluster-resource-namespace <NS>',
       'where cert-manager keeps the Secrets of ClusterIssuers',

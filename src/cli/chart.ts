@@ -17,7 +17,7 @@ export function chartCommand(program: Program, terminal: Terminal): void {
   const command = program
     .command('chart')
     .summary('draw a statechart')
-    .description('The statechart of a machine.')
+    .description('Draw the statechart of a machine.')
     .argument('<machine>', 'its name, for example pod')
     .addOption(formatOption('--format <format>', ['text', 'mermaid', 'json']))
     .addOption(formatOption('-o, --output <format>', ['text', 'mermaid', 'json']).hideHelp())

@@ -80,9 +80,9 @@ async function overNats<T>(
   terminal: Terminal,
   use: (client: Client) => Promise<T>,
 ): Promise<T> {
-  const { config, source } = whichOrrery(given, terminal);
+  const { config, hint } = whichOrrery(given, terminal);
   const [bus, { subjects: subjectsOf }, { createControl, createForget }, { busFeed }] = await Promise.all([
-    connect(config, source),
+    connect(config, hint),
     import('../bus/subjects.ts'),
     import('../actors/control/control-client.ts'),
     import('./events/events-log.ts'),
@@ -93,21 +93,18 @@ async function overNats<T>(
     const forget = createForget({ bus, subjects });
     return await use({ control, forget, feed: (scope) => busFeed({ bus, subjects }, scope) });
   } catch (error) {
-    if (hasCode(error, 'BUS_UNREACHABLE')) throw unanswered(config, source, error);
+    if (hasCode(error, 'BUS_UNREACHABLE')) throw unanswered(config, hint, error);
     throw error;
   } finally {
     await bus.close();
   }
 }
 
-async function connect({ cluster, nats }: ClientConfig, source: string): Promise<Bus> {
+async function connect({ cluster, nats }: ClientConfig, hint: string): Promise<Bus> {
   const { connectNats } = await import('../bus/nats/nats.ts');
   const givenUp = new AbortController();
   const noNats = (reason: string) =>
-    new OrreryError(
-      'BUS_UNREACHABLE',
-      `no NATS at ${withoutPasswords(nats.servers)}${hint(source)}: ${reason}`,
-    );
+    new OrreryError('BUS_UNREACHABLE', `no NATS at ${withoutPasswords(nats.servers)}${hint}: ${reason}`);
   // A replica would try for ever; a person wants to know the first reason, which the log is told.
   let refuse = (_error: OrreryError) => {};
   const refused = new Promise<never>((_, reject) => {
@@ -137,25 +134,24 @@ export async function bounded<T>(work: Promise<T>, overdue: () => OrreryError): 
   return Promise.race([work, late]).finally(() => timer?.cancel());
 }
 
-/** The configuration, and in words where it came from. */
-export function whichOrrery(given: FlagTexts, terminal: Terminal): { config: ClientConfig; source: string } {
+/** The configuration, and where it came from: what somebody is told whom nobody answers. */
+export function whichOrrery(given: FlagTexts, terminal: Terminal): { config: ClientConfig; hint: string } {
   const { env, directory } = terminal;
-  const found = isGiven('nats', given, env) ? undefined : readDevFile(directory);
-  if (found === undefined) return { config: readClientConfig(given, env), source: '--nats' };
+  const isNamed = isGiven('nats', given, env);
+  const found = isNamed ? undefined : readDevFile(directory);
+  const ofNobody = ' (the default: give --server or --nats, or run this in the folder of "orrery dev")';
+  if (found === undefined) return { config: readClientConfig(given, env), hint: isNamed ? '' : ofNobody };
   const { nats, cluster } = found;
   const fromFile = isGiven('cluster', given, env) ? { nats } : { nats, cluster };
-  return { config: readClientConfig({ ...given, ...fromFile }, env), source: devFile };
+  const config = readClientConfig({ ...given, ...fromFile }, env);
+  return { config, hint: ` (from ${devFile}: is "orrery dev" running?)` };
 }
 
 /** NATS is there, Orrery is not. */
-function unanswered({ cluster, nats }: ClientConfig, source: string, error: OrreryError): OrreryError {
-  const where = `${withoutPasswords(nats.servers)}${hint(source)}`;
+function unanswered({ cluster, nats }: ClientConfig, hint: string, error: OrreryError): OrreryError {
+  const where = `${withoutPasswords(nats.servers)}${hint}`;
   const message = `no replica of cluster "${cluster}" answers at ${where}: ${error.message}`;
   return new OrreryError('BUS_UNREACHABLE', message, { cause: error });
-}
-
-function hint(source: string): string {
-  return source === devFile ? ` (from ${devFile}: is "orrery dev" running?)` : '';
 }
 
 function withoutPasswords(servers: readonly string[]): string {

@@ -32,19 +32,21 @@ Exit code 1: a letter was refused, and stays.`;
 export function deadCommand(program: Program, terminal: Terminal): void {
   const command = program
     .command('dead')
-    .summary('messages that nobody took')
-    .description('Dead letters: messages that nobody took, for seven days. List, show, send again, drop.')
+    .summary('messages that nobody could take')
+    .description(
+      'Dead letters: messages that nobody could take, kept for seven days. List, show, resend, drop.',
+    )
     .addHelpText('after', examples);
   listCommand(command, terminal);
   showCommand(command, terminal);
   workCommand(command, terminal, {
     name: 'resend',
-    summary: 'send letters to their actors again; those that are taken are gone',
+    summary: 'send letters to their actors again; those that are taken disappear',
     work: resendOne,
   });
   workCommand(command, terminal, {
     name: 'drop',
-    summary: 'take letters off the list for good',
+    summary: 'delete letters for good',
     work: dropOne,
   });
 }
@@ -111,8 +113,8 @@ const reasonOf = ({ error, code = '' }: Letter) =>
 function showCommand(program: Program, terminal: Terminal): void {
   const command = program
     .command('show')
-    .summary('one letter whole')
-    .description('One dead letter whole: when, to whom, what it says, and why nobody took it.')
+    .summary('one letter in full')
+    .description('One dead letter in full: when, to whom, what it says, and why nobody could take it.')
     .argument('<letter>', 'its number, as in the list')
     .option('--utc', 'times in UTC')
     .addOption(formatOption('-o, --output <format>', ['text', 'json']));

@@ -20,7 +20,7 @@ export function explainCommand(program: Program, terminal: Terminal): void {
     .command('explain')
     .summary('one actor in words')
     .description(
-      'Why one actor stands as it stands: the reason, facts, what comes next, how it came to this, what it waits for, ' +
+      'Why one actor is in its state: the reason, facts, what comes next, how it came to this, what it waits for, ' +
         'pending effects, owner and fence.',
     )
     .argument('<id>', 'KIND/NAMESPACE/NAME, for example pod/shop/web-0')
@@ -127,7 +127,7 @@ function waits({ timers, accepts }: ActorView, now: number): string[] {
     .sort((a, b) => a.at - b.at)
     .map(({ event, at }) => `${timerName(event)} ${until(at, now)}, at ${timestamp(at)}`);
   const events = accepts.length === 0 ? [] : [`any of the events ${accepts.join(', ')}`];
-  if (deadlines.length + events.length === 0) return ['nothing: this is where it ends'];
+  if (deadlines.length + events.length === 0) return ['nothing: it has ended'];
   return [...deadlines, ...events];
 }
 

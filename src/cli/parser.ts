@@ -108,5 +108,5 @@ export function flagTexts(options: Readonly<Record<string, unknown>>): FlagTexts
 
 /** A choice with a default, the first of `formats`. */
 export function formatOption(flags: string, formats: readonly string[]): Option {
-  return new Option(flags, 'how to print').choices(formats).default(formats[0]);
+  return new Option(flags, 'output format').choices(formats).default(formats[0]);
 }

@@ -67,7 +67,7 @@ async function createProgram(argv: readonly string[], terminal: Terminal): Promi
     forgetCommand,
   ];
   for (const register of reading) register(program, terminal);
-  return program.addHelpText('after', '\nExit codes: 0 ended as asked, 1 failed, 2 usage.');
+  return program.addHelpText('after', '\nExit codes: 0 success, 1 failure, 2 usage error.');
 }
 
 /** Whether the answer is a list of all commands. */

@@ -25,7 +25,7 @@ export function replayCommand(program: Program, terminal: Terminal): void {
     .command('replay')
     .summary('re-run recorded transitions')
     .description(
-      'Re-run recorded transitions against the machines of this release; shows the first step that comes out otherwise.',
+      'Re-run recorded transitions against the machines of this release; show the first step that differs.',
     )
     .argument('<file>', 'JSON lines, as "orrery events -o json" prints them; - for the standard input')
     .addHelpText('after', examples);

@@ -16,7 +16,7 @@ export function runCommand(program: Program, terminal: Terminal): void {
   const command = program
     .command('run')
     .summary('run one replica')
-    .description('Run one replica until it is asked to end.');
+    .description('Run one replica until it is stopped.');
   addRunFlags(command).addHelpText('after', examples);
   command.action(async (options: Record<string, unknown>) => {
     const config = readRunConfig(flagTexts(options), terminal.env);

@@ -49,11 +49,11 @@ function readFields(json: string | undefined, type: string): Record<string, unkn
   try {
     value = JSON.parse(json ?? '{}');
   } catch (error) {
-    throw wrong(`it is no JSON (${asError(error).message})`);
+    throw wrong(`it is not JSON (${asError(error).message})`);
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw wrong('it is no object');
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw wrong('it is not an object');
   const fields: Record<string, unknown> = { ...value };
-  if (fields.type !== undefined && fields.type !== type) throw wrong(`its "type" is another than ${type}`);
+  if (fields.type !== undefined && fields.type !== type) throw wrong(`its "type" is not ${type}`);
   return fields;
 }
 

@@ -43,8 +43,8 @@ export function tokenCommand(program: Program, terminal: Terminal): void {
     .description(
       'Print a short-lived token for the inspector and the API, made by Kubernetes for a service account.',
     )
-    .option('--send', 'one that may send events too, not only look')
-    .option('--duration <TIME>', 'how long it is good for: 10m or more', '1h')
+    .option('--send', 'a token that may send events, not only look')
+    .option('--duration <TIME>', 'lifetime: 10m or more', '1h')
     .option('-n, --namespace <NS>', 'where Orrery is installed', 'orrery')
     .option('--service-account <NAME>', `whose token (default: ${accounts.look}, or ${accounts.send})`)
     .option(
@@ -64,7 +64,7 @@ async function printToken(flags: TokenFlags, terminal: Terminal): Promise<void> 
   try {
     const { token, expires } = await requestToken(kube, flags.namespace, name, seconds);
     terminal.out(`${token}\n`);
-    terminal.err(`token of ${flags.namespace}/${name}, good until ${expires}\n`);
+    terminal.err(`token of ${flags.namespace}/${name}, valid until ${expires}\n`);
   } finally {
     kube.close();
   }

@@ -27,7 +27,7 @@ export function refuseOpenNats({ servers, credsFile, caFile, certFile }: NatsAcc
   const open = urls.find(({ server, isTls }) => !isTls && !isLoopback(hostOf(server)));
   if (open === undefined) return;
   const allowed =
-    'credentials (--nats-creds, or a user and password in the URL) or TLS (tls://, --nats-ca); or, where everybody in reach may do all that Orrery may, --nats-insecure';
+    'credentials (--nats-creds, or a user and password in the URL) or TLS (tls://, --nats-ca); or --nats-insecure, which lets everybody who reaches NATS do all that Orrery may';
   throw flagRefused('nats', open.text, allowed);
 }
 

@@ -91,7 +91,7 @@ export interface RunConfig extends ClientConfig {
 export const clientFlags = {
   cluster: flag(word, {
     placeholder: 'NAME',
-    description: 'which Orrery: several may share one NATS',
+    description: 'name of this Orrery: several may share one NATS',
     default: 'default',
   }),
   nats: flag(urlList, {
@@ -103,7 +103,7 @@ export const clientFlags = {
   'nats-creds': flag(anyText, { placeholder: 'FILE', description: 'NATS credentials (JWT and seed)' }),
   'nats-ca': flag(anyText, {
     placeholder: 'FILE',
-    description: 'certificate authorities to check the NATS servers by (turns TLS on)',
+    description: 'certificate authorities that sign the NATS servers (turns TLS on)',
   }),
   'nats-cert': flag(anyText, {
     placeholder: 'FILE',
@@ -115,7 +115,7 @@ export const clientFlags = {
   }),
   'nats-inbox': flag(inboxPrefix, {
     placeholder: 'PREFIX',
-    description: 'what the subjects begin with on which answers come, as the rights of the NATS user have it',
+    description: 'subject prefix for answers, as the permissions of the NATS user allow it',
     defaultText: '_INBOX',
   }),
 } as const;
@@ -131,8 +131,8 @@ export const runFlags = {
   }),
   replica: flag(replicaName, {
     placeholder: 'ID',
-    description: 'name of this replica, different for each',
-    defaultText: 'POD_NAME, else the host name',
+    description: 'name of this replica; different for each',
+    defaultText: 'POD_NAME, otherwise the host name',
   }),
   http: flag(hostPort, {
     placeholder: 'HOST:PORT',
@@ -141,12 +141,12 @@ export const runFlags = {
   }),
   'http-cert': flag(anyText, {
     placeholder: 'FILE',
-    description: 'certificate for --http, PEM (with --http-key); renewed files are taken within a minute',
+    description: 'certificate for --http, PEM (with --http-key); renewed files are loaded within a minute',
   }),
   'http-key': flag(anyText, { placeholder: 'FILE', description: 'private key of --http-cert' }),
   'health-http': flag(hostPort, {
     placeholder: 'HOST:PORT',
-    description: 'health and readiness alone on a port of their own, without TLS',
+    description: 'health and readiness only, on their own port, without TLS',
     defaultText: 'on --http only',
   }),
   'acme-http': flag(hostPort, {
@@ -156,12 +156,12 @@ export const runFlags = {
   }),
   'acme-service': flag(servicePlace, {
     placeholder: 'NS/NAME:PORT',
-    description: "Orrery's own Service, to which Issuers lead challenges by an Ingress or an HTTPRoute",
-    defaultText: 'none: no Issuer may',
+    description: "Orrery's own Service, to which Issuers route challenges by an Ingress or an HTTPRoute",
+    defaultText: 'none: no Issuer can',
   }),
   'acme-dns': flag(nameServer, {
     placeholder: 'IP:PORT',
-    description: 'name server that is asked where the names of challenges lead (CNAME, SOA)',
+    description: 'name server for looking up challenge names (CNAME, SOA)',
     defaultText: "the system's resolver",
   }),
   'stream-replicas': flag(oneOf('1', '3'), {
@@ -176,27 +176,27 @@ export const runFlags = {
   }),
   'proxier-health-timeout': flag(wholeNumber(1, 86_400), {
     placeholder: 'SECONDS',
-    description: 'how long a change may wait in a service proxy before its node counts as unhealthy',
+    description: 'how long a change may wait in a service proxy before the node counts as unhealthy',
     default: '60',
   }),
   'endpoints-per-slice': flag(wholeNumber(1, 1000), {
     placeholder: 'N',
-    description: 'most endpoints in one EndpointSlice',
+    description: 'maximum number of endpoints in one EndpointSlice',
     default: '100',
   }),
   'take-over-slices': flag(oneOf(...otherWriters), {
     placeholder: 'CONTROLLER',
-    description: 'adopt the EndpointSlices of this controller, which must have been stopped',
+    description: 'adopt the EndpointSlices of this controller; stop it first',
     defaultText: 'none',
   }),
   'probe-cidrs': flag(cidrList, {
     placeholder: 'CIDR,…',
-    description: 'the only addresses that probes of workloads may call',
-    defaultText: 'all but loopback and link-local',
+    description: 'the only addresses that workload probes may call',
+    defaultText: 'all but loopback, link-local and multicast',
   }),
   'probe-dns': flag(nameServer, {
     placeholder: 'IP:PORT',
-    description: 'name server that probes ask for the addresses of Services',
+    description: 'name server that probes use to resolve Services',
     defaultText: "the system's resolver",
   }),
   namespaces: flag(namespaceList, {
@@ -206,14 +206,14 @@ export const runFlags = {
   }),
   'election-namespaces': flag(namespaceGrants, {
     placeholder: 'NS=NS,…',
-    description: 'whose Leases the Elections of a namespace may contend for beside those of their own',
+    description: 'namespaces whose Leases the Elections of a namespace may use besides their own',
     defaultText: 'none',
   }),
   feature: featureFlag,
   without: flag(listOf(...featureNames), {
     placeholder: 'FEATURE,…',
     description:
-      'features that do not run, so that they need no rights; the same for all replicas. Records of their actors stay',
+      'features that do not run and so need no permissions; the same for all replicas. Records of their actors are kept',
     defaultText: 'none: all run',
   }),
   'inspector-auth': flag(oneOf('kubernetes', 'none'), {
@@ -224,18 +224,18 @@ export const runFlags = {
   }),
   'metrics-auth': flag(oneOf('none', 'kubernetes'), {
     placeholder: 'none|kubernetes',
-    description: 'who may read /metrics; kubernetes: by the rule of --inspector-auth',
+    description: 'who may read /metrics; kubernetes: as for --inspector-auth',
     default: 'none',
   }),
   'nats-insecure': flag(oneOf('true', 'false'), {
     placeholder: 'true|false',
-    description: 'allow NATS that is not on loopback without credentials and without TLS',
+    description: 'allow a NATS that is not on loopback without credentials and TLS',
     default: 'false',
     isSwitch: true,
   }),
   'log-level': flag(oneOf(...logLevels), {
     placeholder: 'LEVEL',
-    description: `least level logged: ${logLevels.join(', ')}`,
+    description: `lowest level logged: ${logLevels.join(', ')}`,
     default: 'info',
   }),
 } as const;

@@ -5,7 +5,7 @@ import type { Reader } from '../base/config-values.ts';
 import { flag } from './flag.ts';
 
 const places: Reader<readonly string[]> = {
-  allowed: 'paths of feature files, or names of packages, with commas between',
+  allowed: 'paths of feature files, or names of packages, separated by commas',
   read(text) {
     const found = text.split(',').map((one) => one.trim());
     return found.some((one) => one === '') ? undefined : [...new Set(found)];
@@ -16,7 +16,7 @@ const places: Reader<readonly string[]> = {
 export const featureFlag = flag(places, {
   placeholder: 'PATH',
   description:
-    'a feature to load beside those of the program: a file or a package; repeatable, the same for all replicas',
+    'a feature to load besides the built-in ones: a file or a package; repeatable, the same for all replicas',
   defaultText: 'none',
   otherEnv: 'ORRERY_FEATURES',
   isRepeatable: true,

@@ -17,12 +17,12 @@ export function misfitsOf(feature: Feature, others: readonly Feature[]): readonl
   return [
     ...others
       .filter(({ name }) => name === feature.name)
-      .map(({ name }) => `there is a feature ${name} already`),
+      .map(({ name }) => `a feature ${name} exists already`),
     ...feature.kinds.flatMap(({ chart }) => taken('kind', chart.name, kinds)),
     ...[...own].flatMap((type) => taken('effect', type, effects)),
     ...Object.keys(feature.metrics).flatMap((name) =>
       metrics.has(name) || name.startsWith('orrery_')
-        ? [`the metric ${name} is there already, or begins with orrery_`]
+        ? [`the metric ${name} exists already, or begins with orrery_`]
         : [],
     ),
     ...feature.kinds.flatMap(({ chart: { name } }) =>

@@ -20,7 +20,7 @@ export const metricTable: Readonly<Record<string, MetricDeclaration>> = {
   orrery_trouble_seconds: {
     type: 'gauge',
     labels: ['kind', 'health'],
-    help: 'How long the actor that has been waiting or wrong for longest has not been ok, over all retries.',
+    help: 'How long the actor in trouble for longest has not been ok, retries included.',
   },
   orrery_transitions_total: { type: 'counter', labels: ['kind'], help: 'Saved steps.' },
   orrery_step_duration_seconds: {
@@ -33,7 +33,7 @@ export const metricTable: Readonly<Record<string, MetricDeclaration>> = {
   orrery_mailbox_depth: {
     type: 'gauge',
     labels: ['shard'],
-    help: 'Events that wait for their actor, in the shards owned here.',
+    help: 'Events that wait for their actor, in the shards that this replica owns.',
   },
   orrery_shard_owner: {
     type: 'gauge',
@@ -53,12 +53,12 @@ export const metricTable: Readonly<Record<string, MetricDeclaration>> = {
   orrery_unreadable_total: {
     type: 'counter',
     labels: ['what'],
-    help: 'Stored messages that have not the form they must have: record, checkpoint, fence, world.',
+    help: 'Stored messages in an invalid format: record, checkpoint, fence, world.',
   },
   orrery_watch_restarts_total: {
     type: 'counter',
     labels: ['resource'],
-    help: 'Kubernetes watches that had to begin again with a list.',
+    help: 'Kubernetes watches that had to start again with a list.',
   },
   orrery_world_lag_seconds: {
     type: 'gauge',
@@ -68,12 +68,12 @@ export const metricTable: Readonly<Record<string, MetricDeclaration>> = {
   orrery_effects_total: {
     type: 'counter',
     labels: ['effect', 'outcome'],
-    help: 'Effects that ended: done, failed, timed_out, or aborted (the shard moved); and tries after which one that must not be lost is tried again: retried.',
+    help: 'Effects that ended: done, failed, timed_out, or aborted (the shard moved); and failed tries of effects that are retried until done: retried.',
   },
   orrery_nats_connected: {
     type: 'gauge',
     labels: [],
-    help: '1 while the connection to NATS stands, else 0.',
+    help: '1 while connected to NATS, else 0.',
   },
   orrery_nats_disconnects_total: {
     type: 'counter',
@@ -83,12 +83,12 @@ export const metricTable: Readonly<Record<string, MetricDeclaration>> = {
   orrery_feature_busy_seconds_total: {
     type: 'counter',
     labels: ['feature'],
-    help: 'What a loaded feature was charged with of this replica’s time; its share of each second is in docs/reference/limits.md.',
+    help: 'Time of this replica that a loaded feature used; its share of each second is in docs/reference/limits.md.',
   },
   orrery_feature_held_seconds_total: {
     type: 'counter',
     labels: ['feature'],
-    help: 'How long actors or effects of a loaded feature waited, since it had used its share.',
+    help: 'How long actors or effects of a loaded feature waited because it had used its share.',
   },
   orrery_pipelines_late: {
     type: 'gauge',
@@ -98,7 +98,7 @@ export const metricTable: Readonly<Record<string, MetricDeclaration>> = {
   orrery_health_answers_total: {
     type: 'counter',
     labels: ['subject', 'endpoint', 'code'],
-    help: 'Answers of /livez and /healthz: about this replica (replica) or a node (proxier).',
+    help: 'Answers of /livez and /healthz about this replica (replica) or a node (proxier).',
   },
 };
 

@@ -106,7 +106,8 @@ export function readinessOf({ bus, storing, engine, health, needed, now }: Readi
       reasons.push(`NATS stores nothing in ${stream} for ${Math.round(forMs / 1000)} s: ${error}`);
   }
   const unlisted = needed.filter((resource) => engine.world.statement(resource) === null);
-  if (unlisted.length > 0) reasons.push(`not listed yet by who mirrors them now: ${unlisted.join(', ')}`);
+  if (unlisted.length > 0)
+    reasons.push(`not listed yet by the replicas that mirror them: ${unlisted.join(', ')}`);
   const shards = engine.ownership.views().filter(({ name }) => name.startsWith('shard/'));
   const unowned = shardCount - shards.filter(({ owner }) => owner !== null).length;
   if (unowned > 0) reasons.push(`${unowned} of ${shardCount} shards have no owner`);

@@ -12,19 +12,19 @@ const ownRights: readonly Need[] = [
     apiGroup: 'events.k8s.io',
     resources: ['events'],
     verbs: ['create', 'get', 'patch'],
-    why: 'what people look up with kubectl describe',
+    why: 'Events, as kubectl describe shows them',
   },
   {
     apiGroup: 'authentication.k8s.io',
     resources: ['tokenreviews'],
     verbs: ['create'],
-    why: 'whose token it is that asks the inspector',
+    why: 'to check tokens of callers of the inspector',
   },
   {
     apiGroup: 'authorization.k8s.io',
     resources: ['subjectaccessreviews'],
     verbs: ['create'],
-    why: 'what the owner of that token may do',
+    why: 'to check what these callers may do',
   },
 ];
 

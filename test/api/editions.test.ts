@@ -139,7 +139,7 @@ test('of two versions the higher one owns the kinds; when it goes, the lower one
   await cluster.clock.advance(10_000);
   expect([partsOf(a).length, partsOf(b).length]).toEqual([0, 16]);
   expect(a.engine.remarks()).toEqual([
-    'the feature greetings is loaded in version 1.0.0 here, elsewhere in 1.1.0: its actors are left to b',
+    'the feature greetings is loaded here in version 1.0.0, elsewhere in 1.1.0: its actors are left to b',
   ]);
   b.engine.kill();
   await cluster.clock.advance(10_000);
@@ -155,7 +155,7 @@ test('two that differ under one version: one of them owns the kinds, and the oth
   expect([partsOf(a).length, partsOf(b).length].sort()).toEqual([0, 16]);
   expect([...a.engine.remarks(), ...b.engine.remarks()]).toEqual([
     expect.stringContaining(
-      'the feature greetings 1.0.0 is another one here than elsewhere, under one version',
+      'the feature greetings 1.0.0 differs from that of other replicas under the same version',
     ),
   ]);
 });

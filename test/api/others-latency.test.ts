@@ -23,6 +23,7 @@ import {
 } from '../../src/api/index.ts';
 import type { ActorId } from '../../src/base/ids.ts';
 import type { Bus } from '../../src/bus/bus.ts';
+import { gaugesOf } from '../../src/replica/replica-tells.ts';
 import { TestCluster, type TestReplica } from '../actors/harness.ts';
 
 /** What a step of the good one takes, ms: as a message over NATS does, from its sender to the saved step. */
@@ -142,6 +143,16 @@ const words = ['begin', 'throw', 'swell', 'fatten', 'circle', 'wait', 'shout'];
 const rogue = defineFeature({
   name: 'rogue',
   version: '1.0.0',
+  requests: {
+    ask: {
+      about: 'Takes long.',
+      request: v.object({}),
+      async answer() {
+        spend(callMs);
+        return {};
+      },
+    },
+  },
   kinds: [
     defineKind({
       ...{ name: 'rogue', version: 1, description: 'Breaks.', machine, effects, createdBy: ['rogue.begin'] },
@@ -207,13 +218,20 @@ async function latencyMs(): Promise<number> {
 const toAll = (word: string, times: number) =>
   Promise.all(rogues.flatMap((id) => Array.from({ length: times }, () => cluster.mail(id, { type: word }))));
 
-const cases: Readonly<Record<string, () => Promise<unknown>>> = {
+const cases: Readonly<Record<string, (replica: TestReplica) => Promise<unknown>>> = {
   'charts throw': () => toAll('rogue.throw', 5),
   'charts go round for ever': () => toAll('rogue.circle', 2),
   'contexts are larger than a record may be': () => toAll('rogue.swell', 5),
   'records have 400 KB and change again and again': () => toAll('rogue.fatten', 5),
   'effects never end': () => toAll('rogue.wait', 1),
   'it floods messages': () => toAll('rogue.shout', 1),
+  'requests take long': ({ engine }) => {
+    const requests = engine.runs.flatMap((run) => run.requests ?? []);
+    const [ask] = requests.filter(({ name }) => name === 'rogue-ask');
+    if (ask === undefined) throw new Error('nobody answers');
+    const data = new TextEncoder().encode('{}');
+    return Promise.all(Array.from({ length: 80 }, () => ask.handler({ data, headers: {} } as never)));
+  },
   'objects take long to be told of': async () => {
     const object = {
       kind: 'kept',
@@ -231,17 +249,19 @@ const cases: Readonly<Record<string, () => Promise<unknown>>> = {
 
 for (const [what, breakIt] of Object.entries(cases))
   test(`others are as quick as ever while ${what}`, async () => {
-    await begin();
+    const replica = await begin();
     const before = await latencyMs();
     expect(before).toBeGreaterThanOrEqual(calmMs);
-    const breaking = breakIt();
+    const { promise: broken, resolve } = Promise.withResolvers<unknown>();
+    // Among the messages, not before them.
+    cluster.clock.after(100, () => resolve(breakIt(replica)));
     const meanwhile = await latencyMs();
-    await breaking;
+    await broken;
     expect(meanwhile).toBeLessThanOrEqual(2 * before);
   });
 
 test('who has used its share is told, and counted', async () => {
-  const { engine } = await begin();
+  const { engine, bus } = await begin();
   await toAll('rogue.fatten', 3);
   await cluster.clock.advance(500);
   expect(engine.remarks()).toEqual([]);
@@ -259,6 +279,10 @@ test('who has used its share is told, and counted', async () => {
   const most =
     shareSavedUpMs + (shareMs * cluster.clock.monotonic()) / 1_000 + (500 * 1024) / recordBytesPerMs;
   expect(held?.busyMs).toBeLessThan(most);
+  expect([...gaugesOf(engine, bus, { complaints: () => [] } as never, 0)]).toContainEqual({
+    ...{ name: 'orrery_feature_held_seconds_total', labels: { feature: 'rogue' } },
+    value: (held?.heldMs ?? 0) / 1_000,
+  });
   await cluster.clock.advance(9_000);
   expect(engine.remarks()).toEqual([told]);
   await cluster.clock.advance(20_000);

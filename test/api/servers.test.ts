@@ -98,7 +98,7 @@ test('versions change replica by replica: nothing is lost, nothing is done twice
   expect(await stage.readiness(1)).toMatchObject({
     ready: true,
     notes: [
-      'the feature parcels is loaded in version 1.0.0 here, elsewhere in 2.0.0: its actors are left to orrery-0',
+      'the feature parcels is loaded here in version 1.0.0, elsewhere in 2.0.0: its actors are left to orrery-0',
     ],
   });
   expect(await stage.readiness(0)).not.toHaveProperty('notes');

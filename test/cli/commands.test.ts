@@ -383,6 +383,13 @@ describe('which Orrery is meant', () => {
     expect((await orrery(['get', '--nats', fake.url, '--cluster', fake.cluster], { cwd })).code).toBe(0);
   });
 
+  test('whoever follows a cluster that nobody serves is told so, and does not wait', async () => {
+    const given = ['events', '--follow', '--nats', fake.url, '--cluster', 'elsewhere'];
+    const { code, err } = await orrery(given, { cwd: fake.dir });
+    expect(code).toBe(1);
+    expect(err).toMatch(/^error: no replica of cluster "elsewhere" answers at nats:[^\n]*\n$/);
+  });
+
   test('a cluster that nobody answers for is one line and exit code 1', async () => {
     const { code, err } = await run('get', '--cluster', 'elsewhere');
     expect(code).toBe(1);

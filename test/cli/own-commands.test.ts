@@ -36,7 +36,7 @@ test('what new-feature writes runs: its tests pass, its chart is drawn, its righ
   expect(drawn.stdout).toContain('nodedrain, version 1: Does once what the annotation of a Node asks for.');
   expect(readFileSync(join(folder, 'drain/access.yaml'), 'utf8')).toContain('resources: ["nodes"]');
   const again = orrery('new-feature', 'drain');
-  expect(again).toMatchObject({ status: 2, stderr: 'error: drain/feature.ts is there already\n' });
+  expect(again).toMatchObject({ status: 2, stderr: 'error: drain/feature.ts already exists\n' });
   const wrong = orrery('new-feature', 'other', '--watch', 'Node');
   expect(wrong).toMatchObject({
     status: 2,

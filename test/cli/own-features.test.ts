@@ -49,7 +49,7 @@ test('orrery run refuses it before it looks for anything else, and names the fil
   const { status, stderr } = orrery(['run', ...nowhere, '--feature', './unplain.ts']);
   expect(status).toBe(2);
   expect(stderr).toMatch(
-    /^error: --feature: .\/unplain.ts cannot be used: .*its context is no plain data: context.at is a Map/,
+    /^error: --feature: .\/unplain.ts cannot be used: .*its context is not plain data: context.at is a Map/,
   );
 });
 
@@ -109,7 +109,7 @@ const refusals: ReadonlyArray<readonly [what: string, text: string, reason: stri
   [
     'a context that is no plain data',
     wrong('machine: setup({}).createMachine({ context: { since: new Date(0) } })'),
-    'its context is no plain data: context.since is a Date',
+    'its context is not plain data: context.since is a Date',
   ],
   [
     'an action that is a function',
@@ -125,14 +125,14 @@ const refusals: ReadonlyArray<readonly [what: string, text: string, reason: stri
   ],
   ['a version without a way to it', wrong('version: 2'), 'no migration leads on from version 1'],
   [
-    'a message that is no object',
+    'a message that is not an object',
     wrong("messages: { 'greeting.again': v.string() }"),
-    'the schema of greeting.again is no plain v.object',
+    'the schema of greeting.again is not a plain v.object',
   ],
   [
-    'a feature that is there already',
+    'a feature that already exists',
     "export { greetings } from './greetings/feature.ts';",
-    'there is a feature greetings already; the kind greeting belongs to the feature greetings already; ' +
+    'a feature greetings exists already; the kind greeting belongs to the feature greetings already; ' +
       'the effect greeting.write belongs to the feature greetings already',
   ],
 ];

@@ -142,8 +142,8 @@ test('who may not look is told so, with what to do', async () => {
 
 test.each([
   [['--server', 'ftp://x'], '--server: "ftp://x" is not allowed; allowed: https://HOST'],
-  [['--server', 'http://orrery.example.com'], 'the token would travel in the clear'],
-  [['--server', 'kube', '--nats', 'nats://127.0.0.1:1'], '--server and --nats exclude one another'],
+  [['--server', 'http://orrery.example.com'], 'the token would be sent unencrypted'],
+  [['--server', 'kube', '--nats', 'nats://127.0.0.1:1'], '--server and --nats cannot be used together'],
   [['--server', 'kube', '--context', 'nowhere'], 'it has no context nowhere, only orrery-dev'],
 ])('orrery get %j is refused', async (args, message) => {
   const { code, err } = await inThisProcess(['get', ...args], env, cwd);

@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { limits } from '../../src/base/limits.ts';
+import { whichOrrery } from '../../src/cli/cluster-connection.ts';
+import type { Terminal } from '../../src/cli/terminal.ts';
 import { orrery as asProcess, inThisProcess as orrery } from './command.ts';
 
 const cwd = tmpdir();
@@ -20,10 +22,10 @@ describe('wrong usage is one line on the error stream and exit code 2', () => {
     [['get', 'planet'], 'KIND: "planet" is not allowed; allowed: pod (po), '],
     [['get', '-o', 'xml'], "argument 'xml' is invalid. Allowed choices are table, wide, json, yaml."],
     [['explain'], "missing required argument 'id'"],
-    [['explain', 'web-0'], '"web-0" is no actor id: <kind>/<namespace>/<name>'],
+    [['explain', 'web-0'], '"web-0" is not an actor id: <kind>/<namespace>/<name>'],
     [['send', 'pod/shop/web-0', 'pod.recheck', '{'], 'JSON: "{" is not allowed'],
-    [['send', 'pod/shop/web-0', 'pod.recheck', '[]'], 'it is no object; allowed: '],
-    [['send', 'pod/shop/web-0', 'pod.recheck', '{"type":"other"}'], 'its "type" is another than pod.recheck'],
+    [['send', 'pod/shop/web-0', 'pod.recheck', '[]'], 'it is not an object; allowed: '],
+    [['send', 'pod/shop/web-0', 'pod.recheck', '{"type":"other"}'], 'its "type" is not pod.recheck'],
     [['get', '--health', 'bad'], '--health: "bad" is not allowed; allowed: ok, waiting, wrong'],
     [['events', '--from', 'noon'], '--from: "noon" is not allowed; allowed: a time such as 03:12'],
     [['events', '--since', 'noon'], '--since: "noon" is not allowed; allowed: a time such as 90s'],
@@ -81,13 +83,25 @@ describe('help', () => {
     for (const command of ['run', 'dev', 'get', 'explain', 'events', 'send', 'shards', 'chart']) {
       expect(out).toMatch(new RegExp(`^  ${command}\\b`, 'm'));
     }
-    expect(out).toContain('Exit codes: 0 ended as asked, 1 failed, 2 usage.');
+    expect(out).toContain('Exit codes: 0 success, 1 failure, 2 usage error.');
   });
 
   test('--version prints the release', async () => {
     expect((await orrery(['--version'])).out).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 });
+
+/** Of which only the folder and the environment matter. */
+const terminal: Terminal = {
+  ...{
+    out: () => {},
+    err: () => {},
+    env: {},
+    directory: '/nowhere',
+    style: (_: string, text: string) => text,
+  },
+  interrupted: new AbortController().signal,
+};
 
 describe('NATS is away', () => {
   const commands = [
@@ -102,6 +116,14 @@ describe('NATS is away', () => {
     const { code, out, err } = await orrery([...args, '--nats', 'nats://127.0.0.1:9']);
     expect([code, out]).toEqual([1, '']);
     expect(err).toMatch(/^error: no NATS at nats:\/\/127\.0\.0\.1:9: [^\n]+\n$/);
+  });
+
+  test('where nothing says which Orrery is meant, it is told what would', () => {
+    const hintOf = (given: Record<string, string>, env: Record<string, string> = {}) =>
+      whichOrrery(given, { ...terminal, env }).hint;
+    expect(hintOf({})).toContain('give --server or --nats');
+    expect(hintOf({ nats: 'nats://127.0.0.1:9' })).toBe('');
+    expect(hintOf({}, { ORRERY_NATS: 'nats://127.0.0.1:9' })).toBe('');
   });
 
   test('a server that accepts and says nothing is given up in time', async () => {

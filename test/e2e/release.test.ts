@@ -126,7 +126,7 @@ test('a release that does not suit the old replicas waits for them, says so, and
       what: 'the late one to say why it does not serve',
     },
   );
-  expect((await late.ready()).reasons[0]).toMatch(/release 0\.1\.0 is older than 0\.3\.0/);
+  expect((await late.ready()).reasons[0]).toMatch(/release 0\.1\.0 is too old: .* needs 0\.3\.0 or newer/);
   await until(async () => /must not serve: late: /.test(await stage.explain()), {
     what: 'explain to name it',
   });

@@ -103,7 +103,7 @@ ask('2: which certificates end within 30 days or fail, and why?', async () => {
   const [head, first, second, ...more] = (await ended()).trim().split('\n');
   expect(head).toMatch(/^ID +HEALTH +STATE +SINCE +ISSUER +EXPIRES .*REASON$/);
   expect(first).toMatch(/^domain\/_\/login\.shop\.example\.com +wrong .*Secret shop\/login/);
-  expect(second).toMatch(/^domain\/_\/www\.shop\.example\.com +ok .*in 2[34]h.*it ends \d{4}-/);
+  expect(second).toMatch(/^domain\/_\/www\.shop\.example\.com +ok .*in 2[34]h.*it expires \d{4}-/);
   expect(more).toEqual([]);
   await overview();
   await kind('domain');
@@ -212,7 +212,7 @@ ask('9: is anything stuck?', async () => {
   const troubles = page.locator('.trouble-rows');
   await troubles.getByRole('link', { name: /login\.shop\.example\.com/ }).waitFor();
   await open('#/pod?health=ok');
-  await page.getByText('no actor is so').waitFor();
+  await page.getByText('no actor matches').waitFor();
   expect(await cli('get', 'pods')).toMatch(/pod\/shop\/web-0 +(waiting|wrong)/);
   expect(await cli('get', '--health', 'wrong')).toMatch(/^domain\/_\/login\.shop\.example\.com +wrong/m);
   await kubectlSays(/web-0 +1\/1 +Running .* 0\/1/, 'get', 'pods', '-n', 'shop', '-o', 'wide');

@@ -72,7 +72,7 @@ test('files that are missing, or no pair, are a usage error that names the flag'
   expect(() => readTls(files())).toThrow(/--http-cert: .* is not allowed/);
   renew();
   writeFileSync(files().keyFile, createCertificates().key);
-  expect(() => readTls(files())).toThrow(/--http-cert and --http-key are no pair/);
+  expect(() => readTls(files())).toThrow(/--http-cert and --http-key do not belong together/);
 });
 
 test('metrics ask for a token where that is wanted', async () => {

@@ -10,9 +10,9 @@ import type {
   GroupResourceDigest,
   PodDigest,
   RouteGateDigest,
-  RouteGateSpec,
   ServiceDigest,
 } from '../../src/features/routes/digests.ts';
+import type { RouteGateSpec } from '../../src/features/routes/route-gate.ts';
 import { groupKind } from './sim-mirror.ts';
 import { groupLabel } from './sim-world.ts';
 

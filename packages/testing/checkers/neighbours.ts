@@ -30,7 +30,7 @@ const rightly = [
   'another replica has started under this name',
   'a fence cannot be read',
   'the checkpoint of a shard cannot be read',
-  'the mail stream is another one',
+  'the mail stream was replaced or restored',
 ];
 
 const isRight = (text: string) => rightly.some((begin) => text.startsWith(begin));

@@ -86,7 +86,7 @@ async function request<T>(
 function read<T>(answer: BusMessage): T {
   const value = decode(answer.data, answer.headers[contentType.header]);
   if (typeof value === 'object' && value !== null) return value as T;
-  throw new OrreryError('MESSAGE_UNREADABLE', 'the answer is no object', {
+  throw new OrreryError('MESSAGE_UNREADABLE', 'the answer is not an object', {
     facts: { subject: answer.subject },
   });
 }

@@ -80,7 +80,7 @@ export async function absentActor(engine: Asked, id: ActorId, part: PartName): P
 const featureOf = (part: PartName) => part.slice(0, part.lastIndexOf('-'));
 
 function summaryOfStored(id: ActorId, part: PartName, record: ActorRecord): ActorSummary {
-  const text = `the feature ${featureOf(part)} is not loaded by any replica: the actor stays as it is until one does`;
+  const text = `the feature ${featureOf(part)} is not loaded by any replica; the actor stays as it is until one loads it`;
   return {
     id,
     state: stateText(record.snapshot.value),

@@ -48,9 +48,10 @@ export function reasonOf(
   };
   const since = health === 'ok' ? (told.since ?? record.since) : (record.trouble ?? record.since);
   const next = told.next === undefined ? deadline(record) : told.next;
-  const held = cell.hot?.held ? `${cell.hot.held}; ` : '';
+  const words = (told.text || text).replace(/\.$/, '') || state;
+  const held = cell.hot?.held;
   return {
-    reason: { text: held + ((told.text || text).replace(/\.$/, '') || state), health, since, next },
+    reason: { text: held && held !== words ? `${held}; ${words}` : words, health, since, next },
     facts: told.facts ?? [],
   };
 }
@@ -67,7 +68,7 @@ export function reasonWithout({
   readonly parked: boolean;
   readonly lastError: string | null;
 }): Reason {
-  const text = lastError ?? `in ${state}; its owner is of an earlier release, which gives no reason`;
+  const text = lastError ?? `in ${state}; its owner runs an earlier release, which gives no reason`;
   return { text, health: parked ? 'wrong' : 'waiting', since, next: null };
 }
 
@@ -96,11 +97,11 @@ function parked(cell: Cell, record: ActorRecord | null): Reason {
   return {
     text:
       unreadable === null
-        ? `parked, it takes no events: its chart failed: ${error ?? 'no error was kept'}`
+        ? `parked, it takes no events: its chart failed: ${error ?? 'unknown error'}`
         : `parked, it takes no events: ${unreadable}`,
     health: 'wrong',
     since: record?.trouble ?? record?.at ?? record?.since ?? 0,
-    next: until > 0 && Number.isFinite(until) ? { text: 'it is tried again', at: until } : null,
+    next: until > 0 && Number.isFinite(until) ? { text: 'the actor is tried again', at: until } : null,
   };
 }
 

@@ -54,16 +54,17 @@ async function history(parts: StoredPageParts, message: BusMessage): Promise<Uin
 export function readRequest(message: BusMessage): HistoryRequest {
   if (message.data.byteLength === 0) return {};
   const body = decode(message.data, headerOf(message.headers, contentType.header));
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) throw unreadable('it is no object');
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    throw unreadable('it is not an object');
   const request = body as Readonly<Record<string, unknown>>;
   for (const name of ['since', 'after', 'limit']) {
     const value = request[name];
     const isNumber = value === undefined || (Number.isSafeInteger(value) && Number(value) >= 0);
-    if (!isNumber) throw unreadable(`its field "${name}" is no whole number`);
+    if (!isNumber) throw unreadable(`its field "${name}" is not a whole number`);
   }
   for (const name of ['id', 'kind']) {
     if (request[name] !== undefined && typeof request[name] !== 'string')
-      throw unreadable(`its field "${name}" is no text`);
+      throw unreadable(`its field "${name}" is not text`);
   }
   return request as HistoryRequest;
 }
@@ -126,7 +127,7 @@ export async function readPage(
     beginning.then((following) => following.stop()).catch(() => {});
   });
   if (end === 'late' && messages.length === 0)
-    throw new OrreryError('BUS_UNREACHABLE', `the ${stream} stream does not answer in time`);
+    throw new OrreryError('BUS_UNREACHABLE', `the ${stream} stream did not answer in time`);
   return { messages, next: end === 'whole' ? null : (messages.at(-1)?.sequence ?? null) };
 }
 

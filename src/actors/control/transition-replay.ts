@@ -188,10 +188,10 @@ export function readTransition(line: string): Transition {
   try {
     value = JSON.parse(line);
   } catch (error) {
-    throw new Error(`it is no JSON: ${asError(error).message}`);
+    throw new Error(`it is not JSON: ${asError(error).message}`);
   }
   const lacking = isObject(value) ? lackingField(value) : 'an object';
-  if (lacking !== null) throw new Error(`it is no transition: ${lacking} is needed`);
+  if (lacking !== null) throw new Error(`it is not a transition: ${lacking} is needed`);
   const transition = value as Transition;
   parseActorId(transition.id);
   return transition;

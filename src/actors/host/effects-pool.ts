@@ -166,7 +166,7 @@ async function perform(parts: PoolParts, job: Job, again: () => void): Promise<v
       noteRetry(parts, job, asError(error).message);
       return again();
     }
-    const message = deadline.isOver() ? 'no outcome within the deadline' : asError(error).message;
+    const message = deadline.isOver() ? 'timed out' : asError(error).message;
     metrics.effect(effect.type, deadline.isOver() ? 'timed_out' : 'failed');
     const trace = traceIdOf(run.trace);
     const facts = { actor: run.actor, effect: effect.type, key: run.key, error: message };
@@ -185,7 +185,7 @@ function noteRetry({ log, metrics }: PoolParts, { effect, run, failures }: Job, 
   metrics.effect(effect.type, 'retried');
   if (failures % retriesInALine !== 0) return;
   const facts = { actor: run.actor, effect: effect.type, key: run.key, tries: failures + 1, error };
-  log.warn(facts, 'effect not done yet; tried until it is');
+  log.warn(facts, 'effect not done yet; retrying until it is');
 }
 
 function withDeadline(clock: Clock, outer: AbortSignal, timeoutMs: number) {

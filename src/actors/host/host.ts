@@ -270,7 +270,7 @@ export class Host {
     if (shard.abort.signal.aborted) return;
     if (!hasCode(error, 'NOT_OWNER')) {
       const facts = { shard: shard.shard, error: asError(error).message };
-      this.#parts.log.warn(facts, 'it is not known whether a step was saved; the shard is claimed anew');
+      this.#parts.log.warn(facts, 'it is not known whether a step was saved; claiming the shard again');
     }
     this.#listener.fenced(shard);
   }

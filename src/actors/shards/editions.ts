@@ -84,9 +84,11 @@ export function editionRemarks(
     if (mine === undefined) return [`the feature ${name} ${wanted.version} is not loaded here: ${who}`];
     const isSame = compareReleases(mine.version, wanted.version) === 0;
     return isSame
-      ? [`the feature ${name} ${mine.version} is another one here than elsewhere, under one version: ${who}`]
+      ? [
+          `the feature ${name} ${mine.version} differs from that of other replicas under the same version: ${who}`,
+        ]
       : [
-          `the feature ${name} is loaded in version ${mine.version} here, elsewhere in ${wanted.version}: ${who}`,
+          `the feature ${name} is loaded here in version ${mine.version}, elsewhere in ${wanted.version}: ${who}`,
         ];
   });
 }

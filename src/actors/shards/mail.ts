@@ -101,7 +101,7 @@ function take(parts: MailParts, host: Host, run: ShardRun, message: StoredMessag
       return;
     }
     if (parts.homes.homeOf(parsed.id) !== run.shard) {
-      throw new OrreryError('MESSAGE_UNKNOWN_EVENT', `a ${kind} takes no mail; it is asked over rpc.send`);
+      throw new OrreryError('MESSAGE_UNKNOWN_EVENT', `a ${kind} takes no mail; use rpc.send`);
     }
     const { event, id: messageId, cause } = readMessage(message);
     const origin = originOf(parts, run, message, parsed.id);

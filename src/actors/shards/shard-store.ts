@@ -46,7 +46,7 @@ export async function loadShard(parts: ShardStoreParts, run: ShardRun, signal: A
   run.feed.begun = run.feed.saved = checkpoint.feed;
   run.savedOpenUntil = checkpoint.sendIsOpenUntil;
   run.sendIsOpenUntil = checkpoint.sendIsOpenUntil ?? (await claimedAt(parts, run, signal));
-  const loaded = found.flatMap((message) => readRecord(parts, run, message));
+  const loaded = await readRecords(parts, run, found, signal);
   findMail(parts, run, checkpoint, loaded, mail);
   const doubtful = loaded.filter(
     ({ sequence, record }) => sequence > checkpoint.feed && record.feed.length > 0,
@@ -86,6 +86,9 @@ function checkpointOf(parts: ShardStoreParts, run: ShardRun): Checkpoint {
   const places = { mail: position(run.mail), feed: feedPosition(run) };
   return { ...places, mailOf, unnamedMailOf, sendIsOpenUntil: openUntil(parts, run) };
 }
+
+/** Some milliseconds of reading; a shard of usual records has less. */
+const pieceBytes = 2 * 1024 * 1024;
 
 /** A stream without a leader, or one that is being made, is there in a moment. */
 const busRetryMs = 250;
@@ -141,10 +144,7 @@ function findMail(
   run.mail.begun = 0;
   run.mail.saved = -1;
   const facts = { shard: run.shard, place: furthest, lastSequence: stream.lastSequence };
-  log.error(
-    facts,
-    'the mail stream is another one, or older than what was taken from it; read from its first message',
-  );
+  log.error(facts, 'the mail stream was replaced or restored; reading from its first message');
 }
 
 const mailOfRecord = (run: ShardRun, { mailOf }: ActorRecord) => mailOf ?? run.unnamedMailOf;
@@ -204,9 +204,28 @@ function placesOf(parts: ShardStoreParts, run: ShardRun, stored: StoredMessage |
   parts.metrics.unreadable?.('checkpoint');
   parts.log.error(
     { shard: run.shard },
-    'the checkpoint of a shard cannot be read; it begins at the oldest message',
+    'the checkpoint of a shard cannot be read; starting at the oldest message',
   );
   return { ...nowhere, sendIsOpenUntil: 0 };
+}
+
+/** In pieces: between two of them all else in this replica has its turn, however large the records are. */
+async function readRecords(
+  parts: ShardStoreParts,
+  run: ShardRun,
+  found: readonly StoredMessage[],
+  signal: AbortSignal,
+): Promise<Loaded[]> {
+  const loaded: Loaded[] = [];
+  let bytes = 0;
+  for (const message of found) {
+    loaded.push(...readRecord(parts, run, message));
+    bytes += message.data.byteLength;
+    if (bytes < pieceBytes) continue;
+    bytes = 0;
+    await sleep(parts.clock, 0, signal);
+  }
+  return loaded;
 }
 
 function readRecord(parts: ShardStoreParts, run: ShardRun, message: StoredMessage): Loaded[] {

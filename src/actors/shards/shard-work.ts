@@ -122,7 +122,7 @@ function createTell({ parts, host, router, world, traces }: ShardsParts) {
       return router.observe(kind, namespace, name);
     } catch (error) {
       const facts = { actor: `${kind}/${namespace}/${name}`, error: asError(error).message };
-      parts.log.error(facts, 'what the world says of an actor cannot be worked out');
+      parts.log.error(facts, 'the facts for an actor cannot be worked out');
       return [];
     }
   };

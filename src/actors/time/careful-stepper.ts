@@ -1,10 +1,14 @@
-/** A chart of a loaded feature, each call of its code with the care that the feature needs (care.ts). */
+/**
+ * A chart of a loaded feature, each call of its code with the care that the feature needs (care.ts). What it
+ * tells people is charged to its share (pace.ts): a list asks thousands at once, and none of them can wait.
+ */
 import type { Chart } from '../../machines/chart.ts';
 import type { Stepper } from '../host/step.ts';
 import type { Care } from './care.ts';
+import { heldBack, type Pace } from './pace.ts';
 
-export function carefulStepper(stepper: Stepper, feature: string, care: Care): Stepper {
-  const chart = carefulChart(stepper.chart, feature, care);
+export function carefulStepper(stepper: Stepper, feature: string, care: Care, pace: Pace): Stepper {
+  const chart = carefulChart(stepper.chart, feature, care, pace);
   const { name } = chart;
   return {
     ...stepper,
@@ -19,13 +23,19 @@ export function carefulStepper(stepper: Stepper, feature: string, care: Care): S
   };
 }
 
-function carefulChart(chart: Chart, feature: string, care: Care): Chart {
+function carefulChart(chart: Chart, feature: string, care: Care, pace: Pace): Chart {
   const of = <A extends unknown[], R>(what: string, work: ((...args: A) => R) | undefined) =>
     work && ((...args: A) => care.run(feature, `${chart.name}: ${what}`, () => work(...args)));
   const { tell, merge, quiet, deferrable } = chart;
+  const told = of('tell', tell);
   return {
     ...chart,
-    ...(tell ? { tell: of('tell', tell) } : {}),
+    ...(told
+      ? {
+          tell: (standing) =>
+            pace.isOverdrawn() ? { text: heldBack(feature) } : pace.charge(() => told(standing)),
+        }
+      : {}),
     ...(merge ? { merge: of('merge', merge) } : {}),
     ...(quiet ? { quiet: of('quiet', quiet) } : {}),
     ...(deferrable ? { deferrable: of('deferrable', deferrable) } : {}),

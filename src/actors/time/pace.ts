@@ -35,8 +35,12 @@ export interface Pace {
   turn(): Promise<void> | undefined;
   /** Does it, and charges the time that it took; what is charged inside of it is charged once. */
   charge<T>(work: () => T): T;
+  /** Does it when it is its turn. */
+  inTurn<T>(work: () => T | Promise<T>): Promise<T>;
   /** Charges what a saved record of so many bytes costs beside. */
   saved(bytes: number): void;
+  /** It owes more than the share of a second: what cannot wait is better left out. */
+  isOverdrawn(): boolean;
   /** @returns resolves when so many messages may be sent; undefined: at once */
   messages(count: number): Promise<void> | undefined;
   used(): Used;
@@ -98,22 +102,27 @@ export function createPace(clock: Clock, feature: string): Pace {
     busyMs += ms;
     share.take(ms);
   };
+  const charge = <T>(work: () => T): T => {
+    if (depth > 0) return work();
+    const began = clock.monotonic();
+    depth++;
+    try {
+      return work();
+    } finally {
+      depth--;
+      spend(clock.monotonic() - began);
+      line.next();
+    }
+  };
   return {
-    feature,
-    turn: line.turn,
-    charge(work) {
-      if (depth > 0) return work();
-      const began = clock.monotonic();
-      depth++;
-      try {
-        return work();
-      } finally {
-        depth--;
-        spend(clock.monotonic() - began);
-        line.next();
-      }
+    ...{ feature, charge, turn: line.turn },
+    async inTurn(work) {
+      const turn = line.turn();
+      if (turn) await turn;
+      return charge(work);
     },
     saved: (bytes) => spend(stepMs + bytes / recordBytesPerMs),
+    isOverdrawn: () => share.take(0) < -shareMs,
     messages(count) {
       // Those that wait have taken theirs already: each waits for its own.
       const missing = -messages.take(count);

@@ -23,9 +23,7 @@ export async function pacedEffect(
     const sending = pace.messages(effect.to.length);
     if (sending) await sending;
   }
-  const turn = pace.turn();
-  if (turn) await turn;
-  return pace.charge(() => {
+  return pace.inTurn(() => {
     context.signal.throwIfAborted();
     return run(effect, context);
   });

@@ -62,7 +62,7 @@ export class WorldReading {
     this.#found = new Set();
     this.#events.notWhole();
     this.#begin().catch((error) =>
-      this.#parts.log.error({ error: asError(error).message }, 'the world cannot be read anew'),
+      this.#parts.log.error({ error: asError(error).message }, 'the world cannot be read again'),
     );
   }
 
@@ -114,7 +114,7 @@ export class WorldReading {
     if (bus.status !== 'connected') return;
     this.#nearAt = clock.now();
     if (!isFar) return;
-    log.warn({}, 'away from the world for long; it is read anew');
+    log.warn({}, 'away from the world for long; reading it again');
     this.anew();
   }
 

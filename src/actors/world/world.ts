@@ -210,7 +210,7 @@ function digestOf(message: StoredMessage): AnyDigest | null {
   if (value === null || value.deleted === true) return null;
   const { kind, uid = '', labels = {} } = value as { kind: unknown; uid?: unknown; labels?: unknown };
   const isDigest = typeof kind === 'string' && typeof uid === 'string' && isPlain(labels);
-  if (!isDigest || !isPlain(value)) throw new Error('it has not the form of a digest');
+  if (!isDigest || !isPlain(value)) throw new Error('it is not a digest');
   return value as AnyDigest;
 }
 

@@ -78,7 +78,7 @@ function checkShards(definition: StreamDefinition, found: Record<string, unknown
   const said = madeFor === undefined ? 'was not made by Orrery' : `was made for ${madeFor} shards`;
   throw new OrreryError(
     'BUS_REFUSED',
-    `stream ${definition.name} ${said}, this Orrery works with ${definition.shards}: the number is fixed when a cluster is first made`,
+    `stream ${definition.name} ${said}, this Orrery works with ${definition.shards}: the number is fixed when a cluster is created`,
     { facts: { stream: definition.name, found: madeFor, wanted: definition.shards } },
   );
 }

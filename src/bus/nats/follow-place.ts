@@ -42,7 +42,7 @@ export function followPlace(from: FollowFrom) {
       created = createdNow;
       if (isAnother) {
         next = 1;
-        return { isAnother, text: 'the stream was made anew; following it from its first message' };
+        return { isAnother, text: 'the stream was recreated; following it from its first message' };
       }
       // Who asked for a sequence that is still to come has lost nothing.
       const isAhead = from.kind === 'sequence' && from.of === undefined && !hasDelivered;

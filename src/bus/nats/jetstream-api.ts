@@ -58,7 +58,7 @@ export function jsonOf(message: WireMessage): Record<string, unknown> {
   } catch (error) {
     throw unreachable(`an answer cannot be read: ${asError(error).message}`, error);
   }
-  throw unreachable('an answer is no JSON object');
+  throw unreachable('an answer is not a JSON object');
 }
 
 export function errorIn(answer: Record<string, unknown>): JetStreamError | undefined {

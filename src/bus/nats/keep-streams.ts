@@ -44,7 +44,7 @@ export async function keepStreams(parts: KeepStreams): Promise<void> {
     const mine = new AbortController();
     looking = mine;
     lookAfter({ ...parts, signal: mine.signal }, attempt, isNew).catch((error) => {
-      if (!mine.signal.aborted) log.error({ error: asError(error) }, 'the streams could not be looked after');
+      if (!mine.signal.aborted) log.error({ error: asError(error) }, 'the streams could not be checked');
     });
   };
   wire.onStatus((status) => {
@@ -67,6 +67,6 @@ async function lookAfter(
     await sleep(clock, jittered(lookMs, 0.3, random), signal);
     const missing = await ensure();
     if (missing.length > 0)
-      log.error({ streams: missing }, 'a stream was gone while NATS runs; it was made anew, empty');
+      log.error({ streams: missing }, 'a stream had disappeared while NATS runs; it was recreated, empty');
   }
 }

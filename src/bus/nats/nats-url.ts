@@ -18,7 +18,7 @@ export function parseServer(text: string): ServerUrl {
   if (server === '' || !['nats', 'tls'].includes(scheme)) {
     throw new OrreryError(
       'USAGE',
-      `"${withoutPassword(text)}" is no NATS server: nats://host:port or tls://host:port`,
+      `"${withoutPassword(text)}" is not a NATS server: nats://host:port or tls://host:port`,
     );
   }
   // A password that was not escaped as in a URL is taken as it stands.

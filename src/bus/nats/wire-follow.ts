@@ -88,13 +88,13 @@ function consumerChain(
     consumer = undefined;
   };
   const restart = (reason: string): void => {
-    log.info({ stream, reason, next: place.next() }, 'following begins again where it was');
+    log.info({ stream, reason, next: place.next() }, 'following resumes where it was');
     environment.onRestart();
     drop();
     begin();
   };
   const onFailure = (error: Error): void => {
-    log.warn({ stream, error }, 'a consumer could not be made; trying again');
+    log.warn({ stream, error }, 'a consumer could not be created; trying again');
     drop();
     retry = clock.after(jittered(retryMs, 0.3, random), begin);
     retryMs = Math.min(2 * retryMs, retryMaxMs);

@@ -17,10 +17,10 @@ It answers GET and HEAD of /healthz and /livez in the form of kube-proxy's healt
 export function healthCommand(program: Program, terminal: Terminal): void {
   const command = program
     .command('health')
-    .summary("answer for the health of one node's service proxy")
+    .summary("serve the health of one node's service proxy")
     .description("A node agent: answers /healthz and /livez for the node's service proxy.")
     .requiredOption('--node <name>', 'the node whose proxier it answers for')
-    .option('--http <host:port>', 'where it answers (default: :10256)')
+    .option('--http <host:port>', 'address to listen on (default: :10256)')
     .option(
       '--proxier-health-timeout <seconds>',
       'how long a change may wait before the proxier counts as unhealthy (default: 60)',

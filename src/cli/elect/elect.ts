@@ -40,7 +40,7 @@ export function electCommand(program: Program, terminal: Terminal): void {
     .description('Run COMMAND only while leading the election NS/NAME; end it when leadership is lost.')
     .argument('<election>', 'NAMESPACE/NAME')
     .argument('<command...>', 'what to run, after "--"')
-    .requiredOption('--id <ID>', 'who campaigns: different for each process')
+    .requiredOption('--id <ID>', 'the candidate; different for each process')
     .option('--keep', 'campaign again when the command has ended')
     .option(
       '--kubeconfig <FILE>',
@@ -48,11 +48,11 @@ export function electCommand(program: Program, terminal: Terminal): void {
     )
     .option(
       '--lease-duration <SECONDS>',
-      `others respect a silent leader for so long (${seconds(defaultTiming.leaseMs)})`,
+      `how long others respect a silent leader (${seconds(defaultTiming.leaseMs)})`,
     )
     .option(
       '--renew-deadline <SECONDS>',
-      `without a renewal it stops leading after so long (${seconds(defaultTiming.renewDeadlineMs)})`,
+      `how long it leads without a renewal (${seconds(defaultTiming.renewDeadlineMs)})`,
     )
     .option('--retry-period <SECONDS>', `from one renewal to the next (${seconds(defaultTiming.retryMs)})`)
     .addHelpText('after', examples)
@@ -140,7 +140,7 @@ async function findElection(
     try {
       const spec = readElectionSpec(await kube.get(elections, place.namespace, place.name, signal));
       if (spec.invalid === null) return spec;
-      say(`the Election cannot be held: ${spec.invalid}`);
+      say(`the Election is not valid: ${spec.invalid}`);
       throw new CommandFailed(spec.invalid);
     } catch (thrown) {
       if (thrown instanceof CommandFailed) throw thrown;

@@ -51,7 +51,7 @@ export function sequenceLines(
       const text = `${isAsked ? style('bold', name) : name}  ${eventName(step.event.type)}: ${change(step)}`;
       return `${after(step.at, began).padStart(width)}  ${branch}${text}${isAsked ? style('dim', '  ← this one') : ''}`;
     }),
-    ...(isCut ? [style('dim', 'and more, which are not shown')] : []),
+    ...(isCut ? [style('dim', 'more steps are not shown')] : []),
   ];
 }
 

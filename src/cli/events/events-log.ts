@@ -45,8 +45,8 @@ export interface FeedListener {
 export interface EventsLogParts {
   readonly feed: Feed;
   readonly history: (request: PageRequest) => Promise<HistoryPage>;
-  /** From when on, ms since the epoch; null: from now on. */
-  readonly since: number | null;
+  /** From when on, ms since the epoch. */
+  readonly since: number;
   /** Up to when, ms since the epoch; what comes later is not read to its end. Absent: to the end. */
   readonly until?: number;
   /** Whether what happens is told, too. */
@@ -67,7 +67,7 @@ export async function followEvents(parts: EventsLogParts): Promise<EventsLog> {
   const readPast = async (since: number): Promise<void> => {
     for (let next: number | null | undefined; next !== null; ) {
       const page: HistoryPage = await history(next === undefined ? { since } : { after: next });
-      if (page.next === next) throw new OrreryError('BUS_UNREACHABLE', 'the history does not go on');
+      if (page.next === next) throw new OrreryError('BUS_UNREACHABLE', 'the history cannot be read further');
       for (const step of page.steps) teller.tell(step);
       next = isBeyond(page, until) ? null : page.next;
     }
@@ -90,7 +90,7 @@ export async function followEvents(parts: EventsLogParts): Promise<EventsLog> {
         },
       })
     : () => {};
-  if (parts.since !== null) await readPast(parts.since);
+  await readPast(parts.since);
   goOn();
   return { told: teller.told, stop };
 }

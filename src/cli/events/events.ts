@@ -47,21 +47,21 @@ export function eventsCommand(program: Program, terminal: Terminal): void {
     .description('The log of transitions: every saved step of every actor, once and in order.')
     .argument(
       '[id]',
-      'only this actor: KIND/NAMESPACE/NAME; with @REVISION: what led to this step of it, and what it led to',
+      'only this actor: KIND/NAMESPACE/NAME; with @REVISION: what caused that step, and what it caused',
     )
-    .option('-f, --follow', 'stay and print what happens, until Ctrl-C')
+    .option('-f, --follow', 'keep printing new steps until Ctrl-C')
     .option(
       '--since <TIME>',
       'how far back, such as 90s, 15m, 1h or 1d (default: 1h; with --follow: from now on)',
     )
-    .option('--from <TIME>', 'from that time on: 03:10, 2026-11-22T03:10, 15m')
-    .option('--to <TIME>', 'up to that time')
+    .option('--from <TIME>', 'from this time: 03:10, 2026-11-22T03:10, 15m')
+    .option('--to <TIME>', 'up to this time')
     .option('--kind <KIND>', 'only actors of that kind: pod, pods, po')
     .option(
       '--reason <TEXT>',
-      'only steps that say this: in event, state, effect, cause or a field, in any case',
+      'only steps with this text in event, state, effect, cause or a field; upper or lower case',
     )
-    .option('--utc', 'times in UTC, as they are read and as they are printed')
+    .option('--utc', 'read and print times in UTC')
     .addOption(formatOption('-o, --output <format>', ['text', 'json']));
   addClientFlags(addFeatureFlag(command)).addHelpText('after', examples);
   command.action(async (text: string | undefined, options: EventsOptions) => {
@@ -89,8 +89,8 @@ async function printSequence(asked: StepName, options: EventsOptions, terminal: 
 interface Wanted {
   readonly id?: ActorId;
   readonly kind?: string;
-  /** Ms since the epoch; null: from now on. */
-  readonly from: number | null;
+  /** Ms since the epoch. */
+  readonly from: number;
   readonly to: number;
 }
 
@@ -100,11 +100,11 @@ async function readWanted(
   kinds: KindsKnown,
 ): Promise<Wanted> {
   const { kind, utc = false, to, follow } = options;
-  if (to !== undefined && follow) throw new OrreryError('USAGE', '--to and --follow exclude one another');
+  if (to !== undefined && follow) throw new OrreryError('USAGE', '--to and --follow cannot be used together');
   const now = systemClock.now();
   const from = readFrom(options, now);
   const end = to === undefined ? Number.POSITIVE_INFINITY : readEnd(to, { now, from, isUtc: utc });
-  if (from !== null && from > end) throw new OrreryError('USAGE', '--to lies before --from');
+  if (from > end) throw new OrreryError('USAGE', '--to lies before --from');
   return {
     ...(text === undefined ? {} : { id: await readKnownId(text, kinds) }),
     ...(kind === undefined ? {} : { kind: await readKindFlag(kind, kinds) }),
@@ -118,14 +118,14 @@ async function readKindFlag(text: string, kinds: KindsKnown): Promise<string> {
   return readKind(text, charts);
 }
 
-function readFrom({ from, since, follow, utc = false }: EventsOptions, now: number): number | null {
+function readFrom({ from, since, follow, utc = false }: EventsOptions, now: number): number {
   if (from !== undefined && since !== undefined) {
-    throw new OrreryError('USAGE', '--from and --since exclude one another');
+    throw new OrreryError('USAGE', '--from and --since cannot be used together');
   }
   if (from !== undefined) return readTime('--from', from, now, utc);
-  if (since === undefined) return follow ? null : now - 3_600_000;
-  const ms = readAs(duration, '--since', since);
-  return ms === 0 ? null : now - ms;
+  // From now on is asked for as well: who waits for steps learns whether anybody is there to take them.
+  if (since === undefined) return follow ? now : now - 3_600_000;
+  return now - readAs(duration, '--since', since);
 }
 
 async function follow(

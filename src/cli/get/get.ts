@@ -33,7 +33,7 @@ export function getCommand(program: Program, terminal: Terminal): void {
     .command('get')
     .summary('list actors')
     .description(
-      'List actors of the whole cluster: how each stands, since when, and why. What is wrong comes first.',
+      'List actors of the whole cluster: the health of each, since when, and why. What is wrong comes first.',
     )
     .argument(
       '[what...]',
@@ -43,10 +43,10 @@ export function getCommand(program: Program, terminal: Terminal): void {
     .option('--state <STATE>', 'only actors in this state; a part of its name, such as proving, is enough')
     .option('--health <HEALTH>', 'only actors that are ok, waiting or wrong')
     .option('--owner <REPLICA>', 'only actors that this replica owns')
-    .option('-l, --selector <FILTERS>', 'the same as one text: state=proving,health=wrong,owner=r1')
-    .option('--ending <TIME>', 'only what ends within that time, such as 30d, or is not ok')
+    .option('-l, --selector <FILTERS>', 'the same filters in one option: state=proving,health=wrong,owner=r1')
+    .option('--ending <TIME>', 'only what expires within this time, such as 30d, or is not ok')
     .option('--sort-by <COLUMN>', 'a column, such as since or expires; -COLUMN: the largest first')
-    .option('-w, --watch', 'stay and print each actor that changes, until Ctrl-C')
+    .option('-w, --watch', 'keep printing actors as they change, until Ctrl-C')
     .addOption(formatOption('-o, --output <format>', ['table', 'wide', 'json', 'yaml']));
   addClientFlags(addFeatureFlag(command)).addHelpText('after', examples);
   command.action(async (words: readonly string[], options: GetOptions) => {

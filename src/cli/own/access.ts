@@ -25,11 +25,11 @@ interface AccessOptions {
 export function accessCommand(program: Program, terminal: Terminal): void {
   const command = program
     .command('access')
-    .summary('the rights that the features need')
+    .summary('the permissions that the features need')
     .description(
-      'Print the ClusterRole and the permissions of NATS that the features need, the loaded ones included.',
+      'Print the ClusterRole and the NATS permissions that the features need, loaded ones included.',
     )
-    .option('--name <NAME>', 'of the roles', 'orrery')
+    .option('--name <NAME>', 'name of the roles', 'orrery')
     .option('-n, --namespace <NS>', 'where Orrery is installed', 'orrery')
     .addOption(formatOption('-o, --output <format>', ['yaml', 'nats', 'json']));
   addClientFlags(addFeatureFlag(command)).addHelpText('after', examples);

@@ -20,8 +20,8 @@ Over NATS alone, by whoever may publish rpc.forget (deploy/nats/permissions.conf
 export function forgetCommand(program: Program, terminal: Terminal): void {
   const command = program
     .command('forget')
-    .summary('remove what is left of a kind that is not loaded any more')
-    .description('Remove the records of a kind whose feature no replica has loaded any more, for good.')
+    .summary('remove the records of a kind that is no longer loaded')
+    .description('Remove for good the records of a kind whose feature no replica loads any more.')
     .argument('<kind>', 'the kind, as in the ids of its actors')
     .option('--yes', 'do not ask');
   addClientFlags(command).addHelpText('after', examples);
@@ -29,7 +29,7 @@ export function forgetCommand(program: Program, terminal: Terminal): void {
     if (!isActorKind(kind)) throw notAllowed('KIND', kind, 'a word of a-z, 0-9, -');
     const answer = await withClient(flagTexts({ ...options }), terminal, async ({ forget }) => {
       if (forget === undefined)
-        throw new OrreryError('USAGE', 'orrery forget works over NATS alone: give --nats, not --server');
+        throw new OrreryError('USAGE', 'orrery forget works over NATS only: give --nats, not --server');
       const found = await forget(kind, true);
       if (!options.yes) await confirm(found, terminal);
       return forget(kind, false);
@@ -43,7 +43,7 @@ const counted = ({ actors }: ForgetAnswer) => `${actors} ${actors === 1 ? 'actor
 async function confirm(found: ForgetAnswer, terminal: Terminal): Promise<void> {
   const input = terminal.input?.();
   const what = `${counted(found)} of kind ${found.kind} (feature ${found.feature})`;
-  terminal.err(`${what} will be removed for good. Type ${found.kind} to go on: `);
+  terminal.err(`${what} will be removed for good. Type ${found.kind} to continue: `);
   const [line = ''] = input === undefined ? [] : await linesOf(input);
   if (line.trim() === found.kind) return;
   terminal.err('nothing was removed\n');

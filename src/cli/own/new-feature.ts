@@ -22,11 +22,11 @@ Examples:
 export function newFeatureCommand(program: Program, terminal: Terminal): void {
   program
     .command('new-feature')
-    .summary('begin a feature of your own')
-    .description('Write a folder with a feature that runs: chart, join, effect, reason, rights, tests.')
-    .argument('<name>', 'its name, and that of the folder: a word of a-z, 0-9 and hyphens')
+    .summary('start a feature of your own')
+    .description('Write a folder with a feature that runs: chart, join, effect, reason, permissions, tests.')
+    .argument('<name>', 'name of the feature and its folder: a word of a-z, 0-9 and hyphens')
     .option('--kind <KIND>', 'the kind of its actors (default: the name)')
-    .option('--watch <KIND>', 'the Kubernetes objects that it stands for, such as v1/Node', 'v1/ConfigMap')
+    .option('--watch <KIND>', 'the Kubernetes objects that it watches, such as v1/Node', 'v1/ConfigMap')
     .addHelpText('after', examples)
     .action(async (name: string, options: { readonly kind?: string; readonly watch: string }) => {
       const feature = await readOptions(name, options);
@@ -68,7 +68,7 @@ const files = ['feature.ts', 'feature.test.ts', 'access.yaml', 'README.md', 'pac
 function write(directory: string, feature: NewFeature): readonly string[] {
   const paths = files.map((file) => join(feature.name, file));
   const taken = paths.find((path) => existsSync(join(directory, path)));
-  if (taken !== undefined) throw new OrreryError('USAGE', `${taken} is there already`);
+  if (taken !== undefined) throw new OrreryError('USAGE', `${taken} already exists`);
   mkdirSync(join(directory, feature.name), { recursive: true });
   for (const file of files) {
     const text = readFileSync(join(template, `${file}.txt`), 'utf8');

@@ -83,7 +83,7 @@ async function answerOf(way: Way, question: HttpQuestion): Promise<Answer> {
   const bare = question.path.split('?', 1)[0];
   throw new OrreryError(
     'SERVER_UNREACHABLE',
-    `${way.name} is no Orrery: ${question.method} ${bare} was answered with ${status} and no JSON`,
+    `${way.name} is not Orrery: ${question.method} ${bare} was answered with ${status} and no JSON`,
   );
 }
 
@@ -114,7 +114,7 @@ function own(body: Answer['body']): { readonly code?: string; readonly message: 
 
 function hint(status: number, method: string): string {
   const right = method === 'GET' ? 'get' : 'update';
-  if (status === 401) return ' (give a token by --token-file or ORRERY_TOKEN; `orrery token` makes one)';
+  if (status === 401) return ' (give a token with --token-file or ORRERY_TOKEN; `orrery token` makes one)';
   if (status === 403)
     return ` (the ClusterRole orrery-inspector-${right === 'get' ? 'view' : 'operate'} allows it)`;
   return '';

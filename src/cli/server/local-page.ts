@@ -38,7 +38,7 @@ export async function serveLocalPage(
   const way: Way = { ...plain, access: (_, refused) => plain.access(right, refused) };
   const secret = systemRandom.id() + systemRandom.id();
   const server = createServer((request, response) => {
-    if (!isMeant(request)) return answer(response, 403, 'another page asks for this\n');
+    if (!isMeant(request)) return answer(response, 403, 'requests from other pages are refused\n');
     if (request.url === `/open/${secret}`) return letIn(response, secret);
     if (!isKnown(request, secret)) return answer(response, 401, 'open the link that `orrery open` printed\n');
     void handOn(way, request, response);

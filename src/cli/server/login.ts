@@ -47,7 +47,7 @@ async function login(given: Readonly<Record<string, string | undefined>>, termin
   try {
     const { user, maySend } = await createHttpControl(way).session();
     const rights = maySend ? 'may look and send events' : 'may look';
-    const who = user === '' ? 'no token is asked for there' : `you are ${user} and ${rights}`;
+    const who = user === '' ? 'no token is needed there' : `you are ${user} and ${rights}`;
     terminal.out(`${way.name}: ${who}\nremembered in ${remember(chosen, terminal)}\n`);
   } finally {
     way.close();

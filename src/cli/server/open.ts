@@ -24,9 +24,9 @@ export function openCommand(program: Program, terminal: Terminal): void {
   const command = program
     .command('open')
     .summary('the inspector page in a browser')
-    .description('Serve the inspector page on this machine until Ctrl-C, signed in as whoever runs this.')
+    .description('Serve the inspector page on this machine until Ctrl-C, signed in as you.')
     .option('--port <PORT>', 'on 127.0.0.1; 0: any free one', '0')
-    .option('--send', 'with the right to send events, not only to look')
+    .option('--send', 'allow sending events, not only looking')
     .option('--no-browser', 'print the link only');
   addServerFlags(command).addHelpText('after', examples);
   command.action((options: OpenFlags) => open(options, terminal));
@@ -45,7 +45,7 @@ async function open(options: OpenFlags, terminal: Terminal): Promise<void> {
     await createHttpControl(way).session();
     const page = await serveLocalPage(way, { port, right: options.send ? 'update' : 'get' });
     terminal.out(`${way.name}: ${page.url}\n`);
-    terminal.err('the link lets one browser in; Ctrl-C ends it\n');
+    terminal.err('the link works in one browser; stop with Ctrl-C\n');
     if (options.browser) openBrowser(page.url, terminal);
     if (!terminal.interrupted.aborted) await once(terminal.interrupted, 'abort');
     await page.close();

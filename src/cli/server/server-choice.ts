@@ -22,7 +22,7 @@ export const serverFlags = {
   'server-ca': ['FILE', 'certificate authority of --server, PEM'],
   'token-file': [
     'FILE',
-    'token for --server (env: ORRERY_TOKEN is the token itself; default: one of Kubernetes)',
+    'token for --server (env: ORRERY_TOKEN is the token itself; default: a Kubernetes token)',
   ],
   context: ['NAME', 'context of the kubeconfig'],
 } as const satisfies Record<string, readonly [placeholder: string, description: string]>;
@@ -52,7 +52,7 @@ export function givenServer(given: FlagTexts, { env, directory }: Terminal): Ser
   const server = given.server ?? (env.ORRERY_SERVER || undefined);
   if (server === undefined) return undefined;
   if (given.server !== undefined && given.nats !== undefined) {
-    throw new OrreryError('USAGE', '--server and --nats exclude one another');
+    throw new OrreryError('USAGE', '--server and --nats cannot be used together');
   }
   const text = (flag: ServerFlag | 'kubeconfig') => given[flag] ?? (env[environmentName(flag)] || undefined);
   const file = (flag: ServerFlag) => {
@@ -89,7 +89,7 @@ function placeOf(server: string): ServicePlace | null {
     throw notAllowed('--server', server, allowed);
   }
   if (url.protocol === 'http:' && !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname)) {
-    const why = 'the token would travel in the clear';
+    const why = 'the token would be sent unencrypted';
     throw new OrreryError(
       'USAGE',
       `--server: ${JSON.stringify(server)} is not allowed: ${why}; allowed: ${allowed}`,

@@ -53,7 +53,7 @@ const dnsName = v.pipe(
   v.transform((value) => value.replace(/\.$/, '').toLowerCase()),
   v.check(
     (value) => value.length <= 253 && /^(?:[a-z0-9_-]{1,63}\.)*[a-z0-9_-]{1,63}$/.test(value),
-    'must be a name of DNS',
+    'must be a DNS name',
   ),
 );
 
@@ -152,7 +152,7 @@ function reasons(place: string, issues: readonly [v.BaseIssue<unknown>, ...v.Bas
     .slice(0, 3)
     .map((issue) => {
       const path = v.getDotPath(issue);
-      const message = issue.type === 'strict_object' ? 'is no field of it, or is missing' : issue.message;
+      const message = issue.type === 'strict_object' ? 'is not a field of it, or is missing' : issue.message;
       return `${path === null ? place : `${place}.${path}`}: ${message}`;
     })
     .join('; ');

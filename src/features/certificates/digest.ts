@@ -12,6 +12,7 @@ import { type Fields, list, record } from '../../kube/api/fields.ts';
 import { generationOf } from '../../kube/mirror/object-digest.ts';
 import { secretNameOf } from '../../machines/domain/secret-name.ts';
 import type { DomainDigest, IngressDigest, IssuerDigest, SecretDigest, ServiceDigest } from './digests.ts';
+import { readDomainSpec } from './domain-spec.ts';
 import { readHost } from './hosts.ts';
 import { readIssuerSpec } from './issuer-spec.ts';
 import { isFor, readPair } from './stored-certificate.ts';
@@ -32,7 +33,7 @@ export function issuerPart(object: KubeObject): DigestPart<IssuerDigest> {
 export function domainPart(object: KubeObject): DigestPart<DomainDigest> {
   const renew = object.metadata.annotations?.[renewAnnotation];
   const wish = typeof renew === 'string' ? { renew: renew.slice(0, renewCharsMax) } : {};
-  const spec = domainSpec(record(object.spec));
+  const spec = readDomainSpec(object.spec);
   return { generation: generationOf(object), spec, ...wish, ...shown(object) };
 }
 
@@ -40,19 +41,6 @@ function shown({ metadata }: KubeObject): Pick<DomainDigest, 'shown' | 'owners'>
   const owners = list(metadata.ownerReferences).map((one) => String(record(one).uid));
   // A person's own may bear the label by mistake: without an owner it would ask for nothing for ever.
   return metadata.labels?.[shownLabel] === undefined || owners.length === 0 ? {} : { shown: true, owners };
-}
-
-function domainSpec({ host: given, secretName, issuer, sharedWith }: Fields): DomainDigest['spec'] {
-  if (typeof given !== 'string') return { invalid: 'spec.host: must be text' };
-  const host = readHost(given);
-  if (typeof host !== 'string') return { invalid: `spec.host: ${host.invalid}` };
-  const shared = list(sharedWith).filter((one) => typeof one === 'string');
-  return {
-    host,
-    secretName: typeof secretName === 'string' && secretName !== '' ? secretName : secretNameOf(host),
-    issuer: typeof issuer === 'string' && issuer !== '' ? issuer : null,
-    ...(shared.length === 0 ? {} : { sharedWith: shared }),
-  };
 }
 
 export function ingressPart(object: KubeObject): DigestPart<IngressDigest> {
@@ -120,7 +108,7 @@ export function servicePart(object: KubeObject): DigestPart<ServiceDigest> {
 }
 
 const tooMany = (count: number) =>
-  `${count} hosts are named, and one object may ask for ${limits.hostsPerObject}`;
+  `${count} hosts are named, but one object may request ${limits.hostsPerObject}`;
 
 /** A list that cannot be read takes over the hosts of the one before. */
 export function carriedOver(before: ObjectDigest | null, after: ObjectDigest): ObjectDigest {

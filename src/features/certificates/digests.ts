@@ -1,62 +1,19 @@
 /** What the world holds for the sake of certificates. Nothing secret is part of it (I9). */
-import type { DigestBase, LabelSelector } from '../../base/digests.ts';
-import type { ChallengeSpec } from './challenge-spec.ts';
-
-/** Where a Secret stands, and under which of its keys. */
-export interface SecretRef {
-  readonly namespace: string;
-  readonly name: string;
-}
-
-export interface AcmeSpec {
-  /** URL of the directory. */
-  readonly server: string;
-  readonly email: string | null;
-  /** Authorities that the server's own certificate is checked by; PEM. */
-  readonly caBundle: string | null;
-  readonly eab: { readonly keyId: string; readonly secretRef: SecretRef & { readonly key: string } } | null;
-  readonly profile: string | null;
-  readonly accountSecret: SecretRef;
-  readonly challenge: ChallengeSpec;
-}
-
-export interface CaSpec {
-  readonly secret: SecretRef;
-  readonly lifetimeMs: number;
-}
-
-export interface IssuerSpec {
-  readonly domains: readonly string[];
-  /** Namespaces whose objects it serves; null, or absent in the world of earlier releases: all. */
-  readonly allowedNamespaces?: LabelSelector | null;
-  readonly acme: AcmeSpec | null;
-  readonly ca: CaSpec | null;
-  /** null: no limits. */
-  readonly budget: {
-    readonly ordersPer3h: number;
-    readonly certificatesPerDomainPer7d: number;
-    readonly duplicatesPer7d: number;
-  } | null;
-}
+import type { DigestBase } from '../../base/digests.ts';
+import type { Invalid } from '../../kube/api/spec-fields.ts';
+import type { DomainSpec } from './domain-spec.ts';
+import type { IssuerSpec } from './issuer-spec.ts';
 
 export interface IssuerDigest extends DigestBase {
   readonly kind: 'issuers';
   readonly generation: number;
-  readonly spec: IssuerSpec | { readonly invalid: string };
+  readonly spec: IssuerSpec | Invalid;
 }
 
 export interface DomainDigest extends DigestBase {
   readonly kind: 'domains';
   readonly generation: number;
-  readonly spec:
-    | {
-        readonly host: string;
-        readonly secretName: string;
-        readonly issuer: string | null;
-        /** Namespaces that may have the key too; absent: none. */
-        readonly sharedWith?: readonly string[];
-      }
-    | { readonly invalid: string };
+  readonly spec: DomainSpec | Invalid;
   /** The annotation `orrery.dev/renew`; absent without it. */
   readonly renew?: string;
   /** It only shows the host of a Service or an Ingress, and asks for nothing. */

@@ -17,33 +17,33 @@ const needs: readonly Need[] = [
     apiGroup: 'orrery.dev',
     resources: ['domains/status', 'issuers/status'],
     verbs: ['patch'],
-    why: 'what Domains and Issuers are told',
+    why: 'the status of Domains and Issuers',
   },
   {
     apiGroup: 'orrery.dev',
     resources: ['domains'],
     verbs: ['create', 'patch', 'delete'],
-    why: 'Domains that show the hosts of Services and Ingresses',
+    why: 'Domains that represent the hosts of Services and Ingresses',
   },
   {
     apiGroup: '',
     resources: ['secrets'],
     verbs: ['create', 'patch', 'delete'],
-    why: 'certificates with their keys, keys that wait for theirs, account keys',
+    why: 'certificates with their keys, pending keys, account keys',
   },
   {
     apiGroup: 'networking.k8s.io',
     resources: ['ingresses'],
     verbs: ['get', 'list', 'create', 'patch', 'delete'],
     isOwnNamespace: true,
-    why: 'Ingresses that lead challenges to Orrery while a host is proven',
+    why: 'Ingresses that route challenges to Orrery while a host is validated',
   },
   {
     apiGroup: 'gateway.networking.k8s.io',
     resources: ['httproutes'],
     verbs: ['get', 'list', 'create', 'patch', 'delete'],
     isOwnNamespace: true,
-    why: 'HTTPRoutes that do the same',
+    why: 'HTTPRoutes for the same purpose',
   },
 ];
 
@@ -57,22 +57,22 @@ export function certificates(settings: CertificatesSettings = {}): Feature {
       orrery_certificate_expiry_timestamp_seconds: {
         type: 'gauge',
         labels: ['host'],
-        help: 'When the stored certificate of a host ends; told by the replica that owns the host.',
+        help: 'When the stored certificate of a host expires; reported by the replica that owns the host.',
       },
       orrery_certificate_lifetime_seconds: {
         type: 'gauge',
         labels: ['host'],
-        help: 'From the beginning to the end of the stored certificate of a host.',
+        help: 'Lifetime of the stored certificate of a host.',
       },
       orrery_certificate_missing: {
         type: 'gauge',
         labels: ['host'],
-        help: '1 for a host that is asked for and has no certificate; absent for all others.',
+        help: '1 for a host that needs a certificate and has none; absent for all others.',
       },
       orrery_issuer_ready: {
         type: 'gauge',
         labels: ['issuer'],
-        help: 'Whether certificates can be had from an Issuer now: 0 while its authority is down or limits everybody, and while it cannot be used.',
+        help: 'Whether an Issuer can issue certificates: 0 while its authority is down or rate limiting, or while its spec is not valid.',
       },
       orrery_certificate_attempts_total: {
         type: 'counter',

@@ -26,9 +26,9 @@ export function readHost(text: string): string | { readonly invalid: string } {
   const ascii = hostCharacters.test(given) ? domainToASCII(given).replace(/\.$/, '') : '';
   const labels = ascii.split('.');
   if (ascii === '' || isIP(ascii.replace(/^\[|\]$/g, '')) !== 0 || !labels.every((one) => label.test(one))) {
-    return { invalid: `"${text.slice(0, 80)}" is no host name` };
+    return { invalid: `"${text.slice(0, 80)}" is not a host name` };
   }
-  if (/^[0-9]+$/.test(labels.at(-1) ?? '')) return { invalid: `"${text.slice(0, 80)}" is no host name` };
+  if (/^[0-9]+$/.test(labels.at(-1) ?? '')) return { invalid: `"${text.slice(0, 80)}" is not a host name` };
   const host = isWildcard ? `*.${ascii}` : ascii;
   return host.length > hostCharsMax
     ? { invalid: `"${host.slice(0, 80)}…" is too long for a host name` }
@@ -68,7 +68,7 @@ export function readPattern(text: string): string | { readonly invalid: string }
   if (plain === '') return stars > 0 ? parts.join('.') : { invalid: 'a pattern must not be empty' };
   const host = readHost(plain);
   if (typeof host !== 'string' || host.startsWith('*'))
-    return { invalid: `"${text}" is no pattern of host names` };
+    return { invalid: `"${text}" is not a host name pattern` };
   const labels = host.split('.');
   return parts.map((part) => (part === '*' || part === '**' ? part : (labels.shift() ?? ''))).join('.');
 }

@@ -8,9 +8,19 @@
 import { X509Certificate } from 'node:crypto';
 import * as v from 'valibot';
 import type { LabelSelector } from '../../base/digests.ts';
-import { attempt } from '../../base/errors.ts';
+import {
+  bounded,
+  formed,
+  type Invalid,
+  labelSelector,
+  namespaceName,
+  objectName,
+  readSpec,
+  rule,
+  shape,
+  whole,
+} from '../../kube/api/spec-fields.ts';
 import { type ChallengeSpec, readChallenge } from './challenge-spec.ts';
-import type { IssuerSpec } from './digests.ts';
 import { readPattern } from './hosts.ts';
 
 /**
@@ -21,31 +31,25 @@ const acmeBudget = { ordersPer3h: 300, certificatesPerDomainPer7d: 50, duplicate
 /** A CA of one's own has no limits; of those that are named only some, the others are out of reach. */
 const noBudget = { ordersPer3h: 1e6, certificatesPerDomainPer7d: 1e6, duplicatesPer7d: 1e6 };
 
-/** The specification with its defaults, or what is wrong with it and why. */
-export function readIssuerSpec(spec: unknown): IssuerSpec | { readonly invalid: string } {
-  const result = v.safeParse(issuerSpec, spec);
-  if (!result.success) {
-    const reasons = result.issues.slice(0, 5).map((issue) => {
-      const path = v.getDotPath(issue);
-      return `${path === null ? 'spec' : `spec.${path}`}: ${issue.message}`;
-    });
-    return { invalid: reasons.join('; ') };
-  }
-  const { domains, allowedNamespaces, acme, ca, budget } = result.output;
-  if ((acme === null) === (ca === null)) return { invalid: 'spec: must have exactly one of acme and ca' };
-  return {
-    domains,
-    ...(allowedNamespaces === null ? {} : { allowedNamespaces: allowedNamespaces as LabelSelector }),
-    acme,
-    ca: ca === null ? null : { secret: ca.secret, lifetimeMs: ca.lifetime },
-    budget: budgetOf(budget, acme !== null),
-  };
-}
+type Written = v.InferOutput<typeof issuerSpec>;
+export type IssuerSpec = Omit<Written, 'allowedNamespaces' | 'budget'> & {
+  /** Namespaces whose objects it serves; null, or absent in the world of earlier releases: all. */
+  readonly allowedNamespaces?: LabelSelector | null;
+  /** null: no limits. */
+  readonly budget: Required<NonNullable<Written['budget']>> | null;
+};
+export type AcmeSpec = NonNullable<Written['acme']>;
+export type CaSpec = NonNullable<Written['ca']>;
+/** Where a Secret stands. */
+export type SecretRef = CaSpec['secret'];
 
-function budgetOf(budget: v.InferOutput<typeof budgetSpec> | null, isAcme: boolean): IssuerSpec['budget'] {
-  if (budget === null) return isAcme ? acmeBudget : null;
-  const given = Object.fromEntries(Object.entries(budget).filter(([, value]) => value !== undefined));
-  return { ...(isAcme ? acmeBudget : noBudget), ...given };
+/** The specification with its defaults, or what is wrong with it and why. */
+export function readIssuerSpec(spec: unknown): IssuerSpec | Invalid {
+  const read = readSpec(issuerSpec, spec);
+  if ('invalid' in read) return read;
+  const { budget, acme } = read;
+  const isUnlimited = budget === null && acme === null;
+  return { ...read, budget: isUnlimited ? null : { ...(acme === null ? noBudget : acmeBudget), ...budget } };
 }
 
 /** `24h`, `90m`, `1h30m`: as Go writes durations. @returns ms; null: it is none, or not positive */
@@ -59,109 +63,85 @@ export function readDuration(text: string): number | null {
   return ms > 0 ? Math.round(ms) : null;
 }
 
-const text = v.pipe(v.string('must be text'), v.minLength(1, 'must not be empty'));
-const url = v.pipe(
-  text,
-  v.check((value) => /^https?:$/.test(URL.parse(value)?.protocol ?? ''), 'must be an http or https URL'),
-);
-const secretRef = v.object({ name: text, namespace: text }, 'must have name and namespace');
-const whole = v.pipe(
-  v.number('must be a number'),
-  v.integer('must be a whole number'),
-  v.minValue(1, 'must be at least 1'),
-);
-
-const pattern = v.pipe(
-  text,
-  v.rawTransform(({ dataset, addIssue, NEVER }) => {
-    const read = readPattern(dataset.value);
-    if (typeof read === 'string') return read;
-    addIssue({ message: read.invalid });
+/** What a text stands for, or why for nothing. */
+const becomes = <I, T extends string | number | object>(make: (value: I) => T | Invalid) =>
+  v.rawTransform<I, T>(({ dataset, addIssue, NEVER }) => {
+    const made = make(dataset.value);
+    if (typeof made !== 'object' || !('invalid' in made)) return made;
+    addIssue({ message: made.invalid });
     return NEVER;
-  }),
-);
+  });
+
+const filled = (max: number) => v.pipe(bounded(max), v.minLength(1, 'must not be empty'));
+const secretPlace = { name: objectName, namespace: namespaceName };
+const secret = shape(secretPlace, 'must have name and namespace');
+const badUrl = 'must be an http or https URL';
 
 const certificates = v.pipe(
-  text,
+  bounded(131_072),
   v.check((pem) => {
-    return attempt(() => new X509Certificate(pem).fingerprint !== '', false);
+    try {
+      return new X509Certificate(pem).fingerprint !== '';
+    } catch {
+      return false;
+    }
   }, 'must be certificates in PEM'),
 );
 
-const challenge = v.pipe(
-  v.unknown(),
-  v.rawTransform(({ dataset, addIssue, NEVER }): ChallengeSpec => {
-    const read = readChallenge(dataset.value);
-    if (typeof read === 'string' || !('invalid' in read)) return read;
-    addIssue({ message: read.invalid });
-    return NEVER;
-  }),
-);
+const eab = shape({
+  keyId: filled(1024),
+  secretRef: shape({ ...secretPlace, key: v.optional(filled(253), 'hmac') }),
+});
 
-const acmeSpec = v.object(
-  {
-    server: url,
-    email: v.optional(v.nullable(text), null),
-    caBundle: v.optional(v.nullable(certificates), null),
-    eab: v.optional(
-      v.nullable(
-        v.object({
-          keyId: text,
-          secretRef: v.object({ name: text, namespace: text, key: v.optional(text, 'hmac') }),
-        }),
-      ),
-      null,
-    ),
-    profile: v.optional(v.nullable(text), null),
-    accountSecret: secretRef,
-    challenge: v.optional(challenge, 'http01'),
-  },
-  'must be an object',
-);
+const acme = shape({
+  server: v.pipe(
+    formed(2048, /^https?:\/\/\S+$/, badUrl),
+    v.check((url) => URL.canParse(url), badUrl),
+  ),
+  email: v.optional(v.nullable(bounded(320)), null),
+  caBundle: v.optional(v.nullable(certificates), null),
+  eab: v.optional(v.nullable(eab), null),
+  profile: v.optional(v.nullable(bounded(64)), null),
+  accountSecret: secret,
+  challenge: v.optional(v.pipe(v.unknown(), becomes<unknown, ChallengeSpec>(readChallenge)), 'http01'),
+});
 
 /** Long enough for any use, short enough for X.509's four-digit years. */
 const lifetimeMsMax = 100 * 365 * 24 * 3_600_000;
+const badLifetime = 'must be a duration of at least 1m, such as 24h';
 
 const lifetime = v.pipe(
-  text,
+  formed(32, /^([0-9]+(\.[0-9]+)?[hms])+$/, badLifetime),
   v.transform((value) => readDuration(value) ?? 0),
-  v.check((ms) => ms >= 60_000 && ms <= lifetimeMsMax, 'must be a duration of at least 1m, such as 24h'),
+  v.check((ms) => ms >= 60_000 && ms <= lifetimeMsMax, badLifetime),
 );
 
-const budgetSpec = v.object({
-  ordersPer3h: v.optional(whole),
-  certificatesPerDomainPer7d: v.optional(whole),
-  duplicatesPer7d: v.optional(whole),
-});
+const ca = v.pipe(
+  shape({ secret, lifetime: v.optional(lifetime, '24h') }),
+  v.transform(({ secret, lifetime }) => ({ secret, lifetimeMs: lifetime })),
+);
 
-/** A LabelSelector of metav1; one that is empty selects every namespace. */
-const selector = v.object(
-  {
-    matchLabels: v.optional(v.record(text, v.string('must be text'))),
-    matchExpressions: v.optional(
-      v.array(
-        v.object({
-          key: text,
-          operator: v.picklist(['In', 'NotIn', 'Exists', 'DoesNotExist'], 'must be an operator of selectors'),
-          values: v.optional(v.array(v.string('must be text'))),
-        }),
-        'must be a list',
-      ),
+const host = v.pipe(formed(253, /^\S+$/, 'must be a pattern of hosts'), v.minLength(1), becomes(readPattern));
+const limit = v.exactOptional(whole(1));
+
+export const issuerSpec = v.pipe(
+  shape({
+    domains: v.pipe(
+      v.array(host, 'must be a list'),
+      v.minLength(1, 'must not be empty'),
+      v.maxLength(256, 'must have at most 256 entries'),
     ),
-  },
-  'must be a label selector',
-);
-
-const issuerSpec = v.object(
-  {
-    domains: v.pipe(v.array(pattern, 'must be a list'), v.minLength(1, 'must not be empty')),
-    allowedNamespaces: v.optional(v.nullable(selector), null),
-    acme: v.optional(v.nullable(acmeSpec), null),
-    ca: v.optional(
-      v.nullable(v.object({ secret: secretRef, lifetime: v.optional(lifetime, '24h') }, 'must be an object')),
+    allowedNamespaces: v.exactOptional(labelSelector),
+    acme: v.optional(v.nullable(acme), null),
+    ca: v.optional(v.nullable(ca), null),
+    budget: v.optional(
+      v.nullable(shape({ ordersPer3h: limit, certificatesPerDomainPer7d: limit, duplicatesPer7d: limit })),
       null,
     ),
-    budget: v.optional(v.nullable(budgetSpec), null),
-  },
-  'must be an object',
+  }),
+  rule(
+    'has(self.acme) != has(self.ca)',
+    (of) => (of.acme === null) !== (of.ca === null),
+    'exactly one of acme and ca must be given',
+  ),
 );

@@ -23,7 +23,7 @@ export const domainMessages: MessageOptions = {
     'domain.renew': v.pipe(v.object({}), v.description('a new certificate now')),
     'domain.recheck': v.pipe(
       v.object({}),
-      v.description('looks at the Secrets, asks for the renewal window'),
+      v.description('checks the Secrets and asks for the renewal window'),
     ),
   },
   internal: {

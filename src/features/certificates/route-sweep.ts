@@ -38,10 +38,10 @@ async function keepSweeping(
   while (!signal.aborted) {
     try {
       const removed = await sweepRoutes(kube, namespace, clock, signal);
-      if (removed.length > 0) log.info({ removed }, 'routes of challenges that were left over are removed');
+      if (removed.length > 0) log.info({ removed }, 'removed left-over challenge routes');
     } catch (thrown) {
       if (signal.aborted) return;
-      log.warn({ error: asError(thrown).message }, 'left-over routes of challenges could not be looked for');
+      log.warn({ error: asError(thrown).message }, 'cannot look for left-over challenge routes');
     }
     await sleep(clock, pauseMs, signal).catch(() => {});
   }

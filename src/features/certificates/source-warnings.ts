@@ -84,7 +84,7 @@ export class SourceWarnings {
       } catch (thrown) {
         if (signal.aborted || hasCode(thrown, 'KUBE_NOT_FOUND')) return;
         const facts = { object: `${entry.namespace}/${entry.name}`, error: asError(thrown).message };
-        this.#parts.log.warn(facts, 'a complaint about an object was not written');
+        this.#parts.log.warn(facts, 'a Warning Event about an object was not written');
         await sleep(this.#parts.clock, retryPauseMs, signal).catch(() => {});
       }
     }

@@ -57,6 +57,6 @@ function refusal(
   const flag = `--election-namespaces ${namespace}=${place.namespace}`;
   return {
     reason: 'LeaseNotAllowed',
-    invalid: `a Lease of namespace ${place.namespace} is not for an Election of namespace ${namespace}; the operator may allow it: ${flag}`,
+    invalid: `an Election in namespace ${namespace} may not use a Lease in namespace ${place.namespace}; an operator can allow it with ${flag}`,
   };
 }

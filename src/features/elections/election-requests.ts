@@ -101,7 +101,7 @@ function readEvent(
   const event = parts.admission.admit('election', { ...named, type: `election.${action}` }, origin);
   if (candidate === null) return event;
   if (event.candidate !== candidate) {
-    const text = `the subject is that of ${candidate}, the body speaks for ${String(event.candidate)}`;
+    const text = `the subject names candidate ${candidate}, the body ${String(event.candidate)}`;
     throw new OrreryError('CANDIDATE_REFUSED', text);
   }
   return { ...event, isBound: true };
@@ -143,7 +143,7 @@ function contextOf(run: ShardRun, id: ActorId): ElectionContext {
 
 function missing(id: ActorId): OrreryError {
   const name = id.slice('election/'.length);
-  return new OrreryError('ACTOR_MISSING', `there is no Election ${name}: make the resource, then campaign`);
+  return new OrreryError('ACTOR_MISSING', `there is no Election ${name}: create the resource, then campaign`);
 }
 
 /** The chart would ignore it (§5.6); whoever asks is told why. */
@@ -151,7 +151,7 @@ function refuseImpostor(run: ShardRun, id: ActorId, { candidate, isBound }: Plai
   // A record of an earlier release has no such field until its next step.
   const { bound = [] } = contextOf(run, id) as Partial<ElectionContext>;
   if (isBound === true || !bound.includes(String(candidate))) return;
-  const text = `${String(candidate)} campaigns on a subject of its own and is heard there alone: rpc.election.<namespace>.<name>.<candidate>.<verb>`;
+  const text = `${String(candidate)} has a subject of its own and is heard only there: rpc.election.<namespace>.<name>.<candidate>.<verb>`;
   throw new OrreryError('CANDIDATE_REFUSED', text);
 }
 

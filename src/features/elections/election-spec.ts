@@ -1,48 +1,51 @@
 /**
- * Election: from the specification as somebody wrote it to one that can be relied on, or to the reason why it
- * cannot.
+ * Election: from the specification as somebody wrote it to one that can be relied on, or to the reasons why
+ * it cannot.
  */
-
+import * as v from 'valibot';
 import type { KubeObject } from '../../base/kube-port.ts';
-import { isDnsLabel } from '../../kube/api/name-syntax.ts';
-import type { ElectionSpec } from '../../machines/election/lease-record.ts';
-import { defaultTiming, timingError } from '../../machines/election/lease-record.ts';
+import { record } from '../../kube/api/fields.ts';
+import { namespaceName, objectName, readSpec, rule, shape, whole } from '../../kube/api/spec-fields.ts';
+import { defaultTiming, type ElectionSpec } from '../../machines/election/lease-record.ts';
 
-type Fields = Readonly<Record<string, unknown>>;
+const seconds = (instead: number) => v.optional(whole(1, 86_400), instead);
 
-/**
- * The schema of the custom resource refuses most of what is wrong; a resource can be older than its schema.
- */
+export const electionSpec = v.optional(
+  v.pipe(
+    shape({
+      lease: v.optional(shape({ name: objectName, namespace: v.exactOptional(namespaceName) })),
+      leaseDurationSeconds: seconds(15),
+      renewDeadlineSeconds: seconds(10),
+      retryPeriodSeconds: seconds(2),
+      releaseOnCancel: v.optional(v.boolean('must be true or false'), true),
+    }),
+    rule(
+      'self.leaseDurationSeconds > self.renewDeadlineSeconds',
+      (of) => of.leaseDurationSeconds > of.renewDeadlineSeconds,
+      'leaseDurationSeconds must be greater than renewDeadlineSeconds',
+    ),
+    rule(
+      'self.renewDeadlineSeconds * 10 > self.retryPeriodSeconds * 12',
+      (of) => of.renewDeadlineSeconds * 10 > of.retryPeriodSeconds * 12,
+      'renewDeadlineSeconds must be greater than retryPeriodSeconds × 1.2',
+    ),
+  ),
+  // Whole: a default is held to the rules before the defaults of its fields are filled in.
+  { leaseDurationSeconds: 15, renewDeadlineSeconds: 10, retryPeriodSeconds: 2, releaseOnCancel: true },
+);
+
 export function readElectionSpec({ metadata, spec }: KubeObject): ElectionSpec {
-  const fields = (spec ?? {}) as Fields;
-  const lease = (fields.lease ?? {}) as Fields;
+  // Also of one that cannot be held: whoever was told to lead by that Lease is waited for there.
+  const { namespace, name } = record(record(spec).lease);
+  const place = { namespace: text(namespace, metadata.namespace ?? ''), name: text(name, metadata.name) };
+  const read = readSpec(electionSpec, spec ?? undefined);
+  if ('invalid' in read) return { place, timing: defaultTiming, releaseOnCancel: true, ...read };
   const timing = {
-    leaseMs: milliseconds(fields.leaseDurationSeconds, defaultTiming.leaseMs),
-    renewDeadlineMs: milliseconds(fields.renewDeadlineSeconds, defaultTiming.renewDeadlineMs),
-    retryMs: milliseconds(fields.retryPeriodSeconds, defaultTiming.retryMs),
+    leaseMs: read.leaseDurationSeconds * 1_000,
+    renewDeadlineMs: read.renewDeadlineSeconds * 1_000,
+    retryMs: read.retryPeriodSeconds * 1_000,
   };
-  const place = {
-    namespace: text(lease.namespace, metadata.namespace ?? ''),
-    name: text(lease.name, metadata.name),
-  };
-  const { releaseOnCancel = true } = fields;
-  return {
-    place,
-    timing,
-    releaseOnCancel: releaseOnCancel !== false,
-    invalid: timingError(timing) ?? placeError(place),
-  };
-}
-
-function placeError({ namespace, name }: ElectionSpec['place']): string | null {
-  if (!isDnsLabel(namespace)) return `"${namespace.slice(0, 63)}" is no namespace`;
-  return name.split('.').every(isDnsLabel) ? null : `"${name.slice(0, 63)}" is no name of a Lease`;
-}
-
-/** NaN where something stands that is no number: the times are then refused. */
-function milliseconds(seconds: unknown, instead: number): number {
-  if (seconds === undefined || seconds === null) return instead;
-  return typeof seconds === 'number' ? seconds * 1_000 : Number.NaN;
+  return { place, timing, releaseOnCancel: read.releaseOnCancel, invalid: null };
 }
 
 function text(value: unknown, instead: string): string {

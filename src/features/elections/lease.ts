@@ -132,7 +132,7 @@ function createSightings(clock: Clock) {
       const now = clock.now();
       const leftMs = respectMs - (now - (sightings.get(keyOf(place))?.since ?? now));
       if (leftMs <= 0) return;
-      const message = `the holder of the Lease ${keyOf(place)} has to be respected for another ${leftMs} ms`;
+      const message = `the Lease ${keyOf(place)} is held for another ${leftMs} ms`;
       throw new OrreryError('LEASE_HELD', message, { facts: { leftMs } });
     },
   };
@@ -172,5 +172,5 @@ const newLease = ({ namespace, name }: LeasePlace): KubeObject => ({ metadata: {
 const versionOf = ({ metadata }: KubeObject) => metadata.resourceVersion ?? '';
 
 function otherVersion(place: LeasePlace): OrreryError {
-  return new OrreryError('KUBE_CONFLICT', `the Lease ${keyOf(place)} is another than it was`);
+  return new OrreryError('KUBE_CONFLICT', `the Lease ${keyOf(place)} has changed meanwhile`);
 }

@@ -23,7 +23,7 @@ const ttlMs = v.pipe(
   v.integer(),
   v.minValue(100),
   v.maxValue(3_600_000),
-  v.description('milliseconds after which it is dropped unless it is heard of'),
+  v.description('milliseconds of silence after which it is dropped'),
 );
 
 export const electionMessages: MessageOptions = {
@@ -48,5 +48,5 @@ export const electionMessages: MessageOptions = {
  */
 function knowingItsTerm(event: PlainEvent, { isTrusted }: Origin): PlainEvent {
   if (isTrusted || event.type !== 'election.resign' || event.term !== 0) return event;
-  throw new OrreryError('MESSAGE_NOT_ALLOWED', 'a resignation that is sent names the term that it ends');
+  throw new OrreryError('MESSAGE_NOT_ALLOWED', 'a resignation by mail must name the term that it ends');
 }

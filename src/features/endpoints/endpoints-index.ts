@@ -24,7 +24,8 @@ interface Member {
 
 interface Entry {
   readonly digest: ServiceDigest;
-  readonly text: string;
+  /** Stands for what of the Service shows in its slices. */
+  readonly token: string;
   readonly members: Map<string, Member>;
   sums: [number, number];
 }
@@ -45,12 +46,14 @@ export class EndpointsIndex implements EndpointsScene {
   readonly #workloadsByLabel = new Map<string, Set<string>>();
   /** `<ns> <key>=<value>` → names of the Services whose selector has it as its first requirement. */
   readonly #servicesByLabel = new Map<string, Set<string>>();
-  readonly #generations = new Map<string, number>();
+  readonly #changedAt = new Map<string, number>();
+  readonly #clock: Clock;
   readonly #triggers = new Map<string, number>();
 
   readonly isComplete: () => boolean;
 
   constructor({ clock, isComplete, takeOver }: IndexParts) {
+    this.#clock = clock;
     this.isComplete = isComplete;
     this.#slices = createStandingSlices(clock, takeOver);
   }
@@ -63,7 +66,7 @@ export class EndpointsIndex implements EndpointsScene {
     this.#services.delete(key);
     if (digest === null) this.#forget(key);
     else {
-      const entry: Entry = { digest, text: serviceText(digest), members: new Map(), sums: [0, 0] };
+      const entry: Entry = { digest, token: serviceToken(digest), members: new Map(), sums: [0, 0] };
       this.#services.set(key, entry);
       const first = firstPair(digest);
       if (first !== null) add(this.#servicesByLabel, `${namespace} ${first}`, name);
@@ -163,10 +166,7 @@ export class EndpointsIndex implements EndpointsScene {
   tokens(namespace: string, name: string): { readonly wanted: string; readonly standing: string } {
     const entry = this.#services.get(`${namespace}/${name}`);
     const sums = (entry?.sums ?? []).map((sum) => sum.toString(36)).join('.');
-    const wanted =
-      entry === undefined
-        ? ''
-        : `${hash(entry.text).toString(36)}.${hash(`~${entry.text}`).toString(36)}.${sums}`;
+    const wanted = entry === undefined ? '' : `${entry.token}.${sums}`;
     return { wanted, standing: this.#slices.token(namespace, name) };
   }
 
@@ -180,8 +180,8 @@ export class EndpointsIndex implements EndpointsScene {
     return this.#slices.otherWriter(namespace, name);
   }
 
-  generation(namespace: string, name: string): number {
-    return this.#generations.get(`${namespace}/${name}`) ?? 0;
+  changedAt(namespace: string, name: string): number {
+    return this.#changedAt.get(`${namespace}/${name}`) ?? Number.NEGATIVE_INFINITY;
   }
 
   put(namespace: string, name: string, digest: EndpointSliceDigest): void {
@@ -208,7 +208,7 @@ export class EndpointsIndex implements EndpointsScene {
   }
 
   #touch(key: string): void {
-    if (this.#services.has(key)) this.#generations.set(key, (this.#generations.get(key) ?? 0) + 1);
+    if (this.#services.has(key)) this.#changedAt.set(key, this.#clock.monotonic());
   }
 
   #trigger(key: string, at: number): void {
@@ -216,7 +216,7 @@ export class EndpointsIndex implements EndpointsScene {
   }
 
   #forget(key: string): void {
-    this.#generations.delete(key);
+    this.#changedAt.delete(key);
     this.#triggers.delete(key);
   }
 
@@ -247,8 +247,9 @@ function isSelected({ selecting }: ServiceDigest, { labels }: WorkloadDigest): b
 }
 
 /** What of a Service shows in its slices, and whether it has any. */
-function serviceText({ uid, deleting, labels, selecting }: ServiceDigest): string {
-  return canonical({ uid, deleting, labels, selecting: selecting ?? null });
+function serviceToken({ uid, deleting, labels, selecting }: ServiceDigest): string {
+  const text = canonical({ uid, deleting, labels, selecting: selecting ?? null });
+  return `${hash(text).toString(36)}.${hash(`~${text}`).toString(36)}`;
 }
 
 const members = new WeakMap<WorkloadDigest, Member>();

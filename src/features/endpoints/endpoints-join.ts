@@ -112,12 +112,12 @@ function problemsOf(
 ): string[] {
   const addresses = digest.invalid.map(
     (ip) =>
-      `address "${ip}" cannot be published: it is no address, or loopback, link-local, unspecified or multicast`,
+      `address "${ip}" cannot be published: it is malformed, loopback, link-local, unspecified or multicast`,
   );
   const headless = isDnsLabel(name) ? [] : index.headlessServices(namespace, name);
   const hostnames = headless.map(
     (service) =>
-      `headless Service ${service} lists the workload without a hostname: its name is no DNS label`,
+      `headless Service ${service} lists the workload without a hostname: its name is not a DNS label`,
   );
   return [...addresses, ...hostnames];
 }

@@ -128,7 +128,7 @@ async function readMissed(parts: AgentIntakeParts, from: number): Promise<void> 
       sleep(clock, limits.agentCatchUpMs, parts.signal),
     ]);
   } catch (error) {
-    log.warn({ node, error: asError(error).message }, 'what was missed cannot be read');
+    log.warn({ node, error: asError(error).message }, 'missed messages cannot be read');
   }
   void reading.then((following) => following.stop()).catch(() => {});
 }
@@ -166,7 +166,7 @@ async function askOnce({ control, node, health, log }: AgentIntakeParts): Promis
     }
     return true;
   } catch (error) {
-    log.warn({ node, error: asError(error).message }, 'no replica answers; asked again');
+    log.warn({ node, error: asError(error).message }, 'no replica answers; asking again');
     return false;
   }
 }
@@ -215,7 +215,7 @@ function createNodeIntake({ bus, subjects, node, health, clock, log, signal }: A
           return;
         }
       } catch (error) {
-        log.warn({ node, error: asError(error).message }, 'no replica tells of the Node');
+        log.warn({ node, error: asError(error).message }, 'no replica answers about the Node');
       }
       try {
         const known = await bus.last('world', own);
@@ -234,7 +234,7 @@ const noData = new Uint8Array();
 function digestOf(message: BusMessage | StoredMessage): AnyDigest | null {
   const value = messageValue(message);
   if (value === null || value.deleted === true) return null;
-  if (value.kind !== 'nodes') throw new Error('it is no digest of a Node');
+  if (value.kind !== 'nodes') throw new Error('it is not a digest of a Node');
   return value as unknown as AnyDigest;
 }
 

@@ -58,7 +58,7 @@ export async function startAgent(parts: AgentParts): Promise<Agent> {
   });
   caughtUp.catch((error) => {
     if (!stopping.signal.aborted)
-      log.warn({ error: asError(error).message }, 'nothing is heard of the proxier');
+      log.warn({ error: asError(error).message }, 'messages about the proxier cannot be received');
   });
   return {
     address,

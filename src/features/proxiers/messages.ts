@@ -27,7 +27,7 @@ export const proxierMessages: MessageOptions = {
         updatedAt: v.optional(time, null),
         seq: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(Number.MAX_SAFE_INTEGER)),
       }),
-      v.description('how a family stands'),
+      v.description('the state of a family'),
     ),
   },
   refine: dated,

@@ -32,7 +32,7 @@ export function answerForProxiers(
 }
 
 function unheardOf(node: string): HttpReply {
-  const message = `nothing was ever heard of a proxier on node ${node}`;
+  const message = `no proxier on node ${node} has ever reported`;
   return {
     status: 404,
     contentType: 'application/json',

@@ -185,7 +185,7 @@ function checkTogether(objects: readonly Found[], file: string): void {
   const seen = new Set<string>();
   for (const { object, file: from } of objects) {
     const key = objectKey(object);
-    if (seen.has(key)) throw wrong(from, `${objectName(object)} is there twice`);
+    if (seen.has(key)) throw wrong(from, `${objectName(object)} occurs twice`);
     seen.add(key);
   }
 }
@@ -233,7 +233,7 @@ function checked<S extends v.GenericSchema>(schema: S, value: unknown, file: str
 }
 
 function saidOf({ type, expected, received, message }: v.BaseIssue<unknown>): string {
-  if (type === 'strict_object' && expected === 'never') return 'is no field here';
+  if (type === 'strict_object' && expected === 'never') return 'is not a field here';
   return received === 'undefined' ? 'is missing' : message;
 }
 

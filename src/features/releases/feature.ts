@@ -15,7 +15,7 @@ export function releases(settings: ReleasesSettings = { bundle: null, release: '
     name: 'releases',
     kinds: [
       kindOf(releaseChart, {
-        messages: { 'release.reconcile': v.pipe(v.object({}), v.description('begins a round now')) },
+        messages: { 'release.reconcile': v.pipe(v.object({}), v.description('starts a round now')) },
       }),
       { chart: candidacyChart },
     ],
@@ -25,20 +25,20 @@ export function releases(settings: ReleasesSettings = { bundle: null, release: '
         apiGroup: 'orrery.dev',
         resources: ['releases'],
         verbs: ['get', 'create'],
-        why: 'the Release that tells of a bundle',
+        why: 'the Release that reports on a bundle',
       },
       {
         apiGroup: 'orrery.dev',
         resources: ['releases/status'],
         verbs: ['patch'],
-        why: 'what a Release is told',
+        why: 'the status of a Release',
       },
     ],
     metrics: {
       orrery_release_rounds_total: {
         type: 'counter',
         labels: ['outcome'],
-        help: 'Rounds of reconciliation over the bundle: done, or failed if an object could not be brought to what it says.',
+        help: 'Rounds of reconciliation over the bundle: done, or failed if an object could not be applied.',
       },
       orrery_release_leader: {
         type: 'gauge',
@@ -53,7 +53,7 @@ export function releases(settings: ReleasesSettings = { bundle: null, release: '
       orrery_release_blocked: {
         type: 'gauge',
         labels: [],
-        help: '1 while what is written in the cluster does not suit this replica, so that it does not serve; else 0.',
+        help: '1 while this replica does not serve because it does not suit the recorded state; else 0.',
       },
     },
     load: async () => (await import('./start.ts')).startReleases(settings),

@@ -133,8 +133,8 @@ function checkMayTouch(manifest: BundleObject, { metadata }: KubeObject): void {
 function unchangeable({ kind }: BundleObject, thrown: Error): OrreryError {
   const isNever = kind === 'CustomResourceDefinition' || kind === 'Namespace';
   const way = isNever
-    ? `a ${kind} is never made anew: everything in it would go`
-    : `the annotation ${immutableMark}: recreate on the manifest deletes the object and makes it anew`;
+    ? `a ${kind} is never recreated: everything in it would be lost`
+    : `the annotation ${immutableMark}: recreate on the manifest deletes and recreates the object`;
   return new OrreryError('KUBE_REFUSED', `${thrown.message}; ${way}`, { cause: thrown });
 }
 

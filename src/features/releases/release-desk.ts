@@ -37,7 +37,7 @@ export interface ReleaseDeskParts
 }
 
 /** A replica of which nothing was read may not serve. */
-const unread = 'what is written of the releases has not been read yet';
+const unread = 'the recorded state of the releases has not been read yet';
 
 export class ReleaseDesk {
   readonly #parts: ReleaseDeskParts;
@@ -202,7 +202,7 @@ export class ReleaseDesk {
     this.#blocked = this.#roster.isRead ? unsuitedFor(this.#roster.roster().seen, this.#self) : unread;
     if (this.#blocked === was) return;
     if (this.#blocked !== null) log.warn({ reason: this.#blocked }, 'this replica must not serve');
-    else log.info({ release: this.#self.release }, 'what is written suits this replica: it may serve');
+    else log.info({ release: this.#self.release }, 'the recorded state suits this replica: it may serve');
     if ((was === null) !== (this.#blocked === null)) engine.servingChanged();
   }
 
@@ -228,7 +228,5 @@ function leaderless(nodes: readonly NodeFacts[]): readonly string[] {
   const those = nodes.filter(({ release }) => newest !== null && !isOlder(release, newest));
   if (those.length === 0 || those.some(({ bundle }) => bundle !== null)) return [];
   const names = those.map(({ replica, release }) => `${replica} (${release})`).join(', ');
-  return [
-    `nobody may lead the releases: of the newest release there are replicas without --bundle only: ${names}`,
-  ];
+  return [`nobody may lead the releases: all replicas of the newest release run without --bundle: ${names}`];
 }

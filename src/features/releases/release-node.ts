@@ -161,7 +161,7 @@ export class ReleaseNode {
         });
     } catch (error) {
       // It is tried again at the next look.
-      log.debug({ node: replica, error: asError(error).message }, 'a node could not be taken away');
+      log.debug({ node: replica, error: asError(error).message }, 'a node could not be removed');
     }
   }
 }

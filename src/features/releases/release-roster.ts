@@ -38,7 +38,7 @@ export interface ReleaseRosterKeeper {
   stop(): void;
 }
 
-const release = v.pipe(v.string(), v.check(isRelease, 'no semantic version'));
+const release = v.pipe(v.string(), v.check(isRelease, 'not a semantic version'));
 const nodeSchema = v.object({
   replica: v.string(),
   incarnation: v.string(),

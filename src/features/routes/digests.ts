@@ -1,8 +1,11 @@
 /**
  * What the world holds of objects for the sake of routes: the parts of their digests that this feature keeps.
  */
+
 import type { Address } from '../../base/address.ts';
-import type { ConditionStatus, DigestBase, LabelSelector, Labels } from '../../base/digests.ts';
+import type { ConditionStatus, DigestBase, Labels } from '../../base/digests.ts';
+import type { Invalid } from '../../kube/api/spec-fields.ts';
+import type { RouteGateSpec } from './route-gate.ts';
 
 export interface PodDigest extends DigestBase {
   readonly kind: 'pods';
@@ -55,37 +58,11 @@ export interface EndpointSliceDigest extends DigestBase {
   readonly readyAddresses: readonly string[];
 }
 
-export interface RouteGateSpec {
-  readonly conditionType: string;
-  readonly podSelector: LabelSelector;
-  readonly group: { readonly podLabel: string; readonly serviceLabel: string };
-  readonly serviceSelector: LabelSelector;
-  readonly groupResource: {
-    readonly apiVersion: string;
-    readonly kind: string;
-    /** Field path → value that it must have, as text. */
-    readonly require: Readonly<Record<string, string>>;
-    readonly replicas: { readonly path: string; readonly default: number } | null;
-  } | null;
-  readonly probe: {
-    readonly portName: string;
-    readonly path: string;
-    readonly podIPHeaders: { readonly IPv4: string; readonly IPv6: string };
-    readonly timeoutSeconds: number;
-    readonly attemptsPerReplica: number;
-    readonly address: 'dns' | 'clusterIP';
-    readonly onlyIfEnv: { readonly name: string; readonly value: string } | null;
-  };
-  readonly whenRouteIsLost: 'keep' | 'withdraw';
-  /** Absent in digests of an earlier release: pass. */
-  readonly whenUnverifiable?: 'pass' | 'hold';
-}
-
 export interface RouteGateDigest extends DigestBase {
   readonly kind: 'routegates';
   readonly generation: number;
   /** The specification with its defaults filled in, or why it cannot be used. */
-  readonly spec: RouteGateSpec | { readonly invalid: string };
+  readonly spec: RouteGateSpec | Invalid;
 }
 
 /** The object that owns a group; its kind is named by RouteGates and known only at run time. */

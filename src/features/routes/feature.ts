@@ -28,7 +28,7 @@ export function routes(settings: RoutesSettings = {}): Feature {
         apiGroup: 'orrery.dev',
         resources: ['routegates/status'],
         verbs: ['patch'],
-        why: 'what a RouteGate is told',
+        why: 'the status of a RouteGate',
       },
     ],
     metrics: {

@@ -71,13 +71,13 @@ function admitKind(
 
 const tooManyGates: Refusal = {
   reason: 'TooManyRouteGates',
-  message: `not in use: at most ${limits.routeGatesPerNamespace} RouteGates of a namespace are, the oldest first; delete some that are older`,
+  message: `not in use: a namespace can use ${limits.routeGatesPerNamespace} RouteGates, the oldest first; delete older ones`,
 };
 const tooManyKindsHere: Refusal = {
   reason: 'TooManyKinds',
-  message: `not in use: the RouteGates of a namespace may bring in at most ${limits.groupKindsPerNamespace} kinds by spec.groupResource, the oldest first`,
+  message: `not in use: the RouteGates of a namespace may name at most ${limits.groupKindsPerNamespace} kinds in spec.groupResource, the oldest first`,
 };
 const tooManyKinds: Refusal = {
   reason: 'TooManyKinds',
-  message: `not in use: the RouteGates of the cluster name ${limits.groupKinds} kinds by spec.groupResource already, and no more are watched`,
+  message: `not in use: the RouteGates of the cluster already name ${limits.groupKinds} kinds in spec.groupResource, the maximum`,
 };

@@ -3,9 +3,10 @@ import { selects } from '../../base/digests.ts';
 import { limits } from '../../base/limits.ts';
 import type { GateFindings, Named } from '../../machines/routegate/routegate-facts.ts';
 import { wantBytes } from '../../machines/service/service-context.ts';
-import type { PodDigest, RouteGateSpec } from './digests.ts';
+import type { PodDigest } from './digests.ts';
 import type { Refusal } from './gate-bounds.ts';
 import { type Group, objectOf } from './groups.ts';
+import type { RouteGateSpec } from './route-gate.ts';
 import { isCrowded, unaskable } from './routes-join.ts';
 
 /** Names in a message; the rest is counted. */

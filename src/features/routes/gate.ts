@@ -2,7 +2,8 @@
 
 import type { AnyDigest } from '../../base/digests.ts';
 import { asDigest } from '../../base/digests.ts';
-import type { RouteGateDigest, RouteGateSpec } from './digests.ts';
+import type { RouteGateDigest } from './digests.ts';
+import type { RouteGateSpec } from './route-gate.ts';
 
 export interface Gate {
   readonly namespace: string;

@@ -11,8 +11,9 @@ import { asDigest, type ObjectDigest, selects } from '../../base/digests.ts';
 import type { KubeResource } from '../../base/kube-port.ts';
 import { apiVersionOf, resourceName } from '../../kube/mirror/merged-watch.ts';
 import { type EnvPair, type GroupFields, pairText } from './digest.ts';
-import type { EndpointSliceDigest, RouteGateSpec } from './digests.ts';
+import type { EndpointSliceDigest } from './digests.ts';
 import { type Gate, gateOf } from './gate.ts';
+import type { RouteGateSpec } from './route-gate.ts';
 
 interface Asking<Asked> {
   /** Whether a RouteGate wants an object of its namespace. */

@@ -16,7 +16,7 @@ const recheck = (does: string) => v.pipe(v.object({}), v.description(does));
 
 export const podMessages: MessageOptions = {
   messages: {
-    'pod.recheck': recheck('looks again, as if the actor had just been made; a condition that is True stays'),
+    'pod.recheck': recheck('looks again as if the actor were new; a condition that is True stays'),
   },
   internal: {
     'route.proven': v.object({ service: name, serviceUid: uid, uid, ip }),
@@ -51,7 +51,7 @@ export const serviceMessages: MessageOptions = {
 };
 
 export const routeGateMessages: MessageOptions = {
-  messages: { 'routegate.recheck': recheck('looks at the world again, and writes its status') },
+  messages: { 'routegate.recheck': recheck('counts again and writes the status') },
 };
 
 /** A Service proves, and a Pod asks, for itself alone; and nobody speaks across namespaces. */

@@ -9,14 +9,14 @@ export function deadLetterRoutes(control: Pick<StoredPort, 'dead' | 'resend' | '
   return [
     {
       path: '/api/v1/dead',
-      about: 'messages that nobody took, oldest first; `since`, `after`, `limit`',
+      about: 'messages that nobody could take, oldest first; `since`, `after`, `limit`',
       open: false,
       answer: async ({ query }) => jsonAnswer(200, await control.dead(pageOf(query))),
     },
     {
       path: '/api/v1/dead/:letter/resend',
       method: 'POST',
-      about: 'send one to its actor again, answered as sending an event is; needs `update`',
+      about: 'resend one to its actor, answered like sending an event; needs `update`',
       open: false,
       verb: 'update',
       answer: async (request) => {

@@ -29,7 +29,7 @@ export function eventRoutes({ stored }: EventParts, kinds: readonly string[]): R
     },
     {
       path: '/api/v1/events/sequence',
-      about: 'the steps that led to one step and that it caused in other actors; `id`, `rev`, `at`',
+      about: 'the steps that caused one step, and those it caused in other actors; `id`, `rev`, `at`',
       open: false,
       answer: async ({ query }) => {
         const { id, rev, at } = {

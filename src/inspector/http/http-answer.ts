@@ -35,5 +35,5 @@ export function failure(thrown: unknown): HttpAnswer {
   }
   const status = 'statusCode' in error && typeof error.statusCode === 'number' ? error.statusCode : 500;
   if (status < 500) return problem(status, 'BAD_REQUEST', error.message);
-  return problem(500, 'INTERNAL', 'something unexpected happened; the log says what');
+  return problem(500, 'INTERNAL', 'something unexpected happened; see the log of the replica');
 }

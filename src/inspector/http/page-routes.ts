@@ -35,13 +35,13 @@ export function pageRoutes(parts: PageParts): Route[] {
   return [
     {
       path: '/',
-      about: 'the inspector page; without a token that may look it asks for one',
+      about: 'the inspector page; asks for a token if needed',
       open: 'shell',
       answer: (request) => pageAnswer(files, request),
     },
     {
       path: '/assets/*',
-      about: 'the files of the page, which hold no data',
+      about: 'the static files of the page',
       open: true,
       answer: ({ params, headers }) => {
         const file = files.file(params['*'] ?? '');
@@ -50,7 +50,7 @@ export function pageRoutes(parts: PageParts): Route[] {
     },
     {
       path: '/api/v1/session',
-      about: 'who is calling, and whether they may send events',
+      about: 'who you are, and whether you may send events',
       open: false,
       answer: async ({ token, user }) => {
         const access = await ask(authorize, token, 'update');
@@ -73,7 +73,7 @@ export function pageRoutes(parts: PageParts): Route[] {
     },
     {
       path: '/api/v1/actors/:kind/:ns/:name/history',
-      about: 'what happened to an actor in the last 24 hours, with the contexts where they can be told',
+      about: 'what happened to an actor in the last 24 hours, with its contexts where they are known',
       open: false,
       answer: async (request) => jsonAnswer(200, await history(idOf(request))),
     },
@@ -97,11 +97,11 @@ function ask(authorize: Authorize, token: string | null, verb: AccessVerb) {
 async function signIn(authorize: Authorize, request: HttpRequest): Promise<HttpAnswer> {
   const { token } = (request.body ?? {}) as { token?: unknown };
   if (typeof token !== 'string')
-    throw new OrreryError('USAGE', 'the body has to be {"token": "…"} with a bearer token');
+    throw new OrreryError('USAGE', 'the body must be {"token": "…"} with a bearer token');
   if (!isToken(token))
     throw new OrreryError(
       'USAGE',
-      'token: it has characters that no token has, or is longer than 8 KiB; it is the one line that "orrery token" prints',
+      'token: it has characters that no token has, or is longer than 8 KiB; paste the one line that "orrery token" prints',
     );
   const access = await ask(authorize, token, 'get');
   if (access.granted) return withCookie(token, cookieSeconds, request);
@@ -152,5 +152,5 @@ function eventOf({ body }: HttpRequest): { readonly type: string } {
   if (typeof event === 'object' && event !== null && typeof event.type === 'string') {
     return event as { type: string };
   }
-  throw new OrreryError('USAGE', 'the body has to be an event: a JSON object with a "type"');
+  throw new OrreryError('USAGE', 'the body must be an event: a JSON object with a "type"');
 }

@@ -167,7 +167,7 @@ function refuseOtherMethods(server: FastifyInstance, path: string, ways: readonl
   server.route({ method: methods, url: path, exposeHeadRoute: false, onRequest: refuse, handler: refuse });
 }
 
-const foreign = problem(403, 'FORBIDDEN', 'a page of another site asks for this');
+const foreign = problem(403, 'FORBIDDEN', 'requests from pages of other sites are refused');
 const notMeant = problem(
   403,
   'FORBIDDEN',

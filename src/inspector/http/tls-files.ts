@@ -29,9 +29,13 @@ export function readTls({ certFile, keyFile }: TlsFiles): TlsPair {
   try {
     createSecureContext(pair);
   } catch (error) {
-    throw new OrreryError('USAGE', `--http-cert and --http-key are no pair: ${asError(error).message}`, {
-      cause: error,
-    });
+    throw new OrreryError(
+      'USAGE',
+      `--http-cert and --http-key do not belong together: ${asError(error).message}`,
+      {
+        cause: error,
+      },
+    );
   }
   return pair;
 }

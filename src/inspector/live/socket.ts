@@ -55,7 +55,7 @@ export function serveSockets(server: Server, parts: SocketParts): Sockets {
   });
   return {
     close() {
-      for (const one of sockets.clients) one.close(closing.away, 'the replica ends');
+      for (const one of sockets.clients) one.close(closing.away, 'the replica is stopping');
       sockets.close();
     },
   };

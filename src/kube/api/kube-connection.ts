@@ -84,7 +84,7 @@ export function kubeAccess(parts: KubeConnectionParts): GetAccess {
     } catch (thrown) {
       log.warn(
         { error: asError(thrown).message },
-        'the kubeconfig cannot be read any more; going on with what it was',
+        'the kubeconfig can no longer be read; using its last contents',
       );
     }
     return lookUp();
@@ -154,10 +154,7 @@ function choose(config: KubeConfig, context: string): void {
 
 function inCluster(): KubeConfig {
   if (!process.env.KUBERNETES_SERVICE_HOST) {
-    throw new OrreryError(
-      'USAGE',
-      '--kubeconfig is needed outside of a cluster: there is no service account',
-    );
+    throw new OrreryError('USAGE', '--kubeconfig is needed outside a cluster: there is no service account');
   }
   const config = new KubeConfig();
   config.loadFromCluster();

@@ -107,8 +107,7 @@ export function createTransport(parts: { readonly clock: Clock; readonly getAcce
         const text = await readAll(answer, what, inner);
         if (isRefused(answer)) throw refusalOf(what, answer, text, clock.now());
         const body = readJson(text);
-        if (body === undefined)
-          throw new OrreryError('KUBE_SERVER', `${what} was answered with something else than JSON`);
+        if (body === undefined) throw new OrreryError('KUBE_SERVER', `${what} was not answered with JSON`);
         return body;
       });
     },

@@ -140,7 +140,7 @@ function queryText(query: Readonly<Record<string, string | number | boolean | un
 }
 
 function readObject(body: unknown, path: string): KubeObject {
-  if (!isObject(body)) throw new OrreryError('KUBE_SERVER', `the answer to ${path} is no object`);
+  if (!isObject(body)) throw new OrreryError('KUBE_SERVER', `the answer to ${path} is not an object`);
   return body;
 }
 
@@ -150,7 +150,7 @@ function readList(body: unknown, path: string): KubeList {
   // A list of a Go program with nothing in it can be null.
   const read = items === null ? [] : items;
   if (typeof version !== 'string' || !Array.isArray(read)) {
-    throw new OrreryError('KUBE_SERVER', `the answer to ${path} is no list`);
+    throw new OrreryError('KUBE_SERVER', `the answer to ${path} is not a list`);
   }
   const token = metadata?.continue;
   return {

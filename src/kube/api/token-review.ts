@@ -113,14 +113,13 @@ function fields(value: unknown): Readonly<Record<string, unknown>> {
  */
 export function tokenFault(token: string, now: number): string {
   const claims = claimsOf(token);
-  if (claims === null)
-    return ': it is none that Kubernetes makes, three parts of letters and digits with dots between them';
+  if (claims === null) return ': it is not a Kubernetes token, which has three parts separated by dots';
   const { exp, aud } = claims;
   if (typeof exp === 'number' && exp * 1000 <= now)
-    return `: it ended at ${new Date(exp * 1000).toISOString()}`;
+    return `: it expired at ${new Date(exp * 1000).toISOString()}`;
   const audiences = [aud].flat().filter((one) => typeof one === 'string');
   if (audiences.length === 0 || audiences.includes(audience)) return '';
-  return `: it is made for ${audiences.map((one) => JSON.stringify(one)).join(', ')}`;
+  return `: it is meant for ${audiences.map((one) => JSON.stringify(one)).join(', ')}`;
 }
 
 function claimsOf(token: string): { readonly exp?: unknown; readonly aud?: unknown } | null {

@@ -124,7 +124,7 @@ function inPlace(object: KubeObject, all: readonly Readonly<Record<string, unkno
 /** @throws OrreryError KUBE_NOT_FOUND if it is another one of that name */
 export function sameAs({ uid, name }: ObjectAt, object: KubeObject): KubeObject {
   if (uid === undefined || object.metadata.uid === uid) return object;
-  throw new OrreryError('KUBE_NOT_FOUND', `${name} is another object now than the one of uid ${uid}`);
+  throw new OrreryError('KUBE_NOT_FOUND', `${name} no longer has the uid ${uid}`);
 }
 
 export const placeOf = ({

@@ -134,7 +134,7 @@ function holding(
         mirror.start(fence).catch((error) => {
           if (fence !== current) return;
           const facts = { resource: mirror.name, error: asError(error).message };
-          parts.log.warn(facts, 'the mirror ended before its first list; it is claimed anew');
+          parts.log.warn(facts, 'the mirror ended before its first list; claiming it again');
           ownership().fenced(name);
         });
       },

@@ -66,8 +66,7 @@ export function createWatchRunner<T>(parts: WatchRunnerParts<T>): RunWatchEffect
     signal.throwIfAborted();
     // The first page's version: whatever happened while the others were read is replayed by the watch.
     if (page === '') pages = { items: [], resourceVersion: answer.resourceVersion };
-    if (pages === undefined)
-      throw new OrreryError('KUBE_EXPIRED', 'the pages before this one are not held any more');
+    if (pages === undefined) throw new OrreryError('KUBE_EXPIRED', 'the earlier pages are no longer held');
     const { items, resourceVersion } = pages;
     for (const object of answer.items) items.push(...readOne(object, parts));
     if (answer.continue === '') {
@@ -226,7 +225,7 @@ function failed<T>(
   const retryAfterMs = error instanceof OrreryError ? error.facts.retryAfterMs : undefined;
   if (!(error instanceof OrreryError && error.facts.aborted === true)) {
     onRestart(code);
-    log.info({ resource: resource.plural, namespace, code, error: error.message }, 'a watch is begun again');
+    log.info({ resource: resource.plural, namespace, code, error: error.message }, 'restarting a watch');
   }
   return {
     type: 'watch.failed',

@@ -44,7 +44,7 @@ function lackAt({ facts, foreign, missing, lastError }: Lacking, target: Target)
   const isThis = (one: Target) => keyOf(one) === key;
   const taken = facts?.taken.find(isThis);
   if (taken !== undefined)
-    return { reason: 'SecretNotOurs', message: `Secret ${key} is that of ${taken.by} and is left to it.` };
+    return { reason: 'SecretNotOurs', message: `Secret ${key} belongs to ${taken.by} and is left alone.` };
   if (foreign.some(isThis)) return { reason: 'SecretNotOurs', message: `${foreignText(key)}.` };
   if (missing.some(isThis)) {
     const why = lastError?.includes(`Secret ${key} `) ? `: ${lastError.replace(/\.+$/, '')}` : '';
@@ -54,7 +54,7 @@ function lackAt({ facts, foreign, missing, lastError }: Lacking, target: Target)
     ? null
     : {
         reason: 'SecretNotWritten',
-        message: `A certificate is written into ${targetsMax} Secrets, and Secret ${key} is one too many.`,
+        message: `A certificate is written into at most ${targetsMax} Secrets; Secret ${key} is one too many.`,
       };
 }
 

@@ -146,7 +146,7 @@ export const issuedNotice: Notices = ({ context }) =>
     : {
         eventType: 'Normal',
         reason: 'CertificateIssued',
-        note: `A certificate for ${context.host} is stored; it ends ${dateText(context.certificate?.notAfter)}.`,
+        note: `A certificate for ${context.host} is stored; it expires ${dateText(context.certificate?.notAfter)}.`,
       };
 
 /** Of an attempt that the authority refused; that Kubernetes was away is no Event. */
@@ -176,7 +176,7 @@ export const limitedNotice: Notices = ({ context, event }) =>
     ? {
         eventType: 'Warning',
         reason: 'RateLimited',
-        note: `The authority asked to wait: ${context.lastError ?? ''}`,
+        note: `The authority is rate limiting: ${context.lastError ?? ''}`,
       }
     : null;
 
@@ -186,7 +186,7 @@ export const leftNotice: Notices = ({ context, event }) =>
     ? {
         eventType: 'Warning',
         reason: 'ChallengeLeft',
-        note: `${leftoversText(context)} could not be removed after the challenge: ${event.message} It is tried again.`,
+        note: `${leftoversText(context)} could not be removed after the challenge: ${event.message} Removal will be retried.`,
       }
     : null;
 
@@ -195,14 +195,14 @@ export const givenUpNotice: Notices = ({ context, event }) =>
     ? {
         eventType: 'Warning',
         reason: 'ChallengeLeft',
-        note: `${leftoversText(context)} could not be removed in ${sweepsMax} attempts and stays: ${event.message}`,
+        note: `${leftoversText(context)} could not be removed in ${sweepsMax} attempts; remove it yourself: ${event.message}`,
       }
     : null;
 
 /** Why no Secret that was asked for may be written. */
 export function foreignText({ foreign, facts }: Pick<DomainContext, 'foreign' | 'facts'>): string {
   const taken = (facts?.taken ?? []).map(
-    ({ namespace, secretName, by }) => `Secret ${namespace}/${secretName} is that of ${by} and is left to it`,
+    ({ namespace, secretName, by }) => `Secret ${namespace}/${secretName} belongs to ${by} and is left alone`,
   );
   const names = foreign.map(({ namespace, secretName }) => `${namespace}/${secretName}`).join(', ');
   const others = names === '' ? [] : [foreignSecretText(names)];

@@ -99,7 +99,7 @@ export const unprovable = ({ context, event }: Moment): Change => ({
 });
 
 export const lookFailed = ({ event }: Moment): Change => ({
-  lastError: event.type === 'inspection.failed' ? event.message : 'the Secrets were not read in time',
+  lastError: event.type === 'inspection.failed' ? event.message : 'reading the Secrets timed out',
   ...heldBriefly(event),
 });
 
@@ -129,7 +129,7 @@ const orderAfter = ({ order }: DomainContext, { orderLost }: AcquisitionFailed) 
 export function failed({ context, event }: Moment): Change {
   const isTold = event.type === 'acquisition.failed';
   return {
-    lastError: isTold ? event.message : 'no outcome of the step in time',
+    lastError: isTold ? event.message : 'the step timed out',
     order: isTold ? orderAfter(context, event) : context.order,
     nextAttempt: null,
     hold: null,

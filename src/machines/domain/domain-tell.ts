@@ -44,8 +44,8 @@ function textOf({ states, context, at }: Standing<DomainContext>): string {
   const word = last === 'preparing' ? 'authorizing' : words.find((one) => one === last);
   if (word !== undefined) return sentence(context, word, at);
   return certificate === null
-    ? `The Secrets of ${host} are being looked at.`
-    : `${storedText(context, at)} Its Secrets are being looked at.`;
+    ? `The Secrets of ${host} are being checked.`
+    : `${storedText(context, at)} Its Secrets are being checked.`;
 }
 
 /** null: the next deadline says it. */

@@ -31,8 +31,8 @@ export function storedText(context: DomainContext, at: number): string {
   const { host, certificate, missing, lastError } = context;
   if (certificate === null) return `No certificate for ${host} is stored.`;
   const { notAfter } = certificate;
-  if (!isInTime(context, at)) return `The certificate ended ${dateText(notAfter)}.`;
-  const ends = `A certificate for ${host} is stored; it ends ${dateText(notAfter)}${nearText(notAfter - at)}.`;
+  if (!isInTime(context, at)) return `The certificate expired ${dateText(notAfter)}.`;
+  const ends = `A certificate for ${host} is stored; it expires ${dateText(notAfter)}${nearText(notAfter - at)}.`;
   if (missing.length === 0) return ends;
   const places = missing.map(({ namespace, secretName }) => `${namespace}/${secretName}`).join(', ');
   return `${ends} Secret ${places} lacks it${lastError === null ? '' : `: ${lastError}`}.`;
@@ -51,23 +51,23 @@ function stateText(context: DomainContext, word: StateWord): string {
         return `${withoutDot(deferralText(facts?.issuer ?? null, deferral))}; ${host} waits.`;
       return `${host} waits for its turn at ${issuer}.`;
     case 'ordering':
-      return `${issuer} is asked for a certificate for ${host}.`;
+      return `A certificate for ${host} is being ordered from ${issuer}.`;
     case 'authorizing':
-      return `The authority of ${issuer} checks by ${facts?.issuer?.challenge ?? 'a challenge'} that ${host} is ours.`;
+      return `The authority of ${issuer} is validating ${host} by ${facts?.issuer?.challenge ?? 'a challenge'}.`;
     case 'finalizing':
-      return `The authority of ${issuer} issues the certificate for ${host}.`;
+      return `The authority of ${issuer} is issuing the certificate for ${host}.`;
     case 'storing':
-      return `The certificate for ${host} is written into ${secretsText(context)}.`;
+      return `The certificate for ${host} is being written into ${secretsText(context)}.`;
     case 'backingOff': {
       const times = failures > 1 ? ` ${failures} times in a row` : '';
-      return `No certificate for ${host} could be had from ${issuer}${times}${why}.`;
+      return `No certificate for ${host} could be obtained from ${issuer}${times}${why}.`;
     }
     case 'rateLimited':
-      return `The authority of ${issuer} asked to wait with ${host}${why}.`;
+      return `The authority of ${issuer} is rate limiting ${host}${why}.`;
     case 'issuerDown':
       return `The authority of ${issuer} cannot be reached for ${host}${why}.`;
     default:
-      return `No certificate for ${host} can be had like this${why}.`;
+      return `No certificate for ${host} can be issued as things are${why}.`;
   }
 }
 
@@ -78,7 +78,7 @@ const withoutDot = (text: string) => text.replace(/\.+$/, '');
 
 const deferrals: Readonly<Record<string, string>> = {
   budget: 'has used up its budget',
-  rateLimited: 'was asked by the authority to wait',
+  rateLimited: 'is rate limited by its authority',
   down: 'cannot reach its authority',
   notReady: 'is not ready',
   full: 'has too many domains waiting',

@@ -20,34 +20,35 @@ function sentenceOf(standing: ElectionStanding): Told {
   const { context } = standing;
   const { facts, lastError, asked } = context;
   const lease = leaseName(context);
-  if (isIn(standing, 'starting')) return { text: 'waits to be told how it is to be held', next: null };
+  if (isIn(standing, 'starting')) return { text: 'waits for the spec of the Election', next: null };
   if (isIn(standing, 'invalid')) {
-    return { text: `the Election cannot be held: ${facts?.invalid ?? lastError ?? ''}`, next: null };
+    return { text: `the Election is not valid: ${facts?.invalid ?? lastError ?? ''}`, next: null };
   }
   if (isIn(standing, 'looking')) {
-    const text = `${lease} is read${because(lastError)}`;
+    const text = `${lease} is being read${because(lastError)}`;
     return isIn(standing, 'looking.asking')
       ? { text }
       : { text: `${lease} cannot be read${because(lastError)}` };
   }
   if (isIn(standing, 'contending')) {
     const who = asked?.record.holder ?? 'a candidate';
-    if (isIn(standing, 'contending.claiming')) return { text: `${lease} is free and is claimed for ${who}` };
-    return { text: `${lease} could not be claimed for ${who}${because(lastError)}` };
+    if (isIn(standing, 'contending.claiming'))
+      return { text: `${lease} is free and is being acquired for ${who}` };
+    return { text: `${lease} could not be acquired for ${who}${because(lastError)}` };
   }
   if (isIn(standing, 'leading')) return leadingSentence(standing);
   if (isIn(standing, 'steppingDown.expiring')) return expiringSentence(context);
   if (isIn(standing, 'steppingDown')) {
-    return { text: `${lease} is given back: ${context.former?.reason ?? 'nobody leads'}` };
+    return { text: `${lease} is being released: ${context.former?.reason ?? 'nobody leads'}` };
   }
-  if (isIn(standing, 'released')) return { text: 'the Election is not wanted any more', next: null };
+  if (isIn(standing, 'released')) return { text: 'the Election was deleted', next: null };
   return observingSentence(standing);
 }
 
 function expiringSentence(context: ElectionContext): Told {
   const { holder = '', reason = '', toldUntil = null } = context.former ?? {};
-  const text = `${holder} was told that it leads, and does until it hears of its end: ${reason}`;
-  return { text, next: toldUntil === null ? null : { text: `${holder} leads no more`, at: toldUntil } };
+  const text = `${holder} was told that it leads, and keeps leading until that time is over: ${reason}`;
+  return { text, next: toldUntil === null ? null : { text: `${holder} no longer leads`, at: toldUntil } };
 }
 
 const leaseName = (context: ElectionContext) => {
@@ -63,15 +64,15 @@ function leadingSentence(standing: ElectionStanding): Told {
   const leads = leadsText(holder, reign?.term ?? context.term);
   const deadline = deadlineOf(context);
   if (isIn(standing, 'leading.yielding')) {
-    const next = { text: `${holder} leads no more`, at: deadline };
-    return { text: `${leads}, and yields: the Lease prefers ${seen?.record?.preferredHolder}`, next };
+    const next = { text: `${holder} no longer leads`, at: deadline };
+    return { text: `${leads}, and will yield: the Lease prefers ${seen?.record?.preferredHolder}`, next };
   }
   if (context.failures > 0 || isIn(standing, 'leading.retrying')) {
-    const next = { text: `${holder} leads no more unless the Lease is renewed`, at: deadline };
+    const next = { text: `${holder} stops leading unless the Lease is renewed`, at: deadline };
     return { text: `${leads}, but ${leaseName(context)} is not renewed${because(lastError)}`, next };
   }
   const end = holderEnd(context);
-  const next = end === null ? null : { text: `${holder} leads no more unless it is heard of`, at: end };
+  const next = end === null ? null : { text: `${holder} stops leading unless it renews`, at: end };
   const since = leadsSince(context);
   return { text: leads, next, ...(since === null ? {} : { since }) };
 }
@@ -87,10 +88,10 @@ function observingSentence({ context, at }: ElectionStanding): Told {
   const candidates = waiting === 0 ? 'no candidate campaigns here' : `${count(waiting)} wait here`;
   const holder = holderAt(context, at);
   if (holder !== null) {
-    const text = `another program's candidate, ${holder}, leads by ${leaseName(context)}; ${candidates}`;
+    const text = `another program's candidate, ${holder}, holds ${leaseName(context)}; ${candidates}`;
     return {
       text,
-      next: { text: `${leaseName(context)} is free unless it is renewed`, at: foreignEnd(context) },
+      next: { text: `${leaseName(context)} expires unless it is renewed`, at: foreignEnd(context) },
     };
   }
   if (isAnotherPreferred(context, undefined) && waiting > 0) {

@@ -194,7 +194,7 @@ export const electionSetup = setup({
     ),
     loseByDeadline: assign(({ context }) => withoutReign(context, 'the Lease could not be renewed in time')),
     loseByTheft: assign(({ context }) => withoutReign(context, 'another candidate took the Lease')),
-    loseByWiping: assign(({ context }) => withoutReign(context, 'the Lease was taken away', true)),
+    loseByWiping: assign(({ context }) => withoutReign(context, 'the Lease was deleted or cleared', true)),
     endByResigning: assign(({ context }) => withoutReign(context, 'the leader resigned')),
     endBySilence: assign(({ context }) => withoutReign(context, 'the leader did not renew in time')),
     endByChange: assign((args) => withReignTaken(args.context, at(args))),

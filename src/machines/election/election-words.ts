@@ -91,7 +91,7 @@ const stillTold = ({ reign, former }: ElectionContext, at: number): string | nul
 const invalidText = (invalid: string | null, told: string | null): string | null =>
   invalid === null || told === null
     ? invalid
-    : `${invalid}; ${told} was told that it leads, and is waited for until its time is over`;
+    : `${invalid}; ${told} was told that it leads, and keeps leading until that time is over`;
 
 export const leadsText = (holder: string, term: number): string => `${holder} leads under term ${term}`;
 

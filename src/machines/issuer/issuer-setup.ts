@@ -194,4 +194,4 @@ const saidBy = (event: IssuerInput) =>
   event.type === 'issuer.failed' || event.type === 'permit.returned' ? event.message : undefined;
 const outageText = (event: IssuerInput) => saidBy(event) ?? 'the authority did not answer';
 const limitText = (event: IssuerInput) =>
-  `the authority asked to wait${saidBy(event) === undefined ? '' : `: ${saidBy(event)}`}`;
+  `the authority is rate limiting${saidBy(event) === undefined ? '' : `: ${saidBy(event)}`}`;

@@ -17,17 +17,17 @@ export function sentence(context: IssuerContext, word: StateWord): string {
   const why = lastError === null ? '' : `: ${withoutDot(lastError)}`;
   switch (word) {
     case 'ready':
-      return `Certificates can be had from Issuer ${name}.`;
+      return `Issuer ${name} can issue certificates.`;
     case 'trying':
       return `The ${source(context)} of Issuer ${name} is back; one domain tries first.`;
     case 'verifying':
-      return `It is being verified that certificates can be had from Issuer ${name}.`;
+      return `Checking whether Issuer ${name} can issue certificates.`;
     case 'rateLimited':
-      return `Nobody gets a certificate from Issuer ${name} for a while${why}.`;
+      return `Issuer ${name} issues no certificates for a while${why}.`;
     case 'down':
       return `The ${source(context)} of Issuer ${name} does not answer${why}.`;
     case 'invalid':
-      return `Issuer ${name} cannot be used as it is written${why}.`;
+      return `The spec of Issuer ${name} is not valid${why}.`;
     case 'refused':
       return `Issuer ${name} cannot be used${why}.`;
   }
@@ -55,7 +55,7 @@ function textOf(state: string, context: IssuerContext): string {
   const { name, queue } = context;
   if (state === 'gone') return `There is no Issuer ${name}.`;
   const word = words[state];
-  if (word === undefined) return `Domains ask for Issuer ${name}, which was not heard of yet.`;
+  if (word === undefined) return `Domains ask for Issuer ${name}, which has not been seen yet.`;
   const waiting = queue.length === 0 ? '' : ` ${counted(queue.length)} for it.`;
   return `${sentence(context, word)}${waiting}`;
 }

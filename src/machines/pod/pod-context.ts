@@ -104,9 +104,9 @@ export function unverifiable(
   const { facts, proofs, unverified } = context;
   if (facts === null) return {};
   const reasons = Object.entries(facts.services).flatMap(([name, uid]): Array<[string, string]> => {
-    if (uid === null) return [[name, facts.unaskable[name] ?? 'cannot be asked']];
+    if (uid === null) return [[name, facts.unaskable[name] ?? 'cannot be probed']];
     if (proofs[name] === uid) return [];
-    if (!facts.verifiable) return [[name, 'the Pod lacks the variable of onlyIfEnv']];
+    if (!facts.verifiable) return [[name, 'the Pod lacks the environment variable of onlyIfEnv']];
     return unverified[name] === uid ? [[name, 'its answers carry no header']] : [];
   });
   return Object.fromEntries(reasons);

@@ -27,8 +27,8 @@ export const tellPod = tells<PodContext>((standing): Told => {
 
 /** Innermost words first: where none is said of a state, those of its parent hold. */
 const words: ReadonlyArray<readonly [string, (context: PodContext) => string]> = [
-  ['gone', () => 'There is no such Pod any more.'],
-  ['terminating', () => 'The Pod is being deleted, or has ended: nothing more is asked or written.'],
+  ['gone', () => 'The Pod no longer exists.'],
+  ['terminating', () => 'The Pod is being deleted or has ended; nothing more is asked or written.'],
   [
     'ungated',
     ({ facts }) =>
@@ -37,7 +37,7 @@ const words: ReadonlyArray<readonly [string, (context: PodContext) => string]> =
   [
     'gated.notApplicable',
     ({ facts }) =>
-      `The object that owns the Pod's group is not of the sort that RouteGate ${facts?.gate.name ?? ''} requires: the Pod is not held back.`,
+      `The object that owns the Pod's group does not match what RouteGate ${facts?.gate.name ?? ''} requires; the Pod is not held back.`,
   ],
   [
     'gated.groupMissing.reported',
@@ -51,7 +51,7 @@ const words: ReadonlyArray<readonly [string, (context: PodContext) => string]> =
   [
     'gated.marking.outdated',
     () =>
-      'The Pod got another address while its condition was being written; what it says is taken back as soon as that has landed.',
+      "The Pod's address changed while its condition was being written; the condition is withdrawn once that write has landed.",
   ],
   [
     'gated.marking.retrying.backingOff',
@@ -60,12 +60,11 @@ const words: ReadonlyArray<readonly [string, (context: PodContext) => string]> =
   [
     'gated.marking.retrying.waitingForNews',
     () =>
-      'The Pod was not there when its condition was to be written, or was another one; what became of it will be observed.',
+      'The Pod was missing, or had been replaced, when its condition was to be written; Orrery waits to see what happened to it.',
   ],
   [
     'gated.ready.doubted',
-    (context) =>
-      `${missingList(context)} A route that is not proven again in time sets the condition to False.`,
+    (context) => `${missingList(context)} The condition is set to False unless they do so in time.`,
   ],
   ['gated.ready', ready],
   [
@@ -77,7 +76,7 @@ const words: ReadonlyArray<readonly [string, (context: PodContext) => string]> =
 
 function textOf(standing: PodStanding): string {
   const [, say] = words.find(([state]) => isIn(standing, state)) ?? [];
-  return say?.(standing.context) ?? 'Nothing is known of the Pod yet.';
+  return say?.(standing.context) ?? 'Nothing is known about the Pod yet.';
 }
 
 /** Held back: what the condition says, or is about to. */
@@ -87,12 +86,10 @@ function held(context: PodContext): string {
 
 /** `told` without a reason: the last write failed, and is made again. */
 const unwritten = ({ told, lastError }: PodContext) =>
-  told?.reason === ''
-    ? ` The condition could not be written: ${lastError ?? 'the reason is not known'}.`
-    : '';
+  told?.reason === '' ? ` The condition could not be written: ${lastError ?? 'unknown error'}.` : '';
 
 const failures = ({ failures: count, lastError }: PodContext) =>
-  `${count === 1 ? 'once' : `${count} times in a row`}: ${lastError ?? 'the reason is not known'}`;
+  `${count === 1 ? 'once' : `${count} times in a row`}: ${lastError ?? 'unknown error'}`;
 
 /** What was seen, and what the condition that was True at first sight stands for. */
 function ready(context: PodContext): string {
@@ -100,7 +97,7 @@ function ready(context: PodContext): string {
   if (adopted.length === 0 && unproven(context).length === 0) return opened(context).message;
   const total = Object.keys(facts?.services ?? {}).length;
   if (adopted.length > 0)
-    return `The condition was True when the Pod was first seen, and stands for ${adopted.length} of ${total} Services.`;
+    return `The condition was True when the Pod was first seen, which counts for ${adopted.length} of ${total} Services.`;
   return `The condition is True; ${unproven(context).length} of ${total} Services came later, or were lost, and RouteGate ${facts?.gate.name ?? ''} says keep.`;
 }
 

@@ -163,7 +163,7 @@ export const podSetup = setup({
     /** Tried again after the pause: whatever it says then is news. */
     noteUntold: assign(({ event }) => ({ told: { reason: '', message: '', at: event.at } })),
     noteRefusal: assign(change('condition.refused', (_, { message }) => ({ lastError: message }))),
-    noteSilence: assign({ lastError: 'no answer to the condition patch in time' }),
+    noteSilence: assign({ lastError: 'the condition patch timed out' }),
     noteWithdrawn: assign((moment) => withdrawn(moment)),
     ask: enqueueActions(({ context, enqueue }) => {
       // Actions of a set-up do not know each other by type.

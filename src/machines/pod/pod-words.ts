@@ -65,7 +65,7 @@ const invalidMessage = ({ facts }: PodContext) =>
   `status.podIPs[0] is no IP address: ${JSON.stringify(facts?.address)}`;
 
 export function lostMessage({ lostRoute }: PodContext): string {
-  return `Service ${objectName(lostRoute ?? '')} does not reach this Pod any more.`;
+  return `Service ${objectName(lostRoute ?? '')} no longer reaches this Pod.`;
 }
 
 /** Names in a message; the rest is counted. */
@@ -114,7 +114,7 @@ function waitingMessage(context: PodContext): string {
   const { facts } = context;
   const services = facts?.services ?? {};
   if (Object.keys(services).length === 0)
-    return `RouteGate ${facts?.gate.name ?? ''} finds no Service for this Pod's group, and holds what cannot be verified.`;
+    return `RouteGate ${facts?.gate.name ?? ''} finds no Service for this Pod's group and holds what cannot be verified (whenUnverifiable: hold).`;
   return missingList(context);
 }
 

@@ -27,7 +27,7 @@ function sentenceOf(standing: ProxierStanding): Told {
     const text = late.map(({ family, health }) => `an ${family} change has waited for ${waited(health, at)}`);
     const bound = age(context.timeoutMs);
     return {
-      text: `the proxy does not keep up: ${text.join(', ')}, the bound is ${bound}${node}`,
+      text: `the proxy does not keep up: ${text.join(', ')}, the limit is ${bound}${node}`,
       next: null,
     };
   }
@@ -49,9 +49,10 @@ function sentenceOf(standing: ProxierStanding): Told {
 const waited = ({ pendingSince }: FamilyHealth, at: number) => age(at - (pendingSince ?? at));
 
 function nodeText(standing: ProxierStanding): string {
-  if (isIn(standing, 'node.ineligible.leaving')) return '; the node is to get no new traffic: it is going';
-  if (isIn(standing, 'node.ineligible')) return '; the node is to get no new traffic: it was deleted';
-  return isIn(standing, 'node.unknown') ? '; nothing is known of the Node' : '';
+  if (isIn(standing, 'node.ineligible.leaving'))
+    return '; the node should get no new traffic: it is being removed';
+  if (isIn(standing, 'node.ineligible')) return '; the node should get no new traffic: it was deleted';
+  return isIn(standing, 'node.unknown') ? '; nothing is known about the Node' : '';
 }
 
 /** The actor ends by itself where no Node vouches for it (§3.3). */
@@ -60,7 +61,7 @@ function silence(standing: ProxierStanding): NonNullable<Told['next']> | null {
   const patience = isIn(standing, 'node.ineligible.deleted') ? deletedSilenceMs : unknownSilenceMs;
   const isVouched = isIn(standing, 'node.eligible') || isIn(standing, 'node.ineligible.leaving');
   if (isVouched || heardAt === null) return null;
-  return { text: 'it is forgotten unless it is heard of', at: heardAt + patience };
+  return { text: 'it is forgotten unless it reports', at: heardAt + patience };
 }
 
 function factsOf(standing: ProxierStanding): readonly Fact[] {

@@ -150,7 +150,7 @@ export function errorOf(event: ReleaseInput): string {
     case 'status.unknown':
       return event.message;
     default:
-      return 'no outcome in time';
+      return 'timed out';
   }
 }
 

@@ -28,7 +28,7 @@ export const worksText = (context: ReleaseContext): string =>
   `${context.leader} applies ${release(context)}: ${objects(context)}`;
 
 export const retiredText = ({ name }: ReleaseContext): string =>
-  `the replicas have a bundle of another name now than ${name}`;
+  `the replicas now have a bundle with another name than ${name}`;
 
 export const tellRelease = tells<ReleaseContext>((standing) => {
   const facts = factsOf(standing.context);
@@ -42,7 +42,7 @@ function sentenceOf(standing: ReleaseStanding): Told {
     return { text: retiredText(context), next: null };
   }
   if (isIn(standing, 'deposed')) {
-    return { text: `another replica leads now than ${context.leader}`, next: null };
+    return { text: `another replica leads now instead of ${context.leader}`, next: null };
   }
   if (isIn(standing, 'leading.keeping')) return keptSentence(standing);
   if (isIn(standing, 'leading.applying')) return appliedSentence(standing);
@@ -55,19 +55,19 @@ function preparedSentence(standing: ReleaseStanding): Told {
     return { text: waitsText(context, hindrances(context)), next: null };
   }
   if (isIn(standing, 'leading.lettingEnd')) {
-    const text = `${context.leader} leads, and lets requests of a leader before it end`;
+    const text = `${context.leader} leads, and waits for requests of a former leader to finish`;
     return { text, next: { text: `${release(context)} is applied`, at: since + formerPatienceMs } };
   }
   if (isIn(standing, 'leading.marking')) return { text: `${standsText(context)}; that is being written` };
   const error = context.lastError === null ? '' : `, after ${context.lastError}`;
-  return { text: `${context.leader} writes what ${release(context)} is going to change${error}` };
+  return { text: `${context.leader} writes what ${release(context)} will change${error}` };
 }
 
 function appliedSentence(standing: ReleaseStanding): Told {
   const { context } = standing;
   if (!isIn(standing, 'leading.applying.retrying')) return { text: worksText(context) };
   const at = (context.roundEndedAt ?? standing.since) + context.retryInMs;
-  return { text: failsText(context), next: { text: 'it is tried again', at } };
+  return { text: failsText(context), next: { text: 'the round is repeated', at } };
 }
 
 function keptSentence(standing: ReleaseStanding): Told {
@@ -77,9 +77,9 @@ function keptSentence(standing: ReleaseStanding): Told {
   if (isIn(standing, 'leading.keeping.failing')) return { text: failsText(context), next };
   if (isIn(standing, 'leading.keeping.resting')) return { text: standsText(context), next };
   if (isIn(standing, 'leading.keeping.pausing')) {
-    return { text: `${context.drift.join(', ')} drifted right after a round; a second is let pass` };
+    return { text: `${context.drift.join(', ')} drifted right after a round; the next one waits a second` };
   }
-  const since = context.lastError === null ? '' : `, after a round that failed: ${context.lastError}`;
+  const since = context.lastError === null ? '' : `, after a failed round: ${context.lastError}`;
   return { text: `${context.leader} compares ${objects(context)} with ${release(context)}${since}` };
 }
 

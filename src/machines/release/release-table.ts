@@ -136,9 +136,9 @@ export function unsuitedFor(
   if (bundle === null) return null;
   const { status, unreadable } = seen;
   if (unreadable !== null) return `the status of release/_/${bundle.name} cannot be read: ${unreadable}`;
-  if (status === null) return `nothing is written of release/_/${bundle.name} yet`;
+  if (status === null) return `release/_/${bundle.name} has no status yet`;
   if (isOlder(release, status.minimumCompatible)) {
-    return `release ${release} is older than ${status.minimumCompatible}, the least that the written state of release/_/${bundle.name} suits`;
+    return `release ${release} is too old: the recorded state of release/_/${bundle.name} needs ${status.minimumCompatible} or newer`;
   }
   if (isOlder(status.release, bundle.minReconciler)) {
     return `the state of release/_/${bundle.name} is written for release ${status.release}; release ${release} needs ${bundle.minReconciler} or newer (minReconcilerRelease)`;

@@ -110,7 +110,7 @@ function conditions(context: ReleaseContext): ReleaseResourceWrite['conditions']
       type: 'AllReplicasServe',
       status: blocked.length === 0 ? 'True' : 'False',
       reason: blocked.length === 0 ? 'Suited' : 'Blocked',
-      message: blocked.length === 0 ? 'the written state suits every replica' : blocked.join('; '),
+      message: blocked.length === 0 ? 'every replica can serve with the recorded state' : blocked.join('; '),
     },
     bundleCondition(context),
   ];
@@ -181,7 +181,7 @@ function explainChanges({
   more,
 }: ChangingRound): readonly string[] {
   return [
-    `changed at ${new Date(at).toISOString()} by ${leader}, release ${release}: ${made.length} made, ${changed.length} changed, ${pruned.length} deleted${more === 0 ? '' : `, and ${more} that are not named`}`,
+    `changed at ${new Date(at).toISOString()} by ${leader}, release ${release}: ${made.length} created, ${changed.length} changed, ${pruned.length} deleted${more === 0 ? '' : `, and ${more} more`}`,
     ...made.map((object) => `  made ${object}`),
     ...changed.flatMap(({ object, fields }) => [
       `  changed ${object}`,

@@ -80,7 +80,7 @@ const nothing = {
 
 /** @param others selected Pods that another gate holds */
 function usable(others: number): Judgement {
-  if (others === 0) return { status: 'True', reason: 'InUse', message: 'the specification is in use' };
+  if (others === 0) return { status: 'True', reason: 'InUse', message: 'the spec is in use' };
   const message = `${others} of the selected Pods are held by an older RouteGate of the same condition type`;
   return { status: 'True', reason: 'Overlaps', message };
 }
@@ -98,7 +98,7 @@ function verifyingOf(findings: GateFindings): Judgement {
     return {
       status: 'Unknown',
       reason: 'NotListed',
-      message: 'not every object that the RouteGate asks for was listed yet',
+      message: 'not every object that the RouteGate names has been listed yet',
     };
   if (services === 0)
     return no(
@@ -113,7 +113,7 @@ function verifyingOf(findings: GateFindings): Judgement {
   if (emptyGroups.count > 0)
     return no('NothingToVerify', `no Service belongs to the groups ${listed(emptyGroups)}`);
   if (unaskable.count > 0) {
-    const message = `${unaskable.count} of ${services} Services cannot be asked: ${listed(unaskable)}`;
+    const message = `${unaskable.count} of ${services} Services cannot be probed: ${listed(unaskable)}`;
     return no(isPortMissing ? 'PortMissing' : 'Unverified', message);
   }
   const [deadlock] = deadlocksOf(findings);
@@ -132,15 +132,15 @@ export function deadlocksOf({ notPublished, affine, local }: GateFindings): stri
   return [
     ...says(
       notPublished,
-      'the Service publishes Ready Pods alone and the gate waits for the Service; set publishNotReadyAddresses: true, or take it out of serviceSelector',
+      'the Service publishes Ready Pods only, and they become Ready only through the Service; set publishNotReadyAddresses: true, or remove it from serviceSelector',
     ),
     ...says(
       affine,
-      'with sessionAffinity ClientIP each replica of Orrery always meets the same Pod; take the affinity away, or gate on a Service without it',
+      'with sessionAffinity ClientIP each replica of Orrery always reaches the same Pod; remove the affinity, or gate on a Service without it',
     ),
     ...says(
       local,
-      'with internalTrafficPolicy Local only Pods on nodes with a replica of Orrery are met; take the policy away, or gate on a Service without it',
+      'with internalTrafficPolicy Local only Pods on nodes with a replica of Orrery are reached; remove the policy, or gate on a Service without it',
     ),
   ];
 }
@@ -164,7 +164,7 @@ export function warningsOf({ valid, verifying }: GateStatus, findings: GateFindi
 
 const tooLarge = ({ group, pods }: GateFindings['largeGroups'][number]): Warning => ({
   reason: 'GroupTooLarge',
-  message: `group ${group} has ${pods} Pods, more than a Service looks for at one time: they take turns, and a lost route is noticed for some of them only`,
+  message: `group ${group} has ${pods} Pods, more than a Service can track at once: they take turns, and lost routes are noticed for some of them only`,
 });
 
 function ungatedWarning(findings: GateFindings | null): Warning[] {
@@ -176,5 +176,5 @@ function ungatedWarning(findings: GateFindings | null): Warning[] {
 
 /** In words; a count of things is told in one way. */
 export function askedText(services: number): string {
-  return services === 1 ? '1 Service is asked' : `${services} Services are asked`;
+  return services === 1 ? '1 Service is probed' : `${services} Services are probed`;
 }

@@ -11,19 +11,19 @@ type Asked = Standing<RouteGateContext>;
 export function tellRouteGate(standing: Asked): Told {
   const { context } = standing;
   const status = context.facts === null ? null : wanted(context);
-  if (status === null) return { text: 'nothing is known of the RouteGate yet' };
+  if (status === null) return { text: 'nothing is known about the RouteGate yet' };
   return { text: textOf(standing, status), facts: factsOf(status, context.findings) };
 }
 
 function textOf(standing: Asked, status: GateStatus): string {
   const { context } = standing;
   const { facts, findings, lastError } = context;
-  if (isIn(standing, 'gone')) return 'the RouteGate does not exist any more';
+  if (isIn(standing, 'gone')) return 'the RouteGate no longer exists';
   if (isIn(standing, 'waitingForNews'))
-    return 'the RouteGate was not there when its status was to be written; what became of it will be observed';
+    return 'the RouteGate was missing when its status was to be written; Orrery waits to see what happened to it';
   if (isIn(standing, 'backingOff'))
-    return `the status could not be written, ${times(context.failures)}: ${lastError ?? 'no error was kept'}`;
-  if (facts?.invalid != null) return `the specification cannot be used: ${facts.invalid}`;
+    return `the status could not be written, ${times(context.failures)}: ${lastError ?? 'unknown error'}`;
+  if (facts?.invalid != null) return `the spec is not valid: ${facts.invalid}`;
   if (findings === null) return 'the Pods and Services of the RouteGate are being counted';
   if (!findings.isComplete) return status.verifying.message;
   const troubles = warningsOf(status, findings).map(({ message }) => message);

@@ -87,7 +87,7 @@ export const routeGateMachine = setup({
     forgetReported: assign({ reported: null, told: [] }),
     noteFailure: assign(({ context, event }) => ({
       failures: context.failures + 1,
-      lastError: event.type === 'routegate.refused' ? event.message : 'no outcome in time',
+      lastError: event.type === 'routegate.refused' ? event.message : 'timed out',
       // It may have been written all the same.
       reported: null,
     })),

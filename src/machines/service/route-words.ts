@@ -73,13 +73,13 @@ const unhealthyMax = 100;
 const answerCharsMax = 160;
 
 export function answerText({ lastRound, facts }: ServiceContext): string {
-  if (lastRound === null) return 'was not asked yet';
+  if (lastRound === null) return 'has not been probed yet';
   const { healthy, unhealthy, anonymous, unreachable, lastError } = lastRound;
   // No number that differs from round to round: people's message would be written anew for nothing.
   const [one] = [...healthy].sort();
   const parts = [
     one === undefined ? '' : `answered by ${one}${healthy.length > 1 ? ' and others' : ''}`,
-    unhealthy.length > 0 ? `answered not 200 by ${[...unhealthy].sort()[0]}` : '',
+    unhealthy.length > 0 ? `answered with another status than 200 by ${[...unhealthy].sort()[0]}` : '',
     anonymous > 0 ? `answers without ${headerNames(facts)}` : '',
     unreachable > 0 ? `calls failed: ${lastError ?? ''}` : '',
   ].filter((part) => part !== '');

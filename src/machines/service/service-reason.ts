@@ -17,7 +17,7 @@ export const tellService = tells<ServiceContext>((standing) => {
 });
 
 const nobodysText =
-  'no Pod asks whether the Service reaches it, and no workload outside of the cluster belongs to it';
+  'no Pod asks whether the Service reaches it, and no workload outside the cluster belongs to it';
 
 /** Pods by name; the rest is counted. */
 const namesMax = 5;
@@ -35,7 +35,7 @@ function routesReason(standing: Standing<ServiceContext>): string | null {
   if (facts === null || isIn(standing, 'routes.resting.idle') || isIn(standing, 'routes.gone')) return null;
   const missed = watched.filter((one) => one.missed > 0);
   if (wants.length === 0 && missed.length > 0)
-    return `the Service did not reach ${listed(missed)} when it looked last; it looks again soon`;
+    return `the Service did not reach ${listed(missed)} in its last round; another follows soon`;
   if (wants.length === 0) return 'the Service reaches every Pod that asked';
   const waiting =
     wants.length === 1

@@ -201,7 +201,7 @@ export const serviceSetup = setup({
       change('sample.failed', ({ fruitless }, { message }) => unanswered(fruitless, message)),
     ),
     noteSilence: assign(({ context: { fruitless } }) =>
-      unanswered(fruitless, 'no outcome of the sampling round in time'),
+      unanswered(fruitless, 'the sampling round timed out'),
     ),
     noteHeader: assign({ header: 'yes' }),
     noteNoHeader: assign({ header: 'no' }),

@@ -166,7 +166,7 @@ export const slicesChanges = {
     failed(context, message, { retryAfterMs, ...ending(context, end, at) }),
   ),
   noteSlicesSilence: ({ context, event }: Args) =>
-    failed(context, 'no outcome of the pass over the slices in time', {
+    failed(context, 'the pass over the slices timed out', {
       retryAfterMs: 0,
       ...ending(context, null, event.at),
     }),
@@ -246,7 +246,7 @@ export function stuckWarning({ context, event }: Args): Omit<KubeEventWrite, 'ty
     regarding: regarding(context),
     eventType: 'Warning',
     reason: 'EndpointSlicesStuck',
-    note: `EndpointSlices of ${namespace}/${name} cannot be written; it is tried on every few minutes, and at once when something changes: ${lastError ?? ''}`,
+    note: `EndpointSlices of ${namespace}/${name} cannot be written; retried every few minutes and whenever something changes: ${lastError ?? ''}`,
     at: event.at,
   };
 }
@@ -257,7 +257,7 @@ export function otherWarning({ context, event }: Args): Omit<KubeEventWrite, 'ty
     regarding: regarding(context),
     eventType: 'Warning',
     reason: 'OtherControllerWrites',
-    note: `${other} writes EndpointSlices for this Service, too: its endpoints stand twice, and what either says may contradict the other. Stop one of the two; --take-over-slices ${other} adopts what it has left.`,
+    note: `${other} also writes EndpointSlices for this Service: its endpoints appear twice, and the two may contradict each other. Stop one of them; --take-over-slices ${other} adopts what it left.`,
     at: event.at,
   };
 }

@@ -12,40 +12,34 @@ export function slicesReason(standing: ServiceStanding): string | null {
   const { otherWriter, selects } = slices.facts;
   if (isIn(standing, 'endpoints.ignored'))
     return selects
-      ? 'the Service selects no workload outside of the cluster'
+      ? 'the Service selects no workload outside the cluster'
       : 'the Service selects nothing, so it gets no EndpointSlices';
-  const other = otherWriter === '' ? '' : `; ${otherWriter} writes EndpointSlices for the Service, too`;
+  const other = otherWriter === '' ? '' : `; ${otherWriter} also writes EndpointSlices for the Service`;
   return `${sentenceOf(standing)}${other}`;
 }
 
 /** Innermost words first: where none is said of a state, those of its parent hold. */
 const words: ReadonlyArray<readonly [string, (context: ServiceContext) => string]> = [
-  [
-    'endpoints.stuck.trying',
-    (context) => `${stuckText(context)}; they are being written again at this moment`,
-  ],
+  ['endpoints.stuck.trying', (context) => `${stuckText(context)}; they are being written again now`],
   ['endpoints.stuck.awaitingLists', (context) => `${stuckText(context)}; ${listsText}`],
-  ['endpoints.stuck', (context) => `${stuckText(context)}; it is tried on every few minutes`],
+  ['endpoints.stuck', (context) => `${stuckText(context)}; retried every few minutes`],
   ['endpoints.backingOff', (context) => `the EndpointSlices could not be written, ${failuresText(context)}`],
   ['endpoints.awaitingLists', () => `the EndpointSlices wait: ${listsText}`],
   [
     'endpoints.reconciling.retrying',
     (context) => `the EndpointSlices are being written again, ${failuresText(context)}`,
   ],
-  ['endpoints.reconciling.compacting', () => 'the endpoints are being moved to half as many EndpointSlices'],
-  ['endpoints.reconciling', () => 'the EndpointSlices are being brought to what the workloads are'],
   [
-    'endpoints.written.sparse',
-    () => 'the EndpointSlices list the workloads as they are; half as many would do',
+    'endpoints.reconciling.compacting',
+    () => 'the endpoints are being moved into half as many EndpointSlices',
   ],
-  [
-    'endpoints.written.settling',
-    () => 'the EndpointSlices list the workloads as they are, after a burst of changes',
-  ],
-  ['endpoints', () => 'the EndpointSlices list the workloads as they are'],
+  ['endpoints.reconciling', () => 'the EndpointSlices are being updated to match the workloads'],
+  ['endpoints.written.sparse', () => 'the EndpointSlices match the workloads; half as many would do'],
+  ['endpoints.written.settling', () => 'the EndpointSlices match the workloads, after a burst of changes'],
+  ['endpoints', () => 'the EndpointSlices match the workloads'],
 ];
 
-const listsText = 'nothing is written before Services, workloads and slices were all listed anew';
+const listsText = 'nothing is written until Services, workloads and slices have all been listed again';
 
 function sentenceOf(standing: ServiceStanding): string {
   const [, say] = words.find(([state]) => isIn(standing, state)) ?? [];
@@ -56,7 +50,7 @@ const stuckText = (context: ServiceContext) =>
   `the EndpointSlices cannot be written, ${failuresText(context)}`;
 
 function failuresText({ slices: { failures }, lastError }: ServiceContext): string {
-  return `${failures} ${failures === 1 ? 'try' : 'tries'} failed: ${lastError ?? 'the reason is not known'}`;
+  return `${failures} ${failures === 1 ? 'try' : 'tries'} failed: ${lastError ?? 'unknown error'}`;
 }
 
 export function slicesFacts({ slices }: ServiceContext): readonly Fact[] {

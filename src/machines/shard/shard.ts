@@ -90,7 +90,7 @@ export const shardMachine = setup({
     ),
     noteFailure: assign(({ context, event }) => ({
       failures: context.failures + 1,
-      lastError: event.type === 'effect.failed' ? event.message : 'no outcome in time',
+      lastError: event.type === 'effect.failed' ? event.message : 'timed out',
     })),
     forgetFence: assign({ fence: 0 }),
     ...actionsOf(...holdingEffects),

@@ -264,7 +264,7 @@ export const watchMachine = setup({
       const { context, event } = args;
       const failed = event.type === 'watch.failed' ? event : null;
       const failures = lasted(args) ? 1 : context.failures + 1;
-      const message = failed?.message ?? 'no outcome within the time';
+      const message = failed?.message ?? 'timed out';
       return {
         failures,
         restarts: context.restarts + 1,
@@ -282,7 +282,7 @@ export const watchMachine = setup({
     noteShortEnd: assign(({ context, event }) => ({
       failures: context.failures + 1,
       restarts: context.restarts + 1,
-      lastError: 'the server ends each watch at once',
+      lastError: 'the server ends each watch immediately',
       lastErrorAt: event.at,
       retryInMs: pauseMs(context.failures + 1, null, event.random),
     })),

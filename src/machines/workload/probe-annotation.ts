@@ -20,13 +20,13 @@ export function readProbe(text: string): ProbePlan | { readonly invalid: string 
   const match = /^(http|https|tcp):\/\/([A-Za-z0-9.-]*):([0-9]{1,5})(\/[\x21-\x7e]*)?$/.exec(url);
   if (match === null) {
     return {
-      invalid: `"${url}" is no probe: http://:8080/healthz, https://:8443/healthz or tcp://:5432 is meant`,
+      invalid: `"${url}" is not a probe; use http://:8080/healthz, https://:8443/healthz or tcp://:5432`,
     };
   }
   const [, scheme, host = '', port = '', path] = match;
   const number = Number(port);
   if (number < 1 || number > 65_535) return { invalid: `port ${port} is not between 1 and 65535` };
-  if (scheme === 'tcp' && path !== undefined) return { invalid: 'a TCP probe has no path' };
+  if (scheme === 'tcp' && path !== undefined) return { invalid: 'a TCP probe cannot have a path' };
   const read = readOptions(options);
   if ('invalid' in read) return read;
   const { periodMs, timeoutMs, failures, successes } = read;

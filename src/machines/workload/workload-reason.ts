@@ -10,7 +10,7 @@ type WorkloadStanding = Standing<WorkloadContext>;
 
 export const tellWorkload = tells<WorkloadContext>((standing) => {
   const { context } = standing;
-  if (context.facts === null) return { text: 'the workload does not exist any more', next: null };
+  if (context.facts === null) return { text: 'the workload no longer exists', next: null };
   // Read from the annotation: once is enough.
   const plan = planOf(context);
   const told = [problemsText(context), probeText(standing, plan)].filter((text) => text !== null);
@@ -29,11 +29,11 @@ type Plan = ReturnType<typeof planOf>;
 
 function probeText(standing: WorkloadStanding, plan: Plan): string | null {
   const { context } = standing;
-  if (plan === null) return context.facts?.probe === null ? 'no probe is asked for' : null;
+  if (plan === null) return context.facts?.probe === null ? 'no probe is configured' : null;
   if (isIn(standing, 'health.marking'))
     return `${verdictText(context, plan)}; the condition Ready is being set to ${context.verdict}`;
   if (isIn(standing, 'health.waiting'))
-    return `the condition Ready could not be set to ${context.verdict}: ${context.lastError ?? 'the reason is not known'}`;
+    return `the condition Ready could not be set to ${context.verdict}: ${context.lastError ?? 'unknown error'}`;
   return verdictText(context, plan);
 }
 
@@ -50,7 +50,7 @@ function verdictText(
     return successes === 0
       ? `the workload is not ready, the probe fails: ${lastError}`
       : `the workload is not ready yet, ${addresses} answered ${successes} of ${plan?.successes} times`;
-  return 'the probe has not been made often enough to say whether the workload is ready';
+  return 'the probe has not run often enough to say whether the workload is ready';
 }
 
 function factsOf(context: WorkloadContext, plan: Plan): readonly Fact[] {

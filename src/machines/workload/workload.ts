@@ -77,10 +77,7 @@ export const workloadMachine = setup({
     beginAnew: assign({ successes: 0, failures: 0, verdict: null, lastError: null }),
     startRound: assign(({ context }) => ({ round: context.round + 1 })),
     count: assign(({ context, event }) =>
-      counted(
-        context,
-        event.type === 'workload.probed' ? event.failures : ['no outcome of the probe in time'],
-      ),
+      counted(context, event.type === 'workload.probed' ? event.failures : ['the probe timed out']),
     ),
     /** What was written is what the world will say; its echo is no news. */
     noteMarked: assign(({ context, event }) =>
@@ -91,7 +88,7 @@ export const workloadMachine = setup({
     noteUnmarked: assign(({ event }) =>
       event.type === 'workload.unmarked'
         ? { lastError: event.message }
-        : { lastError: 'no outcome of the patch in time' },
+        : { lastError: 'the patch timed out' },
     ),
     ...actionsOf(...workloadEffects),
   },

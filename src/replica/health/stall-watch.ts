@@ -97,8 +97,8 @@ function watchOver(): void {
     const time = new Date((wallMs[0] ?? 0) + ticks * tickMs).toISOString();
     const where = isInside ? { feature, what } : {};
     const msg = isInside
-      ? 'code of a feature does not yield, and nothing else runs in this replica: it ends itself'
-      : 'something does not yield, and nothing else runs in this replica: it ends itself';
+      ? 'code of a feature does not yield and blocks this replica: the replica ends itself'
+      : 'something does not yield and blocks this replica: the replica ends itself';
     writeSync(
       2,
       `${JSON.stringify({ level: 'error', time, ...facts, ...where, seconds: (ticks * tickMs) / 1_000, msg })}\n`,

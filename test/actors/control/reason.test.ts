@@ -166,7 +166,7 @@ describe('words', () => {
   test('a row of a replica that gives no reason says so', () => {
     const row = { state: 'proving', since: 5, parked: false, lastError: null };
     expect(reasonWithout(row)).toEqual({
-      text: 'in proving; its owner is of an earlier release, which gives no reason',
+      text: 'in proving; its owner runs an earlier release, which gives no reason',
       health: 'waiting',
       since: 5,
       next: null,

@@ -211,11 +211,11 @@ describe('orrery replay', () => {
   });
 
   test.each([
-    ['a line that is no JSON', 'not json\n', 'line 1: it is no JSON'],
+    ['a line that is no JSON', 'not json\n', 'line 1: it is not JSON'],
     [
       'a line that is no transition',
       '{"id":"pod/shop/web-0","rev":1}\n',
-      'line 1: it is no transition: "from"',
+      'line 1: it is not a transition: "from"',
     ],
     ['an actor of no kind', '', ''],
   ])('%s is named by its number, exit code 1', async (name, text, complaint) => {
@@ -224,7 +224,7 @@ describe('orrery replay', () => {
     const { code, out, err } = await orrery(path);
     expect([name, code, out]).toEqual([name, 1, '']);
     expect(err).toMatch(/^error: [^\n]+\n$/);
-    expect(err).toContain(complaint === '' ? 'line 1: "planet" is no actor id' : complaint);
+    expect(err).toContain(complaint === '' ? 'line 1: "planet" is not an actor id' : complaint);
   });
 
   test('a file that cannot be read is one clear line, exit code 1', async () => {

@@ -1,7 +1,11 @@
 /** The share of a loaded feature (src/actors/time/pace.ts), with a clock whose time the test spends. */
 import { expect, test } from 'vitest';
 import { featureLimits } from '../../../src/actors/feature-limits.ts';
-import { createPaces, type Pace } from '../../../src/actors/time/pace.ts';
+import { createStepper } from '../../../src/actors/host/step.ts';
+import { noCare } from '../../../src/actors/time/care.ts';
+import { carefulStepper } from '../../../src/actors/time/careful-stepper.ts';
+import { createPaces, heldBack, type Pace } from '../../../src/actors/time/pace.ts';
+import { defineKind, setup, v } from '../../../src/api/index.ts';
 import { settle, VirtualClock } from '../../virtual-clock.ts';
 
 const { shareMs, shareSavedUpMs, stepMs, recordBytesPerMs, messagesSavedUp, messagesPerSecond } =
@@ -97,4 +101,25 @@ test('messages go at once up to a number, and evenly from there on', async () =>
   await clock.advance(20);
   await settle();
   expect(isSent).toBe(true);
+});
+
+test('a list in which each row takes long is told in part, and whole again later', async () => {
+  const { clock, pace } = stage();
+  const { chart } = defineKind({
+    ...{ name: 'rogue', version: 1, description: 'Tells slowly.', createdBy: ['rogue.go'] },
+    machine: setup({}).createMachine({ id: 'rogue', context: {}, initial: 'idle', states: { idle: {} } }),
+    messages: { 'rogue.go': v.object({}) },
+    tell() {
+      clock.spend(10);
+      return { text: 'here I am' };
+    },
+  });
+  const slow = carefulStepper(createStepper(chart), 'rogue', noCare, pace).chart;
+  const tell = () => slow.tell?.({ states: ['idle'], context: {}, at: 0, since: 0 }).text;
+  const list = Array.from({ length: 500 }, tell);
+  expect(list[0]).toBe('here I am');
+  expect(list.at(-1)).toBe(heldBack('rogue'));
+  expect(clock.monotonic()).toBeLessThanOrEqual(shareSavedUpMs + shareMs + (shareMs * 300) / 1_000 + 10);
+  await clock.advance(10_000);
+  expect(tell()).toBe('here I am');
 });

@@ -3,7 +3,8 @@
  * say it in short.
  */
 import { describe, expect, test } from 'vitest';
-import type { PodDigest, RouteGateSpec, ServiceDigest } from '../../../src/features/routes/digests.ts';
+import type { PodDigest, ServiceDigest } from '../../../src/features/routes/digests.ts';
+import type { RouteGateSpec } from '../../../src/features/routes/route-gate.ts';
 import { gateSpec } from '../harness.ts';
 import {
   gateDigest,

@@ -10,9 +10,9 @@ import type {
   GroupResourceDigest,
   PodDigest,
   RouteGateDigest,
-  RouteGateSpec,
   ServiceDigest,
 } from '../../../src/features/routes/digests.ts';
+import type { RouteGateSpec } from '../../../src/features/routes/route-gate.ts';
 import { createRoutesJoin } from '../../../src/features/routes/routes-join.ts';
 import type { PodFacts } from '../../../src/machines/pod/pod-facts.ts';
 import type { ServiceFacts } from '../../../src/machines/service/route-facts.ts';

@@ -194,7 +194,7 @@ describe('a server that dies', () => {
     await until(() => messages.some(({ data }) => text(data) === 'new'), {
       what: 'the new stream to be followed',
     });
-    expect(log.lines).toContain('the stream was made anew; following it from its first message');
+    expect(log.lines).toContain('the stream was recreated; following it from its first message');
   });
 
   test('leaves a bus that is starting waiting, with one line in the log, until it is there', async () => {

@@ -245,7 +245,7 @@ describe('the place in a stream', () => {
     place.take(9);
     expect(place.checkStream('b', 20)).toMatchObject({
       isAnother: true,
-      text: expect.stringMatching(/made anew/),
+      text: expect.stringMatching(/recreated/),
     });
     expect(place.next()).toBe(1);
   });

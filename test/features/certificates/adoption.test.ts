@@ -253,17 +253,17 @@ const expected = [
   'create    Issuer letsencrypt-2 (from ClusterIssuer letsencrypt) for *.wild.example.com',
   'take over Secret shop/app-tls for app.example.com, with its certificate; nothing is ordered',
   'create    Domain shop/app: app.example.com by Issuer letsencrypt',
-  'note      Secret shop/ca-tls is not there: a certificate is ordered',
+  'note      Secret shop/ca-tls does not exist: a certificate is ordered',
   'create    Domain shop/ca: db.shop.local by Issuer shop-internal',
-  'note      Certificate shop/ca: the next renewal makes a key of ECDSA P-256 in place of RSA',
-  'note      Certificate shop/ca: its renewBefore is left out: renewed is at two thirds of the life, or when the authority suggests it',
+  'note      Certificate shop/ca: the next renewal creates an ECDSA P-256 key instead of RSA',
+  'note      Certificate shop/ca: its renewBefore is left out: renewal is at two thirds of the lifetime, or when the authority suggests it',
   'take over Secret shop/wild-tls for *.wild.example.com, with its certificate; nothing is ordered',
   'create    Domain shop/wild: *.wild.example.com by Issuer letsencrypt-2',
   'skipped   Certificate shop/both: it is for 2 hosts (a.example.com, b.example.com): a Domain has one; make one for each',
   'skipped   Certificate shop/cloud: the solver of ClusterIssuer letsencrypt: there is no route53 here: use RFC 2136 or a webhook',
   'skipped   Certificate shop/lost: there is no Issuer nowhere',
   'skipped   Certificate shop/vaulted: Issuer shop/vault is vault: only acme and ca can be taken over',
-  'then      take them from cert-manager, which would renew the same Secrets: kubectl delete certificates.cert-manager.io -n shop app ca wild',
+  'then      delete these, or cert-manager goes on renewing the same Secrets: kubectl delete certificates.cert-manager.io -n shop app ca wild',
 ];
 
 describe('solvers', () => {

@@ -105,6 +105,6 @@ test('a server that is not there is told by its name', async () => {
   const key = { name: 'k', algorithm: 'hmac-sha256', secret: Buffer.alloc(32) } as const;
   const update = { server: '127.0.0.1:1', zone: 'z', fqdn: 'a.z', value: 'v', action: 'add' } as const;
   await expect(updateText(update, key, parts, signal)).rejects.toThrow(
-    'name server 127.0.0.1:1 cannot be asked',
+    'name server 127.0.0.1:1 cannot be queried',
   );
 });

@@ -21,7 +21,7 @@ describe('a candidate with a subject of its own', () => {
   test('is refused if its body speaks for another one', async () => {
     await expect(scene.own('a', 'campaign', { candidate: 'b' })).rejects.toMatchObject({
       code: 'CANDIDATE_REFUSED',
-      message: 'the subject is that of a, the body speaks for b',
+      message: 'the subject names candidate a, the body b',
     });
     expect(await scene.status()).toMatchObject({ candidates: [] });
   });

@@ -187,7 +187,7 @@ describe.concurrent('what is wrong ends with 2 and one line', () => {
   test.each([
     [['elect', 'shop', '--id', 'a', '--', 'true'], /NAMESPACE\/NAME/],
     [['elect', 'shop/worker', '--', 'true'], /--id/],
-    [['elect', 'shop/worker', '--id', '', '--', 'true'], /a text that is not empty/],
+    [['elect', 'shop/worker', '--id', '', '--', 'true'], /text that is not empty/],
     [['elect', 'shop/worker', '--id', 'a'], /command/],
     [['elect', 'shop/worker', '--id', 'a', '--lease-duration', '0', '--', 'true'], /--lease-duration/],
     [['elect', 'shop/worker', '--id', 'a', '--retry-period', '0.5', '--', 'true'], /--retry-period/],

@@ -23,11 +23,11 @@ test('the Lease may be another, in another namespace', () => {
 
 describe('it cannot be held', () => {
   test.each([
-    [{ leaseDurationSeconds: 10 }, /leaseDuration must be greater than renewDeadline/],
-    [{ renewDeadlineSeconds: 2 }, /renewDeadline must be greater than retryPeriod/],
-    [{ retryPeriodSeconds: 0 }, /retryPeriod must be at least 1 s/],
-    [{ leaseDurationSeconds: 'long' }, /leaseDuration must be at least 1 s/],
-    [{ lease: { name: 'No Name' } }, /no name of a Lease/],
+    [{ leaseDurationSeconds: 10 }, /leaseDurationSeconds must be greater than renewDeadlineSeconds/],
+    [{ renewDeadlineSeconds: 2 }, /renewDeadlineSeconds must be greater than retryPeriodSeconds/],
+    [{ retryPeriodSeconds: 0 }, /spec.retryPeriodSeconds: must be at least 1/],
+    [{ leaseDurationSeconds: 'long' }, /spec.leaseDurationSeconds: must be a number/],
+    [{ lease: { name: 'No Name' } }, /spec.lease.name: must be the name of an object/],
   ])('with %j', (spec, reason) => {
     expect(readElectionSpec(election(spec)).invalid).toMatch(reason);
   });

@@ -26,7 +26,7 @@ describe('campaigning', () => {
     const scene = await ElectionScene.start(1);
     await expect(scene.ask('nothing', 'campaign', { candidate: 'a' })).rejects.toMatchObject({
       code: 'ACTOR_MISSING',
-      message: 'there is no Election shop/nothing: make the resource, then campaign',
+      message: 'there is no Election shop/nothing: create the resource, then campaign',
     });
   });
 

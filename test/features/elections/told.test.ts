@@ -33,7 +33,7 @@ test('that its spec cannot be used is told at once, and whose time is waited for
   await scene.advance(100);
   expect(scene.statuses.at(-1)).toMatchObject({
     holder: 'a',
-    invalid: 'no; a was told that it leads, and is waited for until its time is over',
+    invalid: 'no; a was told that it leads, and keeps leading until that time is over',
   });
   await scene.advance(11_000);
   expect(scene.statuses.at(-1)).toMatchObject({ holder: null, invalid: 'no' });

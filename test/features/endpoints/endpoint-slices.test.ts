@@ -211,6 +211,23 @@ test('a pass begins when nothing has changed for a moment, and at the latest aft
   expect(sizes(api)[0]).toBeGreaterThan(20);
 });
 
+test('what has been still while the step was saved is not waited for again', async () => {
+  const writtenAfter = async (stillMs: number) => {
+    const api = new SliceApi();
+    await api.clock.advance(stillMs);
+    const begun = api.clock.monotonic();
+    let at = Number.NaN;
+    api.before = () => {
+      at = api.clock.monotonic() - begun;
+    };
+    await api.pass({ gather: { quietMs: 20, maxMs: 200 } });
+    return at;
+  };
+  expect(await writtenAfter(0)).toBe(20);
+  expect(await writtenAfter(15)).toBe(5);
+  expect(await writtenAfter(30)).toBe(0);
+});
+
 test('a Service that is being deleted gets no new slices', async () => {
   const api = new SliceApi();
   api.index.setService('shop', 'web', { ...service, deleting: true });

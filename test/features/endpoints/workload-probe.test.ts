@@ -32,7 +32,7 @@ test('§8.7: nobody who writes a workload makes Orrery call itself', async () =>
   expect(await probe(['127.0.0.1'], null)).toEqual({
     type: 'workload.probed',
     round: 1,
-    failures: [`127.0.0.1 port ${port}: this address is not called (--probe-cidrs)`],
+    failures: [`127.0.0.1 port ${port}: this address may not be probed (--probe-cidrs)`],
   });
   expect(calls).toBe(0);
   expect(await probe(['127.0.0.1'], '10.0.0.0/8,127.0.0.0/8')).toMatchObject({ failures: [] });

@@ -82,7 +82,7 @@ describe('what is wrong ends in a USAGE error', () => {
     [
       'a misspelt field',
       { 'bundle.yaml': `${head}manifest: []` },
-      /bundle\.yaml: (manifest: is no field here|manifests: is missing)/,
+      /bundle\.yaml: (manifest: is not a field here|manifests: is missing)/,
     ],
     ['a file that is not there', { 'bundle.yaml': one }, /a\.yaml: ENOENT/],
     [
@@ -92,7 +92,7 @@ describe('what is wrong ends in a USAGE error', () => {
     ],
     ['an absolute file', { 'bundle.yaml': `${head}manifests: [/etc/passwd]` }, /must lie within the bundle/],
     ['a manifest that is no YAML', { 'bundle.yaml': one, 'a.yaml': 'a: {' }, /a\.yaml: /],
-    ['a document that is no object', { 'bundle.yaml': one, 'a.yaml': 'just text' }, /a\.yaml: /],
+    ['a document that is not an object', { 'bundle.yaml': one, 'a.yaml': 'just text' }, /a\.yaml: /],
     [
       'an object without a name',
       { 'bundle.yaml': one, 'a.yaml': 'apiVersion: v1\nkind: ConfigMap\nmetadata: {}' },
@@ -111,12 +111,12 @@ describe('what is wrong ends in a USAGE error', () => {
           .map((in_) => labelled('x').replace(/namespace: shop,? ?/, in_))
           .join('---\n'),
       },
-      /ConfigMap (default\/)?x is there twice/,
+      /ConfigMap (default\/)?x occurs twice/,
     ],
     [
       'an object twice',
       { 'bundle.yaml': one, 'a.yaml': `${labelled('x')}---\n${labelled('x')}` },
-      /ConfigMap shop\/x is there twice/,
+      /ConfigMap shop\/x occurs twice/,
     ],
   ])('%s', (_, files, message) => {
     const read = () => loadBundle(write(files));

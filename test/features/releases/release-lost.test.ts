@@ -93,7 +93,7 @@ describe('leadership is lost', () => {
     await scene.clock.advance(40_000);
     expect(begunBy('one', back)).toEqual([]);
     expect(scene.leader()).toBe('two');
-    expect(one.desk.blocked).toMatch(/release 0\.1\.0 is older than 0\.2\.0/);
+    expect(one.desk.blocked).toMatch(/release 0\.1\.0 is too old: .* needs 0\.2\.0 or newer/);
     expect(scene.owners()).toEqual(['two']);
     expect([...scene.nodes()].sort()).toEqual(['one', 'two']);
     expect(two.desk.blocked).toBeNull();

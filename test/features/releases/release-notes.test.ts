@@ -48,9 +48,7 @@ test('a replica that nobody may lead says why: the newest release has no bundle'
   const { ready: isReady, notes } = await readyz(one);
   expect([isReady, notes]).toEqual([
     true,
-    [
-      'nobody may lead the releases: of the newest release there are replicas without --bundle only: plain (0.9.0)',
-    ],
+    ['nobody may lead the releases: all replicas of the newest release run without --bundle: plain (0.9.0)'],
   ]);
   expect(one.desk.candidacy).toBe('barred.outdated');
   await newest.stop();

@@ -18,7 +18,7 @@ describe('who may lead', () => {
     const one = await scene.replica('one', old);
     await scene.clock.advance(2_000);
     expect(scene.leader()).toBe('one');
-    expect(one.desk.blocked).toMatch(/nothing is written/);
+    expect(one.desk.blocked).toMatch(/has no status yet/);
     expect(scene.owners()).toEqual([]);
     finish();
     await scene.clock.advance(1_000);
@@ -234,7 +234,7 @@ describe('who may serve', () => {
     rounds.length = 0;
     await scene.outside.append(scene.subjects.releaseStatus('platform'), encodeJson(status));
     await scene.clock.advance(1_500);
-    expect(one.desk.blocked).toMatch(/release 0\.1\.0 is older than 0\.3\.0/);
+    expect(one.desk.blocked).toMatch(/release 0\.1\.0 is too old: .* needs 0\.3\.0 or newer/);
     expect(scene.owners()).toEqual(['plain']);
     expect(plain.desk.blocked).toBeNull();
   });

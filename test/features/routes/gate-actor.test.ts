@@ -57,7 +57,7 @@ test('the status says what stands in the world, under the fence of its owner', a
   expect(statuses(cluster).at(-1)).toMatchObject({
     counts: { pods: 2, waiting: 2, observedGeneration: 1 },
     valid: { reason: 'InUse' },
-    verifying: { status: 'True', message: '2 Services are asked' },
+    verifying: { status: 'True', message: '2 Services are probed' },
   });
   expect(ownSteps(cluster).at(-1)?.to).toContain('reported');
 });

@@ -102,7 +102,7 @@ describe('docs/features/routes.md §5.4: what is not verified is told on the gat
       'PortMissing',
       [pod(0)],
       [service(), service({ ports: [] })],
-      '1 of 2 Services cannot be asked: svc-1 has no port named',
+      '1 of 2 Services cannot be probed: svc-1 has no port named',
     ],
     ['Unverified', [pod(0, reasoned('Unverified'))], [service()], '1 Pods are Ready although'],
     [
@@ -130,8 +130,8 @@ describe('docs/features/routes.md §7.4: “Each deadlock … is a Warning on th
   const own = { readyOnly: pod(0).labels };
   test.each<[string, ServiceDigest['routing'], number, string]>([
     ['a Service that publishes Ready Pods alone', own, 1, 'publishNotReadyAddresses: true'],
-    ['session affinity', { affine: true }, 2, 'take the affinity away'],
-    ['a local traffic policy', { local: true }, 1, 'take the policy away'],
+    ['session affinity', { affine: true }, 2, 'remove the affinity'],
+    ['a local traffic policy', { local: true }, 1, 'remove the policy'],
   ])('%s', (_, routing, count, text) => {
     const pods = Array.from({ length: count }, (__, n) => pod(n));
     const { warnings } = statusOf(pods, pods, [service(routing === undefined ? {} : { routing })]);

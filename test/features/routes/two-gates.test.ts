@@ -1,6 +1,6 @@
 /** Two RouteGates on one Pod, from the world to the patches of conditions: docs/features/routes.md §2.3. */
 import { describe, expect, test } from 'vitest';
-import type { RouteGateSpec } from '../../../src/features/routes/digests.ts';
+import type { RouteGateSpec } from '../../../src/features/routes/route-gate.ts';
 import type { PodConditionPatch } from '../../../src/machines/pod/pod-effects.ts';
 import type { RouteSample } from '../../../src/machines/service/route-effects.ts';
 import { finished, gateSpec, pod, reachable, service, TestCluster } from '../../actors/harness.ts';

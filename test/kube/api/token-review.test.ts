@@ -99,24 +99,24 @@ describe('a refused token says what is wrong with it', () => {
   const now = Date.UTC(2026, 10, 22);
 
   test.each([
-    ['s3cret', ': it is none that Kubernetes makes'],
-    ['a.b.c', ': it is none that Kubernetes makes'],
+    ['s3cret', ': it is not a Kubernetes token'],
+    ['a.b.c', ': it is not a Kubernetes token'],
     [token(null), ''],
-    [token({ exp: now / 1000 - 60, aud: ['orrery'] }), ': it ended at 2026-11-21T23:59:00.000Z'],
-    [token({ exp: now / 1000 + 60, aud: ['vault', 'x"'] }), ': it is made for "vault", "x\\""'],
+    [token({ exp: now / 1000 - 60, aud: ['orrery'] }), ': it expired at 2026-11-21T23:59:00.000Z'],
+    [token({ exp: now / 1000 + 60, aud: ['vault', 'x"'] }), ': it is meant for "vault", "x\\""'],
     [token({ exp: now / 1000 + 60, aud: 'orrery' }), ''],
     [token({ exp: 'never', aud: 7 }), ''],
   ])('%s', (text, fault) => {
     const said = tokenFault(text, now);
     expect(said.startsWith(fault)).toBe(true);
-    if (fault === '') expect(said === '' || said.startsWith(': it is none')).toBe(true);
+    if (fault === '') expect(said === '' || said.startsWith(': it is not a')).toBe(true);
     expect(said).not.toContain('s3cret');
   });
 
   test('in the reason that its owner gets', async () => {
     const access = await setUp().authorize('s3cret', 'get', signal);
     expect(access).toMatchObject({
-      reason: expect.stringMatching(/it is none that Kubernetes makes.*orrery token/),
+      reason: expect.stringMatching(/it is not a Kubernetes token.*orrery token/),
     });
   });
 });

@@ -120,7 +120,7 @@ describe('afterwards', () => {
     expect(Math.max(...pauses)).toBe(hour);
     expect(notices).toHaveLength(2);
     expect(notices[0]).toContain('TXT record _acme-challenge.app.example.com "digest" could not be removed');
-    expect(notices[1]).toContain('stays');
+    expect(notices[1]).toContain('remove it yourself');
     expect(domain.context).toMatchObject({ leftovers: [], sweeps: 0 });
   });
 

@@ -125,7 +125,7 @@ describe('§9: truth in time', () => {
     valid(domain, fresh(domain, 90 * day));
     const [ready] = reports(domain).at(-1)?.status.conditions ?? [];
     // What is told once has to stay true until it is told anew.
-    expect(ready?.message).toMatch(/it ends .* UTC\.$/);
+    expect(ready?.message).toMatch(/it expires .* UTC\.$/);
   });
 
   test('9.1: it is told again as the end comes near, and stays true until then', () => {

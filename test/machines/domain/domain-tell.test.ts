@@ -52,7 +52,7 @@ describe('a domain', () => {
       'wrong',
       `${host} waits for an Issuer: no Issuer allows ${host} (spec.domains).`,
     ],
-    ['that looks', () => newDomain(), 'waiting', `The Secrets of ${host} are being looked at.`],
+    ['that looks', () => newDomain(), 'waiting', `The Secrets of ${host} are being checked.`],
     ['that waits for its turn', () => wanting(), 'waiting', `${host} waits for its turn at Issuer acme.`],
     [
       'whose Issuer cannot be used',
@@ -60,42 +60,47 @@ describe('a domain', () => {
       'waiting',
       `Issuer acme is not ready: the Secret shop/account does not exist; ${host} waits.`,
     ],
-    ['that orders', () => ordering(), 'waiting', `Issuer acme is asked for a certificate for ${host}.`],
+    [
+      'that orders',
+      () => ordering(),
+      'waiting',
+      `A certificate for ${host} is being ordered from Issuer acme.`,
+    ],
     [
       'that prepares a challenge',
       preparing,
       'waiting',
-      `The authority of Issuer acme checks by dns01 that ${host} is ours.`,
+      `The authority of Issuer acme is validating ${host} by dns01.`,
     ],
     [
       'that is proven',
       () => authorizing(),
       'waiting',
-      `The authority of Issuer acme checks by http01 that ${host} is ours.`,
+      `The authority of Issuer acme is validating ${host} by http01.`,
     ],
     [
       'whose certificate is issued',
       () => finalizing(),
       'waiting',
-      `The authority of Issuer acme issues the certificate for ${host}.`,
+      `The authority of Issuer acme is issuing the certificate for ${host}.`,
     ],
     [
       'that is stored',
       () => storing(),
       'waiting',
-      `The certificate for ${host} is written into Secret shop/app.example.com.`,
+      `The certificate for ${host} is being written into Secret shop/app.example.com.`,
     ],
     [
       'that was refused',
       () => fail(ordering(), 'refused'),
       'wrong',
-      `No certificate for ${host} could be had from Issuer acme: it was refused.`,
+      `No certificate for ${host} could be obtained from Issuer acme: it was refused.`,
     ],
     [
       'that is limited',
       () => fail(ordering(), 'rateLimited'),
       'wrong',
-      `The authority of Issuer acme asked to wait with ${host}: it was rateLimited.`,
+      `The authority of Issuer acme is rate limiting ${host}: it was rateLimited.`,
     ],
     [
       'whose authority is away',
@@ -107,7 +112,7 @@ describe('a domain', () => {
       'that is hopeless',
       () => fail(ordering(), 'hopeless'),
       'wrong',
-      `No certificate for ${host} can be had like this: it was hopeless.`,
+      `No certificate for ${host} can be issued as things are: it was hopeless.`,
     ],
     [
       'that nobody asks for',
@@ -127,7 +132,9 @@ describe('a domain', () => {
     const renews = Math.round(notBefore + (notAfter - notBefore) * (2 / 3));
     expect(told(domain)).toEqual({
       health: 'ok',
-      text: expect.stringMatching(/^A certificate for app\.example\.com is stored; it ends \d{4}-.* UTC\.$/),
+      text: expect.stringMatching(
+        /^A certificate for app\.example\.com is stored; it expires \d{4}-.* UTC\.$/,
+      ),
       next: { text: 'renewal', at: renews },
       facts: { Issuer: 'acme', Expires: notAfter, Renews: renews, Namespace: 'shop', Refusals: 0 },
     });
@@ -139,11 +146,11 @@ describe('a domain', () => {
     domain.take({ type: 'domain.recheck' });
     found(domain, { good: domain.context.certificate });
     expect(told(domain).text).toMatch(
-      /waits for its turn at Issuer acme\. A certificate for .* is stored; it ends/,
+      /waits for its turn at Issuer acme\. A certificate for .* is stored; it expires/,
     );
     fail(domain.take(granted), 'hopeless');
     domain.now += 31 * day;
-    expect(told(domain).text).toMatch(/The certificate ended \d{4}-/);
+    expect(told(domain).text).toMatch(/The certificate expired \d{4}-/);
   });
 
   test('with a Secret that lacks it names the Secret and why', () => {
@@ -207,20 +214,15 @@ describe('an Issuer', () => {
       'that was not heard of',
       () => fresh().take(asked),
       'waiting',
-      'Domains ask for Issuer acme, which was not heard of yet.',
+      'Domains ask for Issuer acme, which has not been seen yet.',
     ],
-    [
-      'that is verified',
-      () => seen(),
-      'waiting',
-      'It is being verified that certificates can be had from Issuer acme.',
-    ],
-    ['that serves', serving, 'ok', 'Certificates can be had from Issuer acme.'],
+    ['that is verified', () => seen(), 'waiting', 'Checking whether Issuer acme can issue certificates.'],
+    ['that serves', serving, 'ok', 'Issuer acme can issue certificates.'],
     [
       'that is limited',
       () => checked('rateLimited').take(asked),
       'wrong',
-      'Nobody gets a certificate from Issuer acme for a while: the authority asked to wait: it said no. 1 domain waits for it.',
+      'Issuer acme issues no certificates for a while: the authority is rate limiting: it said no. 1 domain waits for it.',
     ],
     [
       'whose authority is away',
@@ -239,7 +241,7 @@ describe('an Issuer', () => {
       'that cannot be read',
       () => seen({ invalid: 'acme.server: must be a URL' }),
       'wrong',
-      'Issuer acme cannot be used as it is written: acme.server: must be a URL.',
+      'The spec of Issuer acme is not valid: acme.server: must be a URL.',
     ],
     [
       'that is gone',

@@ -44,14 +44,14 @@ test('one that cannot be held says why', () => {
   const election = new Election({ invalid: 'renewDeadline must be greater than retryPeriod × 1.2' });
   expect(told(election)).toMatchObject({
     health: 'wrong',
-    text: 'the Election cannot be held: renewDeadline must be greater than retryPeriod × 1.2',
+    text: 'the Election is not valid: renewDeadline must be greater than retryPeriod × 1.2',
     next: null,
   });
 });
 
 test('the Lease is read, and cannot be', () => {
   const election = new Election();
-  expect(told(election)).toMatchObject({ health: 'waiting', text: 'the Lease shop/worker is read' });
+  expect(told(election)).toMatchObject({ health: 'waiting', text: 'the Lease shop/worker is being read' });
   election.take({ type: 'lease.unseen', attempt: 1, message: 'forbidden' });
   expect(told(election)).toMatchObject({
     health: 'wrong',
@@ -70,8 +70,8 @@ test('nobody leads, and another program leads', () => {
   election.sees(foreignRecord).campaigns('a').campaigns('b');
   expect(told(election)).toMatchObject({
     health: 'ok',
-    text: "another program's candidate, go, leads by the Lease shop/worker; 2 candidates wait here",
-    next: { text: 'the Lease shop/worker is free unless it is renewed', at: election.now + 15_000 },
+    text: "another program's candidate, go, holds the Lease shop/worker; 2 candidates wait here",
+    next: { text: 'the Lease shop/worker expires unless it is renewed', at: election.now + 15_000 },
     facts: {
       Holder: 'go',
       Term: 5,
@@ -94,12 +94,12 @@ test('a claim, and one that is refused', () => {
   const election = new Election().sees(null, 1).campaigns('a');
   expect(told(election)).toMatchObject({
     health: 'waiting',
-    text: 'the Lease shop/worker is free and is claimed for a',
+    text: 'the Lease shop/worker is free and is being acquired for a',
   });
   election.refused('no room');
   expect(told(election)).toMatchObject({
     health: 'wrong',
-    text: 'the Lease shop/worker could not be claimed for a: no room',
+    text: 'the Lease shop/worker could not be acquired for a: no room',
   });
 });
 
@@ -108,7 +108,7 @@ test('a leader, its renewals and their failure', () => {
   expect(told(election)).toMatchObject({
     health: 'ok',
     text: 'a leads under term 1',
-    next: { text: 'a leads no more unless it is heard of', at: election.now + 3_000 },
+    next: { text: 'a stops leading unless it renews', at: election.now + 3_000 },
     facts: {
       ...{ Holder: 'a', Term: 1, 'Leads since': election.now, 'Terms today': 1 },
       ...{ Renewed: election.now, Candidates: 1, Who: 'a' },
@@ -119,7 +119,7 @@ test('a leader, its renewals and their failure', () => {
   expect(told(election)).toMatchObject({
     health: 'wrong',
     text: 'a leads under term 1, but the Lease shop/worker is not renewed: the server is away',
-    next: { text: 'a leads no more unless the Lease is renewed', at: end },
+    next: { text: 'a stops leading unless the Lease is renewed', at: end },
   });
 });
 
@@ -128,14 +128,14 @@ test('a leader that yields', () => {
   const { seen } = election.context;
   if (!seen?.record) throw new Error('it has seen its Lease');
   election.sees({ ...seen.record, strategy: 'OldestEmulationVersion', preferredHolder: 'go' }).wait(2_000);
-  expect(told(election).text).toBe('a leads under term 1, and yields: the Lease prefers go');
+  expect(told(election).text).toBe('a leads under term 1, and will yield: the Lease prefers go');
 });
 
 test('one whose leader resigned gives the Lease back, and remembers whom it had', () => {
   const election = led().take({ type: 'election.resign', candidate: 'a', term: 1 });
   expect(told(election)).toMatchObject({
     health: 'waiting',
-    text: 'the Lease shop/worker is given back: the leader resigned',
+    text: 'the Lease shop/worker is being released: the leader resigned',
   });
   const [release] = election.askedOf('lease.release');
   election.take({
@@ -159,8 +159,8 @@ test('a leader whose Election was deleted leads until the time that it was told'
   election.take({ type: 'election.observed', facts: null });
   expect(told(election)).toMatchObject({
     health: 'waiting',
-    text: 'a was told that it leads, and does until it hears of its end: the election was changed or deleted',
-    next: { text: 'a leads no more' },
+    text: 'a was told that it leads, and keeps leading until that time is over: the election was changed or deleted',
+    next: { text: 'a no longer leads' },
   });
   expect(told(election).next?.at).toBeLessThanOrEqual(end);
 });

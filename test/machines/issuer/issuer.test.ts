@@ -309,7 +309,7 @@ describe('the specification', () => {
     expect(issuer.askedOf('issuer.report').at(-1)?.status.conditions[0]).toMatchObject({
       status: 'False',
       reason: 'InvalidSpec',
-      message: 'Issuer acme cannot be used as it is written: acme.server: must be a URL.',
+      message: 'The spec of Issuer acme is not valid: acme.server: must be a URL.',
     });
     issuer.take({ type: 'issuer.observed', facts: { ...issuerFacts, generation: 2 } });
     expect(wordOf(verified(issuer))).toBe('ready');

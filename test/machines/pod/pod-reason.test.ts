@@ -37,7 +37,7 @@ test.each<[string, PodDriver, string, string]>([
     'gated.notApplicable',
     newPod(observed({ groupResource: 'mismatch' })),
     'ok',
-    "The object that owns the Pod's group is not of the sort that RouteGate gate requires: the Pod is not held back.",
+    "The object that owns the Pod's group does not match what RouteGate gate requires; the Pod is not held back.",
   ],
   [
     'gated.groupMissing.unsaid',
@@ -88,7 +88,7 @@ test.each<[string, PodDriver, string, string]>([
     'gated.marking.outdated',
     newPod(observed(), ...allProven, observed({ address: moved })),
     'waiting',
-    'The Pod got another address while its condition was being written; what it says is taken back as soon as that has landed.',
+    "The Pod's address changed while its condition was being written; the condition is withdrawn once that write has landed.",
   ],
   [
     'gated.marking.retrying.backingOff',
@@ -100,7 +100,7 @@ test.each<[string, PodDriver, string, string]>([
     'gated.marking.retrying.waitingForNews',
     newPod(observed(), ...allProven, refused('gone')),
     'waiting',
-    'The Pod was not there when its condition was to be written, or was another one; what became of it will be observed.',
+    'The Pod was missing, or had been replaced, when its condition was to be written; Orrery waits to see what happened to it.',
   ],
   [
     'gated.ready.proven',
@@ -112,7 +112,7 @@ test.each<[string, PodDriver, string, string]>([
     'gated.ready.proven',
     newPod(observed({ condition: 'True' })),
     'ok',
-    'The condition was True when the Pod was first seen, and stands for 3 of 3 Services.',
+    'The condition was True when the Pod was first seen, which counts for 3 of 3 Services.',
   ],
   [
     'gated.ready.proven',
@@ -124,25 +124,25 @@ test.each<[string, PodDriver, string, string]>([
     'gated.ready.doubted',
     watchedPod().take(lost('web')),
     'wrong',
-    '1 of 3 Services have not reached this Pod: web (no answer yet). A route that is not proven again in time sets the condition to False.',
+    '1 of 3 Services have not reached this Pod: web (no answer yet). The condition is set to False unless they do so in time.',
   ],
   [
     'gated.lost.withdrawing',
     watchedPod().take(lost('web')).wait(30_000),
     'wrong',
-    'Service web does not reach this Pod any more. The condition is being set to False.',
+    'Service web no longer reaches this Pod. The condition is being set to False.',
   ],
   [
     'gated.lost.backingOff',
     watchedPod().take(lost('web')).wait(30_000).take(refused('error')),
     'wrong',
-    'Service web does not reach this Pod any more. The condition could not be set to False, once: it was error.',
+    'Service web no longer reaches this Pod. The condition could not be set to False, once: it was error.',
   ],
   [
     'terminating',
     readyPod().take(observed({ condition: 'True', deleting: true })),
     'ok',
-    'The Pod is being deleted, or has ended: nothing more is asked or written.',
+    'The Pod is being deleted or has ended; nothing more is asked or written.',
   ],
 ])('%s', (state, pod, health, text) => {
   expect([pod.state, told(pod).health, told(pod).text]).toEqual([state, health, text]);

@@ -40,7 +40,7 @@ test('one with a change to apply, and one that is late, from the very moment of 
   proxier.wait(60_000);
   expect(told(proxier)).toMatchObject({
     health: 'wrong',
-    text: 'the proxy does not keep up: an IPv4 change has waited for 60s, the bound is 60s',
+    text: 'the proxy does not keep up: an IPv4 change has waited for 60s, the limit is 60s',
     next: null,
     facts: { IPv4: 'late' },
   });
@@ -62,19 +62,19 @@ test('the node: unknown, going, deleted; the actor says until when it stays', ()
   const unknown = new Proxier().take({ type: 'proxier.updated', family: 'IPv4' });
   expect(told(unknown)).toMatchObject({
     health: 'ok',
-    text: 'the proxy keeps up; nothing is known of the Node',
-    next: { text: 'it is forgotten unless it is heard of', at: unknown.now + 86_400_000 },
+    text: 'the proxy keeps up; nothing is known about the Node',
+    next: { text: 'it is forgotten unless it reports', at: unknown.now + 86_400_000 },
     facts: { Node: 'unknown, counts as eligible' },
   });
   const going = working().node('ineligible');
   expect(told(going)).toMatchObject({
-    text: 'the proxy keeps up; the node is to get no new traffic: it is going',
+    text: 'the proxy keeps up; the node should get no new traffic: it is being removed',
     next: null,
     facts: { Node: 'ineligible' },
   });
   going.node('absent');
   expect(told(going)).toMatchObject({
-    text: 'the proxy keeps up; the node is to get no new traffic: it was deleted',
-    next: { text: 'it is forgotten unless it is heard of', at: going.now + 3_600_000 },
+    text: 'the proxy keeps up; the node should get no new traffic: it was deleted',
+    next: { text: 'it is forgotten unless it reports', at: going.now + 3_600_000 },
   });
 });

@@ -26,7 +26,7 @@ test('no leader yet, and none any more', () => {
     ['AllReplicasServe', 'True', 'Suited'],
     ['AllReplicasHaveBundle', 'True', 'Alike'],
   ]);
-  expect(told(retired).text).toBe('the replicas have a bundle of another name now than platform');
+  expect(told(retired).text).toBe('the replicas now have a bundle with another name than platform');
 });
 
 test('waiting for nodes names them; it is wrong, and nothing comes by itself', () => {
@@ -47,14 +47,14 @@ test('before it applies anything', () => {
   const release = ledBy({ ...unsuited, nodes: [] });
   expect(told(release)).toMatchObject({
     health: 'waiting',
-    text: 'orrery-1 writes what release 0.3.0 is going to change',
+    text: 'orrery-1 writes what release 0.3.0 will change',
   });
   release.take({ type: 'status.unknown', fence: 7, message: 'no answer' });
-  expect(told(release).text).toBe('orrery-1 writes what release 0.3.0 is going to change, after no answer');
+  expect(told(release).text).toBe('orrery-1 writes what release 0.3.0 will change, after no answer');
   release.wait(1_000).writes();
   expect(told(release)).toMatchObject({
     health: 'waiting',
-    text: 'orrery-1 leads, and lets requests of a leader before it end',
+    text: 'orrery-1 leads, and waits for requests of a former leader to finish',
     next: { text: 'release 0.3.0 is applied', at: release.now + 5_000 },
   });
 });
@@ -70,7 +70,7 @@ test('the first round, its failure and its success', () => {
   expect(told(release)).toMatchObject({
     health: 'wrong',
     text: 'release 0.3.0 is not applied: 1 object failed: ConfigMap shop/a: no',
-    next: { text: 'it is tried again', at: release.now + (release.patience ?? 0) },
+    next: { text: 'the round is repeated', at: release.now + (release.patience ?? 0) },
   });
   release.wait(release.patience ?? 0).round(clean);
   expect(told(release).text).toBe('release 0.3.0 is applied: 3 objects; that is being written');
@@ -101,15 +101,20 @@ test('later rounds: a failure is wrong until the next success, also while nothin
   const write = release.askedOf('release-resource.write').at(-1);
   expect(write?.conditions[0]).toMatchObject({ status: 'False', reason: 'Failing', message: failing.text });
   release.wait(30_000);
-  expect(told(release).text).toMatch(/compares .*, after a round that failed: 1 object failed/);
+  expect(told(release).text).toMatch(/compares .*, after a failed round: 1 object failed/);
   release.take({ type: 'drift.seen', fence: 7, object: 'ConfigMap shop/a' }).round(clean);
-  expect(told(release).text).toBe('ConfigMap shop/a drifted right after a round; a second is let pass');
+  expect(told(release).text).toBe(
+    'ConfigMap shop/a drifted right after a round; the next one waits a second',
+  );
   expect(told(release).facts.Drifted).toBe('ConfigMap shop/a');
 });
 
 test('one that was deposed says so', () => {
   const release = ledBy(unsuited).take({ type: 'status.refused', fence: 7, by: 'leadership' });
-  expect(told(release)).toMatchObject({ health: 'wrong', text: 'another replica leads now than orrery-1' });
+  expect(told(release)).toMatchObject({
+    health: 'wrong',
+    text: 'another replica leads now instead of orrery-1',
+  });
 });
 
 test('each replica, and whether it may lead: as a fact and in orrery explain', () => {

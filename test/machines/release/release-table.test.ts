@@ -224,7 +224,7 @@ describe('a replica may serve', () => {
   });
 
   test('not before there is a status, and not with one that cannot be read; without a bundle always', () => {
-    expect(unsuitedFor(nothing, at('0.1.0', '0.1.0'))).toMatch(/nothing is written/);
+    expect(unsuitedFor(nothing, at('0.1.0', '0.1.0'))).toMatch(/has no status yet/);
     expect(unsuitedFor({ ...nothing, unreadable: 'bad' }, at('0.1.0', '0.1.0'))).toMatch(
       /cannot be read: bad/,
     );

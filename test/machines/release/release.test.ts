@@ -237,7 +237,7 @@ describe('what people are told', () => {
     const release = resting();
     release.observes([node('orrery-0', '0.1.0'), node('orrery-1', '0.3.0')], 20);
     expect(explainRelease(release.context).join('\n')).toMatch(
-      /must not serve: orrery-0: release 0\.1\.0 is older than 0\.2\.0/,
+      /must not serve: orrery-0: release 0\.1\.0 is too old: .* needs 0\.2\.0 or newer/,
     );
   });
 
@@ -296,7 +296,7 @@ describe('what did the last deploy change? (docs/features/releases.md §6)', () 
     });
     expect(JSON.stringify(told?.status)).not.toContain('data.x');
     const lines = explainRelease(release.context).join('\n');
-    expect(lines).toMatch(/changed at .* by orrery-1, release 0\.3\.0: 1 made, 1 changed, 1 deleted/);
+    expect(lines).toMatch(/changed at .* by orrery-1, release 0\.3\.0: 1 created, 1 changed, 1 deleted/);
     expect(lines).toContain('    data.x: "1" → "12"');
   });
 });

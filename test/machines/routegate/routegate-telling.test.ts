@@ -21,7 +21,7 @@ test.each<[string, RouteGateDriver, string]>([
   [
     'reported.current',
     newGate(observed(), counted(1), reported),
-    'none of 3 Pods waits; 2 Services are asked',
+    'none of 3 Pods waits; 2 Services are probed',
   ],
   [
     'reported.waiting',
@@ -31,17 +31,17 @@ test.each<[string, RouteGateDriver, string]>([
   [
     'reported.troubled.resting',
     newGate(observed(), counted(1, { pods }), reported),
-    '2 of the selected Pods do not list example.com/routes in spec.readinessGates; nothing holds them back; none of 3 Pods waits; 2 Services are asked',
+    '2 of the selected Pods do not list example.com/routes in spec.readinessGates; nothing holds them back; none of 3 Pods waits; 2 Services are probed',
   ],
   [
     'reported.unusable',
     newGate(observed({ invalid: 'probe.path must begin with "/"' }), reported),
-    'the specification cannot be used: probe.path must begin with "/"',
+    'the spec is not valid: probe.path must begin with "/"',
   ],
   [
     'awaitingLists.quiet',
     newGate(observed(), counted(1, { isComplete: false })),
-    'not every object that the RouteGate asks for was listed yet',
+    'not every object that the RouteGate names has been listed yet',
   ],
   [
     'backingOff',
@@ -51,7 +51,7 @@ test.each<[string, RouteGateDriver, string]>([
   [
     'waitingForNews',
     newGate(observed(), counted(1), refused('gone')),
-    'the RouteGate was not there when its status was to be written; what became of it will be observed',
+    'the RouteGate was missing when its status was to be written; Orrery waits to see what happened to it',
   ],
 ])('%s', (state, gate, text) => {
   expect(gate.state).toBe(state);

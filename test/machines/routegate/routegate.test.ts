@@ -29,7 +29,7 @@ test('a RouteGate that is new is looked at, and its status written', () => {
       status: {
         counts: { pods: 3, ready: 3, waiting: 0, observedGeneration: 4 },
         valid: { status: 'True', reason: 'InUse' },
-        verifying: { status: 'True', message: '2 Services are asked' },
+        verifying: { status: 'True', message: '2 Services are probed' },
       },
     },
   ]);
@@ -171,7 +171,7 @@ describe('Warnings', () => {
     expect(patches(gate)).toMatchObject([{ status: { verifying: { reason: 'Deadlock' } } }]);
     gate.take(reported);
     expect(gate.askedOf('kube-event.write')).toMatchObject([
-      { reason: 'Deadlock', note: expect.stringContaining('take the affinity away') },
+      { reason: 'Deadlock', note: expect.stringContaining('remove the affinity') },
     ]);
   });
 });

@@ -50,16 +50,16 @@ test('slices that are being written, that stand, and that half as many could hol
   const service = begin(seen());
   expect(told(service)).toMatchObject({
     health: 'waiting',
-    text: 'the EndpointSlices are being brought to what the workloads are',
+    text: 'the EndpointSlices are being updated to match the workloads',
   });
   service.take(ended(1));
   expect(told(service)).toMatchObject({
     health: 'ok',
-    text: 'the EndpointSlices list the workloads as they are',
+    text: 'the EndpointSlices match the workloads',
     facts: { 'Slices looked at': service.now },
   });
   expect(told(begin(seen(), ended(1, true))).text).toBe(
-    'the EndpointSlices list the workloads as they are; half as many would do',
+    'the EndpointSlices match the workloads; half as many would do',
   );
 });
 
@@ -73,7 +73,7 @@ test('a Service that gets none says why', () => {
 
 test('a Service for which nothing calls says so', () => {
   const text =
-    'no Pod asks whether the Service reaches it, and no workload outside of the cluster belongs to it';
+    'no Pod asks whether the Service reaches it, and no workload outside the cluster belongs to it';
   expect(told(begin(observed()))).toMatchObject({ health: 'ok', text });
   expect(told(begin(observed(), forgotten)).text).toBe(text);
 });
@@ -95,17 +95,17 @@ test('a stuck Service is wrong, until a pass succeeds (docs/features/endpoints.m
   const service = failing(16);
   expect(told(service)).toMatchObject({
     health: 'wrong',
-    text: 'the EndpointSlices cannot be written, 16 tries failed: PATCH endpointslices: 403; it is tried on every few minutes',
+    text: 'the EndpointSlices cannot be written, 16 tries failed: PATCH endpointslices: 403; retried every few minutes',
   });
   service.wait(service.patience ?? 0);
-  expect(told(service).text).toContain('they are being written again at this moment');
+  expect(told(service).text).toContain('they are being written again now');
   service.take({ type: 'slices.unlisted', pass: service.context.slices.pass });
-  expect(told(service)).toMatchObject({ health: 'wrong', text: expect.stringContaining('listed anew') });
+  expect(told(service)).toMatchObject({ health: 'wrong', text: expect.stringContaining('listed again') });
   service.wait(service.patience ?? 0);
   service.take(ended(service.context.slices.pass));
   expect(told(service)).toMatchObject({
     health: 'ok',
-    text: 'the EndpointSlices list the workloads as they are',
+    text: 'the EndpointSlices match the workloads',
   });
 });
 
@@ -113,14 +113,14 @@ test('lists that are waited for are no failure (§5.6)', () => {
   const service = begin(seen(), { type: 'slices.unlisted', pass: 1 });
   expect(told(service)).toMatchObject({
     health: 'waiting',
-    text: 'the EndpointSlices wait: nothing is written before Services, workloads and slices were all listed anew',
+    text: 'the EndpointSlices wait: nothing is written until Services, workloads and slices have all been listed again',
   });
 });
 
 test('another controller that writes for the Service is named (§7.1)', () => {
   const service = begin(seen({ otherWriter: 'linkerd-external-workloads-controller' }), ended(1));
   expect(told(service)).toMatchObject({
-    text: 'the EndpointSlices list the workloads as they are; linkerd-external-workloads-controller writes EndpointSlices for the Service, too',
+    text: 'the EndpointSlices match the workloads; linkerd-external-workloads-controller also writes EndpointSlices for the Service',
     facts: { 'Other controller': 'linkerd-external-workloads-controller' },
   });
 });
@@ -132,7 +132,7 @@ test('Pods that wait for a proof are told of first, unless the slices are stuck'
   };
   const asked = begin(observed(), seen(), ended(1), wanted);
   expect(told(asked)).toMatchObject({
-    text: 'one Pod waits for a proof that the Service reaches it: web-1; the EndpointSlices list the workloads as they are',
+    text: 'one Pod waits for a proof that the Service reaches it: web-1; the EndpointSlices match the workloads',
     facts: { 'Pods that wait': 1 },
   });
   const stuck = failing(16).take(observed(), wanted);

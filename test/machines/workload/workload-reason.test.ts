@@ -31,7 +31,7 @@ test('one that answers: undecided, then ready', () => {
   const workload = begin();
   expect(told(workload)).toMatchObject({
     health: 'waiting',
-    text: 'the probe has not been made often enough to say whether the workload is ready',
+    text: 'the probe has not run often enough to say whether the workload is ready',
     facts: { Addresses: '10.9.0.1', Ready: 'Unknown', Period: 10_000 },
   });
   round(round(workload));
@@ -70,7 +70,7 @@ test('a condition that could not be written', () => {
 });
 
 test('one without a probe, and ones with which something is wrong', () => {
-  expect(told(begin({ probe: null }))).toMatchObject({ health: 'ok', text: 'no probe is asked for' });
+  expect(told(begin({ probe: null }))).toMatchObject({ health: 'ok', text: 'no probe is configured' });
   const problems = ['10.9.0.300 is no address'];
   expect(told(begin({ addresses: [], problems })).text).toBe(
     'no Service publishes the workload: 10.9.0.300 is no address',

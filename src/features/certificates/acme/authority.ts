@@ -152,7 +152,7 @@ function signatureOf(key: KeyObject): { readonly algorithm: Buffer; readonly has
   if (curve === 'prime256v1') return { algorithm: sequence(oid('1.2.840.10045.4.3.2')), hash: 'sha256' };
   if (curve === 'secp384r1' || curve === 'secp521r1')
     return { algorithm: sequence(oid('1.2.840.10045.4.3.3')), hash: 'sha384' };
-  throw unusable('its key is of an unknown sort');
+  throw unusable('its key type is not supported');
 }
 
 const unusable = (why: string) => new OrreryError('CERTIFICATE_UNUSABLE', `the CA cannot be used: ${why}`);
@@ -168,8 +168,8 @@ function checkedPair(chainPem: string, keyPem: string, now: number) {
     throw unusable('its certificate or key cannot be read');
   }
   if (!certificate.checkPrivateKey(key)) throw unusable('the key does not belong to its certificate');
-  if (!certificate.ca) throw unusable('its certificate is not that of a CA');
-  if (Date.parse(certificate.validTo) <= now) throw unusable('its certificate has ended');
+  if (!certificate.ca) throw unusable('its certificate is not a CA certificate');
+  if (Date.parse(certificate.validTo) <= now) throw unusable('its certificate has expired');
   return { certificate, key };
 }
 

@@ -67,10 +67,10 @@ async function keepListening(
   while (!signal.aborted) {
     try {
       await listening(server, host, port);
-      return log.info({ acmeHttp: `${host}:${port}` }, 'answers to HTTP-01 challenges are served');
+      return log.info({ acmeHttp: `${host}:${port}` }, 'serving answers to HTTP-01 challenges');
     } catch (thrown) {
       const facts = { acmeHttp: `${host}:${port}`, error: asError(thrown).message };
-      log.warn(facts, 'answers to HTTP-01 challenges cannot be served here; it is tried again');
+      log.warn(facts, 'answers to HTTP-01 challenges cannot be served here; retrying');
       await sleep(clock, listenAgainMs, signal).catch(() => {});
     }
   }

@@ -75,7 +75,7 @@ export async function presentHttp(
     if (seen !== 'unreachable' && waited > patience.wrong) {
       throw new OrreryError(
         'ACME_REFUSED',
-        `${placeOf(url)} does not lead to Orrery's --acme-http: ${seen.wrong}; the authority was not asked to look`,
+        `${placeOf(url)} does not lead to Orrery's --acme-http: ${seen.wrong}; route that path there. The authority was not asked to validate`,
       );
     }
     await sleep(clock, lookPauseMs, signal);

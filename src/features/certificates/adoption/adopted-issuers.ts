@@ -127,7 +127,7 @@ function acmeSpec(
       challenge,
     },
     losses: [
-      ...(isSameKey ? [] : ['its account key has another name than tls.key: a new account is made']),
+      ...(isSameKey ? [] : ['its account key is not named tls.key: a new account is created']),
       ...left.map((one) => `${one} cannot be expressed and is left out`),
     ],
   };

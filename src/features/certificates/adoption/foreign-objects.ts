@@ -53,10 +53,11 @@ function refusalOf(spec: Fields, hosts: readonly string[], issuerGroup: string):
     (name) => list(spec[name]).length > 0,
   );
   if (others.length > 0) return `it is for more than hosts (${others.join(', ')})`;
-  if (spec.isCA === true) return 'it is that of a CA';
+  if (spec.isCA === true) return 'it is a CA certificate';
   if (hosts.length !== 1)
     return `it is for ${hosts.length} hosts (${hosts.slice(0, 5).join(', ')}): a Domain has one; make one for each`;
-  if (issuerGroup !== '' && issuerGroup !== group) return `its issuer is of another group, ${issuerGroup}`;
+  if (issuerGroup !== '' && issuerGroup !== group)
+    return `its issuer belongs to another API group, ${issuerGroup}`;
   return null;
 }
 
@@ -67,15 +68,15 @@ function lossesOf(spec: Fields): readonly string[] {
   const dropped = ['keystores', 'additionalOutputFormats', 'secretTemplate', 'subject', 'literalSubject'];
   const kept = dropped.filter((name) => spec[name] !== undefined);
   return [
-    ...(isSame ? [] : [`the next renewal makes a key of ECDSA P-256 in place of ${algorithm}`]),
+    ...(isSame ? [] : [`the next renewal creates an ECDSA P-256 key instead of ${algorithm}`]),
     ...(spec.renewBefore === undefined && spec.renewBeforePercentage === undefined
       ? []
       : [
-          'its renewBefore is left out: renewed is at two thirds of the life, or when the authority suggests it',
+          'its renewBefore is left out: renewal is at two thirds of the lifetime, or when the authority suggests it',
         ]),
     ...(spec.duration === undefined
       ? []
-      : ['its duration is left out: that is the authority’s, or spec.ca.lifetime of the Issuer']),
+      : ['its duration is left out: the authority decides, or spec.ca.lifetime of the Issuer']),
     ...(kept.length === 0 ? [] : [`${kept.join(', ')} cannot be expressed and are left out`]),
   ];
 }
@@ -83,7 +84,7 @@ function lossesOf(spec: Fields): readonly string[] {
 function ingressOwner(owner: unknown): readonly string[] {
   const { kind, name } = record(owner);
   if (kind !== 'Ingress') return [];
-  return [`it comes from Ingress ${textOf(name)}: take the annotations cert-manager.io/… from there`];
+  return [`it comes from Ingress ${textOf(name)}: remove the annotations cert-manager.io/… there`];
 }
 
 /** What cert-manager would solve a host's challenge by. */
@@ -148,7 +149,7 @@ function updateChallenge(
 ): object | string {
   const algorithm = { HMACSHA256: 'hmac-sha256', HMACSHA512: 'hmac-sha512' }[textOf(tsigAlgorithm)];
   if (algorithm === undefined)
-    return `its TSIG algorithm ${textOf(tsigAlgorithm) || 'HMACMD5'} is too weak: take HMACSHA256 or HMACSHA512`;
+    return `its TSIG algorithm ${textOf(tsigAlgorithm) || 'HMACMD5'} is too weak: use HMACSHA256 or HMACSHA512`;
   const { name, key } = record(tsigSecretSecretRef);
   const secretRef = { name, namespace, key };
   return {

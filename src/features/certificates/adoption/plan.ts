@@ -78,7 +78,7 @@ function issuerSteps({ ownIssuers }: Found, { name, from, spec, losses }: Adopte
     return [{ do: 'createIssuer', object, line }, ...notes];
   }
   if (there.metadata.annotations?.[adoptedAnnotation] !== from || !isSameProof(there.spec, spec)) {
-    const line = `note      Issuer ${name} is there already and is left as it is: it has to allow ${spec.domains.join(', ')}`;
+    const line = `note      Issuer ${name} exists and is left unchanged: it must allow ${spec.domains.join(', ')}`;
     return [{ do: 'say', line }];
   }
   const known = list(record(there.spec).domains).map(String);
@@ -123,12 +123,12 @@ function secretStep({ namespace, secrets }: Found, name: string, host: string): 
   const secret = secrets.get(name);
   const place = `Secret ${namespace}/${name}`;
   if (secret === undefined)
-    return { steps: [{ do: 'say', line: `note      ${place} is not there: a certificate is ordered` }] };
+    return { steps: [{ do: 'say', line: `note      ${place} does not exist: a certificate is ordered` }] };
   const { labels = {}, annotations = {}, ownerReferences, resourceVersion, uid } = secret.metadata;
   if (labels[domainLabel] !== undefined)
     return annotations[hostAnnotation] === host
       ? { steps: [{ do: 'say', line: `as it is  ${place} is Orrery's already` }] }
-      : { refusal: `${place} is that of ${annotations[hostAnnotation] ?? 'another host'} already` };
+      : { refusal: `${place} already belongs to ${annotations[hostAnnotation] ?? 'another host'}` };
   if (secret.type !== 'kubernetes.io/tls') return { refusal: `${place} is not of type kubernetes.io/tls` };
   const owners = list(ownerReferences).filter((one) => record(one).kind !== 'Certificate');
   const body = {
@@ -162,7 +162,7 @@ function domainStep(
   if (there !== undefined) {
     const own = record(there.spec);
     return own.host === host && own.secretName === secretName
-      ? { steps: [{ do: 'say', line: `as it is  Domain ${namespace}/${name} is there already` }] }
+      ? { steps: [{ do: 'say', line: `unchanged Domain ${namespace}/${name} exists` }] }
       : { refusal: `there is another Domain ${namespace}/${name}` };
   }
   const object = { metadata: { name, namespace }, spec: { host, secretName, issuer } };
@@ -181,6 +181,6 @@ function domainStep(
 function lastWords({ namespace }: Found, steps: readonly Step[]): readonly Step[] {
   const names = steps.flatMap((step) => (step.do === 'createDomain' ? [step.object.metadata.name] : []));
   if (names.length === 0) return [];
-  const line = `then      take them from cert-manager, which would renew the same Secrets: kubectl delete certificates.cert-manager.io -n ${namespace} ${names.join(' ')}`;
+  const line = `then      delete these, or cert-manager goes on renewing the same Secrets: kubectl delete certificates.cert-manager.io -n ${namespace} ${names.join(' ')}`;
   return [{ do: 'say', line }];
 }

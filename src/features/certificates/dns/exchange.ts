@@ -40,7 +40,7 @@ export async function exchange(server: string, question: Uint8Array, signal: Abo
 }
 
 const unreachable = (server: string, why: string) =>
-  new OrreryError('ACME_REFUSED', `name server ${server} cannot be asked: ${why}`);
+  new OrreryError('ACME_REFUSED', `name server ${server} cannot be queried: ${why}`);
 
 /** Whether this answers that; an update's answer need not repeat its zone (RFC 2136 3.8). */
 function answerTo(question: Uint8Array, bytes: Uint8Array): Answered | null {

@@ -85,7 +85,7 @@ function variableBytes(key: TsigKey, variables: Variables): Uint8Array {
 }
 
 const errors: Readonly<Record<number, string>> = {
-  16: 'the key does not fit (BADSIG)',
+  16: 'the key does not match (BADSIG)',
   17: 'it does not know the key (BADKEY)',
   18: 'its clock and ours are too far apart (BADTIME)',
   22: 'it wants a longer signature (BADTRUNC)',

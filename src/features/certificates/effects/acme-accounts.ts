@@ -13,7 +13,7 @@ import type { KubePort } from '../../../base/kube-port.ts';
 import { type AcmeAccess, type AcmeAccount, openAccount } from '../acme/acme-client.ts';
 import type { HttpClient } from '../acme/authority-http.ts';
 import { makeKey } from '../acme/x509.ts';
-import type { AcmeSpec, IssuerSpec } from '../digests.ts';
+import type { AcmeSpec, IssuerSpec } from '../issuer-spec.ts';
 import { secrets } from '../resources.ts';
 import { encoded, readSecret } from './certificate-secrets.ts';
 

@@ -14,7 +14,7 @@ import type { Exhibit } from '../../../machines/domain/exhibit.ts';
 import type { AcmeAccount, AcmeAuthorization, AcmeChallenge } from '../acme/acme-client.ts';
 import { type ChallengeParts, type Presented, presentHttp } from '../acme/challenge.ts';
 import { problemError, readProblem } from '../acme/problem.ts';
-import type { AcmeSpec } from '../digests.ts';
+import type { AcmeSpec } from '../issuer-spec.ts';
 import { type ExhibitParts, makeExhibit, removeExhibit } from '../solvers/exhibits.ts';
 import type { Turns } from '../solvers/turns.ts';
 import type { AcmeAccounts } from './acme-accounts.ts';
@@ -110,7 +110,7 @@ async function present(
 ): Promise<Presented> {
   const value = await account.answerOf(challenge);
   if (exhibit !== null && 'value' in exhibit && exhibit.value !== value)
-    throw new OrreryError('ACME_REFUSED', 'the authority asks for something else than it did', {
+    throw new OrreryError('ACME_REFUSED', 'the authority has changed what it asks for', {
       facts: { orderLost: true },
     });
   if (exhibit !== null) await makeExhibit(parts, exhibit, `${key}/begin`, signal);

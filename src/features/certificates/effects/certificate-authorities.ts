@@ -7,7 +7,7 @@
 import type { FeatureParts } from '../../../actors/feature.ts';
 import { hasCode, OrreryError } from '../../../base/errors.ts';
 import { type CertificateAuthority, openAuthority } from '../acme/authority.ts';
-import type { CaSpec } from '../digests.ts';
+import type { CaSpec } from '../issuer-spec.ts';
 import type { IssuerLookup } from './acme-accounts.ts';
 import { readSecret } from './certificate-secrets.ts';
 

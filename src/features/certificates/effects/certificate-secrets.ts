@@ -70,7 +70,7 @@ function foreignIn({ metadata }: KubeObject, host: string): string | null {
   if (label === undefined) return `${place} exists without the label ${domainLabel} and is not overwritten`;
   const holder = metadata.annotations?.[hostAnnotation] ?? '';
   if (holder === host || (holder === '' && label === hostLabel(host))) return null;
-  return `${place} holds the certificate of ${holder === '' ? label : holder} and is left to it`;
+  return `${place} holds the certificate of ${holder === '' ? label : holder} and is left alone`;
 }
 
 /**

@@ -11,7 +11,7 @@ import type { ChallengePlan } from '../../../machines/domain/domain-effects.ts';
 import type { Exhibit } from '../../../machines/domain/exhibit.ts';
 import type { AcmeAccount, AcmeAuthorization, AcmeChallenge } from '../acme/acme-client.ts';
 import type { ChallengeSpec } from '../challenge-spec.ts';
-import type { AcmeSpec } from '../digests.ts';
+import type { AcmeSpec } from '../issuer-spec.ts';
 import { type ExhibitParts, planExhibit } from '../solvers/exhibits.ts';
 import type { AcmeAccounts } from './acme-accounts.ts';
 import { acquisitionFailed } from './acquisition-failure.ts';

@@ -10,7 +10,7 @@ import type { EffectRunner } from '../../../actors/effect-runner.ts';
 import { type Clock, sleep } from '../../../base/clock.ts';
 import type { KubePort } from '../../../base/kube-port.ts';
 import type { IssuerSecretsWatch } from '../../../machines/issuer/issuer-effects.ts';
-import type { SecretRef } from '../digests.ts';
+import type { SecretRef } from '../issuer-spec.ts';
 import type { IssuerLookup } from './acme-accounts.ts';
 import type { Authorities } from './certificate-authorities.ts';
 import { find } from './certificate-secrets.ts';

@@ -73,7 +73,7 @@ export function reconcileSlices(parts: SlicesParts): EffectRunner<SlicesReconcil
       // Something else is wanted by now: another pass, which gathers first, sees to that.
       if (end().wanted !== outcome.made) return reconciled(false, end(outcome.made));
     }
-    const message = `the slices of ${effect.namespace}/${effect.name} are changed by somebody as fast as they are written`;
+    const message = `something else changes the slices of ${effect.namespace}/${effect.name} as fast as they are written`;
     return failed(new OrreryError('KUBE_CONFLICT', message), end());
   };
 }
@@ -99,14 +99,14 @@ async function quiet(
   clock: Clock,
   signal: AbortSignal,
 ): Promise<boolean> {
-  if (quietMs === 0) return true;
-  let before = -1;
-  for (let now = scene.generation(namespace, name); now !== before; now = scene.generation(namespace, name)) {
-    if (clock.monotonic() - begun >= maxMs) return false;
-    before = now;
-    await sleep(clock, quietMs, signal);
+  for (;;) {
+    const now = clock.monotonic();
+    // What has been still since before the step was saved is not waited for again.
+    const restMs = scene.changedAt(namespace, name) + quietMs - now;
+    if (restMs <= 0) return true;
+    if (now - begun >= maxMs) return false;
+    await sleep(clock, Math.max(1, restMs), signal);
   }
-  return true;
 }
 
 function unlisted({ pass }: SlicesReconcile): SlicesUnlisted {

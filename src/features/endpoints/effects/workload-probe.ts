@@ -40,7 +40,7 @@ export function probeWorkload(
       addresses.map(async (address) => {
         const problem = mayCall(address)
           ? await reach({ ...probe, address }, clock, signal)
-          : 'this address is not called (--probe-cidrs)';
+          : 'this address may not be probed (--probe-cidrs)';
         return problem === null ? [] : [`${address} port ${probe.port}: ${problem}`.slice(0, 500)];
       }),
     );

@@ -27,8 +27,8 @@ export interface EndpointsScene {
   isComplete(): boolean;
   /** null: no such Service, or nothing of it concerns slices. */
   read(namespace: string, service: string): ServiceScene | null;
-  /** Grows with each change that concerns the Service's slices. */
-  generation(namespace: string, service: string): number;
+  /** When something last changed that concerns the Service's slices, monotonic ms; -Infinity: never. */
+  changedAt(namespace: string, service: string): number;
   /** A slice was written, or read, as it stands in the API server. */
   put(namespace: string, name: string, digest: EndpointSliceDigest): void;
   /** A slice with that uid is not there any more. */

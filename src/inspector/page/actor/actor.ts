@@ -30,7 +30,7 @@ export function ActorPage({ store, id, place }: { store: Store; id: ActorId; pla
   useActorKeys({ steps, index, at, onSend: () => stay({ isSending: true }), maySend: maySend(store) });
   const [kind = '', namespace, ...name] = id.split('/');
   if (watched?.actor === null && steps.length === 0 && !watched.isLoading) {
-    return html`<div class="missing"><h1>${id}</h1><p>There is no such actor, and nothing is known of one in the last 24 hours.</p><a href=${listHref(kind)}>all of kind ${kind}</a></div>`;
+    return html`<div class="missing"><h1>${id}</h1><p>There is no such actor, and there has been none in the last 24 hours.</p><a href=${listHref(kind)}>all actors of kind ${kind}</a></div>`;
   }
   const step = steps[index];
   const state = at === null ? (actor?.state ?? step?.to) : step?.to;
@@ -49,7 +49,7 @@ export function ActorPage({ store, id, place }: { store: Store; id: ActorId; pla
       ${maySend(store) && html`<button class="primary" disabled=${!actor} onClick=${() => stay({ isSending: true })} title="Send an event (s)">Send event</button>`}
     </header>
     ${at !== null && html`<${PastBanner} step=${step} at=${at} now=${now} isLoading=${watched?.isLoading ?? true} />`}
-    ${watched?.actor === null && html`<p class="banner">This actor has ended; what is shown is how it was.</p>`}
+    ${watched?.actor === null && html`<p class="banner">This actor has ended; this is its last state.</p>`}
     ${at === null && actor && html`<${ReasonCard} actor=${actor} now=${now} />`}
     <${Body} store=${store} id=${id} open=${place.open} kind=${kind} state=${state} index=${index} at=${at} now=${now} actor=${actor} steps=${steps} />
     ${isSending && actor && html`<${SendEvent} id=${id} accepts=${actor.accepts} onClose=${() => stay({ isSending: false })} />`}
@@ -124,7 +124,7 @@ function PastBanner({
     : isLoading
       ? 'reading …'
       : `revision ${at}, which is not among the recorded ones`;
-  return html`<p class="banner" role="status"><span>You are looking at the past: ${what}.</span>${step && html`<a class="led-here" href=${eventsHref(around(step))}>what led to it, and what it led to</a>`}<button onClick=${() => stay({ at: null })}>Back to live <kbd>l</kbd></button></p>`;
+  return html`<p class="banner" role="status"><span>You are looking at the past: ${what}.</span>${step && html`<a class="led-here" href=${eventsHref(around(step))}>what caused it, and what it caused</a>`}<button onClick=${() => stay({ at: null })}>Back to live <kbd>l</kbd></button></p>`;
 }
 
 function around({ id, rev, at }: HistoryStep) {

@@ -37,7 +37,7 @@ export function ContextTree({
   const root = isOpen ? compare('', context, before) : null;
   return html`<section class="card context" aria-labelledby="h-context">
     <h2 id="h-context"><button class="fold" aria-expanded=${isOpen} onClick=${() => onOpen(!isOpen)}><span class="caret" aria-hidden="true">${isOpen ? '▾' : '▸'}</span>Raw context</button></h2>
-    ${isOpen && !isKnown && html`<p class="quiet">What it remembered then is not known: the recording does not reach back to its beginning.</p>`}
+    ${isOpen && !isKnown && html`<p class="quiet">Its context at that time is not known: the recording does not go back to its beginning.</p>`}
     ${root && isKnown && html`<ul class="tree">${(root.children ?? []).map((node) => html`<${Branch} key=${node.name} node=${node} rows=${rows} depth=${0} />`)}</ul>`}
   </section>`;
 }

@@ -76,7 +76,7 @@ function told(answer: Answer<SendAnswer>): { readonly ok: boolean; readonly text
   if ('refused' in answer) return { ok: false, text: answer.refused.reason };
   const { ok } = answer;
   if (!ok.accepted) return { ok: false, text: `${ok.code}: ${ok.reason}` };
-  if (ok.transition === null) return { ok: true, text: 'It was taken and changed nothing.' };
+  if (ok.transition === null) return { ok: true, text: 'The actor took it, and nothing changed.' };
   const { transition } = ok;
   return {
     ok: true,

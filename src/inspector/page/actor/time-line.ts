@@ -36,7 +36,7 @@ export function TimeLine({ id, kind, steps, left, index, at, isLoading }: TimeLi
       <h2 id="h-time">Time line <span class="quiet">${steps.length} step${steps.length === 1 ? '' : 's'}${left > 0 ? `, ${left} earlier ones` : ''}, last 24 h</span></h2>
       <div class="time-buttons" role="group" aria-label="Go through time">
         <button class="icon" aria-label="One step back" disabled=${index <= 0} onClick=${() => goTo(steps, index - 1)}>◀</button>
-        <button class="icon" aria-label="One step forth" disabled=${at === null} onClick=${() => goTo(steps, index + 1)}>▶</button>
+        <button class="icon" aria-label="One step forward" disabled=${at === null} onClick=${() => goTo(steps, index + 1)}>▶</button>
         <button aria-pressed=${at === null} onClick=${() => stay({ at: null })} title="l">Live</button>
       </div>
     </div>

@@ -58,7 +58,7 @@ export function ChartPanel({ layout, moment }: { layout: ChartLayout; moment: Ch
       <${ChartDrawing} layout=${layout} moment=${moment} />
     </svg>
     <div class="chart-buttons" role="group" aria-label="View of the chart">
-      <button aria-pressed=${mode === 'follow'} onClick=${() => setMode('follow')} title="Follow what is active (f)">Follow</button>
+      <button aria-pressed=${mode === 'follow'} onClick=${() => setMode('follow')} title="Follow the active state (f)">Follow</button>
       <button aria-pressed=${mode === 'whole'} onClick=${() => setMode('whole')} title="The whole chart (f)">Whole</button>
       <button class="icon" onClick=${() => step(1 / 1.25)} aria-label="Smaller">−</button>
       <button class="icon" onClick=${() => step(1.25)} aria-label="Larger">+</button>

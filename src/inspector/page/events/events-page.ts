@@ -48,8 +48,8 @@ export function EventsPage({ store, place }: { store: Store; place: EventsPlace 
       keyOf=${({ id, rev }: Transition) => `${id}@${rev}`}
       row=${(one: Transition) => html`<${Row} step=${one} isUtc=${utc} isChosen=${chosen !== null && isStep(chosen)(one)} onChoose=${() => change({ step: `${one.id}@${one.rev}` })} />`} />
     ${read.isReading && html`<p class="empty">reading …</p>`}
-    ${!read.isReading && read.steps.length === 0 && !read.problem && html`<p class="empty">nothing happened then, of what is kept (24 hours)</p>`}
-    ${!read.isReading && read.next !== null && html`<p class="empty"><button onClick=${() => load(read)}>Read on</button></p>`}
+    ${!read.isReading && read.steps.length === 0 && !read.problem && html`<p class="empty">nothing recorded for that time (24 hours are kept)</p>`}
+    ${!read.isReading && read.next !== null && html`<p class="empty"><button onClick=${() => load(read)}>Read more</button></p>`}
   </div>`;
 }
 
@@ -64,7 +64,7 @@ async function readOn(store: Store, { from, to, kind, text, utc }: EventsPlace, 
     return {
       ...nothing,
       isReading: false,
-      problem: `“${wrong}” is no time; a time is 03:10, 2026-11-22T03:10, with Z for UTC, or an age such as 15m`,
+      problem: `“${wrong}” is not a time; use 03:10, 2026-11-22T03:10, with Z for UTC, or an age such as 15m`,
     };
   const answer = await readEvents({ from: since, to: until, kind, text, after: before.next });
   if ('refused' in answer) return { ...before, isReading: false, problem: answer.refused.reason };
@@ -121,7 +121,7 @@ function Row({
     if (!(target instanceof HTMLAnchorElement)) onChoose();
   };
   return html`<div class="event-row ${isChosen ? 'shown' : ''}" onClick=${choose}>
-    <button class="when" aria-pressed=${isChosen} title="What led to it, and what it led to">${shownTime(step.at, isUtc)}</button>
+    <button class="when" aria-pressed=${isChosen} title="What caused it, and what it caused">${shownTime(step.at, isUtc)}</button>
     <${Mark} health=${healthThen(step.id.split('/', 1)[0] ?? '', step.to)} />
     <${ActorLink} id=${step.id} at=${step.rev} />
     <span class="event">${eventName(step.event.type)}</span>

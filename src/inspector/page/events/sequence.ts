@@ -22,7 +22,7 @@ export function Sequence({
   const [answer, setAnswer] = useState<Answer<SequenceView> | null>(null);
   useEffect(() => void readSequence(id, rev, at).then(setAnswer), [id, rev]);
   return html`<section class="card sequence" aria-labelledby="h-sequence">
-    <h2 id="h-sequence">What led to it, and what it led to <button class="icon" onClick=${onClose} aria-label="Close the sequence">×</button></h2>
+    <h2 id="h-sequence">What caused it, and what it caused <button class="icon" onClick=${onClose} aria-label="Close the sequence">×</button></h2>
     ${answer === null && html`<p class="quiet">reading …</p>`}
     ${answer && 'refused' in answer && html`<p class="problem" role="alert">${answer.refused.reason}</p>`}
     ${answer && 'ok' in answer && html`<${Steps} view=${answer.ok} id=${id} rev=${rev} isUtc=${isUtc} />`}
@@ -51,5 +51,5 @@ function Steps({
       <${ActorLink} id=${step.id} at=${step.rev} /><span class="event">${eventName(step.event.type)}</span>
       <span class="led">${step.from === step.to ? 'stays' : change(step)}</span></li>`,
     )}
-  </ol>${view.isCut && html`<p class="quiet">and more, which are not shown</p>`}`;
+  </ol>${view.isCut && html`<p class="quiet">more steps are not shown</p>`}`;
 }

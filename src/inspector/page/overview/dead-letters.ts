@@ -81,7 +81,7 @@ function LetterRow({
           <button onClick=${() => setAsked('drop')} aria-label="Dismiss … (letter ${sequence})">Dismiss …</button>
         </div>`
         : html`<div class="buttons" role="alert">
-          <span>${asked === 'resend' ? `It goes to ${to ?? subject} again.` : 'It is gone for good.'}</span>
+          <span>${asked === 'resend' ? `This sends it to ${to ?? subject} again.` : 'This deletes it for good.'}</span>
           <button onClick=${() => setAsked(null)}>Keep it</button>
           <button class="primary danger" onClick=${act}>${asked === 'resend' ? 'Yes, send it' : 'Yes, dismiss it'}</button>
         </div>`)

@@ -52,7 +52,7 @@ export function ListPage({ store, kind, filter }: { store: Store; kind: string; 
       row=${(id: ActorId, index: number) => html`<${Row} row=${store.rows.get(id)} labels=${shownLabels} store=${store} now=${now} isSelected=${index === selected} />`} />
     ${
       ids.length === 0 &&
-      html`<p class="empty">${store.isWhole ? 'no actor is so' : 'reading …'}
+      html`<p class="empty">${store.isWhole ? 'no actor matches' : 'reading …'}
       ${filter !== noFilter && html` <button onClick=${() => go(listHref(kind), { replace: true })}>show all</button>`}</p>`
     }
     ${store.cluster && store.cluster.missingShards.length > 0 && html`<p class="note">${store.cluster.missingShards.length} shards do not answer: their actors are shown as they were.</p>`}
@@ -103,10 +103,10 @@ function Head({
     const [first, second] = counts.has(sort) ? [`-${sort}`, sort] : [sort, `-${sort}`];
     const isDown = filter.sort === `-${sort}`;
     const arrow = filter.sort === sort ? '▲' : isDown ? '▼' : '';
-    return html`<button class=${isFact ? 'fact' : ''} aria-pressed=${arrow !== ''} title="Sort by this; again: the other way round"
+    return html`<button class=${isFact ? 'fact' : ''} aria-pressed=${arrow !== ''} title="Sort by this; click again to reverse"
       onClick=${() => change({ sort: filter.sort === first ? second : first })}>${text}<span aria-hidden="true"> ${arrow}</span></button>`;
   };
-  return html`<div class="list-head" role="group" aria-label="Columns, to be put in order by" style=${columnStyle(labels)}><span></span>
+  return html`<div class="list-head" role="group" aria-label="Columns" style=${columnStyle(labels)}><span></span>
     ${column('Name', 'name')}<span>State</span>${column('Since', 'since')}${labels.map((label) => column(label, label, true))}<span>Next</span><span>Owner</span></div>`;
 }
 

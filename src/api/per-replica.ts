@@ -1,0 +1,78 @@
+/**
+ * What all runs of effects in one replica share: a client, a pool of connections.
+ *
+ * Owns: its life. It is opened by whoever needs it first, closed when the replica stops, and opened anew
+ * after it could not be. Absent: a replica that is killed closes nothing; nothing that must survive belongs
+ * here.
+ */
+import type { FeatureParts } from '../actors/feature.ts';
+import { sleep } from '../base/clock.ts';
+import { asError } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
+import type { Log } from '../base/log-port.ts';
+import { Failure } from './failure.ts';
+
+export interface PerReplica<T> {
+  /**
+   * Opens it; what is awaited in it ends when the replica stops, which `signal` tells. After 30 s it fails
+   * with `TIMEOUT`.
+   */
+  readonly open: (tools: { readonly log: Log; readonly signal: AbortSignal }) => T | Promise<T>;
+  /** Closes it. A replica that stops waits for it, not for long. */
+  readonly close?: (opened: T) => unknown;
+}
+
+/** Declares it; `tools.use` gives it to whoever runs: `const pool = perReplica({ open, close })`. */
+export function perReplica<T>(options: PerReplica<T>): PerReplica<T> {
+  return options;
+}
+
+export interface Opened {
+  /** @throws what `open` throws */
+  use<T>(what: PerReplica<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+/** @param call calls code of the feature */
+export function createOpened(
+  { clock, log }: Pick<FeatureParts, 'clock' | 'log'>,
+  call: <T>(what: string, work: () => T) => T,
+): Opened {
+  const opened = new Map<unknown, Promise<unknown>>();
+  const closings: Array<() => Promise<void>> = [];
+  const ended = new AbortController();
+  const open = async <T>(what: PerReplica<T>): Promise<T> => {
+    ended.signal.throwIfAborted();
+    const opening = (async () => call('open', () => what.open({ log, signal: ended.signal })))();
+    const close = async () => void (await call('close', async () => what.close?.(await opening)));
+    const late = sleep(clock, limits.effectTimeoutMs, ended.signal).then(() => {
+      throw new Failure('what effects share was not opened in time', { code: 'TIMEOUT' });
+    });
+    try {
+      const value = await Promise.race([opening, late]);
+      closings.push(close);
+      return value;
+    } catch (error) {
+      opened.delete(what);
+      // What comes too late is of no use to anybody.
+      close().catch(() => {});
+      throw error;
+    }
+  };
+  return {
+    use<T>(what: PerReplica<T>) {
+      const known = opened.get(what) ?? open(what);
+      opened.set(what, known);
+      return known as Promise<T>;
+    },
+    async close() {
+      ended.abort(new Error('the replica stops'));
+      const closed = closings
+        .splice(0)
+        .map((close) =>
+          close().catch((error) => log.warn({ error: asError(error).message }, 'a feature could not close')),
+        );
+      await Promise.race([Promise.all(closed), sleep(clock, limits.closeTimeoutMs)]);
+    },
+  };
+}

@@ -3,7 +3,7 @@
  * The command `orrery`: hands the arguments over and ends with the command's exit code.
  *
  * Compiled code is kept, from a checkout in node_modules/.cache, from a build beside it, where that may be
- * written; the image brings it along. Without it every start compiles everything anew, which takes longer
+ * written; the image brings it along. Without it every start compiles everything again, which takes longer
  * than the rest of it.
  */
 import * as loading from 'node:module';

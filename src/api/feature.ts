@@ -1,5 +1,5 @@
 /**
- * A feature of anybody's own: the descriptor that the engine takes, made from kinds.
+ * A feature of your own: the descriptor that the engine takes, made from kinds.
  *
  * Promises: it is the same descriptor as that of the features that come with the program
  * (actors/feature.ts); what is wrong with it is said when it is made, all at once, with names. Its kinds live

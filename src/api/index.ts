@@ -1,5 +1,5 @@
 /**
- * The package `orrery`: what a feature of anybody's own is written with (docs/reference/own-features.md).
+ * The package `orrery`: what a feature of your own is written with (docs/reference/own-features.md).
  *
  * Everything here is a promise: test/api/report.test.ts holds its signatures against docs/reference/api.txt.
  */

@@ -1,7 +1,7 @@
 /**
  * What all runs of effects in one replica share: a client, a pool of connections.
  *
- * Owns: its life. It is opened by whoever needs it first, closed when the replica stops, and opened anew
+ * Owns: its life. It is opened by whoever needs it first, closed when the replica stops, and opened again
  * after it could not be. Absent: a replica that is killed closes nothing; nothing that must survive belongs
  * here.
  */

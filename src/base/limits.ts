@@ -16,13 +16,13 @@ export const limits = {
    */
   mailboxEvents: 4096,
   /**
-   * Mail to an actor whose record this release cannot read waits so long for a newer release, then becomes a
-   * dead letter, ms: a roll-over takes minutes.
+   * How long mail to an actor whose record this release cannot read waits for a newer release before it
+   * becomes a dead letter, ms: a roll-over takes minutes.
    */
   parkedMailMs: 600_000,
   /**
-   * A deadline, an outcome or an observation over which a chart failed five times comes again after so long,
-   * ms: rare enough to cost nothing.
+   * A deadline, an outcome or an observation over which a chart failed five times comes again after this
+   * time, ms: rare enough to cost nothing.
    */
   failedAgainMs: 300_000,
   /** Effects of one actor that may wait for their outcome; a step that would exceed it parks the actor. */
@@ -37,13 +37,13 @@ export const limits = {
    * ordinary case.
    */
   recentMessageIds: 8,
-  /** A cell that was idle for so long is packed, ms. */
+  /** A cell that has been idle for this time is packed, ms. */
   restAfterMs: 1_000,
   /** Saves in flight together for one replica: 256 reached the full rate of one nats-server. */
   savesInFlight: 256,
   /**
-   * Effects of one type that run at the same time in one replica; no type waits for another, so a thousand
-   * Services that swallow every probe keep no Pod from being marked.
+   * Effects of one type that run at the same time in one replica; types do not wait for each other, so a
+   * thousand Services that never answer keep no Pod from being marked.
    */
   effectsInFlight: 1024,
   /** Saved actor record, bytes: below NATS' default max_payload of 1 MiB with a wide margin. */
@@ -59,7 +59,7 @@ export const limits = {
   /** Shards moved at the same time by plan: keeps most of the actors stepping while replicas come and go. */
   plannedMoves: 8,
   /**
-   * Reading what a node agent missed may take so long, ms; what is still unread then is in the record of its
+   * How long a node agent may read what it missed, ms; what is still unread then is in the record of its
    * proxier.
    */
   agentCatchUpMs: 5_000,
@@ -69,7 +69,7 @@ export const limits = {
    */
   agentRetryMs: 5_000,
   /**
-   * Deadlines of an actor belong to the trace of the change that set them for so long, ms: a Pod of a rolling
+   * How long deadlines of an actor belong to the trace of the change that set them, ms: a Pod of a rolling
    * update is ready by then.
    */
   traceTimersMs: 300_000,
@@ -84,7 +84,7 @@ export const limits = {
    * send, far less than memory.
    */
   requestsInFlight: 1_024,
-  /** The same of one sender that the server names: whoever floods leaves room for everybody else. */
+  /** The same for one sender that the server names: one that floods leaves room for everybody else. */
   requestsOfSender: 512,
   /**
    * Reads from a stream's leader in flight for one call: fills the pipe of one connection without crowding
@@ -92,8 +92,7 @@ export const limits = {
    */
   readsInFlight: 32,
   /**
-   * Closing the bus waits so long for answers that are still due, ms: within the 5 s that a replica has to
-   * end.
+   * How long closing the bus waits for outstanding answers, ms: within the 5 s that a replica has to stop.
    */
   closeTimeoutMs: 1_000,
   /** Acknowledgement of a stored message, ms; past it the outcome is unknown and read back. */
@@ -124,11 +123,11 @@ export const limits = {
   /** Bytes of one line of a watch: ten times what etcd stores in one object. */
   kubeLineBytes: 16 * 1024 * 1024,
   /**
-   * Connections to the Kubernetes API, watches not counted; what does not find one waits (effectsInFlight
-   * bounds it).
+   * Connections to the Kubernetes API, not counting watches; calls beyond wait for one (effectsInFlight
+   * bounds them).
    */
   kubeSockets: 128,
-  /** A watch without a byte for this time more than it was asked to last is dead, ms. */
+  /** A watch without a byte for this much longer than it was asked to last is dead, ms. */
   kubeSilenceSlackMs: 15_000,
   /** First probe of an idle connection by TCP, ms; a vanished peer is noticed about ten seconds later. */
   kubeTcpKeepAliveMs: 10_000,
@@ -140,31 +139,31 @@ export const limits = {
   /** Candidates of one election: each is about 100 bytes of a record that is saved with each renewal. */
   electionCandidates: 512,
   /**
-   * Namespaces of whose Leases a replica keeps a list and watch of their own, for the elections that it
-   * serves; where there are more, one watch of all namespaces serves the rest.
+   * Namespaces whose Leases a replica follows with a separate list and watch, for the elections that it
+   * serves; beyond that one watch of all namespaces serves the rest.
    */
   leaseWatches: 64,
-  /** Their names together, bytes: each stands up to five times in a record, which stays below recordBytes. */
+  /** Their names together, bytes: each occurs up to five times in a record, which stays below recordBytes. */
   electionNamesBytes: 64 * 1024,
   /**
-   * A report of a service proxy that was not taken within this time is said again; the longest pause before
-   * that, too (ms).
+   * A service proxy's report that was not taken within this time is repeated; also the longest pause before
+   * that (ms).
    */
   proxierReportMs: 5_000,
-  /** Rounds that changed something, of which a release remembers what they did. */
+  /** Rounds that changed something whose changes a release remembers. */
   releaseChangesKept: 10,
-  /** Objects of one such round that are told by name, of each sort; the others are counted. */
+  /** Objects of each sort that are named for one such round; the others are counted. */
   releaseNamesTold: 20,
   /**
-   * Objects of one such round of which it is told how their fields changed: ten rounds take at most some 100
-   * KiB of a record.
+   * Objects of one such round whose field changes are shown: ten rounds take at most about 100 KiB of a
+   * record.
    */
   releaseObjectsTold: 6,
-  /** Fields of one object of which it is told how they changed. */
+  /** Fields of one object whose changes are shown. */
   releaseFieldsTold: 8,
-  /** Characters of such a value: enough to tell an image or a number from another. */
+  /** Characters of such a value: enough to tell images or numbers apart. */
   releaseValueChars: 80,
-  /** A candidate is answered within this time, also while its election moves to another replica (ms). */
+  /** A candidate is answered within this time, even while its election moves to another replica (ms). */
   electionAnswerMs: 3_000,
   /**
    * Requests of candidates that a replica keeps while it does not know who will answer them; each is a few
@@ -172,39 +171,39 @@ export const limits = {
    */
   electionRequestsKept: 4_096,
   /**
-   * Characters of the context from which a told step goes on after steps that were not told; a message of the
-   * feed stays small.
+   * Characters of the context from which a reported step continues after unreported ones; keeps messages of
+   * the feed small.
    */
   resumptionChars: 32_768,
-  /** Leases of which a process keeps the object seen last: a renewal is one request; 1 KiB each. */
+  /** Leases whose last seen object a process keeps, so that a renewal is one request; 1 KiB each. */
   leasesKept: 16_384,
   /** Digests on their way into the world stream at the same time, for each mirrored resource. */
   worldPublishesInFlight: 128,
   /**
-   * A tombstone in the world stream lasts so many seconds: a replica that was away for longer reads the
-   * stream anew.
+   * How long a tombstone stays in the world stream, s: a replica that was away for longer reads the stream
+   * again.
    */
   worldTombstoneSeconds: 3_600,
   /** Longest pause before a digest that NATS did not take is offered again, ms; a reconnection ends it. */
   worldRetryMaxMs: 5_000,
   /**
-   * An own write to an EndpointSlice that the world does not show within this time, ms, is not believed any
-   * more: ten times a slow echo.
+   * A write to an EndpointSlice that the world does not show within this time, ms, no longer counts: ten
+   * times a slow echo.
    */
   sliceEchoMs: 30_000,
-  /** Slices that are remembered as gone, against late answers to own writes. */
+  /** Slices remembered as gone, against late answers to our own writes. */
   slicesBuried: 1_000,
   /**
-   * Writes to the slices of one Service at the same time: fills the way to the API server, and leaves it to
-   * others.
+   * Writes to the slices of one Service at the same time: fills the connection to the API server and leaves
+   * room for others.
    */
   sliceWritesAtOnce: 16,
   /**
-   * A pass reads slices again that changed meanwhile and plans anew so often, before the Service waits and
-   * tries again.
+   * How often a pass reads slices that changed meanwhile and plans again, before the Service waits and
+   * retries.
    */
   sliceRereads: 5,
-  /** Pages of EndpointSlices that passes may read at once: the bound of Kubernetes' own work queues. */
+  /** Burst of pages of EndpointSlices that passes may read: the bound of Kubernetes' own work queues. */
   sliceReadsAtOnce: 100,
   /**
    * Pages of EndpointSlices that passes may read each second after that: the bound of Kubernetes' own work
@@ -220,56 +219,59 @@ export const limits = {
   probeCallsPerRound: 1_000,
   /**
    * A sampling round ends after this time, ms, whatever it has seen; half a minute with one Service is too
-   * long to hear nothing.
+   * long without news.
    */
   probeRoundMs: 20_000,
   /**
-   * A name server of the probes' own answers within this time, ms, or is asked once more; two tries fit into
+   * A probe name server that has not answered within this time, ms, is asked once more; two tries fit into
    * the usual 3 s of a call.
    */
   probeDnsMs: 1_000,
   /** Calls waiting for their turn: effectsInFlight rounds with probeCallsAtOnce each. */
   probeCallsWaiting: 1_024 * 3,
-  /** Pods of a group that its Services know, to keep answers for those that have not asked; of more, none. */
+  /** Pods of a group whose answers its Services keep although they have not asked; none in larger groups. */
   probeKeptAnswers: 256,
   /**
    * RouteGates of one namespace that are in use, the oldest first: each may add an actor for every Pod that
-   * it selects. Gates by hand are a few; a tool may make one for each Service of a namespace.
+   * it selects. People write a few; a tool may create one for each Service of a namespace.
    */
   routeGatesPerNamespace: 64,
-  /** Kinds that RouteGates name as owners of groups, and that are mirrored: 0.7 MB each in a replica. */
+  /**
+   * Kinds that RouteGates name as owners of groups and that are therefore mirrored: 0.7 MB each in a
+   * replica.
+   */
   groupKinds: 64,
-  /** The same that the RouteGates of one namespace bring in: one tenant leaves room for others. */
+  /** The same for the RouteGates of one namespace: one tenant leaves room for others. */
   groupKindsPerNamespace: 4,
   /**
    * Services of one group: a Pod's record has up to 600 bytes for each, and stays below recordBytes. In a
-   * larger group nobody hears anything, so no Pod is let go unproven, and the RouteGate says so.
+   * larger group nothing is verified and no Pod is released, and the RouteGate says so.
    */
   groupServices: 500,
   /**
-   * Questions of Pods in a Service's record, bytes; the same again for the Pods that it watches. About 1,200
-   * Pods with short names; of more the oldest question makes room, and is asked again within a minute.
+   * Pods' questions in a Service's record, bytes; the same again for the Pods that it watches. About 1,200
+   * Pods with short names; beyond that the oldest question makes room and is asked again within a minute.
    */
   routeWantBytes: 192 * 1024,
-  /** Groups that are remembered as silent, so that their next round starts with a single call. */
+  /** Groups remembered as silent, so that their next round starts with a single call. */
   probeSilentGroups: 4_096,
-  /** The command line knows within this time whether NATS can be reached, ms: a person waits. */
+  /** The command line knows within this time whether it reaches NATS, ms: a person waits. */
   cliConnectMs: 5_000,
-  /** Answers to rpc.list that `orrery get` puts together: 200,000 actors, more than anybody reads. */
+  /** Pages of rpc.list that `orrery get` combines: 200,000 actors, more than anybody reads. */
   listPages: 100,
   /**
-   * An answer of Kubernetes about who may use the inspector is remembered so long, ms: a right taken back
-   * works soon.
+   * How long an answer of Kubernetes about access to the inspector is cached, ms: a withdrawn permission
+   * takes effect soon.
    */
   accessCacheMs: 10_000,
-  /** Such answers remembered at the same time: people and dashboards, not the whole world. */
+  /** Such cached answers at the same time: people and dashboards, not the whole world. */
   accessCacheEntries: 256,
   /** A request to the HTTP server must be received within this time, ms. */
   httpRequestMs: 10_000,
   /** Body of a request to the HTTP server, bytes: an event's fields, or a token. */
   httpBodyBytes: 16 * 1024,
   /**
-   * The live feed: bundles of rows are told so often, ms: faster than anybody reads, ten times slower than
+   * How often the live feed sends bundles of rows, ms: faster than anybody reads, ten times slower than
    * actors can step.
    */
   inspectBundleMs: 100,
@@ -280,7 +282,7 @@ export const limits = {
    * with the actor.
    */
   inspectStepBytes: 900 * 1024,
-  /** A watch ends by itself after at most this time, ms; watchers renew theirs in half of it. */
+  /** A watch ends by itself after at most this time, ms; watchers renew theirs after half of it. */
   inspectWatchMs: 10_000,
   /** Watchers at the same time: one for each replica whose page is open. */
   inspectWatchers: 64,
@@ -288,28 +290,28 @@ export const limits = {
   inspectActors: 64,
   /** Open live feeds of one replica; more are refused. */
   inspectSessions: 64,
-  /** Bytes that a live feed may leave unread; rows wait meanwhile and are sent once, as they are then. */
+  /**
+   * Bytes that a live feed may leave unread; rows wait meanwhile and are then sent once, in their latest
+   * form.
+   */
   inspectUnreadBytes: 4 * 1024 * 1024,
   /** One message from a live feed's client, bytes: it says what it watches. */
   inspectMessageBytes: 16 * 1024,
   /**
-   * All rows are read anew so often while somebody watches, ms: mends what was lost on the way, and finds who
-   * was parked without a step.
+   * How often all rows are read again while somebody watches, ms: recovers what was lost on the way, and
+   * finds actors parked without a step.
    */
   inspectReadAgainMs: 20_000,
   /**
-   * Actors that a live feed holds: 350 bytes each in the replica and in the page; beyond it the page says
+   * Actors that a live feed holds: 350 bytes each in the replica and in the page; beyond that the page says
    * that it does not show all.
    */
   inspectRows: 50_000,
-  /** Characters of a dead letter's body in a list; one that is asked for alone is told whole. */
+  /** Characters of a dead letter's body in a list; a single letter is shown in full. */
   letterBodyChars: 4_000,
   /** Dead letters shown. */
   inspectDeadLetters: 50,
-  /**
-   * A live feed's client is asked for a sign of life, and its right to look is asked for again, after this
-   * time, ms.
-   */
+  /** How often a live feed's client must show a sign of life and its permission is checked again, ms. */
   inspectCheckMs: 15_000,
   /** Steps or dead letters in one answer of `rpc.history` and `rpc.dead`. */
   pageMessages: 500,
@@ -323,31 +325,31 @@ export const limits = {
   historyMs: 4_000,
   /** Head of a request to a node agent, bytes: load balancers and the kubelet send a few hundred. */
   httpHeadBytes: 8 * 1024,
-  /** Connections to the HTTP server at the same time; of more the oldest that asks for nothing is closed. */
+  /** Connections to the HTTP server at the same time; beyond that the oldest idle one is closed. */
   httpConnections: 1_024,
-  /** The same of one address: whoever holds that many leaves room for everybody else. */
+  /** The same per address: one that holds that many leaves room for everybody else. */
   httpConnectionsPerAddress: 256,
-  /** An idle connection is closed after so long, ms: load balancers end theirs after 60 s. */
+  /** An idle connection is closed after this time, ms: load balancers close theirs after 60 s. */
   httpIdleMs: 72_000,
-  /** Connections to one certificate authority: ten orders are in work at one time. */
+  /** Connections to one certificate authority: ten orders are in progress at a time. */
   acmeConnections: 16,
-  /** Hosts that one Service or Ingress may ask for: each is an actor, and a certificate. */
+  /** Hosts that one Service or Ingress may request: each is an actor and a certificate. */
   hostsPerObject: 256,
-  /** One answer of a certificate authority, ms; issuing itself is asked for again and again. */
+  /** One answer of a certificate authority, ms; issuance itself is polled. */
   acmeRequestMs: 20_000,
   /** Bytes of one answer of a certificate authority: a chain of ten large certificates fits many times. */
   acmeAnswerBytes: 1024 * 1024,
   /** One call of a DNS-01 webhook, ms: it answers when the record is published. */
   acmeWebhookMs: 90_000,
-  /** The answer to an HTTP-01 challenge stays for so long, s: longer than any attempt. */
+  /** How long the answer to an HTTP-01 challenge stays, s: longer than any attempt. */
   challengeSeconds: 900,
   /** Requests for unknown tokens that are looked up in NATS at one time; more get 503. */
   challengeLookups: 32,
   /** Order at an authority, ms. */
   acmeOrderMs: 55_000,
-  /** Finding out what a challenge needs shown, ms: some questions to the authority and to name servers. */
+  /** Finding out what a challenge needs, ms: some requests to the authority and to name servers. */
   challengePlanMs: 55_000,
-  /** Taking away what was shown, ms: as long as a webhook may take, and a moment. */
+  /** Removing what was created for a challenge, ms: as long as a webhook may take, and a moment. */
   challengeClearMs: 120_000,
   /** Proof of control, ms: DNS may take minutes. */
   acmeAuthorizeMs: 205_000,
@@ -356,8 +358,8 @@ export const limits = {
   /** Verification of an Issuer, ms. */
   issuerVerifyMs: 45_000,
   /**
-   * One round of reconciliation over all objects of a bundle, ms: some hundreds of them against an API server
-   * that is slow.
+   * One round of reconciliation over all objects of a bundle, ms: some hundreds of them against a slow API
+   * server.
    */
   releaseRoundMs: 300_000,
   /**

@@ -98,7 +98,7 @@ export interface FollowOptions {
    */
   readonly onMessage: (message: StoredMessage) => void;
   /**
-   * The stream was made anew, or was put back to what it was before (a backup, a disk that lost its end):
+   * The stream was recreated, or was put back to what it was before (a backup, a disk that lost its end):
    * what was delivered need not stand in it, and its messages follow from the first. Absent: a stream that
    * lost its end is followed from where it ends now.
    */

@@ -174,7 +174,7 @@ function requestSubjects(prefix: string) {
     rpcNode: (node: string) => `${prefix}.rpc.node.${writeToken(node)}`,
     rpcNodeAll: `${prefix}.rpc.node.*`,
     parseRpcNode: (subject: string) => readName(tokensAfter(`${prefix}.rpc.node.`, subject)),
-    /** Takes away what is left of a kind whose feature is not loaded any more. */
+    /** Removes what is left of a kind whose feature is not loaded any more. */
     rpcForget: `${prefix}.rpc.forget`,
     /** A request that a loaded feature answers. */
     rpcFeature: (feature: string, name: string) =>

@@ -22,7 +22,7 @@ import type { Terminal } from './terminal.ts';
 
 export interface Client {
   readonly control: ControlPort & StoredPort;
-  /** Takes away what is left of a kind; absent: not over HTTP. */
+  /** Removes what is left of a kind; absent: not over HTTP. */
   readonly forget?: (kind: string, dryRun: boolean) => Promise<ForgetAnswer>;
   /** What happens, as it happens. */
   readonly feed: (scope: FeedScope) => Feed;

@@ -43,7 +43,7 @@ export interface Chart {
   readonly merge?: (waiting: PlainEvent, next: PlainEvent) => PlainEvent | null;
   /**
    * How long events that wait for the actor may wait for others, ms, so that one step takes them all; 0: the
-   * actor has to know. It is asked anew with each event that comes. Pure.
+   * actor has to know. It is asked again with each event that comes. Pure.
    */
   readonly patience?: (standing: Waiting, events: readonly PlainEvent[]) => number;
   /**

@@ -1,5 +1,5 @@
 /**
- * The flag `--feature`: which features of anybody's own are loaded. Replicas and reading commands share it.
+ * The flag `--feature`: which features of your own are loaded. Replicas and reading commands share it.
  */
 import type { Reader } from '../base/config-values.ts';
 import { flag } from './flag.ts';

@@ -10,7 +10,7 @@ import { systemRandom } from '../base/random.ts';
 import type { Bus } from '../bus/bus.ts';
 import type { Subjects } from '../bus/subjects.ts';
 import type { HttpServerParts } from '../inspector/http/server.ts';
-import { createLiveWatch } from '../inspector/live/live-watch.ts';
+import { LiveWatch } from '../inspector/live/live-watch.ts';
 import { openLive } from '../inspector/live/open-live.ts';
 import type { Kinds } from './charts.ts';
 import type { RunConfig } from './config.ts';
@@ -34,7 +34,7 @@ export async function createInspector(
 ): Promise<Inspector> {
   const { createPageFiles } = await import('../inspector/http/page-files.ts');
   const control = createControl({ bus, subjects });
-  const liveWatch = createLiveWatch({ bus, subjects, clock, control, watcher: systemRandom.id() });
+  const liveWatch = new LiveWatch({ bus, subjects, clock, control, watcher: systemRandom.id() });
   return {
     http: {
       control,

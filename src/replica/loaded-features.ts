@@ -1,5 +1,5 @@
 /**
- * Loads features of anybody's own: files and packages that were named with `--feature`.
+ * Loads features of your own: files and packages that were named with `--feature`.
  *
  * Promises: TypeScript runs as it is (Node strips the types); whoever imports `orrery` gets this very
  * program's, wherever the file lies, and need not have installed it; what cannot be loaded, or does not fit

@@ -20,6 +20,20 @@ const manifest = (plural: string) =>
 const specOf = (text: string) =>
   parse(text).spec.versions[0].schema.openAPIV3Schema.properties.spec as Schema;
 
+const reference = readFileSync(join(import.meta.dirname, '../../docs/reference/custom-resources.md'), 'utf8');
+
+interface Field {
+  readonly path: string;
+  readonly of: Schema & { readonly description?: string; readonly default?: unknown };
+}
+
+function fieldsOf(schema: Schema, at = 'spec'): readonly Field[] {
+  return Object.entries(schema.properties ?? {}).flatMap(([name, of]) => [
+    { path: `${at}.${name}`, of },
+    ...fieldsOf(of, `${at}.${name}`),
+  ]);
+}
+
 const selector = {
   matchLabels: { app: 'web' },
   matchExpressions: [{ key: 'tier', operator: 'In', values: ['a', 'b'] }],
@@ -79,6 +93,18 @@ describe.each(Object.entries(declared))('%s', (plural, spec) => {
     const other = before.replaceAll(/^( +)(maxLength|maximum|maxItems): \d+$/gm, '$1$2: 7') + after;
     expect(specOf(other)).not.toEqual(schema);
     expect(parse(withSpec(other, spec))).toEqual(parse(text));
+  });
+
+  test('kubectl explain says something of each field, and the reference names it with its default', () => {
+    const kind = parse(text).spec.names.kind as string;
+    const [, section = ''] = reference.split(`\n## ${kind}\n`);
+    const [own = ''] = section.split('\n## ');
+    const fields = fieldsOf(schema).filter(({ path }) => !/match(Labels|Expressions)/.test(path));
+    expect(fields.filter(({ of }) => of.description === undefined)).toEqual([]);
+    const isNamed = ({ path }: Field) => new RegExp(`\\b${path.split('.').at(-1)}\\b`).test(own);
+    expect(fields.filter((one) => !isNamed(one))).toEqual([]);
+    const defaults = fields.map(({ of }) => of.default).filter((one) => typeof one !== 'object');
+    expect(defaults.filter((one) => one !== undefined && !own.includes(String(one)))).toEqual([]);
   });
 
   test('what has every field is taken by the API server and by the program', () => {

@@ -17,7 +17,7 @@ import { memoryHub } from '../../src/bus/memory/hub.ts';
 import { type Subjects, subjects as subjectsOf } from '../../src/bus/subjects.ts';
 import { createPageFiles } from '../../src/inspector/http/page-files.ts';
 import { type HttpServer, startHttp } from '../../src/inspector/http/server.ts';
-import { createLiveWatch, type LiveWatch } from '../../src/inspector/live/live-watch.ts';
+import { LiveWatch } from '../../src/inspector/live/live-watch.ts';
 import { openLive } from '../../src/inspector/live/open-live.ts';
 import { everybodyMay } from '../../src/kube/api/access.ts';
 import { charts } from '../../src/replica/charts.ts';
@@ -122,7 +122,7 @@ async function fillWorld(world: Bus, subjects: Subjects, count: number): Promise
 
 async function serveHttp(bus: Bus, subjects: Subjects): Promise<{ http: HttpServer; liveWatch: LiveWatch }> {
   const control = createControl({ bus, subjects });
-  const liveWatch = createLiveWatch({ bus, subjects, clock, control, watcher: 'crowd' });
+  const liveWatch = new LiveWatch({ bus, subjects, clock, control, watcher: 'crowd' });
   const http = await startHttp({
     host: '127.0.0.1',
     port: 0,

@@ -10,9 +10,9 @@ import { startInspection } from '../../src/actors/control/inspection.ts';
 import type { ActorId } from '../../src/base/ids.ts';
 import { limits } from '../../src/base/limits.ts';
 import { encodeJson } from '../../src/bus/codec.ts';
-import { type LiveSession, startLive } from '../../src/inspector/live/live.ts';
+import { type LiveSession, OwnSession } from '../../src/inspector/live/live.ts';
 import type { LiveMessage } from '../../src/inspector/live/live-messages.ts';
-import { createLiveWatch, type LiveWatch } from '../../src/inspector/live/live-watch.ts';
+import { LiveWatch } from '../../src/inspector/live/live-watch.ts';
 import { startStately, stateValue } from '../../src/inspector/live/stately.ts';
 import { charts } from '../../src/replica/charts.ts';
 import { pod, TestCluster, type TestReplica } from '../actors/harness.ts';
@@ -39,7 +39,7 @@ beforeEach(async () => {
   // Until both own their half.
   await cluster.clock.advance(20_000);
   const bus = cluster.hub.connect('watcher');
-  liveWatch = createLiveWatch({
+  liveWatch = new LiveWatch({
     bus,
     subjects,
     clock,
@@ -61,7 +61,7 @@ function listen(): { messages: LiveMessage[]; session: LiveSession; line: { unre
   const messages: LiveMessage[] = [];
   const line = { unreadBytes: 0 };
   const control = createControl({ bus: cluster.hub.connect('page'), subjects: cluster.subjects });
-  const session = startLive(
+  const session = new OwnSession(
     { liveWatch, control, clock: cluster.clock, replica: 'a', release: '1.0.0' },
     { send: (text) => void messages.push(JSON.parse(text)), unread: () => line.unreadBytes },
   );

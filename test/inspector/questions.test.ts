@@ -149,7 +149,7 @@ ask('5: what happened at that time, and how did it come to that?', async () => {
   const log = await cli('events', '--from', '15m', '--to', '1s', '--kind', 'pod', '--utc');
   expect(log).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} UTC {2}pod\/shop\/web-0 /m);
   await open('#/events?from=yesterday');
-  await page.getByRole('alert').filter({ hasText: '“yesterday” is no time' }).waitFor();
+  await page.getByRole('alert').filter({ hasText: '“yesterday” is not a time' }).waitFor();
   await kubectlSays(/Warning .*domain\/login/i, 'get', 'events', '-n', 'shop');
 });
 

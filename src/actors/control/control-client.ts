@@ -55,7 +55,7 @@ export function createControl(parts: ControlParts): ControlPort & StoredPort {
 }
 
 /**
- * Takes away what is left of a kind that no replica has loaded any more. @param dryRun only tells what there
+ * Removes what is left of a kind that no replica has loaded any more. @param dryRun only tells what there
  * is
  */
 export function createForget(parts: ControlParts) {

@@ -2,7 +2,7 @@
  * An actor's history: its transitions as the event stream holds them, each with the context that it led to.
  *
  * The stream does not hold contexts. A chart is pure (I7) and each recorded event carries its stamp, so a
- * context is worked out anew by taking the events again, from the actor's beginning on. Where the recording
+ * context is recomputed by taking the events again, from the actor's beginning on. Where the recording
  * does not hold that, or a step comes out differently (it was another version of the chart), there is no
  * context until the next beginning.
  */

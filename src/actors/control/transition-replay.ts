@@ -97,7 +97,7 @@ export function createReplay(charts: readonly Chart[]): Replay {
   };
 }
 
-/** A recording with a hole, or out of order. The revisions of an actor that ended may begin anew. */
+/** A recording with a hole, or out of order. The revisions of an actor that ended may start again. */
 function gap({ rev, snapshot }: Actor, transition: Transition): Difference | null {
   const isAnew = snapshot === null && transition.rev === 1;
   if (transition.rev === rev + 1 || isAnew) return null;

@@ -64,6 +64,6 @@ export interface HostListener {
   born(run: ShardRun, id: ActorId): void;
   /** Mail was turned away because a mailbox was full, and may be read again now. */
   room(run: ShardRun): void;
-  /** The actor could not take what the world says of it: it is to be told anew. */
+  /** The actor could not take what the world says of it: it is to be told again. */
   untold(id: ActorId): void;
 }

@@ -116,7 +116,7 @@ class Local implements LocalActor {
       for (let event = this.#queue.shift(); event; event = this.#queue.shift()) {
         if (this.#snapshot.status !== 'active') return;
         const result = this.#stepper.step(this.#snapshot, this.#stamp(event));
-        // A state that is entered anew may change nothing but its deadline.
+        // A state that is entered again may change nothing but its deadline.
         const isNews = result.changed || result.effects.length > 0 || result.timers.length > 0;
         if (isNews) this.#apply(event, this.#state, result);
       }

@@ -16,7 +16,7 @@ export interface TimerRecord {
   /** xstate's id of the delayed event. */
   readonly id: string;
   readonly event: { readonly type: string };
-  /** The deadline, milliseconds since the epoch; it does not start anew when the actor moves. */
+  /** The deadline, milliseconds since the epoch; it does not start again when the actor moves. */
   readonly at: number;
   /**
    * How far away it was when it was set, ms: it is never further from whoever reads it. Absent in records of

@@ -7,7 +7,7 @@
  * when the server takes nothing so large. While NATS is surely not reached it waits, as long as it takes.
  *
  * An unknown outcome is not read back: the write may still be on its way and land after the reading. Whoever
- * gets it gives the shard up and claims it anew; the new fence refuses whatever is late, and loading tells
+ * gets it gives the shard up and claims it again; the new fence refuses whatever is late, and loading tells
  * what was stored (docs/decisions/0001). So does whoever was stopped between the write and its
  * acknowledgement: what is read so late says nothing of who owns the shard by now.
  */

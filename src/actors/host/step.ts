@@ -22,7 +22,7 @@ export interface StampedEvent {
 
 /**
  * What a chart asked for, in order. Order matters: a state that is re-entered cancels its timer, then sets it
- * anew.
+ * again.
  */
 export type TimerChange =
   | {
@@ -284,9 +284,9 @@ interface AssignAction {
 
 /**
  * `assign` without the rest of the snapshot: xstate works out the value and the tags of all active states
- * anew whenever an action changes the context, though states only change between actions. That was a third of
- * the time of a step. The result is the same; charts spawn nothing, so there are no children to add. Inside
- * of `enqueueActions` xstate's own is left as it is.
+ * again whenever an action changes the context, though states only change between actions. That was a third
+ * of the time of a step. The result is the same; charts spawn nothing, so there are no children to add.
+ * Inside of `enqueueActions` xstate's own is left as it is.
  */
 function quickenAssigns({ implementations }: Chart['machine']): void {
   for (const action of Object.values(implementations.actions))

@@ -3,9 +3,9 @@
  *
  * A deadline is a wall time, and is meant by the clock as it was when it was set. Promises: whoever sets the
  * clock afterwards, ahead or back, makes none come earlier or later; none is further away than its delay,
- * however far ahead the clock was of whoever wrote it.
- * Deadlines are never taken out of the heap: whoever is called looks whether the deadline still stands in the
- * actor's record, so a cancelled one costs a comparison and no search.
+ * however far ahead the clock was of whoever wrote it. Deadlines are never taken out of the heap: whoever is
+ * called checks whether the deadline still stands in the actor's record, so a cancelled one costs a
+ * comparison and no search.
  */
 import type { Clock, Timer } from '../../base/clock.ts';
 import { insertInto, removeFirst } from '../time/heap.ts';
@@ -25,7 +25,7 @@ export interface Timers<T> {
    * @param deadline.delayMs how far away it may be; absent: as far as it says
    */
   add(deadline: Pick<TimerRecord, 'at' | 'delayMs'>, what: T): void;
-  /** Looks whether one is over: the clock's own timers stand still while the machine is suspended. */
+  /** Checks whether one is over: the clock's own timers stand still while the machine is suspended. */
   look(): void;
   /** Deadlines that wait, cancelled ones included. */
   readonly size: number;

@@ -10,8 +10,8 @@ export interface FenceValue {
   /** When the owner before gave it back, if it did; the holding was nobody's from then on until `at`. */
   readonly releasedAt: number | null;
   /**
-   * A mirror under this fence states anew what it has listed, whatever stands in the world already. Absent: a
-   * release before that.
+   * A mirror under this fence states again what it has listed, whatever stands in the world already. Absent:
+   * a release before that.
    */
   readonly statesAnew?: boolean;
   /** How long the process that claimed had been there, ms. Absent: a release that does not tell it. */

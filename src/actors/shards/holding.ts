@@ -18,7 +18,7 @@ export interface Work {
 export interface FencePlace {
   readonly stream: StreamName;
   readonly subject: string;
-  /** The stream was made anew; whoever is told calls `streamMadeAnew`. Absent: that is called at once. */
+  /** The stream was recreated; whoever is told calls `streamMadeAnew`. Absent: that is called at once. */
   readonly onAnother?: () => void;
 }
 

@@ -62,7 +62,7 @@ export async function followMail(parts: MailParts, host: Host, run: ShardRun): P
   const following = await parts.bus.follow('mail', {
     subjects: parts.homes.mailOf(run.shard),
     from: { kind: 'sequence', sequence: position(run.mail) + 1, of: streamOf(run) },
-    // Nothing that is known of the mail holds any more: the shard is read anew.
+    // Nothing that is known of the mail holds any more: the shard is read again.
     onAnother: () => {
       if (reading === run.reading && run.phase !== 'closed') parts.onMailAnother(run);
     },

@@ -143,7 +143,7 @@ export class Ownership {
     this.plan();
   }
 
-  /** A write was refused, or its outcome is unknown: drop it at once; if still ours, it is claimed anew. */
+  /** A write was refused, or its outcome is unknown: drop it at once; if still ours, it is claimed again. */
   fenced(name: string): void {
     this.#held.get(name)?.chart.send({ type: 'holding.fenced' });
     const now = this.#parts.clock.monotonic();
@@ -154,7 +154,7 @@ export class Ownership {
     if (now - before > beatMs) this.plan();
   }
 
-  /** A stream that was made anew holds no fence: what was owned under one has to be claimed anew. */
+  /** A stream that was recreated holds no fence: what was owned under one has to be claimed again. */
   streamMadeAnew(stream: StreamName): void {
     for (const held of [...this.#held.values()]) {
       if (held.spec.stream !== stream) continue;
@@ -369,7 +369,7 @@ export class Ownership {
     }
   }
 
-  /** What was followed may be wrong for good: a stream made anew has no such fence and does not say so. */
+  /** What was followed may be wrong for good: a stream recreated has no such fence and does not say so. */
   async #readFence({ stream, fenceSubject }: HoldingSpec): Promise<void> {
     const last = await this.#parts.bus.last(stream, fenceSubject);
     if (last) this.#fences.set(fenceSubject, { value: this.#readValue(last), sequence: last.sequence });

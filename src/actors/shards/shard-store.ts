@@ -118,7 +118,7 @@ async function claimedAt(parts: ShardStoreParts, run: ShardRun, signal: AbortSig
 }
 
 /**
- * Where the shard goes on in its mail. A place is one in a certain stream: in one that was made anew, or put
+ * Where the shard goes on in its mail. A place is one in a certain stream: in one that was recreated, or put
  * back to an earlier state, the
  * same numbers are other messages, and the shard begins at the oldest. What was taken before may come again
  * then (at least once).
@@ -159,7 +159,7 @@ async function writeCheckpoint(parts: ShardStoreParts, saver: Saver, run: ShardR
 const nothingYet: Published = { fence: 0, rev: 0 };
 const everything: Published = { fence: Number.POSITIVE_INFINITY, rev: 0 };
 
-/** Revisions of an actor that ended begin anew after a while; fences never do. */
+/** Revisions of an actor that ended start again after a while; fences never do. */
 const isLater = (one: Published, other: Published) =>
   one.fence > other.fence || (one.fence === other.fence && one.rev > other.rev);
 

@@ -218,7 +218,7 @@ interface WorkParts {
 
 /**
  * The owner before may have known more of the world than this replica does yet: what it told is waited for
- * (I10). Not for ever: a world stream that was made anew counts from the beginning, and to tell something old
+ * (I10). Not for ever: a world stream that was recreated counts from the beginning, and to tell something old
  * is better than to tell nothing.
  */
 const worldPatienceMs = 5_000;

@@ -5,11 +5,11 @@
  * while the mirror that made
  * it goes on: made under the last fence, whose holder lives. While nobody mirrors, and until the next holder
  * has listed everything
- * anew, what the world lacks may merely not be known, and what it holds may be gone (I10).
+ * again, what the world lacks may merely not be known, and what it holds may be gone (I10).
  *
  * A mirror writes under its fence alone, so what stands behind the last fence was written under it. Holders
  * of a release that does not
- * state anew what stood there before are believed from their claim on: nobody could ever wait for more.
+ * state again what stood there before are believed from their claim on: nobody could ever wait for more.
  */
 import type { SyncedDigest } from '../../base/digests.ts';
 import { type FenceValue, fenceValueOf } from '../shards/fence-value.ts';
@@ -27,7 +27,7 @@ export interface Statements {
   counting(mirror: string): SyncedDigest | null;
   /** Looks again who lives. */
   judge(): void;
-  /** The stream was made anew. */
+  /** The stream was recreated. */
   forget(): void;
 }
 

@@ -1,10 +1,10 @@
 /**
- * Reads the world stream: goes on where it was after an interruption, and reads it anew when that is not
+ * Reads the world stream: goes on where it was after an interruption, and reads it again when that is not
  * enough.
  *
  * That something is gone stands in the stream for an hour only (`limits.worldTombstoneSeconds`). A replica
  * that was away for longer, cut off or stopped, would keep what was removed meanwhile for ever: it reads the
- * last message of each object once more, and what it does not find is gone. A stream that was made anew holds
+ * last message of each object once more, and what it does not find is gone. A stream that was recreated holds
  * nothing of what was known: all of it is forgotten, until the mirrors have said it again.
  */
 
@@ -39,7 +39,7 @@ export class WorldReading {
   readonly #status: Subscription;
   #following: Following | null = null;
   #reading = 0;
-  /** What was read since the reading began anew; null: it goes on from where it was. */
+  /** What was read since the reading began again; null: it goes on from where it was. */
   #found: Set<string> | null = null;
   #nearAt: number;
   #timer: Timer | null = null;

@@ -134,13 +134,13 @@ export class World {
     this.#onWhole.push(callback);
   }
 
-  /** Somebody else has heard that the stream was made anew: forgets everything and reads it. */
+  /** Somebody else has heard that the stream was recreated: forgets everything and reads it. */
   beginAnew(): void {
     this.#beginAnew();
     this.#reading.anew();
   }
 
-  /** Calls back when the stream was made anew and everything is forgotten. */
+  /** Calls back when the stream was recreated and everything is forgotten. */
   onForgotten(callback: () => void): void {
     this.#onForgotten.push(callback);
   }

@@ -2,7 +2,7 @@
  * Keeps the streams of a cluster in existence for as long as the connection lives.
  *
  * After each reconnect they are looked at again: the server may be another one, with an empty disk. And every
- * few seconds: somebody may have deleted one, and a replica of an older release takes away what it does not
+ * few seconds: somebody may have deleted one, and a replica of an older release removes what it does not
  * know at each of its reconnects.
  */
 import { sleep } from '../../base/clock.ts';

@@ -302,13 +302,11 @@ function publishOptions(
   const options: { headers?: MsgHdrs; reply?: string } = {};
   if (reply) options.reply = reply;
   if (headers) {
-    const block = utf8.encode(writeHeaderBlock(headers));
+    const block = Buffer.from(writeHeaderBlock(headers));
     options.headers = { encode: () => block } as unknown as MsgHdrs;
   }
   return options;
 }
-
-const utf8 = new TextEncoder();
 
 /** The last net: an exception that passed here would end the library's reader, and with it the connection. */
 function receive(onMessage: (message: WireMessage) => void, message: Msg, log: Log): void {

@@ -191,7 +191,7 @@ function consumerConfig({ name, inbox, options, place }: ConsumerPlan): Record<s
     flow_control: true,
     idle_heartbeat: heartbeatMs * nanosPerMs,
     inactive_threshold: inactiveMs * nanosPerMs,
-    // It is gone with its server, and made anew elsewhere: nothing of it is worth a disk or a second copy.
+    // It is gone with its server, and recreated elsewhere: nothing of it is worth a disk or a second copy.
     mem_storage: true,
     num_replicas: 1,
   };

@@ -5,7 +5,7 @@
  * begins at the sequence after the last delivered one. So nothing is missed and nothing comes twice, whoever
  * died. It never gives up.
  *
- * A stream that was deleted and made anew is followed from its first message; one that lost its end with its
+ * A stream that was deleted and recreated is followed from its first message; one that lost its end with its
  * disk from where it ends now. Both are logged as errors (`follow-place.ts`).
  */
 import type { Clock, Timer } from '../../base/clock.ts';

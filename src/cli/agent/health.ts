@@ -37,7 +37,7 @@ async function run(given: FlagTexts, nodeText: string, terminal: Terminal): Prom
   const timeoutMs = readProxierTimeoutMs(given, terminal.env);
   const { config } = whichOrrery(given, terminal);
   const agent: AgentConfig = { ...config, node, http, timeoutMs };
-  // Started anew as a process that holds nothing but the agent, where that can be done.
+  // Started again as a process that holds nothing but the agent, where that can be done.
   const alone = terminal.become ? agentProcess(agent) : null;
   if (alone) terminal.become?.(alone);
   const { runAgent } = await import('./agent-run.ts');

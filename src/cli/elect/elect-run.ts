@@ -25,24 +25,13 @@ export interface ElectParts extends Omit<CampaignParts, 'onLeading' | 'onRenewed
   readonly say: (line: string) => void;
 }
 
-export interface Elect {
-  /** Passes a signal on to the command, or ends where there is none. */
-  signal(signal: NodeJS.Signals): void;
-  /** Exit code. */
-  readonly ended: Promise<number>;
-}
-
 /** Signals that ask us to end; others only go to the command. */
 const ending: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'];
 /** Before it campaigns again: a command that fails at once must not make the leadership spin. */
 const againMs = 2_000;
 
-/** @throws OrreryError USAGE */
-export function startElect(parts: ElectParts): Elect {
-  return new Electing(parts);
-}
-
-class Electing implements Elect {
+export class Electing {
+  /** Exit code. */
   readonly ended: Promise<number>;
   readonly #parts: ElectParts;
   readonly #election: string;
@@ -52,6 +41,7 @@ class Electing implements Elect {
   #command: GuardedCommand | null = null;
   #told = '';
 
+  /** @throws OrreryError USAGE */
   constructor(parts: ElectParts) {
     const { place } = parts;
     this.#parts = parts;
@@ -67,6 +57,7 @@ class Electing implements Elect {
     parts.say(`campaigns for ${this.#election}`);
   }
 
+  /** Passes a signal on to the command, or ends where there is none. */
   signal(signal: NodeJS.Signals): void {
     if (ending.includes(signal)) this.#stopping.abort(signal);
     if (this.#command !== null) this.#command.signal(signal);

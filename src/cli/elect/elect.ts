@@ -72,12 +72,12 @@ async function elect(
   if (flags.id === '') throw notAllowed('--id', '', 'a text that is not empty');
   const signals = listen();
   const say = (line: string) => terminal.err(`orrery elect: ${line}\n`);
-  const { startElect } = await import('./elect-run.ts');
+  const { Electing } = await import('./elect-run.ts');
   const kube = await connect(flags, terminal);
   try {
     const held = await findElection(kube, named, say, signals.ended);
     if (held === null) return;
-    const electing = startElect({
+    const electing = new Electing({
       kube,
       clock: machineClock,
       random: systemRandom,

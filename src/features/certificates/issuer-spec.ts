@@ -28,7 +28,7 @@ import { readPattern } from './hosts.ts';
  * domain, duplicates.
  */
 const acmeBudget = { ordersPer3h: 300, certificatesPerDomainPer7d: 50, duplicatesPer7d: 5 };
-/** A CA of one's own has no limits; of those that are named only some, the others are out of reach. */
+/** A private CA has no limits; of those that are named only some, the others are out of reach. */
 const noBudget = { ordersPer3h: 1e6, certificatesPerDomainPer7d: 1e6, duplicatesPer7d: 1e6 };
 
 type Written = v.InferOutput<typeof issuerSpec>;

@@ -1,5 +1,5 @@
 /**
- * Takes away Ingresses and HTTPRoutes of challenges that nobody else took away: their domain's record was
+ * Removes Ingresses and HTTPRoutes of challenges that nobody else took away: their domain's record was
  * lost,
  * or another release made them.
  *

@@ -58,28 +58,15 @@ export interface CampaignParts extends Pick<FeatureParts, 'kube' | 'clock' | 'ra
   readonly onLost: (leadership: Leadership, reason: string) => void;
 }
 
-export interface Campaign {
-  /** null: this process does not lead now, also by the clock. */
-  leading(): Leadership | null;
-  /** Campaigns again after a loss or a resignation; does nothing while it does. */
-  campaign(): void;
-  /** Gives the Lease back, if it is held, and campaigns no more. */
-  resign(): void;
-  /** Who leads, and in what state the chart is; for people. */
-  status(): { readonly state: string; readonly holder: string | null; readonly lastError: string | null };
-  /** Resigns and ends; resolves when the Lease is given back or nothing can be done about it. */
-  stop(): Promise<void>;
-}
-
 /** @throws OrreryError USAGE if the id is empty or the times do not fit each other */
 export function startCampaign(parts: CampaignParts): Campaign {
   const { place, id, timing = defaultTiming } = parts;
   const wrong = id === '' ? 'the identity must not be empty' : timingError(timing);
   if (wrong !== null) throw new OrreryError('USAGE', wrong);
-  return new RunningCampaign(parts, timing, `election/${place.namespace}/${place.name}`);
+  return new Campaign(parts, timing, `election/${place.namespace}/${place.name}`);
 }
 
-class RunningCampaign implements Campaign {
+export class Campaign {
   readonly #parts: CampaignParts;
   readonly #timing: ElectionTiming;
   readonly #clock: Clock;
@@ -117,24 +104,29 @@ class RunningCampaign implements Campaign {
     this.campaign();
   }
 
+  /** null: this process does not lead now, also by the clock. */
   leading(): Leadership | null {
     const leadership = this.#current?.leadership ?? null;
     return leadership === null || this.#isOver() ? null : leadership;
   }
 
+  /** Campaigns again after a loss or a resignation; does nothing while it does. */
   campaign(): void {
     this.#send({ type: 'election.campaign', candidate: this.#parts.id, ttlMs: null });
   }
 
+  /** Gives the Lease back, if it is held, and campaigns no more. */
   resign(): void {
     this.#send({ type: 'election.resign', candidate: this.#parts.id, term: 0 });
   }
 
+  /** Who leads, and in what state the chart is; for people. */
   status() {
     const { seen = null, lastError = null } = this.#context ?? {};
     return { state: this.#actor.state(), holder: seen?.record?.holder || null, lastError };
   }
 
+  /** Resigns and ends; resolves when the Lease is given back or nothing can be done about it. */
   async stop(): Promise<void> {
     this.#send({ type: 'election.observed', facts: null });
     const patience = new AbortController();
@@ -166,13 +158,10 @@ class RunningCampaign implements Campaign {
       this.#parts.onLost(current.leadership, reason);
     }
     if (reign !== null && this.#current === null) this.#begin(reign.term);
-    else if (reign !== null && reign.renewedAt !== this.#renewedAt) this.#renewed();
+    else if (this.#current !== null && reign?.renewedAt !== this.#renewedAt)
+      this.#parts.onRenewed?.(this.#current.leadership);
     this.#renewedAt = reign?.renewedAt ?? 0;
     if (status === 'done') this.#ended.resolve();
-  }
-
-  #renewed(): void {
-    if (this.#current !== null) this.#parts.onRenewed?.(this.#current.leadership);
   }
 
   #begin(term: number): void {

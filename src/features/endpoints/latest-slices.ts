@@ -3,7 +3,7 @@
  * picture does not show yet.
  *
  * Promises: of two versions of a slice the newer one counts; what is gone stays gone, whatever answer comes
- * late; what the picture never shows is forgotten after a while, for then it was taken away before it could.
+ * late; what the picture never shows is forgotten after a while, for then it was removed before it could.
  */
 import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';

@@ -3,8 +3,8 @@
  *
  * A change that waits when the connection breaks may have been applied a moment later, and nobody could say
  * so. It is not late for that reason alone: while nothing can be heard it counts as fresh, and from the
- * return on it has its whole time anew, for whoever knows more needs a moment to say it. What was late before
- * stays late. Pure but for the clock.
+ * return on it has its whole time again, for whoever knows more needs a moment to say it. What was late
+ * before stays late. Pure but for the clock.
  */
 import type { Clock } from '../../base/clock.ts';
 import { type FamilyHealth, isLate } from '../../machines/proxier/health-family.ts';

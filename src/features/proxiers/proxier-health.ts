@@ -115,7 +115,7 @@ export function createProxierHealth(parts: ProxierHealthParts = {}): ProxierHeal
     });
   let actor = begin();
   const tell = (event: ProxierEvent) => {
-    // A chart that heard nothing for a day has ended; here it begins anew.
+    // A chart that heard nothing for a day has ended; here it starts again.
     if (actor.snapshot().status !== 'active') actor = begin();
     actor.send({ ...event });
     reporter?.tell(families());

@@ -50,7 +50,7 @@ export const builtinLabel = 'orrery.dev/builtin';
 export const bundleLabel = 'orrery.dev/bundle';
 /**
  * On a manifest, with the value `recreate`: where a field cannot be changed, the object is deleted and made
- * anew (§3.5).
+ * again (§3.5).
  */
 export const immutableMark = 'orrery.dev/on-immutable';
 /** On a manifest: an object of that name that is not ours is taken over. */
@@ -133,7 +133,7 @@ export function labelled(object: BundleObject, id: string): BundleObject {
 }
 
 /**
- * Whether the object may be deleted and made anew. A definition takes every object of its kind along: never.
+ * Whether the object may be deleted and recreated. A definition takes every object of its kind along: never.
  */
 export function isRecreatable({ kind, metadata }: BundleObject): boolean {
   if (kind === 'CustomResourceDefinition' || kind === 'Namespace') return false;

@@ -4,7 +4,7 @@
  * Promises (docs/features/releases.md §3): an object of that name that is not ours is touched only where the
  * manifest adopts it, one of another bundle never; where the API server refuses because a field cannot be
  * changed, that is an error, unless the manifest says `recreate`: then the object is deleted – that very one,
- * as it was seen – and made anew.
+ * as it was seen – and recreated.
  */
 
 import { asError, hasCode, OrreryError } from '../../base/errors.ts';

@@ -8,7 +8,7 @@ import { type NodeFacts, newestRelease } from '../../machines/release/release-ta
 import { type CandidacyEvent, candidacyChart } from '../../machines/release-candidacy/release-candidacy.ts';
 
 export interface Candidacy {
-  /** Looks at the nodes anew. */
+  /** Looks at the nodes again. */
   update(): void;
   readonly mayLead: boolean;
   /** Of the chart. */

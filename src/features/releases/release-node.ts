@@ -3,7 +3,7 @@
  *
  * Promises: while the replica lives its node is stored, and was stored in one batch with a new epoch, so a
  * leader that looked before cannot write as if the node were not there. A replica that is not heard any more
- * has its node taken away by whoever notices; should it have been silent only, it enters itself anew, and the
+ * has its node removed by whoever notices; should it have been silent only, it enters itself again, and the
  * epoch moves again. Taking a node away does not move it: what may be written with a node may be written
  * without.
  */
@@ -71,7 +71,7 @@ export class ReleaseNode {
     return this.#parts.nodes().some((one) => one.replica === node.replica && one.incarnation === incarnation);
   }
 
-  /** The roster changed: this replica may have been taken away. */
+  /** The roster changed: this replica may have been removed. */
   check(): void {
     if (!this.isEntered && this.#startedAt !== null && !this.#ended.signal.aborted) void this.#enter();
   }
@@ -102,7 +102,7 @@ export class ReleaseNode {
   async #store(): Promise<void> {
     const { bus, subjects, clock, random, node, incarnation, log } = this.#parts;
     const { signal } = this.#ended;
-    // Who was taken away at once lives beside another process of its name: in turns they would write without
+    // Who was removed at once lives beside another process of its name: in turns they would write without
     // end.
     const earlyMs = this.#storedAt + lookMs - clock.monotonic();
     if (earlyMs > 0) await sleep(clock, jittered(earlyMs, 0.3, random), signal).catch(() => {});

@@ -128,7 +128,7 @@ const statementOf = (digest: AnyDigest | null): Statement =>
 
 /**
  * For whom the statement about a resource (or about a kind that owns groups) is another one than before: each
- * RouteGate that comes or goes is stated anew, and the actors of all others have heard everything already.
+ * RouteGate that comes or goes is stated again, and the actors of all others have heard everything already.
  */
 function isSpokenOf(now: Statement, before: Statement, about: string): (gate: Gate) => boolean {
   const [is, was] = [new Set(now.gates), new Set(before.gates)];

@@ -6,7 +6,7 @@
  * state makes to a state inside itself starts at a node "any state". Transitions that stay are left out; the
  * text form has them.
  */
-import { type ChartState, type ChartTransition, labelOf } from './chart-tree.ts';
+import { type ChartState, type ChartTransition, join, labelOf } from './chart-tree.ts';
 
 interface Edge {
   /** Path of the composite state in which it is drawn. */
@@ -32,7 +32,7 @@ function body(state: ChartState, edges: readonly Edge[]): string[] {
   return [
     ...state.children.flatMap((child) => declaration(child, edges)),
     ...(inside.some(({ from }) => from === any) ? [`state "any state" as ${any}`] : []),
-    ...(state.initial === null ? [] : [`[*] --> ${idOf(childPath(state, state.initial))}`]),
+    ...(state.initial === null ? [] : [`[*] --> ${idOf(join(state.path, state.initial))}`]),
     ...inside.map(({ from, to, label }) => `${from} --> ${to}: ${label}`),
     ...state.children.filter(({ type }) => type === 'final').map(({ path }) => `${idOf(path)} --> [*]`),
   ];
@@ -99,8 +99,4 @@ function idOf(path: string): string {
 
 function anyOf(path: string): string {
   return path === '' ? 'any_state' : `${idOf(path)}__any_state`;
-}
-
-function childPath(state: ChartState, name: string): string {
-  return state.path === '' ? name : `${state.path}.${name}`;
 }

@@ -170,6 +170,6 @@ function fields(value: unknown): Fields {
     : {};
 }
 
-function join(path: string, name: string): string {
+export function join(path: string, name: string): string {
   return [path, name].filter((part) => part !== '').join('.');
 }

@@ -51,7 +51,7 @@ export async function readSequence(history: History, place: StepPlace): Promise<
 }
 
 /** `pod/shop/web-0/12/0`: the effect 0 of revision 12 of pod/shop/web-0. */
-function senderOf(cause: string | null): { readonly id: ActorId; readonly rev: number } | null {
+export function senderOf(cause: string | null): { readonly id: ActorId; readonly rev: number } | null {
   const [, id, rev] = /^([a-z][a-z0-9-]*\/[^/]+\/.+)\/(\d+)\/\d+$/.exec(cause ?? '') ?? [];
   return id && rev ? { id: id as ActorId, rev: Number(rev) } : null;
 }

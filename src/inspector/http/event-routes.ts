@@ -32,12 +32,8 @@ export function eventRoutes({ stored }: EventParts, kinds: readonly string[]): R
       about: 'the steps that caused one step, and those it caused in other actors; `id`, `rev`, `at`',
       open: false,
       answer: async ({ query }) => {
-        const { id, rev, at } = {
-          id: readId(query),
-          rev: readCount(query, 'rev', 1),
-          at: readTime(query, 'at', 0),
-        };
-        const sequence = await readSequence(stored, { id, rev, at });
+        const [id, rev] = [readId(query), readCount(query, 'rev', 1)];
+        const sequence = await readSequence(stored, { id, rev, at: readTime(query, 'at', 0) });
         if (sequence) return jsonAnswer(200, sequence);
         return problem(404, 'NOT_FOUND', `there is no step ${rev} of ${id} in the last 24 hours`);
       },

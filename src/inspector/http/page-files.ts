@@ -3,7 +3,7 @@
  *
  * Owns: which files those are (what lies in page/, a few modules that the page shares with the rest, and the
  * files of packages named here), and their form: types are stripped from TypeScript where the program runs
- * from its sources, names of packages become addresses. Promises: nothing outside of these is served; each
+ * from its sources, names of packages become addresses. Promises: nothing outside these is served; each
  * file has an ETag and is compressed once. They hold no data of the cluster.
  */
 import { createHash } from 'node:crypto';
@@ -30,7 +30,7 @@ export interface PageFiles {
 
 const sourceFolder = join(import.meta.dirname, '../..');
 const pageFolder = 'inspector/page';
-/** Modules outside of page/ that run in the browser as well. */
+/** Modules outside page/ that run in the browser as well. */
 const sharedModules = ['actors/message-words', 'base/clock', 'base/words', 'inspector/live/live-protocol'];
 
 /** Address below `/assets/vendor/` → file of a package; a name by which modules import it. */

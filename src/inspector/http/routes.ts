@@ -41,7 +41,7 @@ export function routes(parts: HttpParts): readonly Route[] {
   const kinds = parts.charts.filter(({ durable }) => durable).map(({ name }) => name);
   return [
     ...openRoutes(parts),
-    ...apiRoutes(parts),
+    ...apiRoutes(parts, kinds),
     ...eventRoutes(parts, kinds),
     ...deadLetterRoutes(parts.letters),
     ...pageRoutes(parts),
@@ -76,9 +76,7 @@ function openRoutes(parts: HttpParts): Route[] {
   ];
 }
 
-function apiRoutes({ control, charts, messages }: HttpParts): Route[] {
-  const kinds = charts.filter(({ durable }) => durable).map(({ name }) => name);
-  const isKind = (kind: string) => kinds.includes(kind);
+function apiRoutes({ control, charts, messages }: HttpParts, kinds: readonly string[]): Route[] {
   const api = (path: string, about: string, answer: Route['answer']): Route => ({
     path: `/api/v1/${path}`,
     about,
@@ -95,7 +93,7 @@ function apiRoutes({ control, charts, messages }: HttpParts): Route[] {
       'actors/:kind/:ns/:name',
       'one actor in full',
       async ({ params: { kind = '', ns = '', name = '' } }) => {
-        if (!isKind(kind)) return problem(404, 'MESSAGE_UNKNOWN_KIND', `there is no kind ${kind}`);
+        if (!kinds.includes(kind)) return problem(404, 'MESSAGE_UNKNOWN_KIND', `there is no kind ${kind}`);
         const view = await control.get(actorId(kind, ns, name));
         return view
           ? jsonAnswer(200, view)

@@ -25,21 +25,6 @@ export interface RowsListener {
   readonly cluster: (now: ClusterNow) => void;
 }
 
-export interface LiveWatch {
-  /** The rows as they are known now; empty while nobody watches them. */
-  readonly rows: ReadonlyMap<ActorId, LiveRow>;
-  /** Whether every actor was read at least once. */
-  readonly isWhole: boolean;
-  watchRows(listener: RowsListener): Subscription;
-  /** Every step of one actor, or of all. */
-  watchSteps(id: ActorId | 'all', listener: (told: LiveStep) => void): Subscription;
-  /** Rows of the kind come with their facts from now on. */
-  watchFacts(kind: string): Subscription;
-  /** When replicas and shards were read last, ms since the epoch; 0: they were not yet. */
-  readonly readAt: number;
-  stop(): void;
-}
-
 export interface LiveWatchParts {
   readonly bus: Bus;
   readonly subjects: Subjects;
@@ -52,13 +37,11 @@ export interface LiveWatchParts {
 /** How often replicas and shards are asked for while a page is open. */
 const clusterMs = 1_000;
 
-export function createLiveWatch(parts: LiveWatchParts): LiveWatch {
-  return new WatchingSide(parts);
-}
-
-class WatchingSide implements LiveWatch {
+export class LiveWatch {
   readonly #parts: LiveWatchParts;
+  /** The rows as they are known now; empty while nobody watches them. */
   readonly rows = new Map<ActorId, LiveRow>();
+  /** Whether every actor was read at least once. */
   isWhole = false;
   readonly #rowsListeners = new Set<RowsListener>();
   readonly #steps = new Map<ActorId | 'all', Set<(told: LiveStep) => void>>();
@@ -87,6 +70,7 @@ class WatchingSide implements LiveWatch {
     };
   }
 
+  /** Every step of one actor, or of all. */
   watchSteps(id: ActorId | 'all', listener: (told: LiveStep) => void): Subscription {
     const listeners = this.#steps.get(id) ?? new Set();
     this.#steps.set(id, listeners.add(listener));
@@ -110,10 +94,12 @@ class WatchingSide implements LiveWatch {
     };
   }
 
+  /** When replicas and shards were read last, ms since the epoch; 0: they were not yet. */
   get readAt(): number {
     return this.#cluster?.now ?? 0;
   }
 
+  /** Rows of the kind come with their facts from now on. */
   watchFacts(kind: string): Subscription {
     const count = this.#factsOf.get(kind) ?? 0;
     this.#factsOf.set(kind, count + 1);

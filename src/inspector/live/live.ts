@@ -3,7 +3,7 @@
  *
  * Rows are bundled: an actor that steps a hundred times between two messages is sent once, as it is then.
  * While the client leaves too much unread, rows wait (bounded by the number of actors); a step that cannot
- * wait is left out and the actor is sent anew.
+ * wait is left out and the actor is sent again.
  */
 
 import type { Clock, Timer } from '../../base/clock.ts';
@@ -36,18 +36,13 @@ export interface LiveParts {
   readonly release: string;
 }
 
-/** The watched actor is read anew so often, ms: effects that end without a step are seen so. */
+/** The watched actor is read again so often, ms: effects that end without a step are seen so. */
 const readAgainMs = 5_000;
 const rowsAtOnce = 2_000;
 /** A page that hears nothing for three of these says so. */
 const beatMs = 1_000;
 
-export function startLive(parts: LiveParts, line: LiveLine): LiveSession {
-  const session = new Session(parts, line);
-  return { take: (text) => session.take(text), end: () => session.end() };
-}
-
-class Session {
+export class OwnSession implements LiveSession {
   readonly #parts: LiveParts;
   readonly #line: LiveLine;
   readonly #changed = new Set<ActorId>();

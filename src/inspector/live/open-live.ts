@@ -1,6 +1,7 @@
 /** Which language an opened live feed speaks: Orrery's own, or the Stately inspector's. */
+import { attempt } from '../../base/errors.ts';
 import { type ActorId, parseActorId } from '../../base/ids.ts';
-import { type LiveParts, startLive } from './live.ts';
+import { type LiveParts, OwnSession } from './live.ts';
 import type { SocketParts } from './socket.ts';
 import { type StatelyParts, startStately } from './stately.ts';
 
@@ -8,14 +9,7 @@ export function openLive(parts: LiveParts & StatelyParts): SocketParts['start'] 
   return (query, line) =>
     query.get('protocol') === 'stately'
       ? startStately(parts, query.getAll('actor').filter(isActorId), line)
-      : startLive(parts, line);
+      : new OwnSession(parts, line);
 }
 
-function isActorId(text: string): text is ActorId {
-  try {
-    parseActorId(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
+const isActorId = (text: string): text is ActorId => attempt(() => parseActorId(text) !== null, false);

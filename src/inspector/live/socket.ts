@@ -6,7 +6,7 @@
  * for again while the socket is open, and a socket whose client is gone or whose right was taken back is
  * closed. At most `limits.inspectSessions` are open.
  */
-import type { IncomingMessage, Server } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { Clock, Timer } from '../../base/clock.ts';
@@ -73,7 +73,7 @@ async function refusalOf(
   if (!isMeant(headers.host)) return '403 Forbidden';
   if (!isDeliberate(headers) && isForeign(headers)) return '403 Forbidden';
   if (count >= limits.inspectSessions) return '503 Service Unavailable';
-  const access = await authorize(tokenOf(headers), 'get', AbortSignal.timeout(limits.requestTimeoutMs));
+  const access = await ask(authorize, headers);
   if (access.granted) return null;
   return access.status === 401 ? '401 Unauthorized\r\nWWW-Authenticate: Bearer' : '403 Forbidden';
 }
@@ -94,7 +94,10 @@ function attend(socket: WebSocket, { headers }: IncomingMessage, url: URL, parts
     if (!isAlive) return socket.terminate();
     isAlive = false;
     socket.ping();
-    const access = await mayStay(parts.authorize, tokenOf(headers));
+    // While Kubernetes cannot be asked, who was let in stays: to look at what is wrong with it, perhaps.
+    const access = await ask(parts.authorize, headers).catch(
+      (error): Access => ({ granted: true, user: asError(error).message }),
+    );
     if (access.granted) timer = clock.after(limits.inspectCheckMs, check);
     else
       socket.close(
@@ -116,11 +119,5 @@ function attend(socket: WebSocket, { headers }: IncomingMessage, url: URL, parts
   });
 }
 
-/** While Kubernetes cannot be asked, who was let in stays: to look at what is wrong with it, perhaps. */
-async function mayStay(authorize: Authorize, token: string | null): Promise<Access> {
-  try {
-    return await authorize(token, 'get', AbortSignal.timeout(limits.requestTimeoutMs));
-  } catch (error) {
-    return { granted: true, user: asError(error).message };
-  }
-}
+const ask = (authorize: Authorize, headers: IncomingHttpHeaders): Promise<Access> =>
+  authorize(tokenOf(headers), 'get', AbortSignal.timeout(limits.requestTimeoutMs));

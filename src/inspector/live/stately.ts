@@ -15,6 +15,7 @@ import type { ActorView, ControlPort, LiveRow, LiveStep } from '../../base/views
 import type { Subscription } from '../../bus/bus.ts';
 import type { Chart } from '../../machines/chart.ts';
 import { machineView } from '../charts/machine-view.ts';
+import { senderOf } from '../events/sequence.ts';
 import type { LiveLine, LiveSession } from './live.ts';
 import type { LiveWatch } from './live-watch.ts';
 
@@ -137,7 +138,7 @@ class Stately {
     this.#send({
       type: '@xstate.event',
       event,
-      sourceId: senderOf(cause),
+      sourceId: senderOf(cause)?.id,
       ...this.#base(id, `${id}/${rev}/event`, at),
     });
     this.#send({
@@ -185,9 +186,4 @@ export function stateValue(state: string): unknown {
       inner.every((path) => path === '') ? {} : stateValue(inner.join(',')),
     ]),
   );
-}
-
-/** The actor that caused an event: `pod/shop/web-0/12/0` is an effect of `pod/shop/web-0`. */
-function senderOf(cause: string | null): string | undefined {
-  return /^([^/]+\/[^/]+\/.+)\/\d+\/\d+$/.exec(cause ?? '')?.[1];
 }

@@ -2,7 +2,7 @@
  * The page's live feed: one WebSocket that comes back by itself.
  *
  * Promises: after a loss it tries again, at first at once, then with pauses that grow to a few seconds; what
- * is watched is said anew on each connection; a feed whose token is not accepted any more is not tried again
+ * is watched is said again on each connection; a feed whose token is not accepted any more is not tried again
  * before somebody signs in.
  */
 import type { Clock, Timer } from '../../base/clock.ts';

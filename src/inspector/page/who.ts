@@ -20,7 +20,7 @@ export function createWho(changed: () => void): Who {
     },
     async readSession() {
       const session = await readSession();
-      // Where there is no answer, nothing is known anew.
+      // Where there is no answer, nothing is known again.
       if ('refused' in session && session.refused.status === 0 && known.session) return;
       known.session = session;
       changed();

@@ -57,7 +57,7 @@ export class Inventory {
 
   /**
    * Takes what the world holds, before anything else. What an earlier mirror stated counts for nothing: it is
-   * stated anew.
+   * stated again.
    */
   adopt(entries: Iterable<WorldEntry>): void {
     for (const { namespace, name, digest } of entries) {

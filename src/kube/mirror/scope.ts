@@ -31,7 +31,7 @@ export interface Scope {
   readonly isListed: boolean;
   /** The last full list was read with everything in mind that is asked for now. */
   readonly isCurrent: boolean;
-  /** What digests must tell has changed: everything is read anew. */
+  /** What digests must tell has changed: everything is read again. */
   relist(): void;
   stop(): void;
   status(): { readonly namespace: string | null; readonly state: string; readonly context: unknown };

@@ -6,7 +6,7 @@
  * only lists that are complete; objects of a request that was given up reach nobody; an object that cannot be
  * read, or a sink that throws, costs that object alone (I8). Objects are read as their page arrives, so that
  * never more than a page of them is held in full. Versions that go back (a cluster restored from a backup)
- * end the stream as expired, so that everything is listed anew: an API server says nothing of it, and sends
+ * end the stream as expired, so that everything is listed again: an API server says nothing of it, and sends
  * nothing to whoever watches from a version that is still to come. Absent: when to ask again, and for what;
  * that is the chart.
  */

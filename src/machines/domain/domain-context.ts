@@ -76,7 +76,7 @@ export interface DomainContext {
   readonly showing: Exhibit | null;
   /** What was made for challenges that are over, and may still be there. */
   readonly leftovers: readonly Exhibit[];
-  /** Times that they could not be taken away, in a row. */
+  /** Times that they could not be removed, in a row. */
   readonly sweeps: number;
   readonly lastError: string | null;
   readonly ready: Held;

@@ -52,7 +52,7 @@ export interface ChallengePlan extends Step {
   readonly order: OrderPlace;
 }
 
-/** Takes away what was made for challenges that are over. Outcome: challenge.cleared. */
+/** Removes what was made for challenges that are over. Outcome: challenge.cleared. */
 export interface ChallengeClear {
   readonly type: 'challenge.clear';
   readonly host: string;
@@ -66,7 +66,7 @@ export interface AcmeAuthorize extends Step {
   readonly type: 'acme.authorize';
   readonly order: OrderPlace;
   /**
-   * What is shown and taken away again; null: nothing was planned. Absent in records of earlier releases,
+   * What is shown and removed again; null: nothing was planned. Absent in records of earlier releases,
    * which
    * noted nothing.
    */

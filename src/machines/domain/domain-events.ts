@@ -191,7 +191,7 @@ export type PermitDeferred = {
 export type ReportDue = { readonly type: 'report.due' };
 /** The end of the certificate is near, or there: people are told. */
 export type ExpiryDue = { readonly type: 'expiry.due' };
-/** What was left of challenges is to be taken away. */
+/** What was left of challenges is to be removed. */
 export type SweepDue = { readonly type: 'sweep.due' };
 
 export type DomainEvent =

@@ -180,7 +180,7 @@ export const limitedNotice: Notices = ({ context, event }) =>
       }
     : null;
 
-/** What was made for a challenge could not be taken away: once, however often it is tried. */
+/** What was made for a challenge could not be removed: once, however often it is tried. */
 export const leftNotice: Notices = ({ context, event }) =>
   event.type === 'challenge.cleared' && context.sweeps === 1
     ? {

@@ -94,7 +94,7 @@ export const firstPollMs = (random: number) => 5_000 + Math.round(115_000 * rand
 export const lookPauseMs = (random: number) => dayMs - 2 * hourMs * random;
 
 /**
- * The first look after storing: what was taken away before the world had shown it leaves no trace there. Time
+ * The first look after storing: what was removed before the world had shown it leaves no trace there. Time
  * enough for the world to show what comes later.
  */
 export const confirmMs = 1_000;

@@ -187,7 +187,7 @@ export const domainSetup = setup({
     noteExhibit: assign((args) => exhibit.planned(args)),
     noteSwept: assign((args) => exhibit.swept(args)),
     dropLeftovers: assign({ leftovers: [], sweeps: 0 }),
-    /** Of a host that nobody asks for nothing is of use but what has to be taken away. */
+    /** Of a host that nobody asks for nothing is of use but what has to be removed. */
     forgetAll: assign(({ context }) => {
       const { host, attempt, leftovers, sweeps } = context;
       return {
@@ -254,7 +254,7 @@ export const domainSetup = setup({
         say(enqueue, returned(args, event.issuer, { outcome: 'unused', again: false }));
     }),
     sweepLater: raise({ type: 'sweep.due', at: 0, random: 0 }, { delay: 'sweepAgain', id: 'sweep' }),
-    /** The showing is over: what may still be there is taken away at once. */
+    /** The showing is over: what may still be there is removed at once. */
     endShowing: composed(({ context, event, enqueue }) => {
       const change = exhibit.ended({ context, event });
       enqueue.assign(change);
@@ -264,7 +264,7 @@ export const domainSetup = setup({
     sweep: composed(({ context, enqueue }) => {
       if (context.leftovers.length > 0) run(enqueue, 'challenge.clear', clearing(context));
     }),
-    /** Takes away a key that nobody will have certified. */
+    /** Removes a key that nobody will have certified. */
     clearPending: composed(({ context, event, enqueue }) => {
       if (context.pendingAt === null || context.order !== null || context.issued !== null) return;
       run(enqueue, 'pending.discard', discarding({ context, event }));

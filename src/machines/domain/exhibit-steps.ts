@@ -1,5 +1,5 @@
 /**
- * What a domain remembers of what it shows: noted, over, left, taken away (docs/features/certificates.md
+ * What a domain remembers of what it shows: noted, over, left, removed (docs/features/certificates.md
  * §4.6).
  * Pure.
  */
@@ -71,7 +71,7 @@ export const isSwept = (moment: Moment) => (swept(moment).leftovers ?? []).lengt
 /** Whether it was tried often enough. */
 export const isGivenUp = (moment: Moment) => (swept(moment).sweeps ?? 0) >= sweepsMax;
 
-/** What of a domain is still to be taken away; empty: nothing. */
+/** What of a domain is still to be removed; empty: nothing. */
 export function leftoversText({ leftovers }: DomainContext): string {
   return leftovers.map(placeText).join(', ');
 }

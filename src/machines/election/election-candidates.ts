@@ -158,7 +158,7 @@ export function holderLeftMs(context: ElectionContext, at: number): number {
 
 /**
  * The election has another owner than at its last step, who knows of no renewal that was not saved, and
- * nobody could take those that came while it moved. The leader has its whole time anew (§5.9), everybody at
+ * nobody could take those that came while it moved. The leader has its whole time again (§5.9), everybody at
  * least what it was told.
  */
 export function withTimesAnew(context: ElectionContext, at: number): Partial<ElectionContext> {

@@ -2,7 +2,7 @@
  * What an election sees of its Lease, whom it may claim it for, and what the Lease is to say. Pure.
  *
  * The Lease counts its changes of holder; a term is that count + 1, and never goes back whoever made the
- * Lease anew.
+ * Lease again.
  */
 
 import { equal } from '../../base/equal.ts';
@@ -69,7 +69,7 @@ function withTerm(
   const { today, seen } = context;
   if (term === context.term) return { term, today };
   const day = dayOf(at);
-  // When those began that stood at the first look, or in a Lease made anew, is not known.
+  // When those began that stood at the first look, or in a Lease recreated, is not known.
   if (seen === null) return { term, today: { day, before: term } };
   if (seen.record === null && term > context.term + 1) return { term, today: { day, before: term - 1 } };
   return { term, today: today?.day === day ? today : { day, before: context.term } };
@@ -81,7 +81,7 @@ export function termsToday({ term, today }: ElectionContext, at: number): number
 }
 
 /**
- * The Lease counts its changes of holder from 0. One that was made anew by somebody who knew nothing counts
+ * The Lease counts its changes of holder from 0. One that was recreated by somebody who knew nothing counts
  * from 0 again; we do not.
  */
 function termSeen({ term, seen }: ElectionContext, record: LeaseRecord | null): number {
@@ -242,7 +242,7 @@ export function withReign(
   };
 }
 
-/** @param isHeard whether the one that led stays a candidate; who loses or gives up campaigns anew */
+/** @param isHeard whether the one that led stays a candidate; who loses or gives up campaigns again */
 export function withoutReign(
   context: ElectionContext,
   reason: string,

@@ -10,7 +10,7 @@
  *   for; leading ends first, then others are talked to. It ends at once when the Lease is seen in other
  *   hands.
  * - Each reign has a term of its own, greater than any before: the Lease's transitions + 1, kept when the
- *   Lease is made anew.
+ *   Lease is recreated.
  * - Every renewal changes the Lease by a whole second. Nothing is written for a reign whose Lease is over.
  * Absent: the API server (effects), who asks how (requests, command line), clocks of other machines.
  */
@@ -24,7 +24,7 @@ import { electionMigrations } from './election-migrations.ts';
 import { tellElection } from './election-reason.ts';
 import { electionSetup } from './election-setup.ts';
 
-/** The Lease is followed anew; what an earlier following says counts no more. */
+/** The Lease is followed again; what an earlier following says counts no more. */
 const follows = ['countFollow', { type: 'lease.follow', params: followOf }] as const;
 
 export const electionMachine = electionSetup.createMachine({
@@ -230,7 +230,7 @@ export const electionMachine = electionSetup.createMachine({
           },
           { guard: 'isWiped', actions: ['loseByWiping', 'noteSeen'], target: 'observing' },
         ],
-        // What was set by the clock that was set is set anew, and the Lease is renewed at once.
+        // What was set by the clock that was set is set again, and the Lease is renewed at once.
         'clock.leapt': {
           actions: ['shift', 'disarmDeadline', 'armDeadline', 'disarmHolder', 'armHolder'],
           target: '.lookingAgain',

@@ -5,7 +5,7 @@ import type { EffectSettled } from '../stamp.ts';
 
 /** The world has news: the Issuer's facts as they are now; null when there is no such Issuer any more. */
 export type IssuerObserved = { readonly type: 'issuer.observed'; readonly facts: IssuerFacts | null };
-/** A person asks to verify it anew. */
+/** A person asks to verify it again. */
 export type IssuerRecheck = { readonly type: 'issuer.recheck' };
 
 /** The authority answered and knows our account; or the CA's certificate and key can be used. */

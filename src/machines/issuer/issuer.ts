@@ -10,7 +10,7 @@
  *   met again for longer.
  * - After a limit for everybody or an outage one domain tries first; the others follow when it fared well, or
  *   was refused in good order.
- * - While the authority is away it alone looks whether it is back: after 10 s, growing to 5 min.
+ * - While the authority is away it alone checks whether it is back: after 10 s, growing to 5 min.
  * - Budgets are in the record: neither a restart nor a move of the shard forgets what was ordered.
  * Absent: what a domain does with its permit; a domain that is lost with it is not waited for longer than 330
  * s.

@@ -159,7 +159,7 @@ const isSame = (before: PodFacts | null, after: PodFacts | null): boolean =>
 
 /**
  * What changes in the context with new facts: another Pod under the name, or another condition of it, begins
- * anew.
+ * again.
  */
 export function remembered(context: PodContext, facts: PodFacts | null): Partial<PodContext> {
   if (facts === null) return { facts };

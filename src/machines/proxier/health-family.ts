@@ -46,7 +46,7 @@ const overtakeMs = 300_000;
 
 /**
  * A report that is not newer than the last one says nothing – unless that was long ago: then the sender
- * counts anew, for its clock had been ahead.
+ * counts again, for its clock had been ahead.
  */
 export function isStale({ report }: FamilyHealth, { seq }: FamilyLevel, at: number): boolean {
   return report !== undefined && seq <= report.seq && at - (report.at ?? 0) < overtakeMs;

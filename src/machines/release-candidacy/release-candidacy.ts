@@ -6,7 +6,7 @@
  * §2.1):
  * - It may lead only while it has a bundle, is entered as a node, and no node is of a newer release. A no
  *   holds at once.
- * - A yes holds after 250 to 750 ms, drawn anew each time: replicas of one release do not all begin at
+ * - A yes holds after 250 to 750 ms, drawn again each time: replicas of one release do not all begin at
  *   once, and a release that is just arriving is not led for a moment by the one before.
  * Absent: the claim itself (the holding of the shard of releases), what a leader does (release). It is kept
  * in memory alone: docs/decisions/0002-release-leadership.md says why.

@@ -11,7 +11,7 @@ export type ReleaseRoster = {
 };
 
 /**
- * A replica became the leader: everything begins anew, with its bundle. `fence` is the proof of its
+ * A replica became the leader: everything starts again, with its bundle. `fence` is the proof of its
  * leadership.
  */
 export type ReleaseLed = ReleaseRoster & {
@@ -77,7 +77,7 @@ export interface RoundSummary {
   readonly applied: number;
   /** Objects deleted because no bundle has them any more. */
   readonly pruned: number;
-  /** Objects deleted and made anew because of a field that cannot be changed. */
+  /** Objects deleted and recreated because of a field that cannot be changed. */
   readonly replaced: number;
   /** `Kind namespace/name: what went wrong`, cut to a few. */
   readonly errors: readonly string[];

@@ -61,7 +61,7 @@ const listPatienceMs = 10_000;
 export const listPatience = ({ context: { unlistedSince }, event }: Moment): number =>
   leftOf(listPatienceMs, unlistedSince ?? event.at, event.at);
 
-/** Whether the news is of another object or another generation of it: everything is looked at anew. */
+/** Whether the news is of another object or another generation of it: everything is looked at again. */
 export function isOther({ context: { facts: before }, event }: Moment): boolean {
   if (event.type !== 'routegate.observed' || event.facts === null) return false;
   const { uid, generation, invalid } = event.facts;

@@ -71,7 +71,7 @@ export const routeGateMachine = setup({
     listPatience: (moment) => listPatience(moment),
     /** Changes come in waves: between two looks at least this passes. */
     gatherPause: 1_000,
-    /** While Pods wait, how long the first of them has waited is told anew this often. */
+    /** While Pods wait, how long the first of them has waited is told again this often. */
     waitPause: 10_000,
     /** 5 s doubling to 60 s, ± 25 %: nobody waits for a status. */
     backOff: ({ context, event }) =>

@@ -75,7 +75,7 @@ const answerCharsMax = 160;
 export function answerText({ lastRound, facts }: ServiceContext): string {
   if (lastRound === null) return 'has not been probed yet';
   const { healthy, unhealthy, anonymous, unreachable, lastError } = lastRound;
-  // No number that differs from round to round: people's message would be written anew for nothing.
+  // No number that differs from round to round: people's message would be written again for nothing.
   const [one] = [...healthy].sort();
   const parts = [
     one === undefined ? '' : `answered by ${one}${healthy.length > 1 ? ' and others' : ''}`,

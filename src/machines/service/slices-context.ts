@@ -150,7 +150,7 @@ function isOfPass({ slices }: Holder, event: Input): boolean {
 /** What each step of the region changes in the chart's context. */
 export const slicesChanges = {
   rememberSlices: change('service.endpoints.observed', (context, { facts }) => changed(context, { facts })),
-  /** Whatever calls for slices again begins anew; versions and counts go on. */
+  /** Whatever calls for slices again starts again; versions and counts go on. */
   forgetSlices: ({ context }: Args) =>
     changed(context, { facts: null, done: null, failures: 0, compactable: false, toldOf: '' }),
   startPass: ({ context }: Args) => changed(context, { pass: context.slices.pass + 1 }),

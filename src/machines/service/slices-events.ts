@@ -40,7 +40,7 @@ export type SlicesFailed = {
   readonly end: PassEnd | null;
 };
 
-/** Services, workloads and slices were not all listed anew: nothing was looked at, nothing written. */
+/** Services, workloads and slices were not all listed again: nothing was looked at, nothing written. */
 export type SlicesUnlisted = {
   readonly type: 'slices.unlisted';
   readonly pass: number;

@@ -5,7 +5,7 @@ import type { ServiceContext } from './service-context.ts';
 
 type ServiceStanding = Standing<ServiceContext>;
 
-/** null: nothing outside of the cluster belongs to the Service. */
+/** null: nothing outside the cluster belongs to the Service. */
 export function slicesReason(standing: ServiceStanding): string | null {
   const { slices } = standing.context;
   if (slices.facts === null || isIn(standing, 'endpoints.gone')) return null;

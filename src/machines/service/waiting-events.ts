@@ -21,7 +21,7 @@ export function merged(waiting: PlainEvent, next: PlainEvent): PlainEvent | null
   return mergedEvents(waiting as ServiceEvent, next as ServiceEvent);
 }
 
-/** While a round is in work nothing follows from questions and news but the next round; ms. */
+/** While a round is in progress nothing follows from questions and news but the next round; ms. */
 const patienceMs = 500;
 
 /** Questions and what the world says of the same routes wait for the end of the round, or for its answers. */

@@ -91,7 +91,7 @@ export type WatchFailed = {
   readonly retryAfterMs: number | null;
   readonly resourceVersion: string | null;
 };
-/** Command: list everything anew, since what is read from the objects has changed. */
+/** Command: list everything again, since what is read from the objects has changed. */
 export type WatchRelist = { readonly type: 'watch.relist' };
 
 export type WatchEvent = PageListed | WatchOpened | WatchAdvanced | WatchEnded | WatchFailed | WatchRelist;

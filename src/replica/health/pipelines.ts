@@ -4,7 +4,7 @@
  *
  * Owns: what was pending where, looked at once a second. Promises: a family is late when its oldest input has
  * waited for 30 s without being stepped and saved; what is not owned any more is no family; while NATS is
- * away nothing counts, for nobody could do better, and what waits is timed anew from the reconnection.
+ * away nothing counts, for nobody could do better, and what waits is timed again from the reconnection.
  * Whoever was unhealthy counts as unfit for a minute longer, so that its shards find another place to stay
  * and do not come back at once. Absent: HTTP, and what follows from being unfit (actors/engine.ts).
  */

@@ -3,7 +3,7 @@
  *
  * Everything of a replica runs on one thread, so code of a loaded feature that never yields stops all of it:
  * its heartbeats, its answers, its log. Others take its shards over within seconds. Promises: the log says
- * which feature's code it was, and the process ends, so that it is started again; a stall outside of such
+ * which feature's code it was, and the process ends, so that it is started again; a stall outside such
  * code is given longer. Time in which the whole process stood still does not count, and a
  * process with a debugger is left alone. Owns the thread and what
  * the two share; absent: how the code is called (actors/time/care.ts), and what happens to the actors.
@@ -74,7 +74,7 @@ export function startStallWatch(clock: Clock, facts: Readonly<Record<string, str
   };
 }
 
-/** Runs in the thread, as text: it names nothing from outside of itself. */
+/** Runs in the thread, as text: it names nothing from outside itself. */
 function watchOver(): void {
   const { workerData } = process.getBuiltinModule('node:worker_threads');
   const { writeSync } = process.getBuiltinModule('node:fs');

@@ -30,7 +30,7 @@ export interface HttpAnswer {
 
 export type HttpClient = (call: HttpCall, signal: AbortSignal) => Promise<HttpAnswer>;
 
-/** Issuers with roots of their own are few; the pools of the others are made anew. */
+/** Issuers with roots of their own are few; the pools of the others are recreated. */
 const poolsMax = 32;
 
 export function createHttpClient(): HttpClient {

@@ -1,5 +1,5 @@
 /**
- * A CA of one's own, and what it signs (docs/features/certificates.md §8).
+ * A private CA, and what it signs (docs/features/certificates.md §8).
  *
  * Promises: a certificate names one host, carries no subject, never outlives the CA that signs it, and names
  * that CA's key as the CA itself does. Each has a new key, ECDSA on P-256. Keys are made and used off the

@@ -23,7 +23,7 @@ export interface ChallengeBoard {
 }
 
 export interface Presented {
-  /** Takes away what was shown. Never rejects: what is left does no harm. */
+  /** Removes what was shown. Never rejects: what is left does no harm. */
   cleanUp(signal: AbortSignal): Promise<void>;
 }
 

@@ -47,7 +47,7 @@ export function readProblem(value: unknown): Problem | null {
  * @param now ms since the epoch, for Retry-After as a date
  */
 export function answerError({ status, headers, body }: HttpAnswer, place: string, now: number): OrreryError {
-  const problem = readProblem(parsed(body));
+  const problem = readProblem(attempt(() => JSON.parse(body) as unknown, null));
   const retryAfterMs = readRetryAfter(headers['retry-after'], now);
   const said =
     problem === null ? '' : `: ${problem.type}${problem.detail === '' ? '' : ` (${problem.detail})`}`;
@@ -109,7 +109,7 @@ export function problemError(problem: Problem, text: string, status = 0): Orrery
     status,
     type: problem.type,
     retryAfterMs: null,
-    // An order that is not found can be made anew.
+    // An order that is not found can be recreated.
     hopeless: hopeless.includes(problem.type) && status !== 404,
   };
   if (problem.type === 'rateLimited') {
@@ -120,14 +120,18 @@ export function problemError(problem: Problem, text: string, status = 0): Orrery
   return new OrreryError('ACME_REFUSED', text, { facts });
 }
 
+/** The order is spent. @param error as it stands in the order or a challenge; null: none does */
+export function lostOrder(error: unknown, text: string): OrreryError {
+  const problem = readProblem(error);
+  if (problem === null) return new OrreryError('ACME_REFUSED', text, { facts: { orderLost: true } });
+  const { code, message, facts } = problemError(problem, `${text}: ${problem.type} (${problem.detail})`);
+  return new OrreryError(code, message, { facts: { ...facts, orderLost: true } });
+}
+
 /** Seconds or a date (RFC 9110 10.2.3), as ms from now; null: there is none that can be read. */
 export function readRetryAfter(header: string | undefined, now: number): number | null {
   if (header === undefined) return null;
   if (/^[0-9]+$/.test(header.trim())) return Number(header) * 1000;
   const at = Date.parse(header);
   return Number.isNaN(at) ? null : Math.max(0, at - now);
-}
-
-function parsed(body: string): unknown {
-  return attempt(() => JSON.parse(body), null);
 }

@@ -1,5 +1,5 @@
 /**
- * A TXT record published and taken away by a dynamic update (RFC 2136), signed by TSIG.
+ * A TXT record published and removed by a dynamic update (RFC 2136), signed by TSIG.
  *
  * Both can be said twice: adding a record that is there, or deleting one that is not, changes nothing. Other
  * records of the same name are left alone: a host and its wildcard are proven under one name.

@@ -4,17 +4,18 @@
  *
  * Owns the opened accounts of this process, one for each version of an Issuer's specification. Promises: the
  * account's key is in the Secret that the Issuer names – made there if it is missing – and nowhere else (I9);
- * an account that the authority does not know any more (it was set up anew) is opened again.
+ * an account that the authority does not know any more (it was set up again) is opened again.
  */
 import { createPrivateKey } from 'node:crypto';
 import type { Clock } from '../../../base/clock.ts';
-import { hasCode, OrreryError } from '../../../base/errors.ts';
+import { hasCode } from '../../../base/errors.ts';
 import type { KubePort } from '../../../base/kube-port.ts';
 import { type AcmeAccess, type AcmeAccount, openAccount } from '../acme/acme-client.ts';
 import type { HttpClient } from '../acme/authority-http.ts';
 import { makeKey } from '../acme/x509.ts';
 import type { AcmeSpec, IssuerSpec } from '../issuer-spec.ts';
 import { secrets } from '../resources.ts';
+import { unusableIssuer } from './acquisition-failure.ts';
 import { encoded, readSecret } from './certificate-secrets.ts';
 
 /** An Issuer as the world knows it; null: there is none, or it cannot be used. */
@@ -27,15 +28,19 @@ export interface KnownIssuer {
   readonly spec: IssuerSpec;
 }
 
+/** With the uid of its Issuer. */
+export interface OpenedAccount {
+  readonly uid: string;
+  readonly spec: AcmeSpec;
+  readonly account: AcmeAccount;
+}
+
 export interface AcmeAccounts {
   /**
    * The Issuer's specification and its opened account. @throws OrreryError CERTIFICATE_UNUSABLE | ACME_… |
    * KUBE_…
    */
-  of(
-    issuer: string,
-    signal: AbortSignal,
-  ): Promise<{ readonly uid: string; readonly spec: AcmeSpec; readonly account: AcmeAccount }>;
+  of(issuer: string, signal: AbortSignal): Promise<OpenedAccount>;
   /** Forgets the account: what is known of the authority may be old. */
   forget(issuer: string): void;
 }
@@ -63,10 +68,7 @@ export function createAcmeAccounts(parts: AccountParts): AcmeAccounts {
     async of(issuer, signal) {
       const known = parts.issuerOf(issuer);
       const spec = known?.spec.acme;
-      if (!known || !spec)
-        throw new OrreryError('CERTIFICATE_UNUSABLE', `there is no usable ACME Issuer ${issuer}`, {
-          facts: { issuer: true },
-        });
+      if (!known || !spec) throw unusableIssuer(`there is no usable ACME Issuer ${issuer}`);
       const before = opened.get(issuer);
       if (before?.version === known.version) {
         const account = await before.account.catch(() => null);
@@ -90,13 +92,8 @@ async function accessOf(parts: AccountParts, spec: AcmeSpec, signal: AbortSignal
   if (eab === null) return { server, email, caBundle, eab: null, accountKey };
   const { namespace, name, key } = eab.secretRef;
   const hmac = (await readSecret(parts.kube, { namespace, name }, signal))?.[key]?.trim();
-  if (!hmac) {
-    throw new OrreryError(
-      'CERTIFICATE_UNUSABLE',
-      `the Secret ${namespace}/${name} with the key ${key} (acme.eab) does not exist`,
-      { facts: { issuer: true } },
-    );
-  }
+  if (!hmac)
+    throw unusableIssuer(`the Secret ${namespace}/${name} with the key ${key} (acme.eab) does not exist`);
   return { server, email, caBundle, eab: { keyId: eab.keyId, hmac }, accountKey };
 }
 
@@ -114,19 +111,13 @@ async function accountKeyOf(
   if (stored !== null) return checkedKey(stored[accountKeyName] ?? '', `${namespace}/${name}`);
   const key = await makeKey();
   try {
-    const object = {
-      metadata: { name, namespace },
-      type: 'Opaque',
-      data: { [accountKeyName]: encoded(key) },
-    };
-    await kube.create(secrets, object, signal);
+    const data = { [accountKeyName]: encoded(key) };
+    await kube.create(secrets, { metadata: { name, namespace }, type: 'Opaque', data }, signal);
     return key;
   } catch (thrown) {
     if (!hasCode(thrown, 'KUBE_CONFLICT')) throw thrown;
-    return checkedKey(
-      (await readSecret(kube, accountSecret, signal))?.[accountKeyName] ?? '',
-      `${namespace}/${name}`,
-    );
+    const made = await readSecret(kube, accountSecret, signal);
+    return checkedKey(made?.[accountKeyName] ?? '', `${namespace}/${name}`);
   }
 }
 
@@ -135,7 +126,6 @@ function checkedKey(pem: string, place: string): string {
     return createPrivateKey(pem).export({ type: 'pkcs8', format: 'pem' }).toString();
   } catch {
     // What the library says may quote what it could not read.
-    const text = `the Secret ${place} holds no account key (${accountKeyName})`;
-    throw new OrreryError('CERTIFICATE_UNUSABLE', text, { facts: { issuer: true } });
+    throw unusableIssuer(`the Secret ${place} holds no account key (${accountKeyName})`);
   }
 }

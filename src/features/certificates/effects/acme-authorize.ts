@@ -8,16 +8,15 @@
 
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
 import { sleep } from '../../../base/clock.ts';
-import { OrreryError } from '../../../base/errors.ts';
+import type { OrreryError } from '../../../base/errors.ts';
 import type { AcmeAuthorize } from '../../../machines/domain/domain-effects.ts';
 import type { Exhibit } from '../../../machines/domain/exhibit.ts';
-import type { AcmeAccount, AcmeAuthorization, AcmeChallenge } from '../acme/acme-client.ts';
+import type { AcmeAuthorization, AcmeChallenge } from '../acme/acme-client.ts';
 import { type ChallengeParts, type Presented, presentHttp } from '../acme/challenge.ts';
-import { problemError, readProblem } from '../acme/problem.ts';
-import type { AcmeSpec } from '../issuer-spec.ts';
+import { lostOrder, readProblem } from '../acme/problem.ts';
 import { type ExhibitParts, makeExhibit, removeExhibit } from '../solvers/exhibits.ts';
 import type { Turns } from '../solvers/turns.ts';
-import type { AcmeAccounts } from './acme-accounts.ts';
+import type { AcmeAccounts, OpenedAccount } from './acme-accounts.ts';
 import { acquisitionFailed } from './acquisition-failure.ts';
 import { challengeIn, exhibitFor, isHttp } from './challenge-plan.ts';
 
@@ -27,6 +26,7 @@ import { challengeIn, exhibitFor, isHttp } from './challenge-plan.ts';
  */
 const pollFirstMs = 300;
 const pollMaxMs = 3_000;
+const invalidOrder = 'the order is invalid';
 
 interface AuthorizeParts extends ChallengeParts, ExhibitParts {
   readonly turns: Turns;
@@ -59,22 +59,18 @@ interface Run {
   readonly key: string;
 }
 
-interface Proof extends Run {
-  readonly account: AcmeAccount;
-  readonly spec: AcmeSpec;
-  readonly uid: string;
-}
+type Proof = Run & OpenedAccount;
 
 async function attempted(accounts: AcmeAccounts, run: Run, signal: AbortSignal): Promise<void> {
   const opened = await accounts.of(run.issuer, signal);
   const { status, error } = await opened.account.order(run.orderUrl, signal);
-  if (status === 'invalid') throw lost(error);
+  if (status === 'invalid') throw lostOrder(error, invalidOrder);
   if (status !== 'pending') return;
   for (const authorization of await opened.account.authorizations(run.orderUrl, signal))
     await prove({ ...run, ...opened }, authorization, signal);
 }
 
-/** Takes away what was noted, whether it was made or not; if it cannot be, the chart tries it again. */
+/** Removes what was noted, whether it was made or not; if it cannot be, the chart tries it again. */
 async function isRemoved({ parts, key }: Run, exhibit: Exhibit, signal: AbortSignal): Promise<boolean> {
   try {
     await removeExhibit(parts, exhibit, `${key}/end`, signal);
@@ -110,9 +106,7 @@ async function present(
 ): Promise<Presented> {
   const value = await account.answerOf(challenge);
   if (exhibit !== null && 'value' in exhibit && exhibit.value !== value)
-    throw new OrreryError('ACME_REFUSED', 'the authority has changed what it asks for', {
-      facts: { orderLost: true },
-    });
+    throw lostOrder(null, 'the authority has changed what it asks for');
   if (exhibit !== null) await makeExhibit(parts, exhibit, `${key}/begin`, signal);
   if (!isHttp(spec.challenge)) return { cleanUp: async () => {} };
   const { token } = challenge;
@@ -128,23 +122,15 @@ async function waitUntilValid(
     await sleep(parts.clock, pauseMs, signal);
     const authorization = (await account.authorizations(orderUrl, signal)).find((one) => one.url === url);
     if (authorization?.status === 'valid') return;
-    if (authorization?.status !== 'pending') throw authorization ? refusal(authorization) : lost(null);
+    if (authorization?.status !== 'pending')
+      throw authorization ? refusal(authorization) : lostOrder(null, invalidOrder);
   }
 }
 
 /** Why the authority did not believe it; the order is spent. */
 function refusal({ status, challenges }: AcmeAuthorization): OrreryError {
-  const problem = challenges.map(({ error }) => readProblem(error)).find((one) => one !== null);
-  if (!problem) return lost(null, `the authorization is ${status}`);
-  return spent(problemError(problem, `validation failed: ${problem.type} (${problem.detail})`));
-}
-
-function lost(error: unknown, text = 'the order is invalid'): OrreryError {
-  const problem = readProblem(error);
-  if (problem !== null) return spent(problemError(problem, `${text}: ${problem.type} (${problem.detail})`));
-  return new OrreryError('ACME_REFUSED', text, { facts: { orderLost: true } });
-}
-
-function spent(error: OrreryError): OrreryError {
-  return new OrreryError(error.code, error.message, { facts: { ...error.facts, orderLost: true } });
+  const failed = challenges.find(({ error }) => readProblem(error) !== null);
+  return failed === undefined
+    ? lostOrder(null, `the authorization is ${status}`)
+    : lostOrder(failed.error, 'validation failed');
 }

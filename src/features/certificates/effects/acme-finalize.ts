@@ -10,16 +10,15 @@
 
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
 import { type Clock, sleep } from '../../../base/clock.ts';
-import { OrreryError } from '../../../base/errors.ts';
 import type { KubePort } from '../../../base/kube-port.ts';
 import type { AcmeFinalize } from '../../../machines/domain/domain-effects.ts';
 import type { CertificateReceived } from '../../../machines/domain/domain-events.ts';
 import type { AcmeAccount, AcmeOrder } from '../acme/acme-client.ts';
-import { problemError, readProblem } from '../acme/problem.ts';
+import { lostOrder } from '../acme/problem.ts';
 import { makeKey, makeRequest } from '../acme/x509.ts';
 import { isFor, readPair, readPublicPart } from '../stored-certificate.ts';
 import type { AcmeAccounts } from './acme-accounts.ts';
-import { acquisitionFailed } from './acquisition-failure.ts';
+import { acquiring } from './acquisition-failure.ts';
 import { shortFingerprint } from './certificate-inspect.ts';
 import { readPending, writePending } from './certificate-secrets.ts';
 
@@ -30,28 +29,23 @@ export function finalizeOrder(
   accounts: AcmeAccounts,
   parts: { readonly kube: KubePort; readonly clock: Clock },
 ): EffectRunner<AcmeFinalize> {
-  return async ({ host, issuer, attempt, order, at, source = null }, { signal }) => {
+  return acquiring(async ({ host, issuer, attempt, order, at, source = null }, { signal }) => {
     const place = { host, at, source };
-    try {
-      const { account } = await accounts.of(issuer, signal);
-      const found = await account.order(order.url, signal);
-      const pending = await readPending(parts.kube, at, signal);
-      const known = pending?.order === order.url && pending.key !== '' ? pending : null;
-      if (known !== null && known.chain !== '') return received(attempt, known.chain);
-      // Issued for a key that is gone: nobody can use it.
-      if (known === null && found.status !== 'ready') throw spentOrder(found);
-      const key = known?.key ?? (await makeKey());
-      if (known === null) await writePending(parts.kube, place, { order: order.url, key, chain: '' }, signal);
-      const issued = await issuedOrder({ account, clock: parts.clock, host, key }, found, signal);
-      const chain = await account.certificate(issued, signal);
-      checkIssued(chain, key, host);
-      await writePending(parts.kube, place, { order: order.url, key, chain }, signal);
-      return received(attempt, chain);
-    } catch (thrown) {
-      signal.throwIfAborted();
-      return acquisitionFailed(attempt, thrown);
-    }
-  };
+    const { account } = await accounts.of(issuer, signal);
+    const found = await account.order(order.url, signal);
+    const pending = await readPending(parts.kube, at, signal);
+    const known = pending?.order === order.url && pending.key !== '' ? pending : null;
+    if (known !== null && known.chain !== '') return received(attempt, known.chain);
+    // Issued for a key that is gone: nobody can use it.
+    if (known === null && found.status !== 'ready') throw spentOrder(found);
+    const key = known?.key ?? (await makeKey());
+    if (known === null) await writePending(parts.kube, place, { order: order.url, key, chain: '' }, signal);
+    const issued = await issuedOrder({ account, clock: parts.clock }, { host, key }, found, signal);
+    const chain = await account.certificate(issued, signal);
+    checkIssued(chain, key, host);
+    await writePending(parts.kube, place, { order: order.url, key, chain }, signal);
+    return received(attempt, chain);
+  });
 }
 
 function received(attempt: number, chain: string): CertificateReceived {
@@ -59,44 +53,28 @@ function received(attempt: number, chain: string): CertificateReceived {
 }
 
 async function issuedOrder(
-  {
-    account,
-    clock,
-    host,
-    key,
-  }: { readonly account: AcmeAccount; readonly clock: Clock; readonly host: string; readonly key: string },
+  { account, clock }: { readonly account: AcmeAccount; readonly clock: Clock },
+  { host, key }: { readonly host: string; readonly key: string },
   found: AcmeOrder,
   signal: AbortSignal,
 ): Promise<AcmeOrder> {
   let order = found;
   if (order.status === 'ready')
     order = await account.finalize(order.url, await makeRequest(host, key), signal);
-  for (
-    let pauseMs = pollFirstMs;
-    order.status === 'processing';
-    pauseMs = Math.min(pauseMs * 1.3, pollMaxMs)
-  ) {
-    await sleep(clock, pauseMs, signal);
+  for (let pauseMs = pollFirstMs; order.status === 'processing'; pauseMs *= 1.3) {
+    await sleep(clock, Math.min(pauseMs, pollMaxMs), signal);
     order = await account.order(order.url, signal);
   }
   if (order.status !== 'valid') throw spentOrder(order);
   return order;
 }
 
-function spentOrder({ status, error }: AcmeOrder): OrreryError {
-  const problem = readProblem(error);
-  const text = `the order is ${status}${problem === null ? '' : `: ${problem.type} (${problem.detail})`}`;
-  const known = problem === null ? null : problemError(problem, text);
-  return new OrreryError(known?.code ?? 'ACME_REFUSED', text, {
-    facts: { ...known?.facts, orderLost: true },
-  });
-}
+const spentOrder = ({ status, error }: AcmeOrder) => lostOrder(error, `the order is ${status}`);
 
 function checkIssued(chain: string, key: string, host: string): void {
   const facts = readPair(chain, key);
   const why =
     'broken' in facts ? facts.broken : isFor(facts, host) ? null : `it is for ${facts.hosts.join(', ')}`;
   if (why === null) return;
-  const text = `what the authority issued cannot be used: ${why}`;
-  throw new OrreryError('ACME_REFUSED', text, { facts: { orderLost: true } });
+  throw lostOrder(null, `what the authority issued cannot be used: ${why}`);
 }

@@ -12,23 +12,18 @@ import { hasCode } from '../../../base/errors.ts';
 import type { AcmeOrder } from '../../../machines/domain/domain-effects.ts';
 import type { AcmeAccount, AcmeOrder as Order } from '../acme/acme-client.ts';
 import type { AcmeAccounts } from './acme-accounts.ts';
-import { acquisitionFailed } from './acquisition-failure.ts';
+import { acquiring } from './acquisition-failure.ts';
 
 /** An authority that names no end keeps an order for a week, as Let's Encrypt does; less is safe. */
 const expiryMs = 24 * 3_600_000;
 
 export function makeOrder(accounts: AcmeAccounts, clock: Clock): EffectRunner<AcmeOrder> {
-  return async ({ host, issuer, attempt, replaces }, { signal }) => {
-    try {
-      const order = await ordered(accounts, issuer, host, replaces, signal);
-      const expires = Date.parse(order.expires ?? '');
-      const at = Number.isNaN(expires) ? clock.now() + expiryMs : expires;
-      return { type: 'order.made', attempt, order: { url: order.url, expires: at } };
-    } catch (thrown) {
-      signal.throwIfAborted();
-      return acquisitionFailed(attempt, thrown);
-    }
-  };
+  return acquiring(async ({ host, issuer, attempt, replaces }, { signal }) => {
+    const order = await ordered(accounts, issuer, host, replaces, signal);
+    const expires = Date.parse(order.expires ?? '');
+    const at = Number.isNaN(expires) ? clock.now() + expiryMs : expires;
+    return { type: 'order.made', attempt, order: { url: order.url, expires: at } };
+  });
 }
 
 async function ordered(
@@ -43,7 +38,7 @@ async function ordered(
     return await withoutReplacing(account, host, { profile: spec.profile, replaces }, signal);
   } catch (thrown) {
     if (!isUnknownHere(thrown)) throw thrown;
-    // The authority was set up anew: its addresses and our account are those of before.
+    // The authority was set up again: its addresses and our account are those of before.
     accounts.forget(issuer);
     const again = await accounts.of(issuer, signal);
     return withoutReplacing(again.account, host, { profile: spec.profile, replaces }, signal);

@@ -2,12 +2,27 @@
  * What something thrown means for the attempt: the one place where errors of authorities, Kubernetes and NATS
  * are sorted into the outcomes that the domain chart knows.
  */
+import type { EffectRunner } from '../../../actors/effect-runner.ts';
 import { asError, OrreryError } from '../../../base/errors.ts';
 import type {
   AcquisitionFailed,
   FailureOutcome,
   LimitScope,
 } from '../../../machines/domain/domain-events.ts';
+
+/** Runs a part of an acquisition: what it throws is an outcome, unless the effect itself is at its end. */
+export function acquiring<E extends { readonly type: string; readonly attempt: number }>(
+  run: EffectRunner<E>,
+): EffectRunner<E> {
+  return async (effect, context) => {
+    try {
+      return await run(effect, context);
+    } catch (thrown) {
+      context.signal.throwIfAborted();
+      return acquisitionFailed(effect.attempt, thrown);
+    }
+  };
+}
 
 export function acquisitionFailed(attempt: number, thrown: unknown): AcquisitionFailed {
   const facts = thrown instanceof OrreryError ? thrown.facts : {};
@@ -45,3 +60,7 @@ function outcomeOf(thrown: unknown): FailureOutcome {
       return thrown.kind === 'transient' ? 'cluster' : 'refused';
   }
 }
+
+/** It is the Issuer that cannot be used, whichever host asks: nothing counts against the host. */
+export const unusableIssuer = (text: string) =>
+  new OrreryError('CERTIFICATE_UNUSABLE', text, { facts: { issuer: true } });

@@ -5,10 +5,11 @@
  */
 
 import type { FeatureParts } from '../../../actors/feature.ts';
-import { hasCode, OrreryError } from '../../../base/errors.ts';
+import { hasCode } from '../../../base/errors.ts';
 import { type CertificateAuthority, openAuthority } from '../acme/authority.ts';
 import type { CaSpec } from '../issuer-spec.ts';
 import type { IssuerLookup } from './acme-accounts.ts';
+import { unusableIssuer } from './acquisition-failure.ts';
 import { readSecret } from './certificate-secrets.ts';
 
 export interface Authorities {
@@ -18,9 +19,6 @@ export interface Authorities {
     signal: AbortSignal,
   ): Promise<{ readonly spec: CaSpec; readonly authority: CertificateAuthority }>;
 }
-
-/** It is the Issuer that cannot be used, whichever host asks: nothing counts against the host. */
-const ofIssuer = (text: string) => new OrreryError('CERTIFICATE_UNUSABLE', text, { facts: { issuer: true } });
 
 /** Long enough for a crowd, short enough that a person who changes the CA does not wonder. */
 const keptMs = 5_000;
@@ -36,12 +34,12 @@ export function createAuthorities(
   const open = async ({ secret }: CaSpec, signal: AbortSignal) => {
     const data = await readSecret(kube, secret, signal);
     const place = `${secret.namespace}/${secret.name}`;
-    if (data === null) throw ofIssuer(`the Secret ${place} does not exist`);
+    if (data === null) throw unusableIssuer(`the Secret ${place} does not exist`);
     try {
       return openAuthority(data['tls.crt'] ?? '', data['tls.key'] ?? '', clock.now());
     } catch (thrown) {
       throw hasCode(thrown, 'CERTIFICATE_UNUSABLE')
-        ? ofIssuer(`the Secret ${place}: ${thrown.message}`)
+        ? unusableIssuer(`the Secret ${place}: ${thrown.message}`)
         : thrown;
     }
   };
@@ -49,7 +47,7 @@ export function createAuthorities(
     async of(issuer, signal) {
       const known = issuerOf(issuer);
       const spec = known?.spec.ca;
-      if (!known || !spec) throw ofIssuer(`there is no usable CA Issuer ${issuer}`);
+      if (!known || !spec) throw unusableIssuer(`there is no usable CA Issuer ${issuer}`);
       const before = opened.get(issuer);
       const isFresh = before?.version === known.version && clock.monotonic() < before.until;
       const kept = isFresh ? await before.authority.catch(() => null) : null;

@@ -15,6 +15,7 @@ import { isInvalid } from '../../../kube/api/absent.ts';
 import { writeKubeEvent } from '../../../kube/effects/kube-event.ts';
 import { placeOf } from '../../../kube/effects/object-edit.ts';
 import type { DomainReport, Notice, StatusCondition } from '../../../machines/domain/domain-effects.ts';
+import type { DomainSource } from '../../../machines/domain/domain-facts.ts';
 import type { KubeEventWrite } from '../../../machines/effects.ts';
 import type { IssuerReport } from '../../../machines/issuer/issuer-effects.ts';
 import { domains, issuers } from '../resources.ts';
@@ -39,42 +40,29 @@ export function reportDomain({ kube, replica }: ReportParts): EffectRunner<Domai
       renewAt: time(renewAt),
       nextAttempt: time(nextAttempt),
     };
-    const written = sources.flatMap(({ kind, namespace, name, uid, generation }) =>
-      kind === 'Domain'
-        ? [
-            statuses.write(
-              { namespace, name, uid },
-              statusBody(withReady(body, lacking[uid]), generation),
-              context.signal,
-            ),
-          ]
-        : [],
-    );
-    const told = sources.map(({ kind, namespace, name, uid }, index) =>
-      notify({ apiVersion: sourceVersions[kind], kind, namespace, name, uid }, notice, at, context, index),
-    );
-    const denied = refused.flatMap(({ kind, namespace, name, uid, generation }, index) => [
-      ...(kind === 'Domain'
-        ? [
-            statuses.write(
-              { namespace, name, uid },
-              statusBody(refusal(host, at), generation),
-              context.signal,
-            ),
-          ]
-        : []),
-      notify(
-        { apiVersion: sourceVersions[kind], kind, namespace, name, uid },
-        refusalNotice(host),
-        at,
-        // One Event for each object, however often it is told.
-        { ...context, key: `refused/${uid}/${host}` },
-        sources.length + index,
-      ),
-    ]);
+    const write = (source: DomainSource, told: Parameters<typeof statusBody>[0]) =>
+      source.kind === 'Domain'
+        ? [statuses.write(source, statusBody(told, source.generation), context.signal)]
+        : [];
+    const written = sources.flatMap((one) => write(one, withReady(body, lacking[one.uid])));
+    const told = sources.map((one, index) => notify(regardingOf(one), notice, at, context, index));
+    const denied = refused.flatMap((one, index) => {
+      // One Event for each object, however often it is told.
+      const once = { ...context, key: `refused/${one.uid}/${host}` };
+      const event = notify(regardingOf(one), refusalNotice(host), at, once, sources.length + index);
+      return [...write(one, refusal(host, at)), event];
+    });
     return settled('domain.report', await Promise.allSettled([...written, ...told, ...denied]));
   };
 }
+
+const regardingOf = ({ kind, namespace, name, uid }: DomainSource): Regarding => ({
+  apiVersion: sourceVersions[kind],
+  kind,
+  namespace,
+  name,
+  uid,
+});
 
 /** The status as it is for one whose own Secret lacks the certificate. */
 function withReady<S extends { readonly conditions: readonly StatusCondition[] }>(

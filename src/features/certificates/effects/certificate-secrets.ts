@@ -106,7 +106,7 @@ async function applyTarget(
   seen: KubeObject | null,
   signal: AbortSignal,
 ): Promise<void> {
-  // A Secret's type cannot be changed: one of ours that somebody made anew with another type makes way.
+  // A Secret's type cannot be changed: one of ours that somebody recreated with another type makes way.
   if (seen !== null && seen.type !== 'kubernetes.io/tls') {
     await kube.delete(secrets, namespace, secretName, preconditions(seen.metadata), signal);
     return applyTarget(kube, host, { namespace, secretName }, { chain, key, order }, null, signal);

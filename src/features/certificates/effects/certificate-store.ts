@@ -3,7 +3,7 @@
  * certificate.stored.
  *
  * Running it again writes the same certificate, or nothing where it stands already (I5): what was issued is
- * taken away from its waiting place only after it stands everywhere, and each Secret says which order, or
+ * removed from its waiting place only after it stands everywhere, and each Secret says which order, or
  * which run of this effect, its certificate came from. Nothing is copied whose fingerprint the record does
  * not name (docs/features/certificates.md §2.6), and a target that refuses stops no other (§3.4).
  */
@@ -16,7 +16,7 @@ import type { CertificateStore } from '../../../machines/domain/domain-effects.t
 import type { AcquisitionFailed, FailureOutcome } from '../../../machines/domain/domain-events.ts';
 import type { Target } from '../../../machines/domain/domain-facts.ts';
 import { readPair } from '../stored-certificate.ts';
-import { acquisitionFailed } from './acquisition-failure.ts';
+import { acquiring } from './acquisition-failure.ts';
 import type { Authorities } from './certificate-authorities.ts';
 import { factsOf, namedIn } from './certificate-inspect.ts';
 import {
@@ -34,14 +34,7 @@ export interface StoreParts extends Pick<FeatureParts, 'kube' | 'clock'> {
 }
 
 export function storeCertificate(parts: StoreParts): EffectRunner<CertificateStore> {
-  return async (effect, { signal, key }) => {
-    try {
-      return await stored(parts, effect, key, signal);
-    } catch (thrown) {
-      signal.throwIfAborted();
-      return acquisitionFailed(effect.attempt, thrown);
-    }
-  };
+  return acquiring((effect, { signal, key }) => stored(parts, effect, key, signal));
 }
 
 /** A certificate, where it came from, and whether it was made just now. */

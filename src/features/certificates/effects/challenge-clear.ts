@@ -1,5 +1,5 @@
 /**
- * Effect `challenge.clear`: takes away what was made for challenges that are over. Outcome challenge.cleared,
+ * Effect `challenge.clear`: removes what was made for challenges that are over. Outcome challenge.cleared,
  * which names what is gone; the chart tries the rest again.
  */
 import type { EffectRunner } from '../../../actors/effect-runner.ts';

@@ -9,47 +9,28 @@ import type { EffectRunner } from '../../../actors/effect-runner.ts';
 import { OrreryError } from '../../../base/errors.ts';
 import type { ChallengePlan } from '../../../machines/domain/domain-effects.ts';
 import type { Exhibit } from '../../../machines/domain/exhibit.ts';
-import type { AcmeAccount, AcmeAuthorization, AcmeChallenge } from '../acme/acme-client.ts';
+import type { AcmeAuthorization, AcmeChallenge } from '../acme/acme-client.ts';
 import type { ChallengeSpec } from '../challenge-spec.ts';
-import type { AcmeSpec } from '../issuer-spec.ts';
 import { type ExhibitParts, planExhibit } from '../solvers/exhibits.ts';
-import type { AcmeAccounts } from './acme-accounts.ts';
-import { acquisitionFailed } from './acquisition-failure.ts';
+import type { AcmeAccounts, OpenedAccount } from './acme-accounts.ts';
+import { acquiring } from './acquisition-failure.ts';
 
 export function planChallenge(accounts: AcmeAccounts, parts: ExhibitParts): EffectRunner<ChallengePlan> {
-  return async ({ host, issuer, attempt, order }, { signal }) => {
-    try {
-      const opened = await accounts.of(issuer, signal);
-      const { status } = await opened.account.order(order.url, signal);
-      const authorizations =
-        status === 'pending' ? await opened.account.authorizations(order.url, signal) : [];
-      const pending = authorizations.find((one) => one.status === 'pending');
-      const wish = { ...opened, host, issuer };
-      const exhibit = pending === undefined ? null : await exhibitFor(parts, wish, pending, signal);
-      return { type: 'challenge.planned', attempt, exhibit };
-    } catch (thrown) {
-      signal.throwIfAborted();
-      return acquisitionFailed(attempt, thrown);
-    }
-  };
+  return acquiring(async ({ host, issuer, attempt, order }, { signal }) => {
+    const opened = await accounts.of(issuer, signal);
+    const { status } = await opened.account.order(order.url, signal);
+    const authorizations = status === 'pending' ? await opened.account.authorizations(order.url, signal) : [];
+    const pending = authorizations.find((one) => one.status === 'pending');
+    const wish = { ...opened, host, issuer };
+    const exhibit = pending === undefined ? null : await exhibitFor(parts, wish, pending, signal);
+    return { type: 'challenge.planned', attempt, exhibit };
+  });
 }
 
 /** What is shown for one authorization; null: nothing but the answer itself. */
 export async function exhibitFor(
   parts: ExhibitParts,
-  {
-    account,
-    spec,
-    uid,
-    host,
-    issuer,
-  }: {
-    readonly account: AcmeAccount;
-    readonly spec: AcmeSpec;
-    readonly uid: string;
-    readonly host: string;
-    readonly issuer: string;
-  },
+  { account, spec, uid, host, issuer }: OpenedAccount & { readonly host: string; readonly issuer: string },
   authorization: AcmeAuthorization,
   signal: AbortSignal,
 ): Promise<Exhibit | null> {

@@ -24,7 +24,7 @@ export function verifyIssuer(
   const { issuerOf, accounts, authorities } = parts;
   return async ({ issuer, check }, { signal }) => {
     try {
-      // Asked anew, not remembered: that the authority answered once says nothing of now.
+      // Asked again, not remembered: that the authority answered once says nothing of now.
       accounts.forget(issuer);
       if (issuerOf(issuer)?.spec.ca) await authorities.of(issuer, signal);
       else await checkChallenge(parts, (await accounts.of(issuer, signal)).spec, signal);

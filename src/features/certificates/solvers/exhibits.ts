@@ -1,11 +1,10 @@
 /**
- * What a challenge needs shown: planned from the Issuer's specification, made, and taken away again,
+ * What a challenge needs shown: planned from the Issuer's specification, made, and removed again,
  * whichever
  * kind it is. Making and taking away can be done twice.
  */
 
 import type { FeatureParts } from '../../../actors/feature.ts';
-import { OrreryError } from '../../../base/errors.ts';
 import type { KubePort } from '../../../base/kube-port.ts';
 import type { DnsExhibit, Exhibit } from '../../../machines/domain/exhibit.ts';
 import type { HttpClient } from '../acme/authority-http.ts';
@@ -13,6 +12,7 @@ import type { DnsSpec, TsigAlgorithm, UpdateSpec } from '../challenge-spec.ts';
 import { type Names, zoneAt } from '../dns/names.ts';
 import type { TsigKey } from '../dns/tsig.ts';
 import { updateText } from '../dns/update.ts';
+import { unusableIssuer } from '../effects/acquisition-failure.ts';
 import { readSecret } from '../effects/certificate-secrets.ts';
 import type { AcmeSpec } from '../issuer-spec.ts';
 import { makeRoute, removeRoute, routeName } from './route-objects.ts';
@@ -41,9 +41,6 @@ interface Wish {
   readonly issuer: { readonly name: string; readonly uid: string };
 }
 
-/** It is the Issuer that cannot be used, whichever host asks. */
-const ofIssuer = (text: string) => new OrreryError('CERTIFICATE_UNUSABLE', text, { facts: { issuer: true } });
-
 /**
  * Whether the way in which an Issuer proves hosts can be gone at all. @throws OrreryError
  * CERTIFICATE_UNUSABLE
@@ -60,7 +57,7 @@ export async function checkChallenge(
 
 function requireService(service: ChallengeService | null): ChallengeService {
   if (service !== null) return service;
-  throw ofIssuer(
+  throw unusableIssuer(
     'spec.acme.challenge.http01 needs to know where Orrery answers: start it with --acme-service',
   );
 }
@@ -168,10 +165,10 @@ async function keyOf(
   const { namespace, name, key } = secretRef;
   const text = (await readSecret(kube, { namespace, name }, signal))?.[key]?.trim() ?? '';
   if (text === '')
-    throw ofIssuer(
+    throw unusableIssuer(
       `the Secret ${namespace}/${name} with the key ${key} (acme.challenge.dns01.rfc2136) does not exist`,
     );
   if (!/^[A-Za-z0-9+/]+={0,2}$/.test(text))
-    throw ofIssuer(`the Secret ${namespace}/${name} holds no TSIG key in base64 (${key})`);
+    throw unusableIssuer(`the Secret ${namespace}/${name} holds no TSIG key in base64 (${key})`);
   return { name: keyName, algorithm, secret: Buffer.from(text, 'base64') };
 }

@@ -105,7 +105,7 @@ function isOver({ metadata }: KubeObject, now: number): boolean {
   return Number.isNaN(until) || until < now;
 }
 
-/** Only the very object that was seen: one that somebody wants anew meanwhile stays. */
+/** Only the very object that was seen: one that somebody wants again meanwhile stays. */
 async function remove(
   kube: KubePort,
   resource: KubeResource,

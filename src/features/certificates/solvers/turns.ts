@@ -1,5 +1,5 @@
 /**
- * One at a time for each host: what is shown for a challenge is not taken away by somebody who clears up
+ * One at a time for each host: what is shown for a challenge is not removed by somebody who clears up
  * after
  * an earlier one.
  *

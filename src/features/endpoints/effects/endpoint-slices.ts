@@ -6,7 +6,7 @@
  * of a pass that was made is empty, and the names of new slices follow from the series of the pass.
  * Whatever began it, it looks at nothing and writes nothing before the scene is complete
  * (docs/features/endpoints.md §5.5). A slice that is not in the version that was known is read again and
- * the rest planned anew; only what goes on failing is reported.
+ * the rest planned again; only what goes on failing is reported.
  */
 import { createHash } from 'node:crypto';
 import type { EffectContext, EffectRunner } from '../../../actors/effect-runner.ts';
@@ -42,7 +42,7 @@ export interface SlicesParts {
 }
 
 /**
- * `again`: something was written, or has to be looked at anew; `made` is the token of what it was planned
+ * `again`: something was written, or has to be looked at again; `made` is the token of what it was planned
  * for.
  */
 type Round =

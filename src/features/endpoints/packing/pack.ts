@@ -4,7 +4,7 @@
  *
  * Few writes, in this order of preference: an endpoint stays where it is; what is homeless goes to slices
  * that are written anyway, the fullest first (a slice that has become empty is one of them: it is filled
- * anew under its name instead of being deleted), then to the fullest slice that takes all of it, then to
+ * again under its name instead of being deleted), then to the fullest slice that takes all of it, then to
  * new slices. When what all endpoints of a slice need of its ports changes in the same way, the slice stays
  * and its ports change. Slices that are all written anyway become half as many if that is enough. Where
  * nothing changes, nothing is written. Promises: no slice has more than `max` endpoints; an endpoint stands

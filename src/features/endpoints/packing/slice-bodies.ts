@@ -63,7 +63,7 @@ export function slicePatch(
   };
 }
 
-/** In a merge patch null takes away. */
+/** In a merge patch null removes. */
 function absentLabels(before: Labels, after: Labels): Record<string, null> {
   const gone = Object.keys(before).filter((key) => !(key in after));
   return Object.fromEntries(gone.map((key) => [key, null]));

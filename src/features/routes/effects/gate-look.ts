@@ -19,7 +19,7 @@ export function lookAtGate(parts: {
 }): EffectRunner<RouteGateLook> {
   const { world, join, gates } = parts;
   return async ({ namespace, name, look }) => {
-    // First: what stirs while it counts is told anew.
+    // First: what stirs while it counts is told again.
     const stirred = gates.look(namespace, name);
     const digest = asDigest<RouteGateDigest>(world.get('routegates', namespace, name), 'routegates');
     if (digest === null || 'invalid' in digest.spec) {

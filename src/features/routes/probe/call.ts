@@ -1,7 +1,7 @@
 /**
  * One call through a Service: who answers?
  *
- * A GET over a new connection, so that whatever balances the Service chooses anew. Promises: the whole call,
+ * A GET over a new connection, so that whatever balances the Service chooses again. Promises: the whole call,
  * name resolution and answer included, ends within the time limit; redirects are not followed; at most
  * `limits.probeAnswerBytes` of head and as much of body are read; no other address is asked than the one of
  * the URL. The answer counts from its head on.

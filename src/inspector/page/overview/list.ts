@@ -12,7 +12,7 @@ import { html, useEffect, useRef, useState, type VNode } from '../vendor.ts';
 import { factOf, type Ordered, orderedRows, tally } from './list-order.ts';
 import { VirtualList } from './virtual-list.ts';
 
-/** The order is made anew so often while rows change: rows that jump about cannot be read. */
+/** The order is recomputed so often while rows change: rows that jump about cannot be read. */
 const orderMs = 1_000;
 const rowHeight = 54;
 /** More columns than this cannot be read side by side. */
@@ -206,7 +206,7 @@ function FactCell({ fact, now }: { fact: Fact | undefined; now: number }): VNode
 }
 
 /**
- * On something outside of the list. The focus follows the choice a moment later; Enter does not wait for it.
+ * On something outside the list. The focus follows the choice a moment later; Enter does not wait for it.
  */
 function isFocusElsewhere(): boolean {
   const { activeElement } = document;

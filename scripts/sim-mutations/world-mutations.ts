@@ -14,17 +14,6 @@ const starving: readonly Mutation[] = [
   ),
 ];
 
-const held = 'effects held while the broker was away are not begun';
-const holding = ['routes', 'certificates', 'elections', 'endpoints'].map((feature) =>
-  one(
-    feature,
-    `${held}: ${feature}`,
-    'src/actors/host/effects-pool.ts',
-    "if (status === 'connected') for (const lane of lanes.values()) next(lane);",
-    '',
-  ),
-);
-
 const living: readonly Mutation[] = [
   one(
     'elections',
@@ -32,13 +21,6 @@ const living: readonly Mutation[] = [
     'src/features/elections/election-join.ts',
     "return { type: 'election.observed', facts: deleting ? null : facts };",
     "return { type: 'election.observed', facts: deleting || facts.invalid !== null ? null : facts };",
-  ),
-  one(
-    'routegates',
-    'that an object has gone is told to nobody',
-    'src/features/routes/gate-join.ts',
-    "return world.statement('routegates') === null ? null : { type: 'routegate.observed', facts: null };",
-    'return null;',
   ),
   one(
     'routegates',
@@ -135,4 +117,4 @@ const own: readonly Mutation[] = [
   ),
 ];
 
-export const worldMutations: readonly Mutation[] = [...starving, ...holding, ...living, ...gates, ...proxiers, ...own];
+export const worldMutations: readonly Mutation[] = [...starving, ...living, ...gates, ...proxiers, ...own];

@@ -44,7 +44,7 @@ export async function soak(options: {
   readonly seed: number;
   readonly hours: number;
   readonly everyHours: number;
-  readonly collect: () => void;
+  readonly collect: () => Promise<void>;
   readonly onSample?: (sample: Sample) => void;
 }): Promise<readonly Sample[]> {
   const simulation = mixed('soak', [electionSimulation, endpointSimulation, certificateSimulation]);
@@ -76,7 +76,7 @@ export async function soak(options: {
   for (let at = options.everyHours; at <= options.hours; at += options.everyHours) {
     await clock.run(options.everyHours * hourMs);
     await forgetEvents(stage);
-    options.collect();
+    await options.collect();
     const runs = live().flatMap(({ engine }) => [...engine.shards.open()]);
     const sample: Sample = {
       atHours: at,

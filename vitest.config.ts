@@ -24,7 +24,7 @@ export default defineConfig({
     maxWorkers: availableParallelism() + 1,
     // No promise of the program: only so that what hangs ends. How long a test computes is the machine's affair; on
     // two idle cores the slowest ordinary one needs 2 s. A test that needs longer says so itself.
-    testTimeout: 60_000,
+    testTimeout: 120_000,
     hookTimeout: 120_000,
     reporters: ['default', new SummaryReporter()],
     sequence: { sequencer: LongestFirst },

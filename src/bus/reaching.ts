@@ -1,15 +1,9 @@
 /** Callers that wait until a stream has been read up to a sequence. */
-export interface Reaching {
-  /** Rejects with the reason of the signal, if there is one and it is aborted first. */
-  wait(sequence: number, signal?: AbortSignal): Promise<void>;
-  /** Lets go whoever waits for this sequence or an earlier one. */
-  reached(sequence: number): void;
-}
-
-export function createReaching(): Reaching {
+export function createReaching() {
   const waiting = new Set<{ readonly sequence: number; readonly resolve: () => void }>();
   return {
-    wait: (sequence, signal) =>
+    /** Rejects with the reason of the signal, if there is one and it is aborted first. */
+    wait: (sequence: number, signal?: AbortSignal): Promise<void> =>
       new Promise((resolve, reject) => {
         const onAbort = () => {
           waiting.delete(one);
@@ -25,7 +19,8 @@ export function createReaching(): Reaching {
         waiting.add(one);
         signal?.addEventListener('abort', onAbort, { once: true });
       }),
-    reached(sequence) {
+    /** Lets go whoever waits for this sequence or an earlier one. */
+    reached(sequence: number): void {
       for (const one of waiting) {
         if (one.sequence > sequence) continue;
         waiting.delete(one);

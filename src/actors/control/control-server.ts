@@ -46,9 +46,7 @@ interface PeerList {
   readonly actors: readonly ActorSummary[];
 }
 
-export interface ControlServer {
-  stop(): void;
-}
+export type ControlServer = ReturnType<typeof serveControl>;
 
 export function serveControl(parts: {
   readonly engine: Engine;
@@ -59,7 +57,7 @@ export function serveControl(parts: {
   readonly release: string;
   /** Request subjects of features. */
   readonly requests: readonly Endpoint[];
-}): ControlServer {
+}) {
   const { bus, subjects, replica, release } = parts;
   const server = new Control(parts);
   const ownerOnly = (name: string, subject: string, handler: Endpoint['handler']): Endpoint => ({
@@ -98,7 +96,7 @@ export function serveControl(parts: {
     }),
   ];
   return {
-    stop() {
+    stop(): void {
       service.stop();
       for (const peer of peers) peer.stop();
     },

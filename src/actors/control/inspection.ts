@@ -20,24 +20,20 @@ import { kindOf, livingRecordOf, recordOf } from '../host/cell.ts';
 import type { Cell } from '../host/owned.ts';
 import { standingOf, summaryOf } from './actor-views.ts';
 
-export interface Inspection {
-  stop(): void;
-}
-
 export function startInspection(parts: {
   readonly engine: Pick<Engine, 'shards' | 'parts' | 'watchSteps'>;
   readonly bus: Bus;
   readonly subjects: Subjects;
   readonly clock: Clock;
   readonly replica: string;
-}): Inspection {
+}) {
   const inspection = new Watched(parts);
   const subscription = parts.bus.subscribe(parts.subjects.peer('watch'), (message) => {
     const watch = readWatch(message);
     if (watch) inspection.hear(watch);
   });
   return {
-    stop() {
+    stop(): void {
       subscription.stop();
       inspection.stop();
     },

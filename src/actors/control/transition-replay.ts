@@ -33,14 +33,7 @@ export interface ReplaySummary {
   readonly skipped: ReadonlyMap<string, number>;
 }
 
-export interface Replay {
-  /**
-   * Takes the next transition of the recording; null: it came out the same, or was left out. Nothing may be
-   * taken after a difference.
-   */
-  take(transition: Transition): Difference | null;
-  summary(): ReplaySummary;
-}
+export type Replay = ReturnType<typeof createReplay>;
 
 interface Actor {
   rev: number;
@@ -54,7 +47,7 @@ interface Middle {
   readonly to: string;
 }
 
-export function createReplay(charts: readonly Chart[]): Replay {
+export function createReplay(charts: readonly Chart[]) {
   const steppers = new Map<string, Stepper>();
   const actors = new Map<string, Actor>();
   const middles = new Map<string, Middle>();
@@ -70,7 +63,11 @@ export function createReplay(charts: readonly Chart[]): Replay {
   };
 
   return {
-    take(transition) {
+    /**
+     * Takes the next transition of the recording; null: it came out the same, or was left out. Nothing may be
+     * taken after a difference.
+     */
+    take(transition: Transition): Difference | null {
       const { id, rev, from } = transition;
       // Steps before it were not told, nor what they led to: its beginning is not in the recording any more.
       if (transition.resumes === null) actors.delete(id);
@@ -93,7 +90,7 @@ export function createReplay(charts: readonly Chart[]): Replay {
       if (transition.resumes) actor.snapshot = stepper.restore(transition.resumes, stepper.chart.version);
       return step(stepper, actor, transition);
     },
-    summary: () => ({ actors: actors.size, transitions, skipped }),
+    summary: (): ReplaySummary => ({ actors: actors.size, transitions, skipped }),
   };
 }
 

@@ -12,16 +12,7 @@ import type { HostParts } from './host-parts.ts';
 import type { Cell, Hot, MailboxItem, ShardRun } from './owned.ts';
 import type { OutboxEntry } from './records.ts';
 
-export interface Consequences {
-  /** Runs effects of a saved step; each outcome is delivered as an event. */
-  perform(cell: Cell, hot: Hot, effects: readonly OutboxEntry[], parent?: TraceContext): void;
-  /** Puts what the feed holds on the event stream, in order. @param sequence of the record just saved */
-  publish(cell: Cell, hot: Hot, sequence: number): void;
-  /** The same for a record that was loaded with transitions that may not be published. */
-  publishLoaded(cell: Cell, hot: Hot, sequence: number): void;
-  /** Resolves when the feed has room for one more transition. */
-  room(hot: Hot): Promise<void> | undefined;
-}
+export type Consequences = ReturnType<typeof createConsequences>;
 
 /** The part of the host that is needed here. */
 interface ConsequencesHost {
@@ -33,7 +24,7 @@ interface ConsequencesHost {
   prove(shard: ShardRun): Promise<void>;
 }
 
-export function createConsequences(parts: HostParts, host: ConsequencesHost): Consequences {
+export function createConsequences(parts: HostParts, host: ConsequencesHost) {
   const start = createEffectStart(parts, host);
   const publish = (cell: Cell, hot: Hot) => {
     if (hot.publishing) return;
@@ -48,20 +39,24 @@ export function createConsequences(parts: HostParts, host: ConsequencesHost): Co
   };
 
   return {
-    perform(cell, hot, effects, parent) {
+    /** Runs effects of a saved step; each outcome is delivered as an event. */
+    perform(cell: Cell, hot: Hot, effects: readonly OutboxEntry[], parent?: TraceContext): void {
       for (const entry of effects) start(cell, hot, entry, parent);
     },
-    publish(cell, hot, sequence) {
+    /** Puts what the feed holds on the event stream, in order. @param sequence of the record just saved */
+    publish(cell: Cell, hot: Hot, sequence: number): void {
       hot.unpublished.push(sequence);
       publish(cell, hot);
     },
-    publishLoaded(cell, hot, sequence) {
+    /** The same for a record that was loaded with transitions that may not be published. */
+    publishLoaded(cell: Cell, hot: Hot, sequence: number): void {
       // The record stands for all of its transitions: it is done with the last of them.
       const earlier = Math.max(0, (hot.record?.feed.length ?? 0) - 1);
       hot.unpublished.push(...Array.from({ length: earlier }, () => 0), sequence);
       publish(cell, hot);
     },
-    room: (hot) =>
+    /** Resolves when the feed has room for one more transition. */
+    room: (hot: Hot): Promise<void> | undefined =>
       (hot.record?.feed.length ?? 0) < limits.unpublishedTransitions ? undefined : waitForRoom(hot),
   };
 }

@@ -24,19 +24,6 @@ import { featureLimits } from '../feature-limits.ts';
 import type { HostParts } from './host-parts.ts';
 import type { EffectData } from './step.ts';
 
-export interface EffectsPool {
-  /** @param onOutcome called once, unless the run's signal is aborted before */
-  start(
-    effect: EffectData,
-    run: Omit<EffectContext, 'signal'> & { signal: AbortSignal },
-    onOutcome: (event: PlainEvent) => void,
-    /** Rejects if the shard is not ours any more. */
-    prove: () => Promise<void>,
-  ): void;
-  readonly waiting: number;
-  readonly running: number;
-}
-
 interface Job {
   readonly effect: EffectData;
   readonly run: EffectContext;
@@ -56,7 +43,7 @@ interface PoolParts
   readonly homes?: Pick<HostParts['homes'], 'featureOf'>;
 }
 
-export function createEffectsPool(parts: PoolParts): EffectsPool {
+export function createEffectsPool(parts: PoolParts) {
   const lanes = new Map<string, Lane>();
   const sum = (count: (lane: Lane) => number) =>
     [...lanes.values()].reduce((all, one) => all + count(one), 0);
@@ -90,17 +77,23 @@ export function createEffectsPool(parts: PoolParts): EffectsPool {
     if (status === 'connected') for (const lane of lanes.values()) next(lane);
   });
   return {
-    start(effect, run, onOutcome, prove) {
+    /** @param onOutcome called once, unless the run's signal is aborted before */
+    start(
+      effect: EffectData,
+      run: Omit<EffectContext, 'signal'> & { signal: AbortSignal },
+      onOutcome: (event: PlainEvent) => void,
+      prove: () => Promise<void>,
+    ): void {
       const feature = parts.homes?.featureOf(run.actor.slice(0, run.actor.indexOf('/')));
       const name = feature === undefined ? effect.type : `${feature} ${effect.type}`;
       const lane = lanes.get(name) ?? { queue: [], running: 0, bound: boundOf(parts, effect, feature) };
       lanes.set(name, lane);
       enqueue(lane, { effect, run, onOutcome, prove, since: nowBy(parts), failures: 0 });
     },
-    get waiting() {
+    get waiting(): number {
       return sum(({ queue }) => queue.length);
     },
-    get running() {
+    get running(): number {
       return sum(({ running }) => running);
     },
   };

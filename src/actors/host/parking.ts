@@ -14,10 +14,7 @@ import type { Log } from '../../base/log-port.ts';
 import { settle } from './mailbox.ts';
 import type { Cell, Hot, MailboxItem } from './owned.ts';
 
-export interface Parking {
-  /** @returns resolves when the next event may be taken; undefined: at once, or after the actor's pause */
-  park(cell: Cell, hot: Hot, item: MailboxItem, error: Error): Promise<void> | undefined;
-}
+export type Parking = ReturnType<typeof createParking>;
 
 /** After so many failures the event is put aside, so that it does not hold the actor for ever. */
 const failuresMax = 5;
@@ -32,7 +29,7 @@ export function createParking(
     deliverOutcome(cell: Cell, item: MailboxItem): void;
     untold(cell: Cell): void;
   },
-): Parking {
+) {
   const bringAgain = (cell: Cell, { failures: _, ...item }: MailboxItem) => {
     clock.after(limits.failedAgainMs, () => {
       if (cell.shard.phase !== 'active' || cell.shard.cells.get(cell.id) !== cell) return;
@@ -43,7 +40,8 @@ export function createParking(
     });
   };
   return {
-    park(cell, hot, item, error) {
+    /** @returns resolves when the next event may be taken; undefined: at once, or after the actor's pause */
+    park(cell: Cell, hot: Hot, item: MailboxItem, error: Error): Promise<void> | undefined {
       const failures = (item.failures ?? 0) + 1;
       cell.error = error.message;
       const revision = hot.record?.rev ?? 0;

@@ -1,27 +1,21 @@
 /** A counting gate: at most so many pass at a time, the others wait in order. */
-export interface Gate {
-  enter(): Promise<void> | undefined;
-  leave(): void;
-  readonly inside: number;
-}
-
-export function createGate(placesMax: number): Gate {
+export function createGate(placesMax: number) {
   const waiting: Array<() => void> = [];
   let inside = 0;
   return {
-    enter() {
+    enter(): Promise<void> | undefined {
       if (inside < placesMax) {
         inside++;
         return undefined;
       }
       return new Promise((resolve) => waiting.push(resolve));
     },
-    leave() {
+    leave(): void {
       const next = waiting.shift();
       if (next) next();
       else inside--;
     },
-    get inside() {
+    get inside(): number {
       return inside;
     },
   };

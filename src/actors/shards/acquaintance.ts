@@ -13,19 +13,14 @@ import type { FenceValue } from './fence-value.ts';
 /** The others answer a replica's first beat within a round trip; this leaves them ten. */
 const patienceMs = 200;
 
-export interface Acquaintance {
-  /** Resolves when it is over. */
-  readonly made: Promise<void>;
-  /** What the fences say is known, or somebody was heard of. */
-  look(): void;
-}
-
-export function startAcquaintance(clock: Clock, isMade: () => boolean): Acquaintance {
+export function startAcquaintance(clock: Clock, isMade: () => boolean) {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = clock.after(patienceMs, resolve);
   return {
+    /** Resolves when it is over. */
     made: promise,
-    look() {
+    /** What the fences say is known, or somebody was heard of. */
+    look(): void {
       if (!isMade()) return;
       timer.cancel();
       resolve();

@@ -9,13 +9,6 @@ import type { ActorId } from '../../base/ids.ts';
 import type { ShardRun } from '../host/owned.ts';
 import type { World } from '../world/world.ts';
 
-export interface Telling {
-  /** Tells these actors, where their shards are open here. */
-  tell(ids: Iterable<string>): void;
-  /** Tells every actor of a shard that was opened just now. */
-  tellAll(run: ShardRun): void;
-}
-
 /** Reading what was missed takes a moment; a picture that is not whole for so long is taken as it is. */
 const patienceMs = 5_000;
 
@@ -24,7 +17,7 @@ export function createTelling(parts: {
   readonly clock: Clock;
   readonly tell: (id: ActorId) => void;
   readonly tellAll: (run: ShardRun) => void;
-}): Telling {
+}) {
   const { world, clock } = parts;
   const ids = new Set<string>();
   const runs = new Set<ShardRun>();
@@ -45,11 +38,13 @@ export function createTelling(parts: {
   world.onWhole(tellNow);
 
   return {
-    tell(affected) {
+    /** Tells these actors, where their shards are open here. */
+    tell(affected: Iterable<string>): void {
       for (const id of affected) ids.add(id);
       tellWhenWhole();
     },
-    tellAll(run) {
+    /** Tells every actor of a shard that was opened just now. */
+    tellAll(run: ShardRun): void {
       runs.add(run);
       tellWhenWhole();
     },

@@ -11,19 +11,19 @@ import type { Chart } from '../../machines/chart.ts';
 import { canWait } from '../host/mailbox.ts';
 import type { Cell, Hot } from '../host/owned.ts';
 
-export interface Company {
-  /** Whether everything in the mailbox waits for more; if so, `work` is called when it has waited enough. */
-  isAwaited(cell: Cell, hot: Hot, chart: Chart | undefined): boolean;
-}
+export type Company = ReturnType<typeof createCompany>;
 
-export function createCompany(clock: Clock, work: (cell: Cell, hot: Hot) => void): Company {
+export function createCompany(clock: Clock, work: (cell: Cell, hot: Hot) => void) {
   const over = (hot: Hot): false => {
     hot.company?.timer.cancel();
     hot.company = null;
     return false;
   };
   return {
-    isAwaited(cell, hot, chart) {
+    /**
+     * Whether everything in the mailbox waits for more; if so, `work` is called when it has waited enough.
+     */
+    isAwaited(cell: Cell, hot: Hot, chart: Chart | undefined): boolean {
       const patience = chart?.patience;
       if (patience === undefined || hot.snapshot === null || !hot.mailbox.every(canWait)) return over(hot);
       const now = clock.monotonic();

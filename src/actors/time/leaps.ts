@@ -9,15 +9,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Cell, Hot, ShardRun } from '../host/owned.ts';
 import { createLeapGauge } from './lease-clock.ts';
 
-export interface Leaps {
-  /**
-   * Tells of what the clock was set by since it was called last; about once a second, and before an event is
-   * taken.
-   */
-  notice(): void;
-  open(run: ShardRun): void;
-  close(run: ShardRun): void;
-}
+export type Leaps = ReturnType<typeof createLeaps>;
 
 export function createLeaps(
   clock: Clock,
@@ -26,12 +18,16 @@ export function createLeaps(
     wake(cell: Cell): Hot | null;
     work(cell: Cell, hot: Hot): void;
   },
-): Leaps {
+) {
   const runs = new Set<ShardRun>();
   const gauge = createLeapGauge(clock);
   let known = 0;
   return {
-    notice() {
+    /**
+     * Tells of what the clock was set by since it was called last; about once a second, and before an event
+     * is taken.
+     */
+    notice(): void {
       const leapt = gauge();
       const byMs = leapt - known;
       if (byMs === 0) return;
@@ -44,7 +40,7 @@ export function createLeaps(
         host.work(cell, hot);
       }
     },
-    open: (run) => void runs.add(run),
-    close: (run) => void runs.delete(run),
+    open: (run: ShardRun): void => void runs.add(run),
+    close: (run: ShardRun): void => void runs.delete(run),
   };
 }

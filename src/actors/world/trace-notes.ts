@@ -5,19 +5,16 @@
 import { limits } from '../../base/limits.ts';
 import type { TraceContext } from '../../base/tracing.ts';
 
-export interface TraceNotes {
-  note(ids: Iterable<string>, context: TraceContext | undefined): void;
-  take(id: string): TraceContext | undefined;
-}
+export type TraceNotes = ReturnType<typeof createTraceNotes>;
 
-export function createTraceNotes(): TraceNotes {
+export function createTraceNotes() {
   const notes = new Map<string, TraceContext>();
   return {
-    note(ids, context) {
+    note(ids: Iterable<string>, context: TraceContext | undefined): void {
       if (context === undefined) return;
       for (const id of ids) if (notes.has(id) || notes.size < limits.traceNotes) notes.set(id, context);
     },
-    take(id) {
+    take(id: string): TraceContext | undefined {
       const context = notes.get(id);
       if (context !== undefined) notes.delete(id);
       return context;

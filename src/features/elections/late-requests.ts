@@ -24,19 +24,13 @@ interface Kept {
   readonly answer: (isLast: boolean) => Promise<Uint8Array | undefined>;
 }
 
-export interface LateRequests {
-  keep(message: BusMessage, isOurs: Kept['isOurs'], answer: Kept['answer']): void;
-  /** Nothing is answered from then on. */
-  stop(): void;
-}
-
 export function createLateRequests({
   bus,
   clock,
   onOpened,
 }: Pick<FeatureParts, 'bus' | 'clock'> & {
   readonly onOpened: (callback: () => void) => () => void;
-}): LateRequests {
+}) {
   let kept: Kept[] = [];
   let timer: Timer | null = null;
   const answer = () => {
@@ -62,7 +56,7 @@ export function createLateRequests({
   /** The engine, which tells, has started when the first request comes. */
   let forget: (() => void) | null = null;
   return {
-    keep(message, isOurs, reply) {
+    keep(message: BusMessage, isOurs: Kept['isOurs'], reply: Kept['answer']): void {
       forget ??= onOpened(answer);
       kept.push({ message, until: clock.monotonic() + limits.electionAnswerMs, isOurs, answer: reply });
       if (kept.length > limits.electionRequestsKept) kept.shift();
@@ -70,7 +64,8 @@ export function createLateRequests({
       if (isOurs()) answer();
       arm();
     },
-    stop() {
+    /** Nothing is answered from then on. */
+    stop(): void {
       kept = [];
       timer?.cancel();
       forget?.();

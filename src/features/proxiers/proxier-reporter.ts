@@ -34,23 +34,20 @@ export interface ProxierReport {
  */
 export type SendReport = (report: ProxierReport, signal: AbortSignal) => Promise<unknown>;
 
-export interface Reporter {
-  /** How the families stand now. */
-  tell(families: Readonly<Record<IpFamily, FamilyHealth>>): void;
-  stop(): void;
-}
+export type Reporter = ReturnType<typeof createReporter>;
 
 export function createReporter(parts: {
   readonly send: SendReport;
   readonly clock: Clock;
   readonly random: Random;
-}): Reporter {
+}) {
   const lines = (['IPv4', 'IPv6'] as const).map((family) => ({ family, line: startLine(parts, family) }));
   return {
-    tell(families) {
+    /** How the families stand now. */
+    tell(families: Readonly<Record<IpFamily, FamilyHealth>>): void {
       for (const { family, line } of lines) line.tell(families[family]);
     },
-    stop() {
+    stop(): void {
       for (const { line } of lines) line.stop();
     },
   };

@@ -19,11 +19,6 @@ export function parseClusterDomain(resolvConf: string, namespace?: string): stri
   return label !== '' && first === `${label}.${second}` ? third : defaultClusterDomain;
 }
 
-export interface ClusterDomain {
-  /** As it is now; the file is looked at again at most every 10 s. */
-  current(): string;
-}
-
 export interface ClusterDomainParts extends Pick<FeatureParts, 'clock' | 'log'> {
   readonly namespace?: string;
   /** Default `/etc/resolv.conf`. */
@@ -34,7 +29,7 @@ export interface ClusterDomainParts extends Pick<FeatureParts, 'clock' | 'log'> 
 const lookAgainMs = 10_000;
 
 /** Reads the file now, and again when it has changed. A file that cannot be read leaves what was known. */
-export function createClusterDomain(parts: ClusterDomainParts): ClusterDomain {
+export function createClusterDomain(parts: ClusterDomainParts) {
   const { clock, log, namespace, path = '/etc/resolv.conf' } = parts;
   let domain = defaultClusterDomain;
   let form = '';
@@ -54,7 +49,8 @@ export function createClusterDomain(parts: ClusterDomainParts): ClusterDomain {
     }
   };
   return {
-    current() {
+    /** As it is now; the file is looked at again at most every 10 s. */
+    current(): string {
       if (clock.monotonic() - lookedAt >= lookAgainMs) look();
       return domain;
     },

@@ -19,18 +19,11 @@ export interface Refusal {
   readonly message: string;
 }
 
-export interface GateBounds {
-  /** The kinds that are mirrored for RouteGates. */
-  readonly kinds: readonly NamedKind[];
-  /** Why it is not in use; null: it is. */
-  refusalOf(namespace: string, name: string): Refusal | null;
-}
-
 export const byAge = (a: Gate, b: Gate) => a.createdAt - b.createdAt || (placeOf(a) < placeOf(b) ? -1 : 1);
 
 const placeOf = ({ namespace, name }: Pick<Gate, 'namespace' | 'name'>) => `${namespace}/${name}`;
 
-export function gateBounds(entries: Iterable<WorldEntry>): GateBounds {
+export function gateBounds(entries: Iterable<WorldEntry>) {
   const gates = [...entries].flatMap(({ namespace, name, digest }) => {
     const gate = gateOf(namespace, name, asDigest<RouteGateDigest>(digest, 'routegates'));
     return gate === null ? [] : [gate];
@@ -47,8 +40,11 @@ export function gateBounds(entries: Iterable<WorldEntry>): GateBounds {
     if (refusal !== null) refused.set(placeOf(gate), refusal);
   }
   return {
+    /** The kinds that are mirrored for RouteGates. */
     kinds: [...kinds.values()],
-    refusalOf: (namespace, name) => refused.get(placeOf({ namespace, name })) ?? null,
+    /** Why it is not in use; null: it is. */
+    refusalOf: (namespace: string, name: string): Refusal | null =>
+      refused.get(placeOf({ namespace, name })) ?? null,
   };
 }
 

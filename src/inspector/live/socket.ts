@@ -26,16 +26,11 @@ export interface SocketParts {
   readonly start: (query: URLSearchParams, line: LiveLine) => LiveSession;
 }
 
-export interface Sockets {
-  /** Closes all and takes no more. */
-  close(): void;
-}
-
 const path = '/api/v1/inspect';
 /** Close codes: the numbers below 4000 are RFC 6455's; 4401 and 4403 say what HTTP's 401 and 403 say. */
 const closing = { away: 1001, unauthenticated: 4401, forbidden: 4403 } as const;
 
-export function serveSockets(server: Server, parts: SocketParts): Sockets {
+export function serveSockets(server: Server, parts: SocketParts) {
   const sockets = new WebSocketServer({
     noServer: true,
     maxPayload: limits.inspectMessageBytes,
@@ -54,7 +49,8 @@ export function serveSockets(server: Server, parts: SocketParts): Sockets {
     open(request, socket, head).catch(() => end(socket, '503 Service Unavailable'));
   });
   return {
-    close() {
+    /** Closes all and takes no more. */
+    close(): void {
       for (const one of sockets.clients) one.close(closing.away, 'the replica is stopping');
       sockets.close();
     },

@@ -11,12 +11,7 @@ import { liveProtocol } from '../live/live-protocol.ts';
 
 export type ConnectionState = 'connecting' | 'live' | 'lost' | 'refused';
 
-export interface Connection {
-  /** Says what is watched from now on. */
-  watch(request: LiveRequest): void;
-  /** Tries now. */
-  retry(): void;
-}
+export type Connection = ReturnType<typeof connectLive>;
 
 const pausesMs = [100, 400, 1_000, 2_000, 3_000] as const;
 /** The close code that stands for HTTP's 401; 4403 for 403. */
@@ -26,7 +21,7 @@ export function connectLive(parts: {
   readonly clock: Clock;
   readonly onState: (state: ConnectionState) => void;
   readonly onMessage: (message: LiveMessage) => void;
-}): Connection {
+}) {
   const { clock, onState, onMessage } = parts;
   let socket: WebSocket | null = null;
   let request: LiveRequest = { rows: true, actor: null };
@@ -58,12 +53,14 @@ export function connectLive(parts: {
   open();
 
   return {
-    watch(wanted) {
+    /** Says what is watched from now on. */
+    watch(wanted: LiveRequest): void {
       if (JSON.stringify(wanted) === JSON.stringify(request)) return;
       request = wanted;
       if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(request));
     },
-    retry() {
+    /** Tries now. */
+    retry(): void {
       failures = 0;
       open();
     },

@@ -10,27 +10,24 @@ export interface Silence {
   readonly isReplica: boolean;
 }
 
-export interface Hearing {
-  /** Something came. @param asOf when what it tells was so, if it tells that */
-  heard(asOf?: number): void;
-  /** @param now the replica's time. @returns null: the feed is alive */
-  silence(now: number, isLive: boolean): Silence | null;
-}
+export type Hearing = ReturnType<typeof createHearing>;
 
 /** Three beats. */
 const silenceMs = 3_000;
 /** Reading the cluster takes longer while a replica is away; beyond this it is not read any more. */
 const deafMs = 10_000;
 
-export function createHearing(clock: Clock): Hearing {
+export function createHearing(clock: Clock) {
   let heardAt = clock.monotonic();
   let told = 0;
   return {
-    heard(asOf = 0) {
+    /** Something came. @param asOf when what it tells was so, if it tells that */
+    heard(asOf = 0): void {
       heardAt = clock.monotonic();
       told = Math.max(told, asOf);
     },
-    silence(now, isLive) {
+    /** @param now the replica's time. @returns null: the feed is alive */
+    silence(now: number, isLive: boolean): Silence | null {
       const ms = clock.monotonic() - heardAt;
       if (ms > silenceMs || !isLive) return { ms, asOf: told, isReplica: true };
       const deaf = told === 0 ? 0 : now - told;

@@ -6,19 +6,9 @@
  */
 import { OrreryError } from '../../base/errors.ts';
 
-export interface LineReader {
-  /**
-   * The lines that are complete with this piece, without their ends; empty lines are left out. @throws
-   * OrreryError MESSAGE_TOO_LARGE
-   */
-  read(piece: Uint8Array): string[];
-  /** Bytes of a line that has begun and has no end yet. */
-  readonly pendingBytes: number;
-}
-
 const newline = 0x0a;
 
-export function createLineReader(bytesMax: number): LineReader {
+export function createLineReader(bytesMax: number) {
   let pieces: Uint8Array[] = [];
   let pendingBytes = 0;
 
@@ -39,7 +29,11 @@ export function createLineReader(bytesMax: number): LineReader {
   };
 
   return {
-    read(piece) {
+    /**
+     * The lines that are complete with this piece, without their ends; empty lines are left out. @throws
+     * OrreryError MESSAGE_TOO_LARGE
+     */
+    read(piece: Uint8Array): string[] {
       const lines: string[] = [];
       let start = 0;
       for (let end = piece.indexOf(newline); end >= 0; end = piece.indexOf(newline, start)) {
@@ -51,7 +45,8 @@ export function createLineReader(bytesMax: number): LineReader {
       keep(piece.subarray(start));
       return lines;
     },
-    get pendingBytes() {
+    /** Bytes of a line that has begun and has no end yet. */
+    get pendingBytes(): number {
       return pendingBytes;
     },
   };

@@ -89,7 +89,7 @@ describe('names that are as long as they may be', () => {
     await scene.advance(5_000);
     expect(await scene.own('a', 'renew', { candidate: 'a', term: 1 })).toMatchObject({ leading: true });
     expect((await scene.status()).candidates).toHaveLength(260);
-  }, 60_000);
+  });
 
   test('push no living candidate out of those that are heard on their own subject alone', async () => {
     const scene = await ElectionScene.start(1);
@@ -101,5 +101,5 @@ describe('names that are as long as they may be', () => {
     await expect(scene.ask('worker', 'resign', { candidate: 'a', term: 1 })).rejects.toMatchObject({
       code: 'CANDIDATE_REFUSED',
     });
-  }, 60_000);
+  });
 });

@@ -34,18 +34,7 @@ import {
 } from './der.ts';
 
 /** A CA that can sign; opened once, it signs many. */
-export interface CertificateAuthority {
-  /**
-   * A new certificate and its key.
-   *
-   * @param lifetimeMs bounded by the CA's own end @param now ms since the epoch
-   */
-  issue(
-    host: string,
-    lifetimeMs: number,
-    now: number,
-  ): Promise<{ readonly chain: string; readonly key: string }>;
-}
+export type CertificateAuthority = ReturnType<typeof openAuthority>;
 
 /**
  * Clocks differ: a certificate is valid from a minute before it was made; a short one from a twentieth of its
@@ -54,14 +43,23 @@ export interface CertificateAuthority {
 const backdateMs = (lifetimeMs: number) => Math.min(60_000, lifetimeMs / 20);
 
 /** @throws OrreryError CERTIFICATE_UNUSABLE if they do not belong together, or are not those of a CA */
-export function openAuthority(chainPem: string, keyPem: string, now: number): CertificateAuthority {
+export function openAuthority(chainPem: string, keyPem: string, now: number) {
   const { certificate, key } = checkedPair(chainPem, keyPem, now);
   const { subject, keyId, maySign } = readAuthority(chainPem);
   if (!maySign) throw unusable('its certificate may not sign others (key usage)');
   const signature = signatureOf(key);
   const chain = chainPem.trim();
   return {
-    async issue(host, lifetimeMs, at) {
+    /**
+     * A new certificate and its key.
+     *
+     * @param lifetimeMs bounded by the CA's own end @param at ms since the epoch
+     */
+    async issue(
+      host: string,
+      lifetimeMs: number,
+      at: number,
+    ): Promise<{ readonly chain: string; readonly key: string }> {
       const pair = await generate('ec', { namedCurve: 'P-256', publicKeyEncoding, privateKeyEncoding });
       const notBefore = Math.max(at - backdateMs(lifetimeMs), Date.parse(certificate.validFrom));
       const notAfter = Math.min(at + lifetimeMs, Date.parse(certificate.validTo));

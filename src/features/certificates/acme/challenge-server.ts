@@ -16,12 +16,6 @@ import { limits } from '../../../base/limits.ts';
 import type { Log } from '../../../base/log-port.ts';
 import type { ChallengeBoard } from './challenge.ts';
 
-export interface ChallengeServer {
-  /** Where it listens; null while it does not. */
-  address(): HostPort | null;
-  close(): Promise<void>;
-}
-
 /** base64url, at least 128 bits (RFC 8555 8.3); far longer ones nobody makes. */
 const path = /^\/\.well-known\/acme-challenge\/([A-Za-z0-9_-]{16,256})$/;
 const listenAgainMs = 5_000;
@@ -31,7 +25,7 @@ export function startChallengeServer(parts: {
   readonly board: Pick<ChallengeBoard, 'find'>;
   readonly clock: Clock;
   readonly log: Log;
-}): ChallengeServer {
+}) {
   const { listen, board, clock, log } = parts;
   const closing = new AbortController();
   const answer = answerer(board);
@@ -45,11 +39,12 @@ export function startChallengeServer(parts: {
   boundConnections(server, 'connection');
   void keepListening(server, listen, { clock, log, signal: closing.signal });
   return {
-    address() {
+    /** Where it listens; null while it does not. */
+    address(): HostPort | null {
       const bound = server.address();
       return typeof bound === 'object' && bound !== null ? { host: listen.host, port: bound.port } : null;
     },
-    async close() {
+    async close(): Promise<void> {
       closing.abort(new Error('closed'));
       if (!server.listening) return;
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));

@@ -14,19 +14,15 @@ import { classes, type DnsMessage, opcodes, recordTypes, writeMessage } from './
 const chainMax = 8;
 const codes = { ok: 0, absent: 3 } as const;
 
-export interface Names {
-  /** Where the name leads; itself, without a CNAME. @throws OrreryError ACME_REFUSED */
-  follow(name: string, signal: AbortSignal): Promise<string>;
-  /** The zone that holds the name. @throws OrreryError ACME_REFUSED */
-  zoneOf(name: string, signal: AbortSignal): Promise<string>;
-}
+export type Names = ReturnType<typeof createNames>;
 
 /** @param servers `host:port`, asked in turn; absent: those of the machine */
-export function createNames(parts: { readonly random: Random; readonly servers?: readonly string[] }): Names {
+export function createNames(parts: { readonly random: Random; readonly servers?: readonly string[] }) {
   const ask = (name: string, type: number, signal: AbortSignal) =>
     asked(parts.servers ?? ownServers(), { name, type, random: parts.random }, signal);
   return {
-    async follow(name, signal) {
+    /** Where the name leads; itself, without a CNAME. @throws OrreryError ACME_REFUSED */
+    async follow(name: string, signal: AbortSignal): Promise<string> {
       const seen = [name];
       for (;;) {
         const at = seen.at(-1) ?? name;
@@ -38,7 +34,9 @@ export function createNames(parts: { readonly random: Random; readonly servers?:
         seen.push(next);
       }
     },
-    zoneOf: (name, signal) => zoneBy((at) => ask(at, recordTypes.soa, signal), name),
+    /** The zone that holds the name. @throws OrreryError ACME_REFUSED */
+    zoneOf: (name: string, signal: AbortSignal): Promise<string> =>
+      zoneBy((at) => ask(at, recordTypes.soa, signal), name),
   };
 }
 

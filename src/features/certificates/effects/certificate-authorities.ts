@@ -12,20 +12,14 @@ import type { IssuerLookup } from './acme-accounts.ts';
 import { unusableIssuer } from './acquisition-failure.ts';
 import { readSecret } from './certificate-secrets.ts';
 
-export interface Authorities {
-  /** @throws OrreryError CERTIFICATE_UNUSABLE | KUBE_… */
-  of(
-    issuer: string,
-    signal: AbortSignal,
-  ): Promise<{ readonly spec: CaSpec; readonly authority: CertificateAuthority }>;
-}
+export type Authorities = ReturnType<typeof createAuthorities>;
 
 /** Long enough for a crowd, short enough that a person who changes the CA does not wonder. */
 const keptMs = 5_000;
 
 export function createAuthorities(
   parts: Pick<FeatureParts, 'kube' | 'clock'> & { readonly issuerOf: IssuerLookup },
-): Authorities {
+) {
   const { kube, clock, issuerOf } = parts;
   const opened = new Map<
     string,
@@ -44,7 +38,11 @@ export function createAuthorities(
     }
   };
   return {
-    async of(issuer, signal) {
+    /** @throws OrreryError CERTIFICATE_UNUSABLE | KUBE_… */
+    async of(
+      issuer: string,
+      signal: AbortSignal,
+    ): Promise<{ readonly spec: CaSpec; readonly authority: CertificateAuthority }> {
       const known = issuerOf(issuer);
       const spec = known?.spec.ca;
       if (!known || !spec) throw unusableIssuer(`there is no usable CA Issuer ${issuer}`);

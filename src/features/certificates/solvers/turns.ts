@@ -5,15 +5,13 @@
  *
  * Owns the turns of this process; a host is owned by one replica at a time.
  */
-export interface Turns {
-  /** Waits for its turn, however that of the one before ends. */
-  take<T>(host: string, signal: AbortSignal, work: () => Promise<T>): Promise<T>;
-}
+export type Turns = ReturnType<typeof createTurns>;
 
-export function createTurns(): Turns {
+export function createTurns() {
   const last = new Map<string, Promise<unknown>>();
   return {
-    async take(host, signal, work) {
+    /** Waits for its turn, however that of the one before ends. */
+    async take<T>(host: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
       const before = last.get(host) ?? Promise.resolve();
       const own = before.then(() => {
         // Who was given up while it waited must not begin any more.

@@ -5,20 +5,16 @@
  */
 import { type Clock, sleep } from '../../../base/clock.ts';
 
-export interface ReadTurns {
-  /** Resolves when it is the caller's turn; rejects with the signal. */
-  take(signal: AbortSignal): Promise<void>;
-}
-
 export function createReadTurns(
   clock: Clock,
   { perSecond, atOnce }: { readonly perSecond: number; readonly atOnce: number },
-): ReadTurns {
+) {
   const everyMs = 1_000 / perSecond;
   /** When the next turn would be, had everybody come as late as allowed; monotonic ms. */
   let next = Number.NEGATIVE_INFINITY;
   return {
-    async take(signal) {
+    /** Resolves when it is the caller's turn; rejects with the signal. */
+    async take(signal: AbortSignal): Promise<void> {
       const now = clock.monotonic();
       next = Math.max(next, now - (atOnce - 1) * everyMs);
       const at = next;

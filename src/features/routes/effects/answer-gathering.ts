@@ -12,20 +12,11 @@ const gatherMs = { first: 50, most: 400 } as const;
 /** One word asks for a message to each Pod, and an outbox has room for so many of a step. */
 const togetherMax = 24;
 
-export interface Gathering {
-  add(ip: string): void;
-  /** The round is over: what was met and not told yet is told now. */
-  end(): void;
-}
-
 /**
  * The first address is told at once, so that a Pod that waits alone waits for nothing; those right behind it
  * are told together.
  */
-export function createGathering(
-  clock: Clock,
-  tell: (first: string, also: readonly string[]) => void,
-): Gathering {
+export function createGathering(clock: Clock, tell: (first: string, also: readonly string[]) => void) {
   let gathered: string[] = [];
   let timer: Timer | null = null;
   let restMs: number = gatherMs.first;
@@ -46,13 +37,14 @@ export function createGathering(
     });
   };
   return {
-    add(ip) {
+    add(ip: string): void {
       gathered.push(ip);
       if (timer !== null && gathered.length < togetherMax) return;
       flush();
       if (timer === null) rest();
     },
-    end() {
+    /** The round is over: what was met and not told yet is told now. */
+    end(): void {
       timer?.cancel();
       flush();
     },

@@ -1,32 +1,28 @@
 /** Steps a second of each kind over the last minute, from how far revisions grew. */
 import type { Clock } from '../../../base/clock.ts';
 
-export interface Rates {
-  add(kind: string, steps: number): void;
-  /** The last minute, a number for each second, oldest first. */
-  of(kind: string): readonly number[];
-  kinds(): readonly string[];
-}
+export type Rates = ReturnType<typeof createRates>;
 
 export const rateSeconds = 60;
 
-export function createRates(clock: Clock): Rates {
+export function createRates(clock: Clock) {
   const counts = new Map<string, Map<number, number>>();
   const second = () => Math.floor(clock.monotonic() / 1000);
   return {
-    add(kind, steps) {
+    add(kind: string, steps: number): void {
       const ofKind = counts.get(kind) ?? new Map<number, number>();
       counts.set(kind, ofKind);
       const now = second();
       ofKind.set(now, (ofKind.get(now) ?? 0) + steps);
       for (const old of ofKind.keys()) if (old < now - rateSeconds) ofKind.delete(old);
     },
-    of(kind) {
+    /** The last minute, a number for each second, oldest first. */
+    of(kind: string): readonly number[] {
       const ofKind = counts.get(kind);
       const now = second();
       // The present second is not over yet: the last whole one is the newest.
       return Array.from({ length: rateSeconds }, (_, index) => ofKind?.get(now - rateSeconds + index) ?? 0);
     },
-    kinds: () => [...counts.keys()].sort(),
+    kinds: (): readonly string[] => [...counts.keys()].sort(),
   };
 }

@@ -5,6 +5,7 @@
 import { parseArgs } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { sleep, systemClock } from '../src/base/clock.ts';
 import { type Sample, soak } from '../test/sim/soak.ts';
 
 const { values } = parseArgs({
@@ -16,7 +17,7 @@ const gc: () => void = runInNewContext('gc');
 async function collect(): Promise<void> {
   for (let n = 0; n < 3; n++) {
     gc();
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await sleep(systemClock, 50);
   }
 }
 const write = (text: string) => void process.stdout.write(`${text}\n`);

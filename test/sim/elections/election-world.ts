@@ -108,8 +108,7 @@ export function electionsOf(
   return {
     uses: () => [use],
     checkers: checkersOf(parts, people, keeping),
-    statuses: [electionStatus],
-    lives: [{ kind: 'election', objects: () => idsOf('election', stage.api.all(elections)) }],
+    ...{ statuses: [electionStatus], lives: livesIn(stage) },
     begin() {
       for (const election of names) {
         makeElection(election);
@@ -183,3 +182,7 @@ function contenders({ stage, chance, profile }: WorldParts, people: ElectionPeop
   };
   return { startProgram, startCandidate };
 }
+
+const livesIn = ({ api }: Pick<WorldParts['stage'], 'api'>) => [
+  { kind: 'election', objects: () => idsOf('election', api.all(elections)) },
+];

@@ -183,6 +183,6 @@ function contenders({ stage, chance, profile }: WorldParts, people: ElectionPeop
   return { startProgram, startCandidate };
 }
 
-const livesIn = ({ api }: Pick<WorldParts['stage'], 'api'>) => [
+const livesIn = ({ api }: ActingParts['stage']) => [
   { kind: 'election', objects: () => idsOf('election', api.all(elections)) },
 ];

@@ -14,6 +14,23 @@ const starving: readonly Mutation[] = [
   ),
 ];
 
+const living: readonly Mutation[] = [
+  one(
+    'elections',
+    'an Election that cannot be used counts as gone',
+    'src/features/elections/election-join.ts',
+    "return { type: 'election.observed', facts: deleting ? null : facts };",
+    "return { type: 'election.observed', facts: deleting || facts.invalid !== null ? null : facts };",
+  ),
+  one(
+    'routegates',
+    'what a former actor had begun is told to the one that begins anew',
+    'src/actors/host/host.ts',
+    'if (record !== null && isForFormer(record, item)) return this.#ignore(cell, hot, item);',
+    '',
+  ),
+];
+
 const gates: readonly Mutation[] = [
   one(
     'routegates',
@@ -100,4 +117,4 @@ const own: readonly Mutation[] = [
   ),
 ];
 
-export const worldMutations: readonly Mutation[] = [...starving, ...gates, ...proxiers, ...own];
+export const worldMutations: readonly Mutation[] = [...starving, ...living, ...gates, ...proxiers, ...own];

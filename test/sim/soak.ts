@@ -6,7 +6,7 @@
  */
 import { createReplicas } from '../../packages/testing/simulation/driving.ts';
 import { everySecond } from '../../packages/testing/simulation/seconds.ts';
-import { createStory } from '../../packages/testing/simulation/story.ts';
+import type { See } from '../../packages/testing/simulation/sightings.ts';
 import { createChance } from '../../packages/testing/time/chance.ts';
 import type { SimClock } from '../../packages/testing/time/sim-clock.ts';
 import type { StreamName } from '../../src/bus/bus.ts';
@@ -44,15 +44,19 @@ export async function soak(options: {
   readonly seed: number;
   readonly hours: number;
   readonly everyHours: number;
-  readonly collect: () => void;
+  readonly collect: () => Promise<void>;
   readonly onSample?: (sample: Sample) => void;
 }): Promise<readonly Sample[]> {
   const simulation = mixed('soak', [electionSimulation, endpointSimulation, certificateSimulation]);
   const chance = createChance(options.seed);
   const drawn = drawProfile(chance.of('profile'), options.hours * hourMs);
   const profile = { ...drawn, faults: new Set<never>(), pace: 'usual', skewMaxMs: 0, shards: 8 } as const;
-  const story = createStory();
-  const stage = apiStage({ chance, times: profile, shards: profile.shards, see: story.see }, simulation);
+  // A story would remember what it was told.
+  const listeners: See[] = [];
+  const see: See = (sighting) => {
+    for (const listener of listeners) listener(sighting);
+  };
+  const stage = apiStage({ chance, times: profile, shards: profile.shards, see }, simulation);
   const { clock } = stage;
   const world = simulation.create({
     ...{ stage, chance: chance.of('world'), profile, say: () => {} },
@@ -62,7 +66,7 @@ export async function soak(options: {
   const { live, start } = createReplicas(stage, profile, chance.of('lives'), life);
   world.begin();
   for (let n = 0; n < replicaCount; n++) start(`r${n}`);
-  everySecond(stage, story, live);
+  everySecond(stage, { see, listen: (listener) => void listeners.push(listener) }, live);
   use(
     clock,
     () => world.act(),
@@ -72,7 +76,7 @@ export async function soak(options: {
   for (let at = options.everyHours; at <= options.hours; at += options.everyHours) {
     await clock.run(options.everyHours * hourMs);
     await forgetEvents(stage);
-    options.collect();
+    await options.collect();
     const runs = live().flatMap(({ engine }) => [...engine.shards.open()]);
     const sample: Sample = {
       atHours: at,

@@ -23,7 +23,7 @@ import { createCell, forgetEnded, isIdle, isRepetition, kindOf, note, recordOf, 
 import { type Consequences, createConsequences } from './consequences.ts';
 import type { HostListener, HostParts } from './host-parts.ts';
 import { isOutboxFull, isTurnedAway, placeOfOutcome, refuse, settle, takeNext } from './mailbox.ts';
-import { afterIgnored, nextRecord } from './next-record.ts';
+import { afterIgnored, isForFormer, nextRecord } from './next-record.ts';
 import { type OldestWork, oldestWork } from './oldest-work.ts';
 import type { Cell, Hot, MailboxItem, ShardRun } from './owned.ts';
 import { createParking, type Parking } from './parking.ts';
@@ -278,6 +278,7 @@ export class Host {
   #take(cell: Cell, hot: Hot, item: MailboxItem): Promise<void> | undefined {
     const { record } = hot;
     if (isRepetition(record, item)) return settle(cell, item, { kind: 'ignored' });
+    if (record !== null && isForFormer(record, item)) return this.#ignore(cell, hot, item);
     const stepper = this.#stepperOf(cell);
     const isNew = record === null || record.gone;
     if (!stepper || (isNew && !this.#creates(stepper.chart.name, item))) {

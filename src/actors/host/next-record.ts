@@ -51,7 +51,7 @@ export function nextRecord(facts: StepFacts): NextRecord {
     ...{ key: `${id}/${place}/${index}`, effect },
     ...(effect.type === messageSend.type ? { word: random.id() } : {}),
   }));
-  const outbox = [...withoutEffect(before, item), ...newEffects];
+  const outbox = [...inherited(before, item), ...newEffects];
   invariant(outbox.length <= limits.outboxEffects, 'an actor has a bounded number of effects waiting', {
     id,
   });
@@ -157,6 +157,17 @@ function withoutTimer(before: ActorRecord | null, { timer }: MailboxItem): reado
 function withoutEffect(before: ActorRecord | null, { completes }: MailboxItem) {
   const outbox = before?.outbox ?? [];
   return completes === undefined ? outbox : outbox.filter(({ key }) => key !== completes);
+}
+
+/** Whoever begins anew under a name finishes what the former one had begun, and hears nothing of it. */
+function inherited(before: ActorRecord | null, item: MailboxItem): readonly OutboxEntry[] {
+  const rest = withoutEffect(before, item);
+  return before?.gone ? rest.map((entry) => ({ ...entry, former: true })) : rest;
+}
+
+/** Whether an effect of a former actor of this name says it. */
+export function isForFormer({ outbox }: ActorRecord, { completes, cause }: MailboxItem): boolean {
+  return outbox.some(({ key, former }) => former === true && (key === completes || key === cause));
 }
 
 function changedTimers(

@@ -31,6 +31,10 @@ export interface OutboxEntry {
   readonly effect: EffectData;
   /** Makes the ids of its messages (message-ids.ts); absent: it sends none, or a release before wrote it. */
   readonly word?: string;
+  /**
+   * A former actor of this name asked for it: it is done, and its outcome is for nobody. Absent: it is ours.
+   */
+  readonly former?: true;
 }
 
 export interface ActorRecord {

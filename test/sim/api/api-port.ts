@@ -82,8 +82,9 @@ export function request<T>(
   return process.gate(
     new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason);
-      signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-      served.then(resolve, reject);
+      const abort = () => reject(signal.reason);
+      signal.addEventListener('abort', abort, { once: true });
+      served.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
     }),
   );
 }
@@ -107,9 +108,12 @@ function watch(parts: ApiPortParts, open: Open, watching: Watching, signal: Abor
       const over = (settle: () => void) => {
         if (isOver) return;
         isOver = true;
+        // A listener that stays would keep what it knows for as long as whoever watches lives.
+        signal.removeEventListener('abort', abort);
         end?.();
         settle();
       };
+      const abort = () => over(() => reject(signal.reason));
       const waiting: Array<() => void> = [];
       // Each timer lets in the oldest: nothing overtakes what came before it.
       const inOrder = (fn: () => void) => {
@@ -119,7 +123,7 @@ function watch(parts: ApiPortParts, open: Open, watching: Watching, signal: Abor
       const told = (event: KubeWatchEvent) => inOrder(() => !isOver && watching.onEvent(event));
       const broken = () => inOrder(() => over(() => reject(new OrreryError(...reset))));
       if (signal.aborted) return reject(signal.reason);
-      signal.addEventListener('abort', () => over(() => reject(signal.reason)), { once: true });
+      signal.addEventListener('abort', abort, { once: true });
       clock.after(weather.latencyMs(), () => {
         if (isOver || process.state === 'dead') return;
         if (weather.fate() !== 'served') return broken();

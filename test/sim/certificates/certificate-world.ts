@@ -8,6 +8,7 @@ import { certificates } from '../../../src/features/certificates/feature.ts';
 import { domains, issuers, namespaces, secrets } from '../../../src/features/certificates/resources.ts';
 import { startCertificates } from '../../../src/features/certificates/start.ts';
 import { coreResource } from '../../../src/kube/api/resources.ts';
+import { idsOf } from '../checkers/lives-as-its-object.ts';
 import type { FeatureSimulation, FeatureUse, FeatureWorld, WorldParts } from '../features/feature-world.ts';
 import { AcmeAuthority } from './acme-authority.ts';
 import { certificateActions } from './certificate-actions.ts';
@@ -58,6 +59,7 @@ function createCertificates(parts: WorldParts): FeatureWorld {
     uses: (replica) => [use(parts, authority, replica)],
     checkers: [ordersInBudget(scene), keysWhereTheyBelong(stage, authority), neverReadyExpired(stage)],
     statuses: [domainStatus, issuerStatus],
+    lives: [{ kind: 'issuer', objects: () => idsOf('issuer', api.all(issuers)) }],
     begin() {
       for (const name of tenants) api.create(namespaces, { metadata: { name } });
       api.create(issuers, {

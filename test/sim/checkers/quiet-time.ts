@@ -18,14 +18,25 @@ export interface Quiet {
   since(): number;
 }
 
-export function createQuiet(
-  eye: Pick<Eye, 'now' | 'replicas' | 'world'>,
-  stage: Pick<FaultyWorld, 'kubeErrors'>,
-): Quiet {
+type Seen = Pick<Eye, 'now' | 'replicas' | 'world'>;
+
+/** Several checkers ask the same of one world. */
+const known = new WeakMap<object, Quiet>();
+
+export function createQuiet(eye: Seen, stage: Pick<FaultyWorld, 'kubeErrors'>): Quiet {
+  const quiet = known.get(stage) ?? newQuiet(eye, stage);
+  known.set(stage, quiet);
+  return quiet;
+}
+
+function newQuiet(eye: Seen, stage: Pick<FaultyWorld, 'kubeErrors'>): Quiet {
   let since = eye.now();
   let isCalm = false;
+  let seen: Sighting | null = null;
   return {
     see(sighting) {
+      if (sighting === seen) return;
+      seen = sighting;
       if (sighting.kind === 'calm') {
         isCalm = true;
         since = eye.now();
@@ -36,8 +47,6 @@ export function createQuiet(
     since: () => since,
   };
 }
-
-type Seen = Pick<Eye, 'now' | 'replicas' | 'world'>;
 
 function isQuiet(eye: Seen, { kubeErrors }: Pick<FaultyWorld, 'kubeErrors'>): boolean {
   const now = eye.now();

@@ -9,6 +9,7 @@ import { elections as feature } from '../../../src/features/elections/feature.ts
 import { elections, leases } from '../../../src/features/elections/resources.ts';
 import { startElections } from '../../../src/features/elections/start.ts';
 import { apiPort } from '../api/api-port.ts';
+import { idsOf } from '../checkers/lives-as-its-object.ts';
 import type { ActingParts, FeatureSimulation, FeatureWorld, WorldParts } from '../features/feature-world.ts';
 import { foreignHolder } from './checkers/foreign-holder.ts';
 import { oneAtATime } from './checkers/one-at-a-time.ts';
@@ -107,7 +108,7 @@ export function electionsOf(
   return {
     uses: () => [use],
     checkers: checkersOf(parts, people, keeping),
-    statuses: [electionStatus],
+    ...{ statuses: [electionStatus], lives: livesIn(stage) },
     begin() {
       for (const election of names) {
         makeElection(election);
@@ -181,3 +182,7 @@ function contenders({ stage, chance, profile }: WorldParts, people: ElectionPeop
   };
   return { startProgram, startCandidate };
 }
+
+const livesIn = ({ api }: ActingParts['stage']) => [
+  { kind: 'election', objects: () => idsOf('election', api.all(elections)) },
+];

@@ -9,6 +9,7 @@ import { externalWorkloads } from '../../../src/features/endpoints/resources.ts'
 import { managedBy, managedByLabel } from '../../../src/features/endpoints/slice-labels.ts';
 import { startEndpoints } from '../../../src/features/endpoints/start.ts';
 import { endpointSlices, services } from '../../../src/kube/api/resources.ts';
+import { idsOf } from '../checkers/lives-as-its-object.ts';
 import type { ActingParts, FeatureSimulation, FeatureWorld } from '../features/feature-world.ts';
 import { neverMissing } from './checkers/never-missing.ts';
 import { unsettledSlices } from './settled-slices.ts';
@@ -39,6 +40,11 @@ export function createEndpoints(parts: ActingParts): FeatureWorld {
   return {
     uses: () => [use],
     checkers: [neverMissing(stage)],
+    lives: [
+      { kind: 'service', objects: () => idsOf('service', api.all(services)) },
+      // Those alone that are probed have one.
+      { kind: 'workload', objects: () => idsOf('workload', api.all(externalWorkloads)), isSparse: true },
+    ],
     begin() {
       for (const app of apps) {
         makeService(parts, `svc-${app}`, app);

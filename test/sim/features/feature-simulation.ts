@@ -19,6 +19,7 @@ import type { ActorRecord } from '../../../src/actors/host/records.ts';
 import { charts } from '../../../src/replica/charts.ts';
 import { SimApi } from '../api/sim-api.ts';
 import { engineCheckers } from '../checkers/all.ts';
+import { livesAsItsObject } from '../checkers/lives-as-its-object.ts';
 import { nothingStarves } from '../checkers/nothing-starves.ts';
 import { disagreements, trueStatus } from '../checkers/true-statuses.ts';
 import { drawProfile, leaveOut, type Profile, profileText } from '../profile.ts';
@@ -97,6 +98,7 @@ function checkersOf(
     ...engineCheckers,
     ...world.checkers,
     ...(world.statuses ?? []).map((promise) => trueStatus(stage, promise)),
+    livesAsItsObject(stage, world.lives ?? []),
     nothingStarves({ charts, restMs: boundMs, standing, mayWait }),
   ];
 }

@@ -14,6 +14,7 @@ import type { ActorRecord } from '../../../src/actors/host/records.ts';
 import type { KubeResource } from '../../../src/base/kube-port.ts';
 import type { ActedStage } from '../api/seen-api.ts';
 import type { SimApi } from '../api/sim-api.ts';
+import type { ActorLife } from '../checkers/lives-as-its-object.ts';
 import type { StatusPromise } from '../checkers/true-statuses.ts';
 import type { Profile } from '../profile.ts';
 import type { KubeWeather } from '../sim-kube.ts';
@@ -57,6 +58,8 @@ export interface FeatureWorld {
   heal(): void;
   /** What the statuses of its objects have to say; absent: it writes none. */
   readonly statuses?: readonly StatusPromise[];
+  /** Which actors its objects stand for; absent: that follows from no objects. */
+  readonly lives?: readonly ActorLife[];
   /** Whether an actor rightly waits for what the world does not give it; absent: none does for long. */
   mayWait?(id: string, record: ActorRecord): boolean;
   /** Whether its replicas rightly own no shards; absent: never. */

@@ -13,6 +13,7 @@ import { pods, routeGates } from '../../../src/features/routes/resources.ts';
 import { startRoutes } from '../../../src/features/routes/start.ts';
 import { endpointSlices, services } from '../../../src/kube/api/resources.ts';
 import { routeSample, routeWiden } from '../../../src/machines/service/route-effects.ts';
+import { idsOf } from '../checkers/lives-as-its-object.ts';
 import type { FeatureSimulation, FeatureWorld, WorldParts } from '../features/feature-world.ts';
 import { gateActions } from './gate-actions.ts';
 import { conditionOf, isGated, isOver, makeGate, makePod, makeService } from './gate-objects.ts';
@@ -57,6 +58,11 @@ function createGates(parts: WorldParts): FeatureWorld {
     uses: () => [{ feature: routes(), start }],
     checkers: [],
     statuses: [gateStatus(stage), podCondition(stage)],
+    lives: [
+      { kind: 'routegate', objects: () => idsOf('routegate', api.all(routeGates)) },
+      { kind: 'pod', objects: () => idsOf('pod', api.all(pods)), isSparse: true },
+      { kind: 'service', objects: () => idsOf('service', api.all(services)), isSparse: true },
+    ],
     begin() {
       makeGate(api, 'web');
       for (const group of groups) {

@@ -215,19 +215,17 @@ export const limits = {
    * never holds many of the 64.
    */
   probeCallsAtOnce: 3,
+  /** So long a round keeps a slot, ms: sixty calls may end within it, and some of 64 slots are free soon. */
+  probeTurnMs: 1_000,
   /** Calls of one sampling round, whatever replica count an object may name. */
   probeCallsPerRound: 1_000,
-  /**
-   * A sampling round ends after this time, ms, whatever it has seen; half a minute with one Service is too
-   * long without news.
-   */
+  /** A round ends this time after its first turn, ms: longer with one Service is too long to hear nothing. */
   probeRoundMs: 20_000,
-  /**
-   * A probe name server that has not answered within this time, ms, is asked once more; two tries fit into
-   * the usual 3 s of a call.
-   */
+  /** A round that has had no turn after this time, ms, gives up its place; the chart begins another. */
+  probeLineMs: 60_000,
+  /** A probe name server that has not answered within this time, ms, is asked once more, within 3 s. */
   probeDnsMs: 1_000,
-  /** Calls waiting for their turn: effectsInFlight rounds with probeCallsAtOnce each. */
+  /** Turns that are waited for: effectsInFlight rounds with probeCallsAtOnce each. */
   probeCallsWaiting: 1_024 * 3,
   /** Pods of a group whose answers its Services keep although they have not asked; none in larger groups. */
   probeKeptAnswers: 256,

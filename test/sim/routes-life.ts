@@ -7,16 +7,14 @@ import type { Life, LifeParts, SimReplica } from '../../packages/testing/replica
 import type { EffectContext } from '../../src/actors/effect-runner.ts';
 import { sendMessage } from '../../src/actors/host/message-send.ts';
 import type { EffectData } from '../../src/actors/host/step.ts';
-import { parseAddress } from '../../src/base/address.ts';
 import type { KubePort } from '../../src/base/kube-port.ts';
-import { limits } from '../../src/base/limits.ts';
 import type { PlainEvent } from '../../src/base/plain-event.ts';
 import { patchPodCondition } from '../../src/features/routes/effects/pod-condition.ts';
-import { createLimiter } from '../../src/features/routes/probe/limiter.ts';
-import { createSampler } from '../../src/features/routes/probe/probe.ts';
+import { type RouteSampling, sampleRoutes } from '../../src/features/routes/effects/route-sample.ts';
+import { FairLimiter } from '../../src/features/routes/probe/limiter.ts';
 import type { RoutesJoin } from '../../src/features/routes/routes-join.ts';
 import { writeKubeEvent } from '../../src/kube/effects/kube-event.ts';
-import type { RouteSample } from '../../src/machines/service/route-effects.ts';
+import type { SampleFinished } from '../../src/machines/service/route-events.ts';
 import { features, joinsOf } from '../actors/test-features.ts';
 import type { Effect } from '../machines/any-effect.ts';
 import type { SimWorld } from './sim-world.ts';
@@ -32,7 +30,7 @@ export const routesLife =
     const { subjects, shards } = world;
     const { name, process } = replica;
     const send = sendMessage(bus, subjects, () => replica.engine.hearsEarlier(), shards);
-    const sample = sampling(world, replica);
+    const sampled = sampling(world, replica);
     return {
       release: '1.0.0',
       features,
@@ -58,7 +56,9 @@ export const routesLife =
           case 'kube-event.write':
             return writeKubeEvent(kube, { replica: name })(effect, context) as Promise<PlainEvent>;
           case 'route.sample':
-            return sample(effect, run);
+            return sampled.sample(effect, run);
+          case 'route.widen':
+            return sampled.widen(effect, run);
           default:
             return Promise.reject(new Error(`the simulated world has nothing that asks for ${effect.type}`));
         }
@@ -66,23 +66,19 @@ export const routesLife =
     };
   };
 
-/** As effects/route-sample.ts, with calls to the simulated routing. */
-function sampling(world: SimWorld, { process }: SimReplica) {
-  const limiter = createLimiter({ inFlight: limits.probeCallsInFlight, waiting: limits.probeCallsWaiting });
+/** Calls go to the simulated routing. */
+function sampling(world: SimWorld, { process }: SimReplica): RouteSampling {
   const { clock } = process;
   const call = world.routing.callFor(process);
-  const sampler = createSampler({ limiter, clock, parseAddress, call });
-  return async (effect: RouteSample, { signal, emit, actor }: EffectContext): Promise<PlainEvent> => {
-    const { group, round, probe, calls, wanted } = effect;
-    const { url, podIPHeaders, timeoutMs, attemptsPerReplica } = probe;
-    const replicas = Math.max(1, Math.round(calls / Math.max(1, attemptsPerReplica)));
-    const result = await sampler.sample(
-      { group, url, podIPHeaders, timeoutMs, calls, replicas, wanted },
-      { signal, onHealthy: (ip) => emit({ type: 'sample.answered', round, ip }) },
-    );
-    const { anonymous, healthy, unhealthy } = result.summary;
-    const isAnonymous = anonymous > 0 && healthy.length + unhealthy.length === 0;
-    world.see({ kind: 'round', actor, isAnonymous });
-    return { type: 'sample.finished', round, ...result };
+  const { sample, widen } = sampleRoutes({ limiter: new FairLimiter(clock), clock, call });
+  return {
+    widen,
+    async sample(effect, run) {
+      const outcome = await sample(effect, run);
+      const { anonymous, healthy, unhealthy } = (outcome as SampleFinished).summary;
+      const isAnonymous = anonymous > 0 && healthy.length + unhealthy.length === 0;
+      world.see({ kind: 'round', actor: run.actor, isAnonymous });
+      return outcome;
+    },
   };
 }

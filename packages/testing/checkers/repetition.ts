@@ -44,6 +44,9 @@ export const repetition = ({ isByMail, isFromPeople }: MailEvents): CheckerKind 
       // Nothing is remembered of an actor that comes back when its record is forgotten.
       if (before !== null && record.rev < before.rev)
         for (const known of steps.keys()) if (known.startsWith(`${id} `)) steps.delete(known);
+      // One that begins anew counts its messages anew, and by these names are others.
+      if (before === null || record.rev < before.rev)
+        for (const known of steps.keys()) if (known.includes(` ${id}/`)) steps.delete(known);
       const step = record.feed.at(-1);
       if (!step || record.rev === before?.rev || step.cause === null || !isByMail(step.event.type)) return;
       settled.add(step.cause);

@@ -57,7 +57,7 @@ export class Host {
       work: (cell, hot) => this.#startWork(cell, hot),
     });
     this.#saver = createSaver({ ...parts, fenceSubject: parts.subjects.fence });
-    this.#company = createCompany(parts.clock, (cell, hot) => this.#startWork(cell, hot, true));
+    this.#company = createCompany(parts.clock, (cell, hot) => this.#startWork(cell, hot));
     this.#timers = createTimers(parts.clock, ({ cell, id }, at) => this.#onDue(cell, id, at));
     this.#consequences = createConsequences(parts, {
       deliver: (cell, item) => this.deliver(cell.shard, cell.id, item),
@@ -219,23 +219,23 @@ export class Host {
     this.#startWork(cell, hot);
   }
 
-  #startWork(cell: Cell, hot: Hot, isDue = false): void {
+  #startWork(cell: Cell, hot: Hot): void {
     const isFree = !hot.working && hot.parkedUntil === 0 && cell.shard.phase === 'active';
-    if (!isFree || hot.mailbox.length === 0) return;
-    if (isDue || !this.#company.isAwaited(cell, hot, this.#stepperOf(cell)?.chart))
+    if (isFree && hot.mailbox.length > 0 && !this.#company.isAwaited(cell, hot, this.#stepperOf(cell)?.chart))
       void this.#work(cell, hot);
   }
 
   async #work(cell: Cell, hot: Hot): Promise<void> {
     const { shard } = cell;
     const { clock, paces } = this.#parts;
+    const chart = this.#stepperOf(cell)?.chart;
     hot.working = true;
     let inHand: MailboxItem | undefined;
     try {
       while (shard.phase === 'active' && hot.parkedUntil === 0) {
         // With a full outbox only outcomes are taken; the next of them goes on from here (I6).
         if (isOutboxFull(hot) && hot.mailbox[0]?.completes === undefined) break;
-        const chart = this.#stepperOf(cell)?.chart;
+        if (this.#company.isAwaited(cell, hot, chart)) break;
         const pace = paces.ofKind(kindOf(cell));
         const turn = hot.mailbox.length > 0 ? pace && untilItsTurn(hot, pace) : undefined;
         if (turn) await turn;

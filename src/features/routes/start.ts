@@ -4,19 +4,18 @@ import { runs } from '../../actors/effect-runner.ts';
 import type { FeatureMetrics, FeatureRun, StartFeature } from '../../actors/feature.ts';
 import type { Affected } from '../../actors/world/join.ts';
 import type { Clock } from '../../base/clock.ts';
-import { limits } from '../../base/limits.ts';
 import type { Transition } from '../../base/views.ts';
 import type { PodContext } from '../../machines/pod/pod-context.ts';
 import { podConditionPatch } from '../../machines/pod/pod-effects.ts';
 import { routeGateLook, routeGateStatusPatch } from '../../machines/routegate/routegate-effects.ts';
-import { routeSample } from '../../machines/service/route-effects.ts';
+import { routeSample, routeWiden } from '../../machines/service/route-effects.ts';
 import { createClusterDomain } from './cluster-domain.ts';
 import { lookAtGate } from './effects/gate-look.ts';
 import { patchGateStatus } from './effects/gate-status.ts';
 import { patchPodCondition } from './effects/pod-condition.ts';
 import { sampleRoutes } from './effects/route-sample.ts';
 import { createGateJoin } from './gate-join.ts';
-import { createLimiter } from './probe/limiter.ts';
+import { FairLimiter } from './probe/limiter.ts';
 import { createRoutesJoin } from './routes-join.ts';
 
 export interface RoutesSettings {
@@ -30,13 +29,15 @@ export function startRoutes({ lookup }: RoutesSettings): StartFeature {
     const domain = createClusterDomain({ clock, log });
     const later = createLater(clock, (ids) => engine.shards.observe(ids));
     const join = createRoutesJoin({ world, clusterDomain: () => domain.current(), later });
-    const limiter = createLimiter({ inFlight: limits.probeCallsInFlight, waiting: limits.probeCallsWaiting });
+    const limiter = new FairLimiter(clock);
+    const sampling = sampleRoutes({ limiter, clock, ...(lookup === undefined ? {} : { lookup }) });
     const gates = createGateJoin({ world, incarnation, isComplete: join.isComplete });
     return {
       joins: [join, gates],
       effects: [
         runs(podConditionPatch, patchPodCondition(kube)),
-        runs(routeSample, sampleRoutes({ limiter, clock, ...(lookup === undefined ? {} : { lookup }) })),
+        runs(routeSample, sampling.sample),
+        runs(routeWiden, sampling.widen),
         runs(routeGateLook, lookAtGate({ world, join, gates })),
         runs(routeGateStatusPatch, patchGateStatus(kube)),
       ],

@@ -17,7 +17,7 @@ export function mergedForPod(waiting: PlainEvent, next: PlainEvent): PlainEvent 
 }
 
 /** What is for people's eyes alone may wait so long, and a proof while others are owed, ms. */
-const patienceMs = { words: 2_000, proof: 500 } as const;
+const patienceMs = 2_000;
 
 /**
  * Proofs wait for those that are still owed, since nothing follows from one before the last: twenty Services
@@ -26,14 +26,12 @@ const patienceMs = { words: 2_000, proof: 500 } as const;
 export function patienceOfPod(standing: Waiting, events: readonly PlainEvent[]): number {
   const context = standing.context as PodContext;
   const proven = new Set<string>();
-  let restMs: number = patienceMs.words;
   for (const event of events as readonly PodEvent[]) {
     if (event.type === 'route.proven') {
       for (const { service } of ownProofs(context, event)) proven.add(service);
-      restMs = patienceMs.proof;
     } else if (event.type !== 'route.missed') return 0;
   }
-  return unproven(context).every((name) => proven.has(name)) ? 0 : restMs;
+  return unproven(context).every((name) => proven.has(name)) ? 0 : patienceMs;
 }
 
 function mergedEvents(waiting: PodEvent, next: PodEvent): PodEvent | null {

@@ -1,4 +1,5 @@
-/** The effect of the service chart's routes region. */
+/** The effects of the service chart's routes region. */
+import { limits } from '../../base/limits.ts';
 import { effect } from '../effect.ts';
 import type { SampleFailed } from './route-events.ts';
 import type { RouteProbe } from './route-facts.ts';
@@ -21,6 +22,21 @@ export interface RouteSample {
 
 export const routeSample = effect<RouteSample>('route.sample', {
   failure: ({ round }, message): SampleFailed => ({ type: 'sample.failed', round, message }),
-  // A round is bounded by its calls, three of them at a time.
-  timeoutMs: ({ calls, probe }) => 4_000 + Math.ceil(calls / 3) * probe.timeoutMs,
+  // The sampler ends it before that.
+  timeoutMs: limits.probeLineMs + limits.probeRoundMs + 4_000,
 });
+
+/**
+ * Others want to be met by the round in work: it goes on for them too. Where it is over nothing happens; the
+ * chart begins another.
+ */
+export interface RouteWiden {
+  readonly type: 'route.widen';
+  readonly group: string;
+  readonly round: number;
+  /** The calls of the round, whatever was said at its beginning. */
+  readonly calls: number;
+  readonly wanted: readonly string[];
+}
+
+export const routeWiden = effect<RouteWiden>('route.widen');

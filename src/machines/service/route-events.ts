@@ -99,6 +99,11 @@ export type SampleAnswered = {
   readonly round: number;
   readonly ip: string;
   readonly also?: readonly string[];
+  /**
+   * When the first of them was heard, ms since the epoch: whoever asked only after that may have its address
+   * from a Pod before it. Absent: now.
+   */
+  readonly heardAt?: number;
 };
 /** A sampling round is over. */
 export type SampleFinished = {

@@ -6,10 +6,12 @@
  */
 import { limits } from '../../base/limits.ts';
 import type { Stamp } from '../stamp.ts';
-import type { RouteSample } from './route-effects.ts';
-import type { PodPlace, SampleAnswered, SampleSummary } from './route-events.ts';
+import type { RouteSample, RouteWiden } from './route-effects.ts';
+import type { PodPlace, RouteWanted, SampleAnswered, SampleSummary } from './route-events.ts';
 import type { RouteProbe } from './route-facts.ts';
 import {
+  askers,
+  isNewWant,
   isWatching,
   met,
   nowWatched,
@@ -84,7 +86,7 @@ export function round({
 }): Omit<RouteSample, 'type'> {
   const next = roundOf(context, event.at);
   return {
-    group: `${context.namespace}/${context.name}`,
+    group: groupOf(context),
     round: context.round,
     probe: next?.probe ?? emptyProbe,
     calls: next === null ? 0 : callsOf(context, next.probe),
@@ -99,21 +101,31 @@ const emptyProbe: RouteProbe = {
   attemptsPerReplica: 1,
 };
 
-/**
- * Longest time until the outcome of the round, ms: its calls, three at a time, within the bound of a round;
- * then it is lost (I4).
- */
-export function patienceOf(context: ServiceContext, at: number): number {
-  const next = roundOf(context, at);
-  if (next === null) return 60_000;
-  return 5_000 + (callsOf(context, next.probe) * next.probe.timeoutMs) / limits.probeCallsAtOnce;
+/** Those who ask while a round is in work, and are not known yet: it goes on for them. */
+export function widening(context: ServiceContext, event: RouteWanted): Omit<RouteWiden, 'type'> | null {
+  const probe = roundFor(context, context.wants)?.probe;
+  const wanted = askers(event).filter((pod) => isNewWant(context, pod));
+  if (probe === undefined || wanted.length === 0) return null;
+  return {
+    ...{ group: groupOf(context), round: context.round, calls: callsOf(context, probe) },
+    wanted: wanted.map(({ ip }) => ip),
+  };
 }
+
+const groupOf = ({ namespace, name }: ServiceContext) => `${namespace}/${name}`;
+
+/** Longest time until the outcome of a round, ms; then it is lost (I4). */
+export const roundPatienceMs = limits.probeLineMs + limits.probeRoundMs + 5_000;
 
 const named = ({ ip, also = [] }: SampleAnswered): readonly string[] => [...new Set([ip, ...also])];
 
-/** Whom the answers met. An address belongs to one Pod at a time: whoever asked last. */
+/** Whom the answers met. An address belongs to one Pod at a time: whoever asked last, before they came. */
 export function reached({ wants }: ServiceContext, event: SampleAnswered): readonly Want[] {
-  return named(event).flatMap((one) => wants.findLast((want) => want.ip === one) ?? []);
+  const { heardAt = Number.POSITIVE_INFINITY } = event;
+  return named(event).flatMap((one) => {
+    const want = wants.findLast(({ ip }) => ip === one);
+    return want !== undefined && want.at <= heardAt ? [want] : [];
+  });
 }
 
 /**

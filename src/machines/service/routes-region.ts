@@ -100,6 +100,11 @@ export const routesRegion = {
           actions: ['remember', 'hurry', 'abandonRound'],
           target: 'judging',
         },
+        'route.wanted': [
+          { guard: 'isMetAlready', actions: ['widenRound', 'tellMet', 'keepWant', 'noteKeptTold'] },
+          { guard: 'isNewWant', actions: ['widenRound', 'keepWant'] },
+          { guard: 'isAgedWant', actions: 'renewWant' },
+        ],
         'sample.finished': { guard: 'isThisRound', actions: 'noteRound', target: 'judging' },
         'sample.failed': { guard: 'isThisRound', actions: 'noteFailure', target: 'judging' },
       },

@@ -15,10 +15,11 @@ import {
   isAskable,
   judged,
   lostPods,
-  patienceOf,
   reached,
+  roundPatienceMs,
   started,
   strangers,
+  widening,
 } from './route-rounds.ts';
 import { canDeny, isGroupUnseen, proof, toTell } from './route-words.ts';
 import {
@@ -129,11 +130,7 @@ export const serviceSetup = setup({
     isHeaderOwed: ({ context }: Args) => context.header === 'yes' && context.inquired,
   },
   delays: {
-    /**
-     * A round's calls are each bounded by the probe's timeout, three at a time; then its outcome is lost
-     * (I4).
-     */
-    roundPatience: ({ context, event }) => patienceOf(context, event.at),
+    roundPatience: roundPatienceMs,
     /**
      * 0.2 s growing to 5 s while nothing changes, ± 25 %: docs/features/routes.md §4.7. By 5 % a round: the
      * pause is then about a twentieth of the time waited. So a route that is programmed within 6 s is seen
@@ -193,6 +190,11 @@ export const serviceSetup = setup({
     }),
     tellReached: enqueueActions((args) => tellProven(args.enqueue, args.context, whoWasReached(args))),
     tellMet: enqueueActions((args) => tellProven(args.enqueue, args.context, whoWasMet(args))),
+    widenRound: enqueueActions(({ context, event, enqueue }) => {
+      const params = event.type === 'route.wanted' ? widening(context, event) : null;
+      // Actions of a set-up do not know each other by type.
+      if (params !== null) enqueue({ type: 'route.widen', params } as never);
+    }),
     startRound: assign(({ context, event }) => started(context, event)),
     /** Its answers are not waited for and would not be believed. */
     abandonRound: assign(({ context }) => ({ round: context.round + 1, lastRound: null })),

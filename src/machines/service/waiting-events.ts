@@ -10,8 +10,8 @@
 import type { PlainEvent } from '../../base/plain-event.ts';
 import type { Waiting } from '../chart.ts';
 import { isIn } from '../tell.ts';
-import type { ServiceEvent } from './route-events.ts';
-import { isRerouted, type ServiceContext } from './service-context.ts';
+import type { ServiceEvent, ServiceObserved } from './route-events.ts';
+import { isRerouted, isWatching, type ServiceContext } from './service-context.ts';
 
 /** Each event of a merged one may ask for an effect, and an outbox keeps room for 32 of a step. */
 const mergedMax = 24;
@@ -21,17 +21,29 @@ export function merged(waiting: PlainEvent, next: PlainEvent): PlainEvent | null
   return mergedEvents(waiting as ServiceEvent, next as ServiceEvent);
 }
 
-/** While a round is in progress nothing follows from questions and news but the next round; ms. */
-const patienceMs = 500;
+/** Longest wait, ms; of news by which a route may be lost that is watched, the second. */
+const patienceMs = { most: 5_000, watched: 500 } as const;
 
-/** Questions and what the world says of the same routes wait for the end of the round, or for its answers. */
+/**
+ * While a round is in line for its turn nothing follows from questions and from news of the same routes; its
+ * first answer takes them along, or its end. While nobody wants a proof, nothing follows from such news.
+ */
 export function patienceOfService(standing: Waiting, events: readonly PlainEvent[]): number {
   const context = standing.context as ServiceContext;
-  const isBusy = isIn(standing, 'routes.sampling') || isIn(standing, 'routes.waiting.waking');
-  const canWait = (event: ServiceEvent) =>
-    event.type === 'route.wanted' ||
-    (event.type === 'service.observed' && event.facts !== null && !isRerouted(context, event.facts));
-  return isBusy && (events as readonly ServiceEvent[]).every(canWait) ? patienceMs : 0;
+  const isSampling = isIn(standing, 'routes.sampling') || isIn(standing, 'routes.waiting.waking');
+  const isResting = isIn(standing, 'routes.resting') && !isWatching(context);
+  const patience = (event: ServiceEvent): number => {
+    if (event.type === 'route.wanted' && isSampling) return patienceMs.most;
+    const isNews = event.type === 'service.observed' && isOfSameRoutes(context, event);
+    if (!isNews || !(isSampling || isResting)) return 0;
+    return isWatching(context) ? patienceMs.watched : patienceMs.most;
+  };
+  return Math.min(...(events as readonly ServiceEvent[]).map(patience));
+}
+
+function isOfSameRoutes(context: ServiceContext, { facts }: ServiceObserved): boolean {
+  if (facts === null || context.facts === null || isRerouted(context, facts)) return false;
+  return (facts.readyAddresses === null) === (context.facts.readyAddresses === null);
 }
 
 function mergedEvents(waiting: ServiceEvent, next: ServiceEvent): ServiceEvent | null {
@@ -42,6 +54,7 @@ function mergedEvents(waiting: ServiceEvent, next: ServiceEvent): ServiceEvent |
   }
   if (waiting.type === 'sample.answered' && next.type === 'sample.answered') {
     const all = [...(waiting.also ?? []), next.ip, ...(next.also ?? [])];
+    // The earlier one was heard first.
     return waiting.round === next.round && all.length < mergedMax ? { ...waiting, also: all } : null;
   }
   return null;

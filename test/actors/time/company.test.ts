@@ -48,16 +48,30 @@ test('what comes first waits as long as the chart says, and no longer for what c
   expect(worked).toEqual([began + 1_000]);
   await clock.advance(10_000);
   expect(worked).toHaveLength(1);
+  expect(company.isAwaited(cell, hot, chart)).toBe(false);
   expect(hot.company).toBeNull();
 });
 
 test('what the actor has to know takes along what waits, and no timer is left', async () => {
   put(word());
   expect(put(word('urgent'))).toBe(false);
-  expect(hot.company).toBeNull();
   hot.mailbox.length = 0;
+  expect(company.isAwaited(cell, hot, chart)).toBe(false);
+  expect(hot.company).toBeNull();
   await clock.advance(5_000);
   expect(worked).toEqual([]);
+});
+
+test('what waits behind what goes first waits on, no longer than it would have', async () => {
+  const began = clock.monotonic();
+  put(word());
+  await clock.advance(600);
+  hot.mailbox.unshift(word('word', { completes: 'k' }));
+  expect(company.isAwaited(cell, hot, chart)).toBe(false);
+  hot.mailbox.shift();
+  expect(company.isAwaited(cell, hot, chart)).toBe(true);
+  await clock.advance(400);
+  expect(worked).toEqual([began + 1_000]);
 });
 
 test('the chart is asked about all that waits: the last of what is owed ends the wait', () => {

@@ -6,12 +6,11 @@
 
 import { parseAddress } from '../../../src/base/address.ts';
 import type { Clock } from '../../../src/base/clock.ts';
-import { limits } from '../../../src/base/limits.ts';
 import type { Random } from '../../../src/base/random.ts';
+import { type RouteSampling, sampleRoutes } from '../../../src/features/routes/effects/route-sample.ts';
 import type { ProbeAnswer, probeCall } from '../../../src/features/routes/probe/call.ts';
-import { createLimiter } from '../../../src/features/routes/probe/limiter.ts';
-import { createSampler, type Sampler } from '../../../src/features/routes/probe/probe.ts';
-import type { RouteSample } from '../../../src/machines/service/route-effects.ts';
+import { FairLimiter } from '../../../src/features/routes/probe/limiter.ts';
+import type { RouteSample, RouteWiden } from '../../../src/machines/service/route-effects.ts';
 import { type Outside, reachable } from '../../actors/harness.ts';
 
 /**
@@ -35,7 +34,7 @@ export class BalancedNetwork {
   readonly proofs = new Map<string, number>();
   readonly manners = new Map<string, Manner>();
   readonly #routes = new Map<string, string[]>();
-  readonly #samplers = new Map<string, Sampler>();
+  readonly #samplings = new Map<string, RouteSampling>();
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #latencyMs: number;
@@ -65,22 +64,18 @@ export class BalancedNetwork {
 
   /** Samples by this network; everything else succeeds. */
   readonly outside: Outside = async (effect, run, replica) => {
-    if (effect.type !== 'route.sample') return reachable(effect, run, replica);
-    const { group, round, probe, calls, wanted } = effect as unknown as RouteSample;
-    const result = await this.#samplerOf(replica).sample(
-      { ...probe, group, calls, wanted, replicas: Math.max(1, Math.round(calls / probe.attemptsPerReplica)) },
-      { signal: run.signal, onHealthy: (ip) => run.emit({ type: 'sample.answered', round, ip }) },
-    );
-    return { type: 'sample.finished', round, ...result };
+    const { sample, widen } = this.#samplingOf(replica);
+    if (effect.type === 'route.sample') return sample(effect as unknown as RouteSample, run);
+    if (effect.type === 'route.widen') return widen(effect as unknown as RouteWiden, run);
+    return reachable(effect, run, replica);
   };
 
   /** One process has one limiter. */
-  #samplerOf(replica: string): Sampler {
-    const known = this.#samplers.get(replica);
-    if (known) return known;
-    const limiter = createLimiter({ inFlight: limits.probeCallsInFlight, waiting: limits.probeCallsWaiting });
-    const made = createSampler({ clock: this.#clock, parseAddress, limiter, call: this.#call });
-    this.#samplers.set(replica, made);
+  #samplingOf(replica: string): RouteSampling {
+    const clock = this.#clock;
+    const known = this.#samplings.get(replica);
+    const made = known ?? sampleRoutes({ clock, limiter: new FairLimiter(clock), call: this.#call });
+    this.#samplings.set(replica, made);
     return made;
   }
 

@@ -5,7 +5,7 @@ import { parseAddress } from '../../../src/base/address.ts';
 import { type Clock, systemClock } from '../../../src/base/clock.ts';
 import { limits } from '../../../src/base/limits.ts';
 import { probeCall } from '../../../src/features/routes/probe/call.ts';
-import { createLimiter } from '../../../src/features/routes/probe/limiter.ts';
+import { FairLimiter } from '../../../src/features/routes/probe/limiter.ts';
 import { createSampler, type Round } from '../../../src/features/routes/probe/probe.ts';
 import { until } from '../../until.ts';
 import { VirtualClock } from '../../virtual-clock.ts';
@@ -23,7 +23,7 @@ async function serve(...backends: Backend[]): Promise<FakeService> {
 }
 
 function createProber(clock: Clock = systemClock, inFlight = 64, lookup?: LookupFunction) {
-  const limiter = createLimiter({ inFlight, waiting: 1_000 });
+  const limiter = new FairLimiter(clock, { inFlight, waiting: 1_000, turnMs: 1_000 });
   const parts = { clock, limiter, parseAddress, ...(lookup === undefined ? {} : { lookup }) };
   return { limiter, sampler: createSampler(parts) };
 }

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import type { PlainEvent } from '../../../src/base/plain-event.ts';
 import { sampleRoutes } from '../../../src/features/routes/effects/route-sample.ts';
-import { createLimiter } from '../../../src/features/routes/probe/limiter.ts';
+import { FairLimiter } from '../../../src/features/routes/probe/limiter.ts';
 import type { RouteSample } from '../../../src/machines/service/route-effects.ts';
 import { context } from '../../kube/effects/fake-port.ts';
 import { pod, startService } from './backends.ts';
@@ -24,10 +24,12 @@ test('each address is reported while the round runs, and the round ends with its
     calls: 6,
     wanted: ['10.0.0.1', '10.0.0.2'],
   };
-  const run = sampleRoutes({ limiter: createLimiter({ inFlight: 64, waiting: 100 }), clock: systemClock });
-  const outcome = await run(effect, { ...context, emit: (event) => events.push(event) });
+  const { sample } = sampleRoutes({ limiter: new FairLimiter(systemClock), clock: systemClock });
+  const outcome = await sample(effect, { ...context, emit: (event) => events.push(event) });
   await service.close();
-  expect(events).toEqual([{ type: 'sample.answered', round: 7, ip: '10.0.0.1' }]);
+  expect(events).toEqual([
+    { type: 'sample.answered', round: 7, ip: '10.0.0.1', heardAt: expect.any(Number) },
+  ]);
   expect(outcome).toEqual({
     type: 'sample.finished',
     round: 7,

@@ -65,6 +65,40 @@ describe('docs/features/routes.md §4.4: an answer is kept for a Pod that has no
   });
 });
 
+describe('docs/features/routes.md §3.6: an answer is of whoever had the address when it was heard', () => {
+  test('a Pod that asked since then is not proven by it, and is met by the next', () => {
+    const service = newService(observed(), wanted(1)).wait(1_000);
+    const heardAt = service.now;
+    service
+      .wait(300)
+      .take(wanted(1, { uid: 'pod-1b' }))
+      .asked();
+    service.take({ type: 'sample.answered', round: 1, ip: '10.0.0.1', heardAt });
+    expect(told(service)).toEqual([]);
+    service.take({ type: 'sample.answered', round: 1, ip: '10.0.0.1', heardAt: service.now });
+    expect(told(service)).toEqual([['route.proven', 'web-1']]);
+  });
+});
+
+describe('docs/features/routes.md §4.6: a round goes on for those who ask while it is in work', () => {
+  test('it is told of whoever is not known yet, and of how many calls it has by now', () => {
+    const service = newService(observed(), wanted(1));
+    service.take(observed({ replicas: 4 }));
+    service.asked();
+    service.take({ ...wanted(2), also: [wanted(1), wanted(3)] } as ServiceEvent);
+    expect(service.askedOf('route.widen')).toEqual([
+      { type: 'route.widen', group: 'shop/web', round: 1, calls: 12, wanted: ['10.0.0.2', '10.0.0.3'] },
+    ]);
+  });
+
+  test('nothing is said to it for a Pod that it looks for, nor for one whose answer is kept', () => {
+    const pods = { '10.0.0.1': 'pod-1', '10.0.0.2': 'pod-2' };
+    const service = newService(observed({ pods }), wanted(1), answered(2, 1));
+    service.take(wanted(1), wanted(2));
+    expect(service.askedOf('route.widen')).toEqual([]);
+  });
+});
+
 describe('docs/features/routes.md §7.1: a Pod that waits hears what answers in its place', () => {
   const curious = (n: number): ServiceEvent => ({ ...wanted(n), curious: true }) as ServiceEvent;
 

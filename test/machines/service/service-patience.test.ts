@@ -20,8 +20,22 @@ const patience = (service: Service, ...events: ServiceEvent[]) =>
 test('while a round is in work, questions and news of the same routes wait', () => {
   const service = newService(observed(), wanted(1));
   expect(routes(service)).toBe('sampling');
-  expect(patience(service, wanted(2))).toBe(500);
-  expect(patience(service, observed({ routesToken: 'another' }), wanted(2), wanted(3))).toBe(500);
+  expect(patience(service, wanted(2))).toBe(5_000);
+  expect(patience(service, observed({ routesToken: 'another' }), wanted(2), wanted(3))).toBe(5_000);
+});
+
+test('while nobody wants a proof, news of the same routes wait for the next question', () => {
+  const service = newService(observed());
+  expect(patience(service, observed({ routesToken: 'another' }))).toBe(5_000);
+  expect(patience(service, observed({ routesToken: 'another' }), wanted(1))).toBe(0);
+});
+
+test('where routes are watched, news wait for half a second at most, and that they are is known at once', () => {
+  const ready = observed({ readyAddresses: ['10.0.0.1'] });
+  const service = newService(ready, wanted(1));
+  expect(patience(service, observed({ readyAddresses: [] }))).toBe(500);
+  expect(patience(service.take(answered(1, 1)), observed({ readyAddresses: [] }))).toBe(500);
+  expect(patience(newService(observed()), ready)).toBe(0);
 });
 
 test('an answer, a question taken back, other routes and the end of the Service are taken at once', () => {

@@ -3,6 +3,7 @@
  * §4; tests in quotes say it in short.
  */
 import { describe, expect, test } from 'vitest';
+import { limits } from '../../../src/base/limits.ts';
 import type { ServiceFacts } from '../../../src/machines/service/route-facts.ts';
 import {
   answered,
@@ -299,7 +300,7 @@ describe('“so rounds go on: pause 0.2 s, growing to 5 s with jitter while noth
   test('a round whose outcome is lost is over after a while (I4)', () => {
     const service = newService(observed(), wanted(1));
     service.asked();
-    expect(rounds(service.wait(5_000 + (6 * 3_000) / 3 + 1_000))).toHaveLength(1);
+    expect(rounds(service.wait(limits.probeLineMs + limits.probeRoundMs + 6_000))).toHaveLength(1);
   });
 });
 

@@ -4,17 +4,15 @@
  * that learns of each Pod after a while. The mirrors, the joins, the samplers and the patches are the real
  * ones.
  */
-import { type EffectRunner, runs } from '../../../src/actors/effect-runner.ts';
+import { runs } from '../../../src/actors/effect-runner.ts';
 import type { StartFeature } from '../../../src/actors/feature.ts';
-import { parseAddress } from '../../../src/base/address.ts';
-import { limits } from '../../../src/base/limits.ts';
+import { sampleRoutes } from '../../../src/features/routes/effects/route-sample.ts';
 import { routes } from '../../../src/features/routes/feature.ts';
-import { createLimiter } from '../../../src/features/routes/probe/limiter.ts';
-import { createSampler } from '../../../src/features/routes/probe/probe.ts';
+import { FairLimiter } from '../../../src/features/routes/probe/limiter.ts';
 import { pods, routeGates } from '../../../src/features/routes/resources.ts';
 import { startRoutes } from '../../../src/features/routes/start.ts';
 import { endpointSlices, services } from '../../../src/kube/api/resources.ts';
-import { type RouteSample, routeSample } from '../../../src/machines/service/route-effects.ts';
+import { routeSample, routeWiden } from '../../../src/machines/service/route-effects.ts';
 import { idsOf } from '../checkers/lives-as-its-object.ts';
 import type { FeatureSimulation, FeatureWorld, WorldParts } from '../features/feature-world.ts';
 import { gateActions } from './gate-actions.ts';
@@ -49,11 +47,12 @@ function createGates(parts: WorldParts): FeatureWorld {
   const actions = gateActions(parts, scene);
   const start: StartFeature = (given) => {
     const run = startRoutes({})(given);
-    const limiter = createLimiter({ inFlight: limits.probeCallsInFlight, waiting: limits.probeCallsWaiting });
+    const { clock } = given;
     const call = routing.call.bind(routing);
-    const sampler = createSampler({ limiter, clock: given.clock, parseAddress, call });
-    const effects = (run.effects ?? []).filter(({ type }) => type !== routeSample.type);
-    return { ...run, effects: [...effects, runs(routeSample, sampleBy(sampler))] };
+    const { sample, widen } = sampleRoutes({ limiter: new FairLimiter(clock), clock, call });
+    const own = [runs(routeSample, sample), runs(routeWiden, widen)];
+    const others = (run.effects ?? []).filter(({ type }) => own.every((one) => one.type !== type));
+    return { ...run, effects: [...others, ...own] };
   };
   return {
     uses: () => [{ feature: routes(), start }],
@@ -94,16 +93,3 @@ function createGates(parts: WorldParts): FeatureWorld {
       }),
   };
 }
-
-/** As effects/route-sample.ts, with calls to the simulated routing. */
-const sampleBy =
-  (sampler: ReturnType<typeof createSampler>): EffectRunner<RouteSample> =>
-  async ({ group, round, probe, calls, wanted }, { signal, emit }) => {
-    const { url, podIPHeaders, timeoutMs, attemptsPerReplica } = probe;
-    const replicas = Math.max(1, Math.round(calls / Math.max(1, attemptsPerReplica)));
-    const result = await sampler.sample(
-      { group, url, podIPHeaders, timeoutMs, calls, replicas, wanted },
-      { signal, onHealthy: (ip) => emit({ type: 'sample.answered', round, ip }) },
-    );
-    return { type: 'sample.finished', round, ...result };
-  };

@@ -16,15 +16,19 @@ const togetherMax = 24;
  * The first address is told at once, so that a Pod that waits alone waits for nothing; those right behind it
  * are told together.
  */
-export function createGathering(clock: Clock, tell: (first: string, also: readonly string[]) => void) {
+export function createGathering(
+  clock: Clock,
+  tell: (first: string, also: readonly string[], heardAt: number) => void,
+) {
   let gathered: string[] = [];
+  let heardAt = 0;
   let timer: Timer | null = null;
   let restMs: number = gatherMs.first;
   const flush = () => {
     while (gathered.length > 0) {
       const [first = '', ...also] = gathered.slice(0, togetherMax);
       gathered = gathered.slice(togetherMax);
-      tell(first, also);
+      tell(first, also, heardAt);
     }
   };
   const rest = () => {
@@ -38,6 +42,7 @@ export function createGathering(clock: Clock, tell: (first: string, also: readon
   };
   return {
     add(ip: string): void {
+      if (gathered.length === 0) heardAt = clock.now();
       gathered.push(ip);
       if (timer !== null && gathered.length < togetherMax) return;
       flush();

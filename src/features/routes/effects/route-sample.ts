@@ -1,18 +1,24 @@
 /**
- * Effect `route.sample`: one round of calls through a Service (probe/probe.ts), told to its actor.
+ * Effects `route.sample` and `route.widen`: one round of calls through a Service (probe/probe.ts), told to
+ * its actor, and others for whom it goes on.
  */
 import type { LookupFunction } from 'node:net';
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
 import { parseAddress } from '../../../base/address.ts';
 import type { Clock } from '../../../base/clock.ts';
-import type { RouteSample } from '../../../machines/service/route-effects.ts';
+import type { RouteSample, RouteWiden } from '../../../machines/service/route-effects.ts';
+import type { probeCall } from '../probe/call.ts';
 import type { ProbeLimiter } from '../probe/limiter.ts';
-import { createSampler } from '../probe/probe.ts';
+import { createSampler, type RoundResult, type Widen } from '../probe/probe.ts';
 import { createGathering } from './answer-gathering.ts';
 
+export interface RouteSampling {
+  /** Reports sample.answered for each address; outcome sample.finished. */
+  readonly sample: EffectRunner<RouteSample>;
+  readonly widen: EffectRunner<RouteWiden>;
+}
+
 /**
- * Reports sample.answered for each address; outcome sample.finished.
- *
  * @param parts.limiter one for the process
  */
 export function sampleRoutes(parts: {
@@ -20,23 +26,35 @@ export function sampleRoutes(parts: {
   readonly clock: Clock;
   /** How the names of Services are resolved; the system's way if absent. */
   readonly lookup?: LookupFunction;
-}): EffectRunner<RouteSample> {
+  /** Makes one call; by default over HTTP. */
+  readonly call?: typeof probeCall;
+}): RouteSampling {
   const sampler = createSampler({ ...parts, parseAddress });
-  return async ({ group, round, probe, calls, wanted }, { signal, emit }) => {
-    const { url, family, podIPHeaders, timeoutMs, attemptsPerReplica } = probe;
-    const target = { url, podIPHeaders, timeoutMs, ...(family === undefined ? {} : { family }) };
-    const replicas = Math.max(1, Math.round(calls / Math.max(1, attemptsPerReplica)));
-    const gathering = createGathering(parts.clock, (ip, also) =>
-      emit({ type: 'sample.answered', round, ip, ...(also.length === 0 ? {} : { also }) }),
-    );
-    try {
-      const result = await sampler.sample(
-        { ...target, group, calls, replicas, wanted },
-        { signal, onHealthy: gathering.add },
+  const begun = new Map<string, Widen>();
+  const keyOf = ({ group, round }: RouteSample | RouteWiden) => `${group}/${round}`;
+  return {
+    async sample(effect, { signal, emit }) {
+      const { group, round, probe, calls, wanted } = effect;
+      const { url, family, podIPHeaders, timeoutMs, attemptsPerReplica } = probe;
+      const target = { url, podIPHeaders, timeoutMs, ...(family === undefined ? {} : { family }) };
+      const replicas = Math.max(1, Math.round(calls / Math.max(1, attemptsPerReplica)));
+      const gathering = createGathering(parts.clock, (ip, also, heardAt) =>
+        emit({ type: 'sample.answered', round, ip, ...(also.length === 0 ? {} : { also }), heardAt }),
       );
-      return { type: 'sample.finished', round, ...result };
-    } finally {
-      gathering.end();
-    }
+      try {
+        const result: RoundResult = await sampler.sample(
+          { ...target, group, calls, replicas, wanted },
+          { signal, onHealthy: gathering.add, onBegun: (widen) => void begun.set(keyOf(effect), widen) },
+        );
+        return { type: 'sample.finished', round, ...result };
+      } finally {
+        begun.delete(keyOf(effect));
+        gathering.end();
+      }
+    },
+    async widen(effect) {
+      begun.get(keyOf(effect))?.(effect);
+      return { type: 'effect.settled', effect: effect.type, error: null };
+    },
   };
 }

@@ -1,20 +1,27 @@
 /**
  * The process-wide limit on probe calls in flight, fair between groups.
  *
- * Promises: at most `inFlight` calls run. Groups that wait take turns, one call each. While others want
- * slots, a group does not take one more than remain free (dynamic thresholds, Choudhury and Hahne 1998).
- * Groups that are doubtful (they swallowed every call of theirs last time) hold at most half of the slots
- * together, however many they are, so that those that answer are never kept from calling. A call that is
- * given up before its turn takes no slot.
- * Absent: time. How long a call may hold its slot is the call's own business.
+ * Promises: at most `inFlight` calls run. A turn is one slot for one call, and for more of the same group as
+ * long as it wants and `turnMs` last: what answers close together is told together. Turns go in the order in
+ * which the groups would be done if each made one call in turn (fair queueing, Demers, Keshav and Shenker
+ * 1989), so a group with few calls soon has its turn beside a thousand with many, and nobody starves. A group
+ * that has not answered yet takes no more slots than remain free (dynamic thresholds, Choudhury and Hahne
+ * 1998). Groups that are doubtful (they swallowed every call of theirs last time) hold at most half of the
+ * slots together, however many they are, so that those that answer are never kept from calling. Who gives up
+ * before the turn takes no slot.
+ * Absent: how long one call may hold its slot; that is its own business.
  */
+import type { Clock } from '../../../base/clock.ts';
 import { OrreryError } from '../../../base/errors.ts';
+import { limits } from '../../../base/limits.ts';
 
 export interface ProbeLimiter {
   /**
-   * Runs `call` at the group's turn. @throws the signal's reason if aborted, MAILBOX_FULL if too many wait
+   * Runs `work` at the group's turn. It makes one call, and asks `lasts` before each further one.
+   *
+   * @throws the signal's reason if aborted before the turn, MAILBOX_FULL if too many wait
    */
-  run<T>(turn: Turn, call: () => Promise<T>, signal: AbortSignal): Promise<T>;
+  run(turn: Turn, work: (lasts: () => boolean) => Promise<void>, signal: AbortSignal): Promise<void>;
   readonly inFlight: number;
   readonly waiting: number;
 }
@@ -22,89 +29,145 @@ export interface ProbeLimiter {
 export interface Turn {
   readonly group: string;
   readonly isDoubtful: boolean;
+  /** Calls that an answer is likely to take which the group still wants. */
+  readonly cost: number;
+  /** Something has answered by now. */
+  hasAnswer(): boolean;
 }
 
 interface Waiting extends Turn {
   readonly start: () => void;
 }
 
-export function createLimiter(bounds: { readonly inFlight: number; readonly waiting: number }): ProbeLimiter {
-  /** Calls that wait, by group; the groups in the order of their turns. */
-  const queues = new Map<string, Set<Waiting>>();
-  const held = new Map<string, number>();
-  let inFlight = 0;
-  let doubtful = 0;
-  let waiting = 0;
+/** The turns that a group waits for, one at least. */
+interface Queue {
+  readonly group: string;
+  /** When it would have its answer, in calls that were dealt to each group by then. */
+  readonly due: number;
+  readonly turns: Set<Waiting>;
+}
 
-  const mayRun = ({ group, isDoubtful }: Turn) => {
-    const free = bounds.inFlight - inFlight;
-    const own = held.get(group) ?? 0;
-    if (isDoubtful && doubtful >= Math.ceil(bounds.inFlight / 2)) return false;
-    return free > 0 && (own === 0 || own < free);
-  };
-  const hold = ({ group, isDoubtful }: Turn, slots: 1 | -1) => {
-    inFlight += slots;
-    if (isDoubtful) doubtful += slots;
-    const own = (held.get(group) ?? 0) + slots;
-    if (own === 0) held.delete(group);
-    else held.set(group, own);
-  };
-  /** Lets calls start, group by group; one that has had its turn goes to the end of the row. */
-  const admit = () => {
-    for (const [group, queue] of queues) {
-      if (inFlight >= bounds.inFlight) return;
-      const [first] = queue;
-      if (first !== undefined && !mayRun(first)) continue;
-      queues.delete(group);
-      if (first === undefined) continue;
-      queue.delete(first);
-      if (queue.size > 0) queues.set(group, queue);
-      waiting -= 1;
-      first.start();
+function firstOf(row: readonly Queue[], mayRun: (turn: Turn) => boolean) {
+  for (const { due, turns } of row) {
+    const [turn] = turns;
+    if (turn !== undefined && mayRun(turn)) return { due, turn };
+  }
+  return undefined;
+}
+
+const boundsOfProcess = {
+  inFlight: limits.probeCallsInFlight,
+  waiting: limits.probeCallsWaiting,
+  turnMs: limits.probeTurnMs,
+} as const;
+type Bounds = { readonly [name in keyof typeof boundsOfProcess]: number };
+
+export class FairLimiter implements ProbeLimiter {
+  readonly #bounds: Bounds;
+  readonly #clock: Pick<Clock, 'monotonic'>;
+  /** The first is due first; in each row a group stands once. */
+  readonly #rows: Readonly<Record<'answering' | 'doubtful', Queue[]>> = { answering: [], doubtful: [] };
+  readonly #held = new Map<string, number>();
+  /** Calls that each group could have made if they had been dealt out evenly to those that wanted some. */
+  #dealt = 0;
+  #doubtful = 0;
+  inFlight = 0;
+  waiting = 0;
+
+  constructor(clock: Pick<Clock, 'monotonic'>, bounds: Bounds = boundsOfProcess) {
+    this.#bounds = bounds;
+    this.#clock = clock;
+  }
+
+  async run(turn: Turn, work: (lasts: () => boolean) => Promise<void>, signal: AbortSignal): Promise<void> {
+    await this.#wait(turn, signal);
+    const until = this.#clock.monotonic() + this.#bounds.turnMs;
+    this.#count();
+    try {
+      await work(() => {
+        // Who was doubtful asks for the next slot as what it turned out to be.
+        if (turn.isDoubtful || this.#clock.monotonic() >= until) return false;
+        this.#count();
+        return true;
+      });
+    } finally {
+      this.#hold(turn, -1);
+      this.#admit();
     }
-  };
-  const wait = (turn: Turn, signal: AbortSignal): Promise<void> =>
-    new Promise((resolve, reject) => {
+  }
+
+  #count(): void {
+    const { answering, doubtful } = this.#rows;
+    this.#dealt += 1 / Math.max(1, answering.length + doubtful.length + this.#held.size);
+  }
+
+  #mayDoubt = () => this.#doubtful < Math.ceil(this.#bounds.inFlight / 2);
+
+  #mayRun({ group, isDoubtful, hasAnswer }: Turn): boolean {
+    const free = this.#bounds.inFlight - this.inFlight;
+    const own = this.#held.get(group) ?? 0;
+    return (!isDoubtful || this.#mayDoubt()) && (own < free || own === 0 || hasAnswer());
+  }
+
+  #hold({ group, isDoubtful }: Turn, slots: 1 | -1): void {
+    this.inFlight += slots;
+    if (isDoubtful) this.#doubtful += slots;
+    const own = (this.#held.get(group) ?? 0) + slots;
+    if (own === 0) this.#held.delete(group);
+    else this.#held.set(group, own);
+  }
+
+  #admit(): void {
+    for (let next = this.#next(); next !== undefined; next = this.#next()) next.start();
+  }
+
+  /** Whoever is due first among those that may run. */
+  #next(): Waiting | undefined {
+    if (this.inFlight >= this.#bounds.inFlight) return undefined;
+    const { answering, doubtful } = this.#rows;
+    const first = firstOf(answering, (turn) => this.#mayRun(turn));
+    const other = firstOf(this.#mayDoubt() ? doubtful : [], (turn) => this.#mayRun(turn));
+    if (first === undefined || other === undefined) return (first ?? other)?.turn;
+    return first.due <= other.due ? first.turn : other.turn;
+  }
+
+  #wait(turn: Turn, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason);
-      if (waiting >= bounds.waiting) {
-        return reject(new OrreryError('MAILBOX_FULL', `${waiting} probe calls wait already`));
+      if (this.waiting >= this.#bounds.waiting) {
+        return reject(new OrreryError('MAILBOX_FULL', `${this.waiting} probe calls wait already`));
       }
-      const queue = queues.get(turn.group) ?? new Set();
-      const one: Waiting = {
-        ...turn,
-        start() {
-          signal.removeEventListener('abort', giveUp);
-          hold(turn, 1);
-          resolve();
-        },
+      const row = this.#rows[turn.isDoubtful ? 'doubtful' : 'answering'];
+      const queue = this.#queueOf(turn, row);
+      const leave = () => {
+        signal.removeEventListener('abort', giveUp);
+        queue.turns.delete(one);
+        if (queue.turns.size === 0) row.splice(row.indexOf(queue), 1);
+        this.waiting -= 1;
       };
       const giveUp = () => {
-        queue.delete(one);
-        if (queue.size === 0 && queues.get(turn.group) === queue) queues.delete(turn.group);
-        waiting -= 1;
+        leave();
         reject(signal.reason);
       };
+      const start = () => {
+        leave();
+        this.#hold(turn, 1);
+        resolve();
+      };
+      const one = { ...turn, start };
       signal.addEventListener('abort', giveUp, { once: true });
-      queues.set(turn.group, queue.add(one));
-      waiting += 1;
-      admit();
+      queue.turns.add(one);
+      this.waiting += 1;
+      this.#admit();
     });
+  }
 
-  return {
-    async run(turn, call, signal) {
-      await wait(turn, signal);
-      try {
-        return await call();
-      } finally {
-        hold(turn, -1);
-        admit();
-      }
-    },
-    get inFlight() {
-      return inFlight;
-    },
-    get waiting() {
-      return waiting;
-    },
-  };
+  #queueOf({ group, cost }: Turn, row: Queue[]): Queue {
+    const known = row.find((queue) => queue.group === group);
+    if (known !== undefined) return known;
+    const queue: Queue = { group, due: this.#dealt + cost, turns: new Set() };
+    const later = row.findIndex(({ due }) => due > queue.due);
+    row.splice(later < 0 ? row.length : later, 0, queue);
+    return queue;
+  }
 }

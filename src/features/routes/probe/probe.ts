@@ -34,11 +34,19 @@ export interface RoundResult {
   readonly summary: SampleSummary;
 }
 
+/** Lets a round in work go on for others, with so many calls at most. */
+export type Widen = (more: { readonly calls: number; readonly wanted: readonly string[] }) => void;
+
 export interface Sampler {
   /** @throws the signal's reason if it is aborted, OrreryError MAILBOX_FULL if too many calls wait */
   sample(
     round: Round,
-    run: { readonly signal: AbortSignal; readonly onHealthy: (ip: string) => void },
+    run: {
+      readonly signal: AbortSignal;
+      readonly onHealthy: (ip: string) => void;
+      /** Called at once; what it is given does nothing after the round. */
+      readonly onBegun?: (widen: Widen) => void;
+    },
   ): Promise<RoundResult>;
 }
 
@@ -52,17 +60,19 @@ export interface SamplerParts extends ProbeParts {
 export function createSampler(parts: SamplerParts): Sampler {
   const silent = createBoundedSet(limits.probeSilentGroups);
   return {
-    async sample(round, { signal, onHealthy }) {
-      const tally = createTally(round, parts, onHealthy);
+    async sample(round, { signal, onHealthy, onBegun }) {
+      const tally = new Tally(round, parts, onHealthy);
       const ending = new AbortController();
-      const timer = endAfter(parts.clock, round, ending, () => tally.cut());
+      const timer = createEnd(parts.clock, ending, () => tally.cut());
+      const bound = { calls: Math.min(round.calls, limits.probeCallsPerRound) };
+      onBegun?.(({ calls, wanted }) => {
+        bound.calls = Math.max(bound.calls, Math.min(calls, limits.probeCallsPerRound));
+        tally.want(wanted);
+      });
       const both = AbortSignal.any([signal, ending.signal]);
       try {
         await makeCalls({
-          round,
-          tally,
-          parts,
-          ending,
+          ...{ round, bound, tally, parts, ending, timer },
           signal: both,
           isDoubtful: silent.has(round.group),
         });
@@ -70,34 +80,46 @@ export function createSampler(parts: SamplerParts): Sampler {
         timer.cancel();
       }
       signal.throwIfAborted();
-      silent.put(round.group, tally.isSilent());
-      return tally.result();
+      // Nobody was missed by a round that had no turn.
+      if (tally.result.calls === 0) ending.signal.throwIfAborted();
+      silent.put(round.group, tally.isSilent);
+      return tally.result;
     },
   };
 }
 
 interface Calls {
   readonly round: Round;
+  /** So many at most; more once others want to be met. */
+  readonly bound: { readonly calls: number };
   readonly tally: Tally;
   readonly parts: SamplerParts;
   readonly ending: AbortController;
+  readonly timer: RoundEnd;
   readonly signal: AbortSignal;
   /** Nothing answered in the last round: one call at a time, until something does. */
   readonly isDoubtful: boolean;
 }
 
-async function makeCalls({ round, tally, parts, ending, signal, isDoubtful }: Calls): Promise<void> {
-  const calls = Math.min(round.calls, limits.probeCallsPerRound);
+async function makeCalls(given: Calls): Promise<void> {
+  const { round, bound, tally, parts, ending, timer, signal, isDoubtful } = given;
   let begun = 0;
   const workers: Promise<void>[] = [];
   let failure: unknown;
+  const backends = () => (round.replicas * bound.calls) / Math.max(1, round.calls);
+  const isBegun = () => {
+    if (begun >= bound.calls || tally.isOver || signal.aborted) return false;
+    begun += 1;
+    return true;
+  };
   const work = async () => {
     try {
-      while (begun < calls && !tally.isOver() && !signal.aborted) {
-        begun += 1;
-        const turn = { group: round.group, isDoubtful: isDoubtful && !tally.hasAnswer() };
-        await parts.limiter.run(turn, call, signal);
-        widen();
+      while (isBegun()) {
+        const turn = {
+          ...{ group: round.group, isDoubtful: isDoubtful && !tally.hasAnswer },
+          ...{ hasAnswer: () => tally.hasAnswer, cost: tally.callsPerAnswer(backends()) },
+        };
+        await parts.limiter.run(turn, callWhile, signal);
       }
     } catch (thrown) {
       // Also of a call that was waiting for its turn when the round ended; that is no failure.
@@ -109,11 +131,18 @@ async function makeCalls({ round, tally, parts, ending, signal, isDoubtful }: Ca
     tally.begin();
     return makeCall(round, parts, signal, (answer) => {
       tally.note(answer);
-      if (tally.isOver()) ending.abort(new Error('the round is over'));
+      if (tally.isOver) ending.abort(new Error('the round is over'));
     });
   };
+  const callWhile = async (lasts: () => boolean) => {
+    timer.start();
+    do {
+      await call();
+      widen();
+    } while (lasts() && isBegun());
+  };
   const widen = () => {
-    const wanted = isDoubtful && !tally.hasAnswer() ? 1 : limits.probeCallsAtOnce;
+    const wanted = isDoubtful && !tally.hasAnswer ? 1 : limits.probeCallsAtOnce;
     while (workers.length < wanted) workers.push(work());
   };
   widen();
@@ -122,82 +151,132 @@ async function makeCalls({ round, tally, parts, ending, signal, isDoubtful }: Ca
   if (failure !== undefined && !ending.signal.aborted) throw failure;
 }
 
-interface Tally {
-  begin(): void;
-  note(answer: ProbeAnswer): void;
-  /** The time of the round is over: what is in flight is not reached. */
-  cut(): void;
-  isOver(): boolean;
-  hasAnswer(): boolean;
-  /** Calls were made, and nothing has answered. */
-  isSilent(): boolean;
-  result(): RoundResult;
-}
+/** What a round has seen so far. */
+class Tally {
+  readonly #round: Round;
+  readonly #parse: ProbeParts['parseAddress'];
+  readonly #onHealthy: (ip: string) => void;
+  readonly #missing: Set<string>;
+  /** An answer proves a Pod only for the family in which it was asked for. */
+  readonly #families: ReadonlySet<IpFamily>;
+  readonly #healthy = new Set<string>();
+  readonly #told = new Set<string>();
+  readonly #unhealthy = new Set<string>();
+  #calls = 0;
+  #answered = 0;
+  #anonymous = 0;
+  #unreachable = 0;
+  #lastError: string | null = null;
 
-function createTally(round: Round, { parseAddress }: ProbeParts, onHealthy: (ip: string) => void): Tally {
-  const missing = new Set(round.wanted);
-  // An answer proves a Pod only for the family in which it was asked for.
-  const families = new Set<IpFamily>(round.wanted.flatMap((ip) => parseAddress(ip)?.family ?? []));
-  const healthy = new Set<string>();
-  const unhealthy = new Set<string>();
-  let [calls, answered, anonymous, unreachable] = [0, 0, 0, 0];
-  let lastError: string | null = null;
+  constructor(round: Round, { parseAddress }: ProbeParts, onHealthy: (ip: string) => void) {
+    this.#round = round;
+    this.#parse = parseAddress;
+    this.#onHealthy = onHealthy;
+    this.#missing = new Set(round.wanted);
+    this.#families = new Set(round.wanted.flatMap((ip) => parseAddress(ip)?.family ?? []));
+  }
 
-  const noteNamed = ({ status, addresses, unreadable }: ProbeAnswer & { kind: 'named' }) => {
+  begin(): void {
+    this.#calls += 1;
+  }
+
+  /** Others are to be met as well, from now on. */
+  want(more: readonly string[]): void {
+    for (const ip of more) {
+      const { family } = this.#parse(ip) ?? {};
+      if (family === undefined || !this.#families.has(family)) continue;
+      this.#missing.add(ip);
+      // Whoever was told of it before knew nothing of this one.
+      this.#told.delete(ip);
+    }
+  }
+
+  note(answer: ProbeAnswer): void {
+    if (answer.kind === 'unreachable') {
+      this.#unreachable += 1;
+      this.#lastError = answer.error;
+      return;
+    }
+    this.#answered += 1;
+    if (answer.kind === 'anonymous') this.#anonymous += 1;
+    else this.#noteNamed(answer);
+  }
+
+  #noteNamed({ status, addresses, unreadable }: ProbeAnswer & { kind: 'named' }): void {
     for (const value of unreadable) {
       // No address of anybody, but not anonymous either: who names himself wrongly could name himself.
-      unhealthy.add(value);
-      lastError = `the address header holds "${value}"`;
+      this.#unhealthy.add(value);
+      this.#lastError = `the address header holds "${value}"`;
     }
     for (const { ip, family } of addresses) {
-      if (status !== 200) unhealthy.add(ip);
-      if (status !== 200 || healthy.has(ip)) continue;
-      healthy.add(ip);
-      missing.delete(ip);
-      if (families.has(family)) onHealthy(ip);
+      if (status !== 200) this.#unhealthy.add(ip);
+      if (status !== 200 || this.#told.has(ip)) continue;
+      this.#healthy.add(ip);
+      this.#told.add(ip);
+      this.#missing.delete(ip);
+      if (this.#families.has(family)) this.#onHealthy(ip);
     }
-  };
-  return {
-    begin() {
-      calls += 1;
-    },
-    note(answer) {
-      if (answer.kind === 'unreachable') {
-        unreachable += 1;
-        lastError = answer.error;
-        return;
-      }
-      answered += 1;
-      if (answer.kind === 'anonymous') anonymous += 1;
-      else noteNamed(answer);
-    },
-    cut() {
-      const inFlight = calls - answered - unreachable;
-      unreachable += inFlight;
-      if (inFlight > 0) lastError = 'no answer before the end of the round';
-    },
-    isOver: () =>
-      missing.size === 0 ||
-      (answered === 0 && unreachable >= Math.max(limits.probeCallsAtOnce, round.replicas)),
-    hasAnswer: () => answered > 0,
-    isSilent: () => calls > 0 && answered === 0,
-    result: () => ({
-      calls,
-      summary: { healthy: [...healthy], unhealthy: [...unhealthy], anonymous, unreachable, lastError },
-    }),
-  };
+  }
+
+  /** The time of the round is over: what is in flight is not reached. */
+  cut(): void {
+    const inFlight = this.#calls - this.#answered - this.#unreachable;
+    this.#unreachable += inFlight;
+    if (inFlight > 0) this.#lastError = 'no answer before the end of the round';
+  }
+
+  get isOver(): boolean {
+    const isMute =
+      this.#answered === 0 && this.#unreachable >= Math.max(limits.probeCallsAtOnce, this.#round.replicas);
+    return isMute || this.#missing.size === 0;
+  }
+
+  get hasAnswer(): boolean {
+    return this.#answered > 0;
+  }
+
+  /** Calls were made, and nothing has answered. */
+  get isSilent(): boolean {
+    return this.#calls > 0 && this.#answered === 0;
+  }
+
+  /** So many that an answer takes which is missing, where each call meets one of so many by chance. */
+  callsPerAnswer(backends: number): number {
+    const missing = this.#missing.size;
+    let harmonic = 0;
+    for (let nth = 1; nth <= missing; nth += 1) harmonic += 1 / nth;
+    return (Math.max(backends, missing) * harmonic) / Math.max(1, missing);
+  }
+
+  get result(): RoundResult {
+    const { healthy, unhealthy } = { healthy: [...this.#healthy], unhealthy: [...this.#unhealthy] };
+    const counts = { anonymous: this.#anonymous, unreachable: this.#unreachable };
+    return { calls: this.#calls, summary: { healthy, unhealthy, ...counts, lastError: this.#lastError } };
+  }
 }
 
-/**
- * What the calls can take if each runs out of time, three at a time, and a little more; the host is more
- * patient than that.
- */
-function endAfter(clock: Clock, { calls, timeoutMs }: Round, ending: AbortController, onEnd: () => void) {
-  const patience = 2_000 + Math.ceil(calls / limits.probeCallsAtOnce) * timeoutMs;
-  return clock.after(Math.min(patience, limits.probeRoundMs), () => {
+/** The end of a round, which counts from its first turn, or from when it gives up its place in the line. */
+interface RoundEnd {
+  start(): void;
+  cancel(): void;
+}
+
+function createEnd(clock: Clock, ending: AbortController, onEnd: () => void): RoundEnd {
+  const end = (why: string) => () => {
     onEnd();
-    ending.abort(new Error('the time of the round is over'));
-  });
+    ending.abort(new Error(why));
+  };
+  let isStarted = false;
+  let timer = clock.after(limits.probeLineMs, end('no turn came in time'));
+  return {
+    start() {
+      if (isStarted) return;
+      isStarted = true;
+      timer.cancel();
+      timer = clock.after(limits.probeRoundMs, end('the time of the round is over'));
+    },
+    cancel: () => timer.cancel(),
+  };
 }
 
 /** Forgets the oldest when it is full. */

@@ -127,8 +127,8 @@ const engineMutations: ReadonlyArray<Omit<Mutation, 'feature'>> = [
     changes: [
       {
         file: 'src/machines/service/route-rounds.ts',
-        find: 'return named(event).flatMap((one) => wants.findLast((want) => want.ip === one) ?? []);',
-        replace: 'return named(event).flatMap(() => wants.at(-1) ?? []);',
+        find: 'const want = wants.findLast(({ ip }) => ip === one);',
+        replace: 'const want = wants.at(-1);',
       },
     ],
   },

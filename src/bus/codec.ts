@@ -45,8 +45,9 @@ export function encode(value: unknown): Uint8Array {
 
 /** JSON of a plain value, for what people and other programs read. */
 export function encodeJson(value: unknown): Uint8Array {
-  // A third of what TextEncoder takes.
-  return Buffer.from(JSON.stringify(value));
+  // Takes a third less time than a TextEncoder; plain, so that it equals what is read back, and slices copy.
+  const { buffer, byteOffset, byteLength } = Buffer.from(JSON.stringify(value));
+  return new Uint8Array(buffer, byteOffset, byteLength);
 }
 
 /**

@@ -208,7 +208,7 @@ test('a headless Service: label, hostnames where the name is a DNS label, and a 
     'vm.with.dots': undefined,
   });
   expect(slices.flatMap(({ ports }) => ports ?? [])).toEqual([]);
-  expect(await on.warningOn('vm.with.dots')).toMatch(/no DNS label/);
+  expect(await on.warningOn('vm.with.dots')).toMatch(/not a DNS label/);
 });
 
 test('ExternalName, a removed selector: slices of ours go, and come back', async () => {

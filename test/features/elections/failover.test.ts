@@ -73,7 +73,7 @@ describe('when the replica that serves the election has died', () => {
     // The other one hears requests, and never becomes the owner.
     const other = [...scene.replicas.values()][0];
     if (!other || second === undefined) throw new Error('there are two replicas');
-    other.engine.ownership.views = () => [];
+    other.engine.ownership.ownerOf = () => null;
     other.engine.shards.runOf = () => null;
     const outcome = asking<CampaignAnswer>(scene, 'campaign', { candidate: 'b' });
     await scene.advance(4_000);

@@ -69,7 +69,7 @@ const engineMutations: ReadonlyArray<Omit<Mutation, 'feature'>> = [
       {
         file: 'src/actors/shards/shard-store.ts',
         find: 'return [{ id, sequence, data, record: unpackRecord(data, id) }];',
-        replace: `const read = unpackRecord(data, id) as any;
+        replace: `const read = unpackRecord(data, id);
     const context = { ...read.snapshot.context, ...(id.startsWith('pod/') ? { proofs: {} } : {}) };
     const record = { ...read, snapshot: { ...read.snapshot, context } };
     return [{ id, sequence, data: packRecord(record), record }];`,

@@ -229,6 +229,7 @@ export class Host {
     const { shard } = cell;
     const { clock, paces } = this.#parts;
     const chart = this.#stepperOf(cell)?.chart;
+    const pace = paces.ofKind(kindOf(cell));
     hot.working = true;
     let inHand: MailboxItem | undefined;
     try {
@@ -236,7 +237,6 @@ export class Host {
         // With a full outbox only outcomes are taken; the next of them goes on from here (I6).
         if (isOutboxFull(hot) && hot.mailbox[0]?.completes === undefined) break;
         if (this.#company.isAwaited(cell, hot, chart)) break;
-        const pace = paces.ofKind(kindOf(cell));
         const turn = hot.mailbox.length > 0 ? pace && untilItsTurn(hot, pace) : undefined;
         if (turn) await turn;
         if (chart?.leaps) this.#leaps.notice();

@@ -8,7 +8,7 @@
 
 import { sleep } from '../../base/clock.ts';
 import { asError, OrreryError } from '../../base/errors.ts';
-import { type ActorId, parseActorId, type ShardName } from '../../base/ids.ts';
+import { type ActorId, type ActorName, parseActorId, type ShardName } from '../../base/ids.ts';
 import { ledShard, shardCount } from '../../base/limits.ts';
 import type { Host } from '../host/host.ts';
 import type { HostParts } from '../host/host-parts.ts';
@@ -126,8 +126,7 @@ function createTell({ parts, host, router, world, traces }: ShardsParts) {
       return [];
     }
   };
-  const tellNow = (run: ShardRun, id: ActorId): void => {
-    const { kind, namespace, name } = parseActorId(id);
+  const tellNow = (run: ShardRun, id: ActorId, { kind, namespace, name }: ActorName): void => {
     const trace = traces.take(id);
     for (const observation of observe(kind, namespace, name)) {
       if (observation.facts === null && !run.cells.has(id)) continue;
@@ -143,15 +142,16 @@ function createTell({ parts, host, router, world, traces }: ShardsParts) {
   /** Those that wait for their turn. */
   const due = new Map<ActorId, ShardRun>();
   const tell = (run: ShardRun, id: ActorId): void => {
-    const pace = parts.paces.ofKind(parseActorId(id).kind);
+    const parsed = parseActorId(id);
+    const pace = parts.paces.ofKind(parsed.kind);
     const turn = due.get(id) === run ? null : pace?.turn();
-    if (pace === undefined) tellNow(run, id);
-    else if (turn === undefined) pace.charge(() => tellNow(run, id));
+    if (pace === undefined) tellNow(run, id, parsed);
+    else if (turn === undefined) pace.charge(() => tellNow(run, id, parsed));
     else if (turn !== null) {
       due.set(id, run);
       void turn.then(() => {
         if (due.get(id) === run) due.delete(id);
-        pace.charge(() => run.phase === 'active' && tellNow(run, id));
+        pace.charge(() => run.phase === 'active' && tellNow(run, id, parsed));
       });
     }
   };

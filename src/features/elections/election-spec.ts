@@ -8,16 +8,22 @@ import { record } from '../../kube/api/fields.ts';
 import { namespaceName, objectName, readSpec, rule, shape, whole } from '../../kube/api/spec-fields.ts';
 import { defaultTiming, type ElectionSpec } from '../../machines/election/lease-record.ts';
 
+const defaults = {
+  leaseDurationSeconds: defaultTiming.leaseMs / 1_000,
+  renewDeadlineSeconds: defaultTiming.renewDeadlineMs / 1_000,
+  retryPeriodSeconds: defaultTiming.retryMs / 1_000,
+  releaseOnCancel: true,
+};
 const seconds = (instead: number) => v.optional(whole(1, 86_400), instead);
 
 export const electionSpec = v.optional(
   v.pipe(
     shape({
       lease: v.optional(shape({ name: objectName, namespace: v.exactOptional(namespaceName) })),
-      leaseDurationSeconds: seconds(15),
-      renewDeadlineSeconds: seconds(10),
-      retryPeriodSeconds: seconds(2),
-      releaseOnCancel: v.optional(v.boolean('must be true or false'), true),
+      leaseDurationSeconds: seconds(defaults.leaseDurationSeconds),
+      renewDeadlineSeconds: seconds(defaults.renewDeadlineSeconds),
+      retryPeriodSeconds: seconds(defaults.retryPeriodSeconds),
+      releaseOnCancel: v.optional(v.boolean('must be true or false'), defaults.releaseOnCancel),
     }),
     rule(
       'self.leaseDurationSeconds > self.renewDeadlineSeconds',
@@ -31,7 +37,7 @@ export const electionSpec = v.optional(
     ),
   ),
   // Whole: a default is held to the rules before the defaults of its fields are filled in.
-  { leaseDurationSeconds: 15, renewDeadlineSeconds: 10, retryPeriodSeconds: 2, releaseOnCancel: true },
+  defaults,
 );
 
 export function readElectionSpec({ metadata, spec }: KubeObject): ElectionSpec {
@@ -39,7 +45,8 @@ export function readElectionSpec({ metadata, spec }: KubeObject): ElectionSpec {
   const { namespace, name } = record(record(spec).lease);
   const place = { namespace: text(namespace, metadata.namespace ?? ''), name: text(name, metadata.name) };
   const read = readSpec(electionSpec, spec ?? undefined);
-  if ('invalid' in read) return { place, timing: defaultTiming, releaseOnCancel: true, ...read };
+  if ('invalid' in read)
+    return { place, timing: defaultTiming, releaseOnCancel: defaults.releaseOnCancel, ...read };
   const timing = {
     leaseMs: read.leaseDurationSeconds * 1_000,
     renewDeadlineMs: read.renewDeadlineSeconds * 1_000,

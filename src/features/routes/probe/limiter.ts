@@ -103,10 +103,10 @@ export class FairLimiter implements ProbeLimiter {
 
   #mayDoubt = () => this.#doubtful < Math.ceil(this.#bounds.inFlight / 2);
 
-  #mayRun({ group, isDoubtful, hasAnswer }: Turn): boolean {
+  #mayRun({ group, hasAnswer }: Turn): boolean {
     const free = this.#bounds.inFlight - this.inFlight;
     const own = this.#held.get(group) ?? 0;
-    return (!isDoubtful || this.#mayDoubt()) && (own < free || own === 0 || hasAnswer());
+    return own < free || own === 0 || hasAnswer();
   }
 
   #hold({ group, isDoubtful }: Turn, slots: 1 | -1): void {

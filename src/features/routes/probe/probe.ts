@@ -72,7 +72,12 @@ export function createSampler(parts: SamplerParts): Sampler {
       const both = AbortSignal.any([signal, ending.signal]);
       try {
         await makeCalls({
-          ...{ round, bound, tally, parts, ending, timer },
+          round,
+          bound,
+          tally,
+          parts,
+          ending,
+          timer,
           signal: both,
           isDoubtful: silent.has(round.group),
         });
@@ -101,8 +106,16 @@ interface Calls {
   readonly isDoubtful: boolean;
 }
 
-async function makeCalls(given: Calls): Promise<void> {
-  const { round, bound, tally, parts, ending, timer, signal, isDoubtful } = given;
+async function makeCalls({
+  round,
+  bound,
+  tally,
+  parts,
+  ending,
+  timer,
+  signal,
+  isDoubtful,
+}: Calls): Promise<void> {
   let begun = 0;
   const workers: Promise<void>[] = [];
   let failure: unknown;
@@ -116,8 +129,10 @@ async function makeCalls(given: Calls): Promise<void> {
     try {
       while (isBegun()) {
         const turn = {
-          ...{ group: round.group, isDoubtful: isDoubtful && !tally.hasAnswer },
-          ...{ hasAnswer: () => tally.hasAnswer, cost: tally.callsPerAnswer(backends()) },
+          group: round.group,
+          isDoubtful: isDoubtful && !tally.hasAnswer,
+          hasAnswer: () => tally.hasAnswer,
+          cost: tally.callsPerAnswer(backends()),
         };
         await parts.limiter.run(turn, callWhile, signal);
       }
@@ -249,9 +264,16 @@ class Tally {
   }
 
   get result(): RoundResult {
-    const { healthy, unhealthy } = { healthy: [...this.#healthy], unhealthy: [...this.#unhealthy] };
-    const counts = { anonymous: this.#anonymous, unreachable: this.#unreachable };
-    return { calls: this.#calls, summary: { healthy, unhealthy, ...counts, lastError: this.#lastError } };
+    return {
+      calls: this.#calls,
+      summary: {
+        healthy: [...this.#healthy],
+        unhealthy: [...this.#unhealthy],
+        anonymous: this.#anonymous,
+        unreachable: this.#unreachable,
+        lastError: this.#lastError,
+      },
+    };
   }
 }
 

@@ -16,7 +16,7 @@ import { type ApiMessage, storedMessageOfApi } from './stored-message.ts';
 import type { Wire, WireMessage } from './wire.ts';
 import { wireAppend } from './wire-append.ts';
 import { wireBatch } from './wire-batch.ts';
-import { silenceMaxMs } from './wire-consumer.ts';
+import { silenceBounds } from './wire-consumer.ts';
 import { type FollowEnvironment, follow } from './wire-follow.ts';
 import { ask, type WireRequests } from './wire-requests.ts';
 
@@ -48,7 +48,7 @@ export function wireBus(parts: WireBusParts): Bus {
   };
   const following: FollowEnvironment = {
     ...parts,
-    silence: createSilenceWatch(clock, silenceMaxMs),
+    silence: createSilenceWatch(clock, silenceBounds),
     deliver: guarded,
     onRestart: () => counters.followRestarts++,
   };

@@ -12,14 +12,14 @@ import type { Log } from '../../base/log-port.ts';
 import type { FollowFrom, FollowOptions, StoredMessage, Subscription } from '../bus.ts';
 import type { FollowPlace } from './follow-place.ts';
 import type { JetStreamApi } from './jetstream-api.ts';
-import type { Listening, SilenceWatch } from './silence.ts';
+import type { Listening, SilenceBounds, SilenceWatch } from './silence.ts';
 import { readDelivery, storedMessage } from './stored-message.ts';
 import type { Wire, WireMessage } from './wire.ts';
 
 export interface ConsumerEnvironment {
   readonly wire: Wire;
   readonly api: JetStreamApi;
-  /** Of `silenceMaxMs`. */
+  /** Of `silenceBounds`. */
   readonly silence: SilenceWatch;
   readonly log: Log;
   /** Calls the user's handler; it catches what the handler throws. */
@@ -49,10 +49,17 @@ export interface Consumer {
   end(): void;
 }
 
-/** Short, so that a consumer that died with its server is missed soon; a heartbeat is some 100 bytes. */
-const heartbeatMs = 1_000;
-/** Two and a half heartbeats: one may be late, two may not. */
-export const silenceMaxMs = 2_500;
+/**
+ * Seldom, since a replica has a consumer for each shard: what is seen by a heartbeat alone, the loss of the
+ * last message on a broken route, is rare.
+ */
+const heartbeatMs = 5_000;
+export const silenceBounds: SilenceBounds = {
+  askAfterMs: 1_000,
+  answerMaxMs: 1_500,
+  /** Two and a half heartbeats: one may be late, two may not. */
+  consumerMaxMs: 2.5 * heartbeatMs,
+};
 /**
  * The server removes a consumer that nobody listens to after this time; we delete it ourselves where we can.
  */
@@ -95,12 +102,19 @@ export function startConsumer(
     const made = await api(`CONSUMER.CREATE.${stream}.${name}`, body);
     if (ended) return remove();
     isMade = true;
+    listen((made.cluster as { leader?: string } | undefined)?.leader ?? '');
     onMade(made.num_pending as number, (made.delivered as { stream_seq: number }).stream_seq);
+  };
+  const listen = (server: string): void => {
+    silence = environment.silence.listen({
+      server,
+      ask: () => api(`CONSUMER.INFO.${stream}.${name}`),
+      onSilent: (ms) => events.onDoubt(`nothing heard for ${Math.round(ms)} ms`),
+    });
   };
   const onMade = (waiting: number, before: number): void => {
     // From the last of each subject there is no place before the first message, unless there is none.
     if (waiting === 0 || options.from.kind !== 'lastPerSubject') place.fix(before + 1);
-    silence = environment.silence.listen((ms) => events.onDoubt(`nothing heard for ${Math.round(ms)} ms`));
     events.onReady();
     progress.start(waiting);
   };

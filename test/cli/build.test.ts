@@ -67,7 +67,7 @@ test('a replica of the built program starts, and ends when it is asked to while 
 
 test('the licences of everything that is bundled are told', () => {
   const text = readFileSync(join(dir, 'dist/third-party-licenses.txt'), 'utf8');
-  expect(text).toMatch(/^fastify \d[^\n]+\(MIT\)$/m);
+  expect(text).toMatch(/^xstate \d[^\n]+\(MIT\)$/m);
   expect(text).toMatch(/^@kubernetes\/client-node \d[^\n]+\(Apache-2.0\)$/m);
   expect(text).toContain('Permission is hereby granted, free of charge');
 });

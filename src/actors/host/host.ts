@@ -327,11 +327,12 @@ export class Host {
     const span = startStepSpan(this.#parts, id, item);
     const room = this.#consequences.room(hot);
     if (room) await room;
+    const before = hot.record;
     let next: ReturnType<typeof nextRecord>;
     let bytes: Uint8Array;
     try {
-      const facts = { id, stepper, before: hot.record, item, event, result, replica, random };
-      next = nextRecord({ ...facts, fence: shard.fence, mailOf: shard.mailOf });
+      const { fence, mailOf } = shard;
+      next = nextRecord({ id, stepper, before, item, event, result, replica, random, fence, mailOf });
       bytes = packRecord(next.record);
       paces.ofKind(stepper.chart.name)?.saved(bytes.byteLength);
     } catch (error) {
@@ -353,8 +354,10 @@ export class Host {
       return await this.#parking.park(cell, hot, item, error);
     }
     const { record, transition, isQuiet, newTimers, newEffects } = next;
-    // The feed was published on while the save was under way: what is stored may name more than is still due.
-    hot.record = { ...record, feed: [...(hot.record?.feed ?? []), ...(isQuiet ? [] : [transition])] };
+    const due = hot.record?.feed;
+    // Where the feed was published on while the save was under way, what is stored names more than is due.
+    hot.record =
+      due === before?.feed ? record : { ...record, feed: [...(due ?? []), ...(isQuiet ? [] : [transition])] };
     hot.snapshot = result.done ? null : result.snapshot;
     saved(hot);
     note(cell, record, transition.to, stepper.chart);

@@ -51,7 +51,9 @@ export function createSaver(parts: {
       try {
         for (let attempt = 0; ; attempt++) {
           run.abort.signal.throwIfAborted();
-          const sequence = await inTime(clock, () => tryAppend(bus, subject, bytes, options));
+          const [wall, monotonic] = [clock.now(), clock.monotonic()];
+          const sequence = await tryAppend(bus, subject, bytes, options);
+          checkInTime(Math.max(clock.now() - wall, clock.monotonic() - monotonic));
           if (sequence !== null) {
             onStored?.(sequence);
             return sequence;
@@ -70,11 +72,8 @@ export function createSaver(parts: {
  * monotonic time may have stood still meanwhile, so both clocks are asked. A wall clock that is put forward
  * costs a claim, no more.
  */
-async function inTime<T>(clock: Clock, append: () => Promise<T>): Promise<T> {
-  const [wall, monotonic] = [clock.now(), clock.monotonic()];
-  const answer = await append();
-  const tookMs = Math.max(clock.now() - wall, clock.monotonic() - monotonic);
-  if (tookMs <= limits.appendTimeoutMs) return answer;
+function checkInTime(tookMs: number): void {
+  if (tookMs <= limits.appendTimeoutMs) return;
   throw new OrreryError('BUS_UNKNOWN_OUTCOME', `the acknowledgement was read ${Math.round(tookMs)} ms late`);
 }
 

@@ -30,12 +30,13 @@ const patienceMs = { most: 5_000, watched: 500 } as const;
  */
 export function patienceOfService(standing: Waiting, events: readonly PlainEvent[]): number {
   const context = standing.context as ServiceContext;
-  const isSampling = isIn(standing, 'routes.sampling') || isIn(standing, 'routes.waiting.waking');
-  const isResting = isIn(standing, 'routes.resting') && !isWatching(context);
+  const isSampling = () => isIn(standing, 'routes.sampling') || isIn(standing, 'routes.waiting.waking');
+  const isResting = () => isIn(standing, 'routes.resting') && !isWatching(context);
+  // The event is looked at first: most cannot wait, whatever the state.
   const patience = (event: ServiceEvent): number => {
-    if (event.type === 'route.wanted' && isSampling) return patienceMs.most;
+    if (event.type === 'route.wanted') return isSampling() ? patienceMs.most : 0;
     const isNews = event.type === 'service.observed' && isOfSameRoutes(context, event);
-    if (!isNews || !(isSampling || isResting)) return 0;
+    if (!isNews || !(isSampling() || isResting())) return 0;
     return isWatching(context) ? patienceMs.watched : patienceMs.most;
   };
   return Math.min(...(events as readonly ServiceEvent[]).map(patience));

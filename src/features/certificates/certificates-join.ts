@@ -5,7 +5,7 @@
  * Promises: one actor for one host, however many ask for it. A host hears nothing until every kind that may
  * ask for it, and the Issuers and Secrets, were listed once: what is merely not listed yet must not look as
  * if it were gone.
- * Absent: whose host it is (claims.ts, and the domain's chart).
+ * Absent: whose host it is (claims/claims.ts, and the domain's chart).
  */
 import type { Join } from '../../actors/world/join.ts';
 import type { World } from '../../actors/world/world.ts';
@@ -13,7 +13,7 @@ import { type AnyDigest, asDigest, isDigest, isOfObject, type WorldEntry } from 
 import { equal } from '../../base/equal.ts';
 import type { DomainSource, IssuerFacts, Target } from '../../machines/domain/domain-facts.ts';
 import { secretNameOf } from '../../machines/domain/secret-name.ts';
-import { type Asking, byAge, claimsOf, type OtherClaim, secretKey } from './claims.ts';
+import { type Asking, byAge, claimsOf, type OtherClaim, secretKey } from './claims/claims.ts';
 import type { DomainDigest, IngressDigest, IssuerDigest, NamespaceDigest, ServiceDigest } from './digests.ts';
 
 const needed = [

@@ -32,10 +32,13 @@ export const isInTime = ({ certificate }: DomainContext, at: number) =>
 
 /**
  * Whether the renewal follows the authority's own suggestion: such a one no budget counts. One before the
- * window opens, by the certificate's age, is counted by the authority, and so by us.
+ * window opens, by the certificate's age, is counted by the authority, and so by us. So is that of a young
+ * certificate: an authority whose windows are always in the past would have us order without end.
  */
 export function isSuggested({ certificate, window, forced }: DomainContext, at: number): boolean {
-  return !forced && certificate?.ariId != null && window !== null && at >= window.start;
+  if (forced || certificate === null || certificate.ariId === null || window === null) return false;
+  const { notBefore, notAfter } = certificate;
+  return at >= window.start && at >= notBefore + Math.min(dayMs, (notAfter - notBefore) / 10);
 }
 
 /**

@@ -13,10 +13,11 @@ import { silentLog } from '../base/log.ts';
 import { systemRandom } from '../base/random.ts';
 import type { ControlPort, ForgetAnswer, StoredPort } from '../base/views.ts';
 import type { Bus } from '../bus/bus.ts';
+import { subjects as subjectsOf } from '../bus/subjects.ts';
 import { type ClientConfig, type FlagTexts, isGiven, readClientConfig } from '../replica/config.ts';
 import { natsAccess } from '../replica/nats-access.ts';
 import { devFile, hasDevFile, readDevFile } from './dev-file.ts';
-import type { Feed, FeedScope } from './events/events-log.ts';
+import { busFeed, type Feed, type FeedScope } from './events/events-log.ts';
 import { givenServer, rememberedServer, type ServerChoice } from './server/server-choice.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -81,11 +82,9 @@ async function overNats<T>(
   use: (client: Client) => Promise<T>,
 ): Promise<T> {
   const { config, hint } = whichOrrery(given, terminal);
-  const [bus, { subjects: subjectsOf }, { createControl, createForget }, { busFeed }] = await Promise.all([
+  const [bus, { createControl, createForget }] = await Promise.all([
     connect(config, hint),
-    import('../bus/subjects.ts'),
     import('../actors/control/control-client.ts'),
-    import('./events/events-log.ts'),
   ]);
   const subjects = subjectsOf(config.cluster);
   const control = createControl({ bus, subjects });

@@ -32,10 +32,13 @@ export const isInTime = ({ certificate }: DomainContext, at: number) =>
 
 /**
  * Whether the renewal follows the authority's suggestion, which counts against no budget. A renewal by age,
- * before the window opens, counts at the authority and therefore here.
+ * before the window opens, counts at the authority and therefore here. So does one of a young
+ * certificate: an authority whose windows are always in the past would make us order without end.
  */
 export function isSuggested({ certificate, window, forced }: DomainContext, at: number): boolean {
-  return !forced && certificate?.ariId != null && window !== null && at >= window.start;
+  if (forced || certificate === null || certificate.ariId === null || window === null) return false;
+  const { notBefore, notAfter } = certificate;
+  return at >= window.start && at >= notBefore + Math.min(dayMs, (notAfter - notBefore) / 10);
 }
 
 /**

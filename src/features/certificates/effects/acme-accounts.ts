@@ -4,7 +4,8 @@
  *
  * Owns the opened accounts of this process, one for each version of an Issuer's specification. Promises: the
  * account's key is in the Secret that the Issuer names – made there if it is missing – and nowhere else (I9);
- * an account that the authority does not know any more (it was set up again) is opened again.
+ * an account that the authority does not know any more (it was set up again), or refuses, is opened again,
+ * with the key that the Secret holds by then.
  */
 import { createPrivateKey } from 'node:crypto';
 import type { Clock } from '../../../base/clock.ts';
@@ -62,8 +63,13 @@ const accountKeyName = 'tls.key';
 
 export function createAcmeAccounts(parts: AccountParts): AcmeAccounts {
   const opened = new Map<string, Opened>();
-  const open = async (spec: AcmeSpec, signal: AbortSignal) =>
-    openAccount(await accessOf(parts, spec, signal), parts, signal);
+  const open = async (spec: AcmeSpec, signal: AbortSignal) => {
+    const access = await accessOf(parts, spec, signal);
+    return openAccount(access, parts, signal).catch((thrown: unknown) => {
+      // No host has to do with it: a key, a contact or terms that the authority does not take.
+      throw hasCode(thrown, 'ACME_REFUSED') ? unusableIssuer(thrown.message) : thrown;
+    });
+  };
   return {
     async of(issuer, signal) {
       const known = parts.issuerOf(issuer);

@@ -37,8 +37,8 @@ async function ordered(
   try {
     return await withoutReplacing(account, host, { profile: spec.profile, replaces }, signal);
   } catch (thrown) {
-    if (!isUnknownHere(thrown)) throw thrown;
-    // The authority was set up again: its addresses and our account are those of before.
+    if (!isAboutAccount(thrown)) throw thrown;
+    // The authority was set up again, or has closed the account: what we know of both is of before.
     accounts.forget(issuer);
     const again = await accounts.of(issuer, signal);
     return withoutReplacing(again.account, host, { profile: spec.profile, replaces }, signal);
@@ -66,7 +66,9 @@ async function withoutReplacing(
   }
 }
 
-function isUnknownHere(thrown: unknown): boolean {
+/** A host that the account may not have is refused in the same words as an account that was deactivated. */
+function isAboutAccount(thrown: unknown): boolean {
   if (!hasCode(thrown, 'ACME_REFUSED', 'ACME_UNREACHABLE')) return false;
-  return thrown.facts.type === 'accountDoesNotExist' || thrown.facts.status === 404;
+  const { type, status } = thrown.facts;
+  return type === 'accountDoesNotExist' || type === 'unauthorized' || status === 404;
 }

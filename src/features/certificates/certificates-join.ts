@@ -1,11 +1,10 @@
 /**
- * The join of hosts with those that ask for them – Domains, Services, Ingresses –, with the Issuer that
- * allows them, and with what stands in their Secrets.
+ * The join of hosts: the objects that ask for a host – Domains, Services, Ingresses –, the Issuer that allows
+ * it, and the contents of its Secrets.
  *
- * Promises: one actor for one host, however many ask for it. A host hears nothing until every kind that may
- * ask for it, and the Issuers and Secrets, were listed once: what is merely not listed yet must not look as
- * if it were gone.
- * Absent: whose host it is (claims.ts, and the domain's chart).
+ * Promises: one actor for each host, however many objects ask for it. A host is told nothing until all kinds
+ * that may ask for it, the Issuers and the Secrets were listed once, because an object that is not listed yet
+ * must not look deleted. Absent: which namespace owns the host (claims.ts, and the domain's chart).
  */
 import type { Join } from '../../actors/world/join.ts';
 import type { World } from '../../actors/world/world.ts';
@@ -30,7 +29,7 @@ export function createCertificatesJoin(world: Pick<World, 'get' | 'entries' | 's
   const asked = new Askings();
   const isListed = (resource: string) => world.statement(resource) !== null;
   const isComplete = () => needed.every(isListed);
-  // Before they are listed every namespace looks as if its Issuer did not serve it.
+  // Before Namespaces are listed, no Issuer would seem to serve any of them.
   const areNamespacesKnown = () => isListed('v1/Namespace') || !choosesNamespaces(world);
   return {
     kinds: ['domain', 'issuer'],
@@ -60,11 +59,13 @@ export function createCertificatesJoin(world: Pick<World, 'get' | 'entries' | 's
   };
 }
 
-/** Who asks for what, and which hosts' certificates are to stand in which Secrets. */
+/** Who asks for which hosts, and which hosts' certificates belong into which Secrets. */
 class Askings {
-  /** Host → who asks for it, by `<kind>/<ns>/<name>`. */
+  /** Host → the objects that ask for it, by `<kind>/<ns>/<name>`. */
   readonly #askers = new Map<string, Map<string, Asking>>();
-  /** `<ns>/<secret>` → the hosts whose certificate is to stand there, and how many ask for that. */
+  /**
+   * `<ns>/<secret>` → the hosts whose certificate belongs there, each with the number of objects that ask so.
+   */
   readonly #hostsOfSecret = new Map<string, Map<string, number>>();
 
   add(key: string, asked: ReadonlyMap<string, Asking>): void {
@@ -103,7 +104,7 @@ class Askings {
   }
 
   /**
-   * The hosts that are asked for, and those that name the same Secrets: what is one's may become the other's.
+   * The requested hosts and those that name the same Secrets, because a Secret may pass from one to another.
    */
   *sharing(asked: ReadonlyMap<string, Asking>): Iterable<string> {
     for (const [host, { source, secretName }] of asked) {
@@ -112,7 +113,7 @@ class Askings {
     }
   }
 
-  /** Of the other hosts that are to stand in a Secret, the one that was asked for first. */
+  /** Of the other hosts for a Secret, the one that was requested first. */
   otherClaim(host: string): OtherClaim {
     return (target) => {
       const others = [...this.hostsOf(target.namespace, target.secretName)].filter((one) => one !== host);
@@ -136,7 +137,7 @@ class Askings {
   }
 }
 
-/** Whether any Issuer does; clusters without such ones need no right to read Namespaces. */
+/** Whether any Issuer does; otherwise the permission to read Namespaces is not needed. */
 function choosesNamespaces(world: Pick<World, 'entries'>): boolean {
   for (const { digest: any } of world.entries(issuers)) {
     const { spec } = asDigest<IssuerDigest>(any, 'issuers') ?? {};

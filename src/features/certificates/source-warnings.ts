@@ -1,10 +1,10 @@
 /**
- * Tells the objects that ask for certificates in a way that cannot be understood: a Warning Event on each,
- * and the status of Domains.
+ * Warns about objects that ask for certificates in an unreadable way: a Warning Event on each, and the status
+ * of Domains.
  *
- * There is no actor for a host that is no host, so this is kept like the status of RouteGates: by the replica
- * that mirrors Domains, from the world picture alone. The Event's key is made of the object and its
- * complaint, so whoever writes it writes one.
+ * An invalid host has no actor, so this runs in the replica that mirrors Domains, from the world picture
+ * alone. The Event's key derives from the object and the complaint, so it is the same whichever replica
+ * writes it.
  */
 import type { FeatureParts } from '../../actors/feature.ts';
 import { sleep } from '../../base/clock.ts';
@@ -32,7 +32,7 @@ export interface SourceWarningParts extends Pick<FeatureParts, 'kube' | 'clock' 
 }
 
 const kinds = ['domains.orrery.dev', 'services', 'ingresses.networking.k8s.io'];
-/** Between two attempts to say what could not be said, ms; then it is left. */
+/** Between two attempts at a failed write, ms; then it is given up. */
 const retryPauseMs = 5_000;
 const attemptsMax = 5;
 
@@ -124,7 +124,7 @@ function complaintOf(digest: AnyDigest | null): Complaint | null {
   return { ...named, reason: 'InvalidServe', note };
 }
 
-/** Its Events are written by the same code as those of actors, under keys of the objects' own. */
+/** Its Events are written by the same code as those of actors, under keys of the objects. */
 export function sourceWarnings({
   kube,
   log,

@@ -62,6 +62,16 @@ export function addClientFlags(command: Program): Program {
   return addFlags(command, clientFlags).addHelpText('after', environmentNote);
 }
 
+/** Flags that say which Orrery is meant may stand before the command too: `orrery --server URL get`. */
+export function withFlagsBehind(argv: readonly string[]): readonly string[] {
+  const names = new Set(['kubeconfig', ...Object.keys({ ...serverFlags, ...clientFlags })]);
+  const nameAt = (at: number) => /^--([a-z-]+)/.exec(argv[at] ?? '')?.[1] ?? '';
+  let at = 0;
+  while (names.has(nameAt(at))) at += argv[at]?.includes('=') ? 1 : 2;
+  const end = argv.includes('--') ? argv.indexOf('--') : argv.length;
+  return [...argv.slice(at, end), ...argv.slice(0, at), ...argv.slice(end)];
+}
+
 /** Adds those of them that are for HTTP. @param but those that the command takes in another form */
 export function addServerFlags(command: Program, but: readonly string[] = []): Program {
   command.optionsGroup('Which Orrery:');

@@ -22,11 +22,11 @@ const examples = `
 Examples:
   orrery dead                               what nobody took in the last seven days
   orrery dead --reason ACTOR_MISSING --since 1h
-  orrery dead show 17                       one letter whole, with its reason
+  orrery dead show 17                       one letter in full, with its reason
   orrery dead resend 17 18                  to the same actors again, as you
   orrery dead drop 17
 
-People send public messages again. What one actor had said to another goes again as that actor's.
+You can resend public messages. A message from one actor to another is resent as that actor's.
 Exit code 1: a letter was refused, and stays.`;
 
 export function deadCommand(program: Program, terminal: Terminal): void {

@@ -62,6 +62,16 @@ export function addClientFlags(command: Program): Program {
   return addFlags(command, clientFlags).addHelpText('after', environmentNote);
 }
 
+/** Moves the flags that choose the Orrery behind the command, because they may precede it: `orrery --server URL get`. */
+export function withFlagsBehind(argv: readonly string[]): readonly string[] {
+  const names = new Set(['kubeconfig', ...Object.keys({ ...serverFlags, ...clientFlags })]);
+  const nameAt = (at: number) => /^--([a-z-]+)/.exec(argv[at] ?? '')?.[1] ?? '';
+  let at = 0;
+  while (names.has(nameAt(at))) at += argv[at]?.includes('=') ? 1 : 2;
+  const end = argv.includes('--') ? argv.indexOf('--') : argv.length;
+  return [...argv.slice(at, end), ...argv.slice(0, at), ...argv.slice(end)];
+}
+
 /** Adds those for HTTP. @param but flags that the command defines in another form */
 export function addServerFlags(command: Program, but: readonly string[] = []): Program {
   command.optionsGroup('Which Orrery:');

@@ -19,7 +19,7 @@ import { getCommand } from './get/get.ts';
 import { accessCommand } from './own/access.ts';
 import { forgetCommand } from './own/forget.ts';
 import { newFeatureCommand } from './own/new-feature.ts';
-import { createParser, endOf, oneLine, type Program } from './parser.ts';
+import { createParser, endOf, oneLine, type Program, withFlagsBehind } from './parser.ts';
 import { replayCommand } from './replay.ts';
 import { runCommand } from './run.ts';
 import { sendCommand } from './send.ts';
@@ -30,7 +30,8 @@ import type { Terminal } from './terminal.ts';
 import { tokenCommand } from './token.ts';
 
 /** Runs one command line to its end and returns the exit code. */
-export async function runCommandLine(argv: readonly string[], terminal: Terminal): Promise<number> {
+export async function runCommandLine(given: readonly string[], terminal: Terminal): Promise<number> {
+  const argv = withFlagsBehind(given);
   const program = await createProgram(argv, terminal);
   try {
     await program.parseAsync([...argv], { from: 'user' });

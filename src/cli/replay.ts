@@ -16,7 +16,7 @@ Examples:
   orrery replay day.jsonl
   orrery events pod/shop/web-0 -o json | orrery replay -
 
-An actor is replayed from its beginning. What the file holds of it before is counted, and looked at only for gaps.
+An actor is replayed from its beginning. Steps from before are counted, and only checked for gaps.
 Exit code 1: some step does not come out as it was recorded, or the file cannot be read.`;
 
 export function replayCommand(program: Program, terminal: Terminal): void {

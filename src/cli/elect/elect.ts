@@ -20,7 +20,7 @@ Examples:
   orrery elect shop/worker --id a --keep -- sh -c 'echo leading under term $ORRERY_TERM; exec sleep 600'
 
 COMMAND starts when this process has won, with ORRERY_TERM and ORRERY_ELECTION in its environment. When the leadership is lost it gets
-SIGTERM, and SIGKILL when the Lease is over. Its exit code is ours; signals are passed on to it. Who leads is decided by the Lease
+SIGTERM, and SIGKILL when the Lease is over. orrery passes signals on to it and ends with its exit code. Who leads is decided by the Lease
 NS/NAME, or the one that the Election NS/NAME names; programs with client-go's leader election may contend for it, too.`;
 
 interface ElectFlags {

@@ -38,7 +38,7 @@ Examples:
   orrery events pod/shop/web-0 --follow     one actor, live, until Ctrl-C
   orrery events -o json | jq -r .to         one JSON object a line
 
-Transitions are kept for 24 hours. Heartbeats that change nothing are none.`;
+Transitions are kept for 24 hours. Heartbeats that change nothing are left out.`;
 
 export function eventsCommand(program: Program, terminal: Terminal): void {
   const command = program

@@ -19,12 +19,12 @@ interface GetOptions extends Filters {
 
 const examples = `
 Examples:
-  orrery get                                every actor, what is wrong first
-  orrery get pods -n shop                   the Pods of one namespace, and why each stands as it does
+  orrery get                                every actor, whatever is wrong first
+  orrery get pods -n shop                   the Pods of one namespace, and why each is in its state
   orrery get domains --ending 30d           certificates that end within 30 days or fail, and why
   orrery get services --sort-by -pods-that-wait
   orrery get el,rel -o wide                 elections and releases, with owner, revision and next deadline
-  orrery get --health wrong -w              what is in trouble, and what comes to be
+  orrery get --health wrong -w              what is in trouble now, and what joins it
   orrery get pod/shop/web-0 domain/app.example.com
   orrery get -o json | jq '.actors[] | select(.parked)'`;
 

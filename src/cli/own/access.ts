@@ -14,7 +14,7 @@ Examples:
   orrery access --feature ./drain/feature.ts | kubectl apply -f -
   orrery access --feature ./drain/feature.ts -o nats
 
-As yaml the rights of NATS are comments: the whole is one file for kubectl.`;
+In the YAML the NATS permissions are comments, so that kubectl takes all of it.`;
 
 interface AccessOptions {
   readonly output: 'yaml' | 'nats' | 'json';

@@ -62,7 +62,7 @@ export function addClientFlags(command: Program): Program {
   return addFlags(command, clientFlags).addHelpText('after', environmentNote);
 }
 
-/** Moves the flags that choose the Orrery behind the command, because they may precede it: `orrery --server URL get`. */
+/** Moves flags that choose the Orrery behind the command: people may write `orrery --server URL get`. */
 export function withFlagsBehind(argv: readonly string[]): readonly string[] {
   const names = new Set(['kubeconfig', ...Object.keys({ ...serverFlags, ...clientFlags })]);
   const nameAt = (at: number) => /^--([a-z-]+)/.exec(argv[at] ?? '')?.[1] ?? '';

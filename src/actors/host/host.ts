@@ -95,9 +95,7 @@ export class Host {
     }
   }
 
-  /**
-   * Stops taking events and resolves when every save in progress is done; the shard can be handed over then.
-   */
+  /** Stops taking events; resolves when every save in progress is done and the shard can be handed over. */
   async drain(run: ShardRun): Promise<void> {
     run.phase = 'draining';
     while (run.saving.size > 0) await new Promise<void>((resolve) => this.#parts.clock.after(1, resolve));
@@ -355,8 +353,7 @@ export class Host {
       return await this.#parking.park(cell, hot, item, error);
     }
     const { record, transition, isQuiet, newTimers, newEffects } = next;
-    // Publishing continued during the save, so the saved feed may contain transitions that are already
-    // published.
+    // Publishing continued during the save, so the saved feed may name transitions that are published.
     hot.record = { ...record, feed: [...(hot.record?.feed ?? []), ...(isQuiet ? [] : [transition])] };
     hot.snapshot = result.done ? null : result.snapshot;
     saved(hot);

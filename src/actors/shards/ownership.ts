@@ -6,10 +6,9 @@
  * was read; the message's stream sequence is the fence number. Every write by the owner is conditional on
  * that sequence, so correctness does not depend on any judgement made here, and planning may be fast.
  *
- * Rules: a holding is claimed when nobody owns it or its owner is missing, by the replica that rendezvous
- * hashing names. It moves by plan only to a replica that has lived for 5 s, at most `limits.plannedMoves` at
- * a time. Absent: what a holding does (each brings its own `Work`), saving, and the judgement on who lives
- * (directory.ts).
+ * Rules: a holding without a live owner is claimed by the replica that rendezvous hashing names. It moves by
+ * plan only to a replica that has lived for 5 s, at most `limits.plannedMoves` at a time. Absent: what a
+ * holding does (each brings its own `Work`), saving, and the judgement on who lives (directory.ts).
  */
 
 import { asError, hasCode } from '../../base/errors.ts';
@@ -47,9 +46,7 @@ export interface OwnershipParts extends Pick<HostParts, 'bus' | 'clock' | 'rando
 interface Held {
   readonly spec: HoldingSpec;
   readonly chart: LocalActor;
-  /**
-   * The fence sequence on which our last claim was conditional, if that claim was lost: a newer fence exists.
-   */
+  /** The fence on which our last claim was conditional, if that claim was lost: a newer one exists. */
   lostTo: number | null;
   /** false: it is given back, then removed. */
   isWanted: boolean;
@@ -147,18 +144,14 @@ export class Ownership {
     this.plan();
   }
 
-  /**
-   * A write was refused, or its outcome is unknown: drops the holding at once; if it is still ours, it is
-   * claimed again.
-   */
+  /** A write was refused or has an unknown outcome: drops the holding; if still ours, it is claimed again. */
   fenced(name: string): void {
     this.#held.get(name)?.chart.send({ type: 'holding.fenced' });
     const now = this.#parts.clock.monotonic();
     const before = this.#fencedAt.get(name) ?? Number.NEGATIVE_INFINITY;
     this.#fencedAt.set(name, now);
     this.#claimTrouble.lost(name, now - before);
-    // The first time at once; if it is lost again so soon, it waits for the next beat, so that a fault makes
-    // no tight loop.
+    // At once the first time; if lost again so soon, at the next beat, so that a fault makes no tight loop.
     if (now - before > beatMs) this.plan();
   }
 
@@ -294,7 +287,7 @@ export class Ownership {
     return !directory.isPresent(owner.replica, owner.incarnation);
   }
 
-  /** A claim was lost, perhaps to a replica that claimed earlier: decides who should claim now. */
+  /** A claim was lost, perhaps to the message that gave the holding back: decides who should claim now. */
   #onLost(spec: HoldingSpec, seen: number): void {
     const held = this.#held.get(spec.name);
     if (held) held.lostTo = seen;

@@ -1,11 +1,10 @@
 /**
- * The join of hosts with those that ask for them – Domains, Services, Ingresses –, with the Issuer that
- * allows them, and with what stands in their Secrets.
+ * The join of hosts: the objects that ask for a host – Domains, Services, Ingresses –, the Issuer that allows
+ * it, and the contents of its Secrets.
  *
- * Promises: one actor for one host, however many ask for it. A host hears nothing until every kind that may
- * ask for it, and the Issuers and Secrets, were listed once: what is merely not listed yet must not look as
- * if it were gone.
- * Absent: whose host it is (claims/claims.ts, and the domain's chart).
+ * Promises: one actor for each host, however many objects ask for it. A host is told nothing until all kinds
+ * that may ask for it, the Issuers and the Secrets were listed once, because an object that is not listed yet
+ * must not look deleted. Absent: which namespace owns the host (claims/claims.ts, and the domain's chart).
  */
 import type { Join } from '../../actors/world/join.ts';
 import type { World } from '../../actors/world/world.ts';
@@ -31,7 +30,7 @@ export function createCertificatesJoin(world: Pick<World, 'get' | 'entries' | 's
   const asked = new Askings();
   const isListed = (resource: string) => world.statement(resource) !== null;
   const isComplete = () => needed.every(isListed);
-  // Before they are listed every namespace looks as if its Issuer did not serve it.
+  // Before Namespaces are listed, no Issuer would seem to serve any of them.
   const areNamespacesKnown = () => isListed('v1/Namespace') || !choosesNamespaces(world);
   return {
     kinds: ['domain', 'issuer'],
@@ -57,7 +56,7 @@ export function createCertificatesJoin(world: Pick<World, 'get' | 'entries' | 's
   };
 }
 
-/** Whether any Issuer does; clusters without such ones need no right to read Namespaces. */
+/** Whether any Issuer does; otherwise the permission to read Namespaces is not needed. */
 function choosesNamespaces(world: Pick<World, 'entries'>): boolean {
   for (const { digest: any } of world.entries(issuers)) {
     const { spec } = asDigest<IssuerDigest>(any, 'issuers') ?? {};

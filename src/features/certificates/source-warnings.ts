@@ -1,10 +1,10 @@
 /**
- * Tells the objects that ask for certificates in a way that cannot be understood: a Warning Event on each,
- * and the status of Domains.
+ * Warns about objects that ask for certificates in an unreadable way: a Warning Event on each, and the status
+ * of Domains.
  *
- * There is no actor for a host that is no host, so this is kept like the status of RouteGates: by the replica
- * that mirrors Domains, from the world picture alone. The Event's key is made of the object and its
- * complaint, so whoever writes it writes one.
+ * An invalid host has no actor, so this runs in the replica that mirrors Domains, from the world picture
+ * alone. The Event's key derives from the object and the complaint, so it is the same whichever replica
+ * writes it.
  */
 import type { FeatureParts } from '../../actors/feature.ts';
 import { backOffMs } from '../../base/back-off.ts';
@@ -36,9 +36,9 @@ export interface SourceWarningParts extends Pick<FeatureParts, 'kube' | 'clock' 
 }
 
 const kinds = ['domains.orrery.dev', 'services', 'ingresses.networking.k8s.io'];
-/** Between two attempts to say what could not be said, ms: for as long as it is true. */
+/** Between two attempts at a failed write, ms; they go on for as long as the complaint holds. */
 const [retryMinMs, retryMaxMs] = [5_000, 60_000];
-/** A namespace that takes no Events, or is being deleted, is left in peace. */
+/** After so many the write is given up: the namespace takes no Events, or is being deleted. */
 const refusalsMax = 4;
 
 interface Complaint {
@@ -151,7 +151,7 @@ function complaintOf(digest: AnyDigest | null): Complaint | null {
   return { ...named, reason: 'InvalidServe', note };
 }
 
-/** Its Events are written by the same code as those of actors, under keys of the objects' own. */
+/** Its Events are written by the same code as those of actors, under keys of the objects. */
 export function sourceWarnings({
   kube,
   log,

@@ -1,9 +1,9 @@
 /**
- * Notices that consumers are silent: the server that runs them is gone, or one of them alone is.
+ * Detects silent consumers: the server that runs them is gone, or only one of them.
  *
- * Any word of a server's consumers is a sign of life of that server; one that says nothing for a while is
- * asked for one of them. So a dead server is missed soon though each consumer beats rarely. One timer serves
- * all consumers of a connection.
+ * Every message of a server's consumers shows that the server lives; a server that says nothing for a while
+ * is asked about one of them. So a dead server is noticed soon although each consumer beats rarely. One timer
+ * serves all consumers of a connection.
  */
 import type { Clock, Timer } from '../../base/clock.ts';
 
@@ -48,15 +48,12 @@ interface Listener {
 }
 
 export function createSilenceWatch(clock: Clock, bounds: SilenceBounds): SilenceWatch {
-  const { askAfterMs, answerMaxMs, consumerMaxMs } = bounds;
   const servers = new Map<string, Server>();
   const all = new Set<Listener>();
   let timer: Timer | undefined;
 
   const dueAt = ({ server, heardAt }: Listener): number =>
-    Math.min(heardAt + consumerMaxMs, serverDueAt(server));
-  const serverDueAt = ({ heardAt, askedAt }: Server): number =>
-    askedAt === undefined ? heardAt + askAfterMs : askedAt + answerMaxMs;
+    Math.min(heardAt + bounds.consumerMaxMs, serverDueAt(server, bounds));
   const look = (): void => {
     timer = undefined;
     const now = clock.monotonic();
@@ -65,18 +62,15 @@ export function createSilenceWatch(clock: Clock, bounds: SilenceBounds): Silence
   };
   const judge = (one: Listener, now: number): void => {
     const { server, consumer } = one;
-    const isServerGone = server.askedAt !== undefined && serverDueAt(server) <= now;
+    const isServerGone = server.askedAt !== undefined && serverDueAt(server, bounds) <= now;
     const heardAt = isServerGone ? server.heardAt : one.heardAt;
-    if (isServerGone || now - heardAt >= consumerMaxMs) {
+    if (isServerGone || now - heardAt >= bounds.consumerMaxMs) {
       all.delete(one);
       consumer.onSilent(now - heardAt);
     } else if (server.askedAt === undefined) {
       server.askedAt = now;
       // Without an answer the time goes on.
-      consumer.ask().then(
-        () => hear(server),
-        () => undefined,
-      );
+      consumer.ask().then(() => hear(server), nothing);
     }
   };
   const hear = (server: Server): void => {
@@ -110,4 +104,11 @@ export function createSilenceWatch(clock: Clock, bounds: SilenceBounds): Silence
       };
     },
   };
+}
+
+const nothing = (): void => undefined;
+
+/** When the server has to be asked, or is gone. */
+function serverDueAt({ heardAt, askedAt }: Server, { askAfterMs, answerMaxMs }: SilenceBounds): number {
+  return askedAt === undefined ? heardAt + askAfterMs : askedAt + answerMaxMs;
 }

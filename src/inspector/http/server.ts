@@ -1,11 +1,10 @@
 /**
- * The HTTP of a replica: health, metrics and the API that answers for the whole cluster.
+ * The HTTP server of a replica: health, metrics and the API for the whole cluster.
  *
- * Owns the listening socket; what the paths answer is in `routes.ts`.
- * Promises: every answer carries the security headers; every error is JSON `{error: {code, message}}`; `/api`
- * and `/` are asked about at `authorize`, health is open, and metrics where that is wanted; what changes
- * something is refused to pages of other sites; requests are bounded in time and size. Absent: the memory of
- * sessions.
+ * Owns the listening socket; `routes.ts` has the answers. Promises: every answer has the security headers;
+ * every error is JSON `{error: {code, message}}`; `/api` and `/` are checked with `authorize`, health is
+ * open, and so are metrics unless configured otherwise; requests that change something are refused to pages
+ * of other sites; requests are bounded in time and size. Absent: sessions.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
@@ -30,11 +29,11 @@ export interface HttpServerParts extends HttpParts {
   /** 0: any free port. */
   readonly port: number;
   readonly authorize: Authorize;
-  /** Absent: the platform ends TLS, or nobody does. */
+  /** Absent: no TLS here; the platform may end it. */
   readonly tls?: TlsFiles | undefined;
   /**
-   * `loopback`: `/api` and `/` answer only where the caller's name for this host is a loopback one: whoever
-   * may do all asks from here.
+   * `loopback`: `/api` and `/` answer only requests whose Host is a loopback name, because every local caller
+   * may do everything.
    */
   readonly hosts: 'any' | 'loopback';
   /** Starts a live feed. */
@@ -42,15 +41,15 @@ export interface HttpServerParts extends HttpParts {
 }
 
 export interface HttpServer {
-  /** Where it listens; the port is the real one. */
+  /** Where it listens, with the actual port. */
   readonly address: HostPort;
   /**
-   * Takes no new connection, ends the open ones and resolves when the socket is closed. Safe to call twice.
+   * Accepts no new connection, ends the open ones and resolves when the socket is closed. Safe to call twice.
    */
   close(): Promise<void>;
 }
 
-/** @throws Error of the system if the address cannot be listened on */
+/** @throws Error of the system if it cannot listen on the address */
 export async function startHttp(parts: HttpServerParts): Promise<HttpServer> {
   const server = createHttp(parts);
   const { authorize, clock, live, host } = parts;
@@ -79,7 +78,7 @@ export function createHttp(parts: HttpServerParts): Server {
   const options = {
     requestTimeout: limits.httpRequestMs,
     keepAliveTimeout: limits.httpIdleMs,
-    // Requests that do not come to an end, and connections that never begin one, are looked for so often.
+    // How often unfinished requests, and connections without one, are looked for.
     connectionsCheckingInterval: limits.httpRequestMs / 2,
   };
   const answer = answererOf(parts);
@@ -93,7 +92,7 @@ export function createHttp(parts: HttpServerParts): Server {
     tls === undefined
       ? createServer(options, serve)
       : createTlsServer({ ...options, ...readTls(tls), handshakeTimeout: limits.httpRequestMs }, serve);
-  // Beside those on which requests are read: handshakes, and sockets that are just being closed.
+  // Beyond the counted connections: handshakes, and sockets that are being closed.
   server.maxConnections = 2 * limits.httpConnections;
   boundConnections(server, tls === undefined ? 'connection' : 'secureConnection');
   return server;
@@ -137,12 +136,12 @@ function answererOf(parts: HttpServerParts): (request: IncomingMessage) => Promi
     const { headers } = request;
     return route.answer({
       ...asked,
-      // As a platform that ends TLS says it.
+      // In the form in which a platform that ends TLS says it.
       headers: 'encrypted' in socket ? { ...headers, 'x-forwarded-proto': 'https' } : headers,
       body: isChange ? await readBody(request) : undefined,
       token: tokenOf(headers),
       params: found.params,
-      // A parameter that is given twice counts as its last.
+      // Of a repeated parameter the last counts.
       query: Object.fromEntries(new URLSearchParams(search)),
     });
   };
@@ -188,7 +187,7 @@ async function whoAsks(
   return { user: '', refusal: access.status === 401 ? { ...refusal, headers: challenge } : refusal };
 }
 
-/** Nothing of what it says: it may be a password. */
+/** Without quoting the input, which may be a password. */
 const malformed =
   'the header Authorization is not of the form "Bearer TOKEN", without blanks in the token (orrery token prints one)';
 
@@ -197,6 +196,6 @@ function write(response: ServerResponse, { status, contentType, headers, body }:
   const all = { ...securityHeaders, 'Content-Type': contentType, ...length, ...headers };
   response.statusCode = status;
   for (const [name, value] of Object.entries(all)) response.setHeader(name, value);
-  // Of an answer to HEAD the platform leaves the body out.
+  // For HEAD the platform leaves the body out.
   response.end(body);
 }

@@ -1,4 +1,4 @@
-/** Whose server or consumer is silent for too long is told of, once, and by one timer (src/bus/nats/silence.ts). */
+/** Silent servers and consumers are reported once, by one timer (src/bus/nats/silence.ts). */
 import { expect, test } from 'vitest';
 import type { Clock } from '../../../src/base/clock.ts';
 import { createSilenceWatch, type Silent } from '../../../src/bus/nats/silence.ts';

@@ -53,8 +53,7 @@ function playedServer(options: { pending?: number; before?: number; isMute?: boo
     }
     if (verb.startsWith('STREAM.INFO'))
       return { created: stream.created, state: { last_seq: stream.lastSequence } };
-    if (options.isMute && verb.startsWith('CONSUMER.INFO')) return new Promise(() => undefined);
-    if (!verb.startsWith('CONSUMER.CREATE')) return {};
+    if (!verb.startsWith('CONSUMER.CREATE')) return options.isMute ? new Promise(() => undefined) : {};
     const { config } = body as { config: Record<string, unknown> };
     made.push({ inbox: String(config.deliver_subject), config });
     return { num_pending: options.pending ?? 0, delivered: { stream_seq: options.before ?? 0 } };

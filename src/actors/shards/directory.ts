@@ -20,30 +20,6 @@ export const beatMs = 500;
 const beatsMissed = 3;
 const silenceMaxMs = beatMs * beatsMissed;
 
-export interface Directory {
-  readonly incarnation: string;
-  /** Replicas that live and are not leaving, this one included; null while nobody can be judged. */
-  live(): ReadonlyMap<string, Member> | null;
-  /** Whether this process is still heard. A leaving one counts until it has gone. */
-  isPresent(replica: string, incarnation: string): boolean;
-  /** The age of this process, ms. */
-  ageMs(): number;
-  /**
-   * Another process with this replica's name took something from this one, so it lives, whether or not it is
-   * heard.
-   */
-  sawTwin(twin: Twin): void;
-  /** All replicas heard in the last minute. */
-  all(): readonly Member[];
-  /**
-   * When a replica that reads actors' messages from `send` only was last heard, wall time in ms; 0: never.
-   */
-  earlierHeardAt(): number;
-  /** Sends a beat now instead of waiting for the next one. */
-  beat(): void;
-  stop(): void;
-}
-
 interface DirectoryParts extends Pick<HostParts, 'bus' | 'subjects' | 'clock'> {
   readonly replica: string;
   readonly incarnation: string;
@@ -54,7 +30,9 @@ interface DirectoryParts extends Pick<HostParts, 'bus' | 'subjects' | 'clock'> {
   readonly onChange: () => void;
 }
 
-export function startDirectory(parts: DirectoryParts): Directory {
+export type Directory = ReturnType<typeof startDirectory>;
+
+export function startDirectory(parts: DirectoryParts) {
   const { bus, subjects, clock, replica, incarnation, describe, onChange } = parts;
   const members = createMembers(clock);
   const twins = createTwins({
@@ -87,27 +65,39 @@ export function startDirectory(parts: DirectoryParts): Directory {
   tick();
   return {
     incarnation,
-    live() {
+    /** Replicas that live and are not leaving, this one included; null while nobody can be judged. */
+    live(): ReadonlyMap<string, Member> | null {
       const isHeard = (one: Member) => clock.monotonic() - one.lastHeard <= silenceMaxMs;
       const own = members.named(replica);
       if (!own || !isHeard(own)) return null;
       const living = members.all().filter((one) => isHeard(one) && !one.leaving);
       return new Map(living.map((one) => [one.replica, one]));
     },
-    isPresent(name, itsIncarnation) {
+    /** Whether this process is still heard. A leaving one counts until it has gone. */
+    isPresent(name: string, itsIncarnation: string): boolean {
       if (name === replica && itsIncarnation !== incarnation) return twins.isPresent(itsIncarnation);
       const heard = members.process(name, itsIncarnation);
       return heard !== undefined && clock.monotonic() - heard.lastHeard <= silenceMaxMs;
     },
+    /** The age of this process, ms. */
     ageMs: twins.ageMs,
-    sawTwin: (twin) => twins.hear(twin, true),
-    all() {
+    /**
+     * Another process with this replica's name took something from this one, so it lives, whether or not it is
+     * heard.
+     */
+    sawTwin: (twin: Twin): void => twins.hear(twin, true),
+    /** All replicas heard in the last minute. */
+    all(): readonly Member[] {
       members.forgetOld();
       return members.all();
     },
-    earlierHeardAt: () => latestWithoutTell(members.all()),
+    /**
+     * When a replica that reads actors' messages from `send` only was last heard, wall time in ms; 0: never.
+     */
+    earlierHeardAt: (): number => latestWithoutTell(members.all()),
+    /** Sends a beat now instead of waiting for the next one. */
     beat,
-    stop() {
+    stop(): void {
       stopped = true;
       timer?.cancel();
       subscription.stop();

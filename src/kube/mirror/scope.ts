@@ -24,24 +24,14 @@ export interface ScopeParts extends WatchParts {
   readonly onRestart: () => void;
 }
 
-export interface Scope {
-  readonly namespace: string | null;
-  /** A full list was processed. */
-  readonly isListed: boolean;
-  /** The last full list took into account everything that is asked for now. */
-  readonly isCurrent: boolean;
-  /** The digests' required content has changed: everything is read again. */
-  relist(): void;
-  stop(): void;
-  status(): { readonly namespace: string | null; readonly state: string; readonly context: unknown };
-}
-
 /** Seen when this many changes of the digests' required content were known. */
 interface SeenThen extends Seen {
   readonly epoch: number;
 }
 
-export function startScope(parts: ScopeParts): Scope {
+export type Scope = ReturnType<typeof startScope>;
+
+export function startScope(parts: ScopeParts) {
   const { kube, resource, namespace, interest, inventory, isOptional, log } = parts;
   const { onListed, onRestart } = parts;
   const name = interest.resource;
@@ -79,21 +69,24 @@ export function startScope(parts: ScopeParts): Scope {
   };
   return {
     namespace,
-    get isListed() {
+    /** A full list was processed. */
+    get isListed(): boolean {
       return listedEpoch >= 0;
     },
-    get isCurrent() {
+    /** The last full list took into account everything that is asked for now. */
+    get isCurrent(): boolean {
       return listedEpoch === epoch;
     },
-    relist() {
+    /** The digests' required content has changed: everything is read again. */
+    relist(): void {
       epoch += 1;
       watch.send({ type: 'watch.relist' });
     },
-    stop() {
+    stop(): void {
       stopping.abort(new Error('the mirror ended'));
       watch.stop();
     },
-    status() {
+    status(): { readonly namespace: string | null; readonly state: string; readonly context: unknown } {
       const { value, context } = watch.snapshot();
       return { namespace, state: String(value), context };
     },

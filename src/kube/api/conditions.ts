@@ -35,5 +35,7 @@ export function withCondition(object: KubeObject, condition: Condition, at: numb
 }
 
 function conditionsOf(object: KubeObject): readonly Fields[] {
-  return list(record(object.status).conditions).map(record);
+  return list(record(object.status).conditions)
+    .map(record)
+    .filter(({ type }) => typeof type === 'string');
 }

@@ -9,7 +9,7 @@ import { equal } from '../../base/equal.ts';
 import { hasCode, OrreryError } from '../../base/errors.ts';
 import type { KubeObject, KubePort, KubeResource } from '../../base/kube-port.ts';
 import { withCondition } from '../api/conditions.ts';
-import { record } from '../api/fields.ts';
+import { list, record } from '../api/fields.ts';
 
 /** An object by its name. */
 export interface ObjectAt {
@@ -110,9 +110,7 @@ function statusEdit(
 
 /** Conditions keep their order, so an unchanged status compares as equal. */
 function inPlace(object: KubeObject, all: readonly Readonly<Record<string, unknown>>[]) {
-  const types = ((record(object.status).conditions ?? []) as readonly unknown[]).map(
-    (one) => record(one).type,
-  );
+  const types = list(record(object.status).conditions).map((one) => record(one).type);
   const rank = ({ type }: Readonly<Record<string, unknown>>) => {
     const at = types.indexOf(type);
     return at < 0 ? types.length : at;

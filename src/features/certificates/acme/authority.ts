@@ -39,7 +39,7 @@ export type CertificateAuthority = ReturnType<typeof openAuthority>;
  * Clocks differ: a certificate is valid from a minute before it was made; a short-lived one from a twentieth
  * of its life, because it would be due at once otherwise.
  */
-const backdateMs = (lifetimeMs: number) => Math.min(60_000, lifetimeMs / 20);
+const backdateMs = (lifetimeMs: number) => Math.min(60_000, Math.max(0, lifetimeMs) / 20);
 
 /** @throws OrreryError CERTIFICATE_UNUSABLE if certificate and key do not match, or are no CA's */
 export function openAuthority(chainPem: string, keyPem: string, now: number) {
@@ -61,8 +61,8 @@ export function openAuthority(chainPem: string, keyPem: string, now: number) {
       at: number,
     ): Promise<{ readonly chain: string; readonly key: string }> {
       const pair = await generate('ec', { namedCurve: 'P-256', publicKeyEncoding, privateKeyEncoding });
-      const notBefore = Math.max(at - backdateMs(lifetimeMs), Date.parse(certificate.validFrom));
       const notAfter = Math.min(at + lifetimeMs, Date.parse(certificate.validTo));
+      const notBefore = Math.max(at - backdateMs(notAfter - at), Date.parse(certificate.validFrom));
       const body = sequence(
         element(context(0, true), integer('02')),
         integer(serialNumber()),

@@ -5,8 +5,8 @@
  * Absent: which namespace gets the host. The domain's chart decides that, because only it knows who had it
  * before.
  */
-import type { World } from '../../actors/world/world.ts';
-import { asDigest, selects } from '../../base/digests.ts';
+import type { World } from '../../../actors/world/world.ts';
+import { asDigest, selects } from '../../../base/digests.ts';
 import {
   type DomainFacts,
   type DomainIssuer,
@@ -14,13 +14,13 @@ import {
   fingerprintChars,
   type TakenTarget,
   type Target,
-} from '../../machines/domain/domain-facts.ts';
-import { targetsMax } from '../../machines/domain/domain-lacking.ts';
-import { secretNameOf } from '../../machines/domain/secret-name.ts';
-import type { ChallengeSpec } from './challenge-spec.ts';
-import type { IssuerDigest, NamespaceDigest, SecretDigest } from './digests.ts';
-import { allows } from './hosts.ts';
-import { registeredDomain } from './registered-domain.ts';
+} from '../../../machines/domain/domain-facts.ts';
+import { targetsMax } from '../../../machines/domain/domain-lacking.ts';
+import { secretNameOf } from '../../../machines/domain/secret-name.ts';
+import type { ChallengeSpec } from '../challenge-spec.ts';
+import type { IssuerDigest, NamespaceDigest, SecretDigest } from '../digests.ts';
+import { allows } from '../hosts.ts';
+import { registeredDomain } from '../registered-domain.ts';
 
 /** An object that asks for a host. */
 export interface Asking {

@@ -20,6 +20,30 @@ export const beatMs = 500;
 const beatsMissed = 3;
 const silenceMaxMs = beatMs * beatsMissed;
 
+export interface Directory {
+  readonly incarnation: string;
+  /** Replicas that live and are not leaving, this one included; null while nobody can be judged. */
+  live(): ReadonlyMap<string, Member> | null;
+  /** Whether this process is still heard. A leaving one counts until it has gone. */
+  isPresent(replica: string, incarnation: string): boolean;
+  /** The age of this process, ms. */
+  ageMs(): number;
+  /**
+   * Another process with this replica's name took something from this one, so it lives, whether or not it is
+   * heard.
+   */
+  sawTwin(twin: Twin): void;
+  /** All replicas heard in the last minute. */
+  all(): readonly Member[];
+  /**
+   * When a replica that reads actors' messages from `send` only was last heard, wall time in ms; 0: never.
+   */
+  earlierHeardAt(): number;
+  /** Sends a beat now instead of waiting for the next one. */
+  beat(): void;
+  stop(): void;
+}
+
 interface DirectoryParts extends Pick<HostParts, 'bus' | 'subjects' | 'clock'> {
   readonly replica: string;
   readonly incarnation: string;
@@ -30,9 +54,7 @@ interface DirectoryParts extends Pick<HostParts, 'bus' | 'subjects' | 'clock'> {
   readonly onChange: () => void;
 }
 
-export type Directory = ReturnType<typeof startDirectory>;
-
-export function startDirectory(parts: DirectoryParts) {
+export function startDirectory(parts: DirectoryParts): Directory {
   const { bus, subjects, clock, replica, incarnation, describe, onChange } = parts;
   const members = createMembers(clock);
   const twins = createTwins({
@@ -65,39 +87,27 @@ export function startDirectory(parts: DirectoryParts) {
   tick();
   return {
     incarnation,
-    /** Replicas that live and are not leaving, this one included; null while nobody can be judged. */
-    live(): ReadonlyMap<string, Member> | null {
+    live() {
       const isHeard = (one: Member) => clock.monotonic() - one.lastHeard <= silenceMaxMs;
       const own = members.named(replica);
       if (!own || !isHeard(own)) return null;
       const living = members.all().filter((one) => isHeard(one) && !one.leaving);
       return new Map(living.map((one) => [one.replica, one]));
     },
-    /** Whether this process is still heard. A leaving one counts until it has gone. */
-    isPresent(name: string, itsIncarnation: string): boolean {
+    isPresent(name, itsIncarnation) {
       if (name === replica && itsIncarnation !== incarnation) return twins.isPresent(itsIncarnation);
       const heard = members.process(name, itsIncarnation);
       return heard !== undefined && clock.monotonic() - heard.lastHeard <= silenceMaxMs;
     },
-    /** The age of this process, ms. */
     ageMs: twins.ageMs,
-    /**
-     * Another process with this replica's name took something from this one, so it lives, whether or not it is
-     * heard.
-     */
-    sawTwin: (twin: Twin): void => twins.hear(twin, true),
-    /** All replicas heard in the last minute. */
-    all(): readonly Member[] {
+    sawTwin: (twin) => twins.hear(twin, true),
+    all() {
       members.forgetOld();
       return members.all();
     },
-    /**
-     * When a replica that reads actors' messages from `send` only was last heard, wall time in ms; 0: never.
-     */
-    earlierHeardAt: (): number => latestWithoutTell(members.all()),
-    /** Sends a beat now instead of waiting for the next one. */
+    earlierHeardAt: () => latestWithoutTell(members.all()),
     beat,
-    stop(): void {
+    stop() {
       stopped = true;
       timer?.cancel();
       subscription.stop();

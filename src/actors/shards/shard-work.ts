@@ -23,6 +23,26 @@ import { createShardRun, holdingName, mailToPurge } from './shard-run.ts';
 import { loadShard, proveOwner, saveCheckpoint } from './shard-store.ts';
 import { createTelling } from './telling.ts';
 
+export interface Shards {
+  /** The holdings, for ownership. */
+  holdings(): HoldingSpec[];
+  /** What the owner of the led shard does, for its holding. */
+  ledWork(): Work;
+  /** The shard of an actor if it is open here. */
+  runOf(id: ActorId): ShardRun | null;
+  open(): Iterable<ShardRun>;
+  /**
+   * Called when a shard was opened here; from then on its actors take events.
+   *
+   * @returns a function that cancels the callback
+   */
+  onOpened(callback: () => void): () => void;
+  /** Tells actors of open shards what the world says of them now. */
+  observe(ids: Iterable<string>): void;
+  /** Saves how far the shards have come, and removes taken mail from the stream. About once a second. */
+  checkpoint(): Promise<void>;
+}
+
 interface ShardsParts {
   readonly parts: HostParts;
   readonly host: Host;
@@ -34,9 +54,7 @@ interface ShardsParts {
   readonly shards?: number | undefined;
 }
 
-export type Shards = ReturnType<typeof createShards>;
-
-export function createShards(given: ShardsParts) {
+export function createShards(given: ShardsParts): Shards {
   const { host, router, world, onFenced } = given;
   const { tell, isDue } = createTell(given);
   const isTold = (id: ActorId) => {
@@ -79,26 +97,16 @@ export function createShards(given: ShardsParts) {
     shardWork({ parts, host, world, saver, runs, openings, shard, tellAll: telling.tellAll });
 
   return {
-    /** The holdings, for ownership. */
-    holdings: (): HoldingSpec[] => holdingsOf(parts, given.shards ?? shardCount, workOf),
-    /** What the owner of the led shard does, for its holding. */
-    ledWork: (): Work => workOf(ledShard),
-    /** The shard of an actor if it is open here. */
-    runOf: (id: ActorId): ShardRun | null => runs.get(parts.homes.homeOf(id)) ?? null,
-    open: (): Iterable<ShardRun> => runs.values(),
-    /**
-     * Called when a shard was opened here; from then on its actors take events.
-     *
-     * @returns a function that cancels the callback
-     */
-    onOpened(callback: () => void): () => void {
+    holdings: () => holdingsOf(parts, given.shards ?? shardCount, workOf),
+    ledWork: () => workOf(ledShard),
+    runOf: (id) => runs.get(parts.homes.homeOf(id)) ?? null,
+    open: () => runs.values(),
+    onOpened(callback) {
       openings.add(callback);
       return () => void openings.delete(callback);
     },
-    /** Tells actors of open shards what the world says of them now. */
     observe: telling.tell,
-    /** Saves how far the shards have come, and removes taken mail from the stream. About once a second. */
-    async checkpoint(): Promise<void> {
+    async checkpoint() {
       for (const run of runs.values()) {
         if (run.phase === 'active') await checkpointOne(parts, saver, run);
       }

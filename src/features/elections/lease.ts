@@ -23,6 +23,22 @@ export interface SeenLease {
   readonly resourceVersion: string;
 }
 
+export interface LeaseStore {
+  /** null: the Lease does not exist. @throws OrreryError of the port */
+  read(place: LeasePlace, signal: AbortSignal): Promise<SeenLease | null>;
+  /** The Lease was seen by other means than this store. */
+  sighted(place: LeasePlace, record: LeaseRecord | null): void;
+  /**
+   * @throws OrreryError LEASE_HELD (its holder must still be respected), KUBE_CONFLICT (another version, or
+   *   unexpectedly missing or present), LEASE_LATE, others of the port
+   */
+  write(place: LeasePlace, write: LeaseWriting, signal: AbortSignal): Promise<SeenLease>;
+  /**
+   * Changes whenever something is written or about to be: what was read around it may be older than it seems.
+   */
+  writesOf(place: LeasePlace): number;
+}
+
 export interface LeaseWriting {
   readonly record: LeaseRecord;
   /** null: to be created. */
@@ -36,10 +52,8 @@ export interface LeaseWriting {
   readonly respectMs?: number;
 }
 
-export type LeaseStore = ReturnType<typeof createLeaseStore>;
-
 /** @param parts.clock the clock by which callers count their deadlines */
-export function createLeaseStore({ kube, clock }: Pick<FeatureParts, 'kube' | 'clock'>) {
+export function createLeaseStore({ kube, clock }: Pick<FeatureParts, 'kube' | 'clock'>): LeaseStore {
   const objects = new Map<string, KubeObject>();
   const writes = new Map<string, number>();
   const sightings = createSightings(leaseClock(clock));
@@ -68,22 +82,12 @@ export function createLeaseStore({ kube, clock }: Pick<FeatureParts, 'kube' | 'c
   const count = (place: LeasePlace) => writes.set(keyOf(place), (writes.get(keyOf(place)) ?? 0) + 1);
 
   return {
-    /** null: the Lease does not exist. @throws OrreryError of the port */
-    async read(place: LeasePlace, signal: AbortSignal): Promise<SeenLease | null> {
+    async read(place, signal) {
       const object = await getLease(kube, place, signal);
       return object === null ? null : keep(place, object);
     },
-    /** The Lease was seen by other means than this store. */
-    sighted: (place: LeasePlace, record: LeaseRecord | null): void => sightings.note(keyOf(place), record),
-    /**
-     * @throws OrreryError LEASE_HELD (its holder must still be respected), KUBE_CONFLICT (another version, or
-     *   unexpectedly missing or present), LEASE_LATE, others of the port
-     */
-    async write(
-      place: LeasePlace,
-      { record, resourceVersion, notAfter, respectMs = 0 }: LeaseWriting,
-      signal: AbortSignal,
-    ): Promise<SeenLease> {
+    sighted: (place, record) => sightings.note(keyOf(place), record),
+    async write(place, { record, resourceVersion, notAfter, respectMs = 0 }, signal) {
       const base = resourceVersion === null ? newLease(place) : await baseOf(place, resourceVersion, signal);
       sightings.checkMayReplace(place, respectMs);
       checkInTime(clock, place, notAfter);
@@ -99,10 +103,7 @@ export function createLeaseStore({ kube, clock }: Pick<FeatureParts, 'kube' | 'c
         count(place);
       }
     },
-    /**
-     * Changes whenever something is written or about to be: what was read around it may be older than it seems.
-     */
-    writesOf: (place: LeasePlace): number => writes.get(keyOf(place)) ?? 0,
+    writesOf: (place) => writes.get(keyOf(place)) ?? 0,
   };
 }
 

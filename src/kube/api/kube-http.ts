@@ -56,14 +56,30 @@ export interface HttpCall {
   readonly repeatable: boolean;
 }
 
+export interface Transport {
+  /** The answer's JSON. */
+  call(call: HttpCall, signal: AbortSignal): Promise<unknown>;
+  /**
+   * Passes on the pieces of a streamed answer; resolves when the server ends it in good order. An exception
+   * in `onPiece` ends the stream.
+   *
+   * @throws OrreryError KUBE_UNREACHABLE if no byte comes for `silenceMs`
+   */
+  stream(
+    request: { readonly path: string; readonly silenceMs: number; readonly onOpen?: () => void },
+    onPiece: (piece: Uint8Array) => void,
+    signal: AbortSignal,
+  ): Promise<void>;
+  /** Closes the idle connections; those in use end with their requests. */
+  close(): void;
+}
+
 /**
  * The server may have closed several kept connections in a row; after this many tries a new one is opened.
  */
 const repeatsMax = 3;
 
-export type Transport = ReturnType<typeof createTransport>;
-
-export function createTransport(parts: { readonly clock: Clock; readonly getAccess: GetAccess }) {
+export function createTransport(parts: { readonly clock: Clock; readonly getAccess: GetAccess }): Transport {
   const { clock, getAccess } = parts;
   const pools = createPools();
 
@@ -84,8 +100,7 @@ export function createTransport(parts: { readonly clock: Clock; readonly getAcce
   };
 
   return {
-    /** The answer's JSON. */
-    call(call: HttpCall, signal: AbortSignal): Promise<unknown> {
+    call(call, signal) {
       const what = `${call.method} ${bare(call.path)}`;
       return within({ clock, ms: call.timeoutMs, what, signal }, async (inner) => {
         const answer = await ask(call, 'calls', inner);
@@ -96,21 +111,7 @@ export function createTransport(parts: { readonly clock: Clock; readonly getAcce
         return body;
       });
     },
-    /**
-     * Passes on the pieces of a streamed answer; resolves when the server ends it in good order. An exception
-     * in `onPiece` ends the stream.
-     *
-     * @throws OrreryError KUBE_UNREACHABLE if no byte comes for `silenceMs`
-     */
-    async stream(
-      {
-        path,
-        silenceMs,
-        onOpen,
-      }: { readonly path: string; readonly silenceMs: number; readonly onOpen?: () => void },
-      onPiece: (piece: Uint8Array) => void,
-      signal: AbortSignal,
-    ): Promise<void> {
+    async stream({ path, silenceMs, onOpen }, onPiece, signal) {
       const what = `GET ${bare(path)}`;
       const call: HttpCall = { method: 'GET', path, timeoutMs: limits.kubeRequestMs, repeatable: true };
       const ending = new AbortController();
@@ -134,8 +135,7 @@ export function createTransport(parts: { readonly clock: Clock; readonly getAcce
         ending.abort(new OrreryError('KUBE_UNREACHABLE', `${what} is over`));
       }
     },
-    /** Closes the idle connections; those in use end with their requests. */
-    close: (): void => pools.close(),
+    close: () => pools.close(),
   };
 }
 

@@ -95,8 +95,8 @@ export function createMirror(parts: MirrorParts) {
     /** The name of its fence and of its statement: one that a feature gives it, or `<apiVersion>/<kind>`. */
     name,
     /**
-     * Starts to mirror as the holder of the fence. Resolves when everything was listed and the differences are
-     * in the world.
+     * Starts to mirror as the holder of the fence. Resolves when everything was listed and the differences
+     * are in the world.
      *
      * @param fence sequence of the fence that was won
      * @throws OrreryError BUS_CONFLICT if the fence was lost meanwhile, NOT_OWNER if it was stopped

@@ -24,14 +24,24 @@ export interface ScopeParts extends WatchParts {
   readonly onRestart: () => void;
 }
 
+export interface Scope {
+  readonly namespace: string | null;
+  /** A full list was processed. */
+  readonly isListed: boolean;
+  /** The last full list took into account everything that is asked for now. */
+  readonly isCurrent: boolean;
+  /** The digests' required content has changed: everything is read again. */
+  relist(): void;
+  stop(): void;
+  status(): { readonly namespace: string | null; readonly state: string; readonly context: unknown };
+}
+
 /** Seen when this many changes of the digests' required content were known. */
 interface SeenThen extends Seen {
   readonly epoch: number;
 }
 
-export type Scope = ReturnType<typeof startScope>;
-
-export function startScope(parts: ScopeParts) {
+export function startScope(parts: ScopeParts): Scope {
   const { kube, resource, namespace, interest, inventory, isOptional, log } = parts;
   const { onListed, onRestart } = parts;
   const name = interest.resource;
@@ -69,24 +79,21 @@ export function startScope(parts: ScopeParts) {
   };
   return {
     namespace,
-    /** A full list was processed. */
-    get isListed(): boolean {
+    get isListed() {
       return listedEpoch >= 0;
     },
-    /** The last full list took into account everything that is asked for now. */
-    get isCurrent(): boolean {
+    get isCurrent() {
       return listedEpoch === epoch;
     },
-    /** The digests' required content has changed: everything is read again. */
-    relist(): void {
+    relist() {
       epoch += 1;
       watch.send({ type: 'watch.relist' });
     },
-    stop(): void {
+    stop() {
       stopping.abort(new Error('the mirror ended'));
       watch.stop();
     },
-    status(): { readonly namespace: string | null; readonly state: string; readonly context: unknown } {
+    status() {
       const { value, context } = watch.snapshot();
       return { namespace, state: String(value), context };
     },

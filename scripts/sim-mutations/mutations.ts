@@ -4,18 +4,7 @@
  */
 
 import { featureMutations } from './feature-mutations.ts';
-
-export interface Mutation {
-  /** What is broken, in words. */
-  readonly name: string;
-  /** In whose simulation it is looked for. */
-  readonly feature: string;
-  readonly changes: ReadonlyArray<{
-    readonly file: string;
-    readonly find: string;
-    readonly replace: string;
-  }>;
-}
+import type { Mutation } from './mutation.ts';
 
 const engineMutations: ReadonlyArray<Omit<Mutation, 'feature'>> = [
   {

@@ -1,6 +1,5 @@
 /**
- * `orrery replay`: recorded transitions once more, against the charts of this release. Needs no running
- * Orrery.
+ * `orrery replay`: replays recorded transitions against the charts of this release. Needs no running Orrery.
  */
 import { open } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
@@ -60,10 +59,7 @@ async function* linesOf(file: string, terminal: Terminal): AsyncGenerator<string
   }
 }
 
-/**
- * The first difference; null if there is none. @throws OrreryError MESSAGE_UNREADABLE, with the file and the
- * line
- */
+/** The first difference; null: none. @throws OrreryError MESSAGE_UNREADABLE, with the file and the line */
 async function replayLines(
   file: string,
   lines: AsyncIterable<string>,

@@ -99,7 +99,7 @@ async function elect(
 
 const passedOn = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const;
 
-/** Signals that come before there is anybody to pass them on to end us. */
+/** Handles signals that arrive before the command runs: they end us. */
 function listen() {
   const early = new AbortController();
   let pass = (signal: NodeJS.Signals) => early.abort(signal);
@@ -124,7 +124,8 @@ async function connect(flags: ElectFlags, { env, directory }: Terminal): Promise
 }
 
 /**
- * Where there is no Election of the name, or none may be read, the Lease has the name and the usual times.
+ * Without an Election of that name, or without permission to read it, the Lease has that name and the default
+ * times.
  */
 async function findElection(
   kube: KubeConnection,

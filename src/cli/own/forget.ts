@@ -1,4 +1,4 @@
-/** `orrery forget`: removes what is left of a kind whose feature is not loaded any more. */
+/** `orrery forget`: removes the remains of a kind whose feature is no longer loaded. */
 import { createInterface } from 'node:readline';
 import { notAllowed } from '../../base/config-values.ts';
 import { OrreryError } from '../../base/errors.ts';

@@ -1,7 +1,7 @@
 /**
- * The charts, by Helm itself on an API server: installed, upgraded and uninstalled with each set of values, and
- * what has to outlive an uninstall does. No Pod runs for it: a server without kubelets is enough. Each object
- * by itself is tried by chart.test.ts, without Helm.
+ * The charts, by Helm itself on an API server: installed, upgraded and uninstalled with each set of values;
+ * what has to outlive an uninstall does. No Pod runs for it: a server without kubelets is enough. Each
+ * object by itself is tried by chart.test.ts, without Helm.
  */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -62,7 +62,7 @@ function kubeconfigOf({ url, token, ca, cert, key, skipsVerification }: Access):
   };
 }
 
-/** What the sets name that is not on this server: kinds of operators, other namespaces, names of another installation. */
+/** Instead of what the sets name and this server lacks: kinds of operators, namespaces; and a name of one's own. */
 const here = (namespace: string) => [
   ...['--set', `fullnameOverride=${namespace}`],
   ...['--set', 'createNamespace=false,metrics.monitor=none,metrics.alerts=false'],

@@ -62,7 +62,7 @@ function kubeconfigOf({ url, token, ca, cert, key, skipsVerification }: Access):
   };
 }
 
-/** Instead of what the sets name and this server lacks: kinds of operators, namespaces; and a name of one's own. */
+/** Instead of what the sets name and this server lacks; and a name that no other installation has. */
 const here = (namespace: string) => [
   ...['--set', `fullnameOverride=${namespace}`],
   ...['--set', 'createNamespace=false,metrics.monitor=none,metrics.alerts=false'],

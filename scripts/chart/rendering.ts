@@ -41,6 +41,9 @@ function renderOne(root: string, helm: string, set: string): string {
     join(root, 'deploy/chart'),
     '--namespace',
     'orrery',
+    // The oldest that the chart is for: each Helm assumes another one, by when and how it was built.
+    '--kube-version',
+    '1.30.0',
     '--values',
     values,
   ];

@@ -129,6 +129,11 @@ export class World {
     return this.#isWhole;
   }
 
+  /** Resolves once the picture is whole; rejects with the signal. */
+  async whole(signal: AbortSignal): Promise<void> {
+    if (!this.#isWhole) await this.#reaching.wait(0, signal);
+  }
+
   /** Calls back each time that the picture is whole again. */
   onWhole(callback: () => void): void {
     this.#onWhole.push(callback);

@@ -1,10 +1,10 @@
 /**
  * Where actors live, and which mail is theirs.
  *
- * The kinds of the program share its shards; those of led charts have one of their own, whose owner must be a
+ * The built-in kinds share the shards; those of led charts have one of their own, whose owner must be a
  * replica that may lead. The kinds of each loaded feature live in parts of their own: a shard holds actors of
- * every kind, so whoever lacks a feature could own none of them, but it can leave the feature's parts to
- * others. The mail is dealt to shards by the server, whatever the kind; a part takes that of its kinds out of
+ * every kind, so a replica without the feature could own no shard, but it can leave the feature's parts to
+ * others. The server divides the mail among shards regardless of the kind; a part reads its kinds' mail from
  * the shards that belong to it.
  */
 import type { ActorId, PartName, ShardName } from '../../base/ids.ts';
@@ -22,19 +22,22 @@ export interface Part {
 
 export interface Homes {
   homeOf(id: ActorId): ShardName;
-  /** The loaded feature of a kind; undefined: it is one of the program's own, or unknown. */
+  /** The loaded feature of a kind; undefined: a built-in or unknown kind. */
   featureOf(kind: string): string | undefined;
-  /** Whether it is a kind of the program itself. */
+  /** Whether it is a built-in kind. */
   isOwn(kind: string): boolean;
-  /** Subjects on which the mail of a shard stands. */
+  /** The subjects with the mail of a shard. */
   mailOf(shard: ShardName): readonly string[];
-  /** The same of a shard without the mail of loaded features, and of kinds that nobody knows. */
+  /** The same, without the mail of loaded features and of unknown kinds. */
   ownMailOf(shard: number): readonly string[];
-  /** Of the loaded features. */
+  /** The parts of the loaded features. */
   readonly parts: readonly Part[];
 }
 
-/** @param subjects of the cluster; @param shards into how many the mail is dealt */
+/**
+ * @param subjects of the cluster
+ * @param shards number of shards into which the mail is divided
+ */
 export function homesOf(features: readonly Housed[], subjects: Subjects, shards: number = shardCount): Homes {
   const parts = features.flatMap((feature) => (feature.edition ? partsOf(feature) : []));
   const byName = new Map(parts.map((part) => [part.name, part]));
@@ -81,7 +84,7 @@ function partsOf(feature: Housed): readonly Part[] {
   }));
 }
 
-/** The shards of which a part takes mail. */
+/** The shards from which a part takes mail. */
 function dealtTo(part: PartName, shards: number): readonly number[] {
   const number = Number(part.slice(part.lastIndexOf('-') + 1));
   return Array.from({ length: shards }, (_, shard) => shard).filter(

@@ -1,19 +1,19 @@
 /**
- * The router: turns a change of the world into events for exactly the actors that it concerns. What it says
- * to whom is the joins' (join.ts); an actor may hear of several, each by an event of its own. Whoever could
- * not be told, since a mirror had not listed everything yet, is told when it has.
+ * The router: turns a change of the world into events for exactly the actors concerned. The joins decide what
+ * each is told (join.ts); an actor may be told by several joins, with an event from each. An actor that could
+ * not be told, because a mirror had not listed everything, is told once it has.
  */
 import type { Affected, Join, Observation } from './join.ts';
 import type { World } from './world.ts';
 
 export interface Router {
-  /** Ids of the actors that the world calls for; one may be named more than once. */
+  /** Ids of the actors for which the world has something; may contain duplicates. */
   members(): Iterable<string>;
-  /** What an actor has to be told now; nothing for what no join can speak of yet. */
+  /** What the actor has to be told now; empty while no join can say anything. */
   observe(kind: string, namespace: string, name: string): readonly Observation[];
-  /** Whether the world can say already that it does not call for the actor. */
+  /** Whether the world can already say that it has nothing for the actor. */
   isTold(kind: string, namespace: string, name: string): boolean;
-  /** Calls back with the ids that a change concerns. */
+  /** Calls back with the ids of the actors that a change concerns. */
   onAffected(callback: (ids: Affected) => void): void;
 }
 
@@ -22,7 +22,7 @@ export function createRouter(world: Pick<World, 'onChange' | 'onStatement'>, joi
   for (const join of joins) {
     for (const kind of join.kinds) joinsOf.set(kind, [...(joinsOf.get(kind) ?? []), join]);
   }
-  /** Actors that asked and could not be told everything. */
+  /** Actors that were told nothing, or not everything. */
   const untold: Affected = new Set();
   let affectedListener: (ids: Affected) => void = () => {};
 

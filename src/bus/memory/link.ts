@@ -1,8 +1,8 @@
 /**
- * The connection of one client of the memory hub: a queue in each direction, and whether anything passes.
+ * The connection of one client of the memory hub: a queue in each direction, and the state of the link.
  *
- * Promises: within one direction nothing overtakes; what is under way when the link is cut never arrives, and
- * the one who sent it is told so (`onLost`), so that it can wait for its timeout.
+ * Promises: within one direction nothing overtakes; messages in transit when the link is cut never arrive,
+ * and their sender is told (`onLost`) so that it can wait for its timeout.
  */
 import type { BusStatus } from '../bus.ts';
 import type { LinkState } from './faults.ts';
@@ -16,7 +16,7 @@ export interface MemoryLink {
   toServer(task: () => void, onLost?: () => void): void;
   toClient(task: () => void, onLost?: () => void): void;
   set(state: LinkState | 'closed'): void;
-  /** Called at each change of state, after what was under way is gone. */
+  /** Called at each change of state, after messages in transit were lost. */
   readonly onChange: Set<(state: LinkState | 'closed') => void>;
 }
 

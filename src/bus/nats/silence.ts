@@ -1,7 +1,7 @@
 /**
- * Notices that a consumer is silent: one timer for all consumers of a connection, set to the earliest moment
- * at which one of them can have been silent for too long. A timer for each would wake the process some
- * thirty times a second, with nothing to do.
+ * Detects silent consumers, with one timer for all consumers of a connection, set to the earliest moment at
+ * which one of them can have been silent for too long. A timer for each consumer would wake the process some
+ * thirty times a second without need.
  */
 import type { Clock, Timer } from '../../base/clock.ts';
 
@@ -11,7 +11,7 @@ export interface Listening {
 }
 
 export interface SilenceWatch {
-  /** @param onSilent called once, after `maxMs` without a word */
+  /** @param onSilent called once, after `maxMs` without a message */
   listen(onSilent: (silentMs: number) => void): Listening;
 }
 

@@ -1,10 +1,9 @@
 /**
- * One ordered consumer on a NATS server, from its making to the first doubt.
+ * One ordered consumer on a NATS server, from its creation to the first doubt.
  *
- * The server pushes to a subject of our own, unacknowledged, with flow control and heartbeats. Each message
- * carries the consumer's own count. A count that is missing, a heartbeat that does not come, a status that is
- * no heartbeat: each is a doubt, and this consumer is of no use any more; `wire-follow.ts` makes the next
- * one.
+ * The server pushes to a subject of ours, unacknowledged, with flow control and heartbeats. Each message
+ * carries the consumer's own count. A gap in the count, a missing heartbeat or an unexpected status is a
+ * doubt: this consumer then ends, and `wire-follow.ts` creates the next one.
  */
 import { timestamp } from '../../base/clock.ts';
 import { asError } from '../../base/errors.ts';
@@ -19,27 +18,30 @@ import type { Wire, WireMessage } from './wire.ts';
 export interface ConsumerEnvironment {
   readonly wire: Wire;
   readonly api: JetStreamApi;
-  /** Of `silenceMaxMs`. */
+  /** Configured with `silenceMaxMs`. */
   readonly silence: SilenceWatch;
   readonly log: Log;
-  /** Calls the user's handler; it catches what the handler throws. */
+  /** Calls the user's handler and catches its exceptions. */
   readonly deliver: (handler: (message: StoredMessage) => void, message: StoredMessage) => void;
 }
 
 export interface ConsumerPlan {
   readonly stream: string;
   readonly name: string;
-  /** Where the server pushes to. */
+  /** The subject to which the server pushes. */
   readonly inbox: string;
   readonly options: FollowOptions;
   readonly place: FollowPlace;
 }
 
-/** Nothing is told after `end`. */
+/** No event follows after `end`. */
 export interface ConsumerEvents {
-  /** The place to begin at is fixed. */
+  /** The starting position is fixed. */
   onReady(): void;
-  /** What waited in the stream when the consumer was made has been delivered; may be called again. */
+  /**
+   * The messages that were in the stream at the creation of the consumer have been delivered; may be called
+   * again.
+   */
   onCaughtUp(): void;
   onDoubt(reason: string): void;
   onFailure(error: Error): void;
@@ -49,13 +51,11 @@ export interface Consumer {
   end(): void;
 }
 
-/** Short, so that a consumer that died with its server is missed soon; a heartbeat is some 100 bytes. */
+/** Short, so that a consumer that died with its server is noticed soon; a heartbeat has some 100 bytes. */
 const heartbeatMs = 1_000;
 /** Two and a half heartbeats: one may be late, two may not. */
 export const silenceMaxMs = 2_500;
-/**
- * The server removes a consumer that nobody listens to after this time; we delete it ourselves where we can.
- */
+/** The server removes an abandoned consumer after this time; usually we delete it ourselves. */
 const inactiveMs = 30_000;
 const nanosPerMs = 1e6;
 const empty = new Uint8Array(0);
@@ -98,7 +98,7 @@ export function startConsumer(
     onMade(made.num_pending as number, (made.delivered as { stream_seq: number }).stream_seq);
   };
   const onMade = (waiting: number, before: number): void => {
-    // From the last of each subject there is no place before the first message, unless there is none.
+    // With `lastPerSubject`, there is no position before the first message, unless the stream is empty.
     if (waiting === 0 || options.from.kind !== 'lastPerSubject') place.fix(before + 1);
     silence = environment.silence.listen((ms) => events.onDoubt(`nothing heard for ${Math.round(ms)} ms`));
     events.onReady();
@@ -120,7 +120,7 @@ export function startConsumer(
   };
 }
 
-/** Whether it is still the stream that was read before; if it is another one, reading begins again. */
+/** Checks whether this is the stream that was read before; if not, reading starts over. */
 function noteStream({ stream, place, options }: ConsumerPlan, info: Record<string, unknown>, log: Log): void {
   const finding = place.checkStream(info.created, (info.state as { last_seq: number }).last_seq);
   if (!finding) return;
@@ -132,10 +132,10 @@ function noteStream({ stream, place, options }: ConsumerPlan, info: Record<strin
 
 type Progress = ReturnType<typeof progressOf>;
 
-/** Counts deliveries, and tells when those that waited at the beginning have come. */
+/** Counts deliveries, and reports when the messages that waited at the beginning have come. */
 function progressOf(events: ConsumerEvents) {
   let count = 0;
-  /** undefined until the server has said how many waited; messages may come before. */
+  /** undefined until the server has said how many messages waited; some may arrive before that. */
   let waiting: number | undefined;
   const look = (pending: number): void => {
     if (waiting !== undefined && (count >= waiting || pending === 0)) events.onCaughtUp();
@@ -143,7 +143,7 @@ function progressOf(events: ConsumerEvents) {
   return {
     delivered: () => count,
     look,
-    /** Whether it is the next one; a doubt if not. */
+    /** Whether this is the next message; otherwise there is a doubt. */
     count(sequence: number): boolean {
       if (sequence === count + 1) {
         count = sequence;
@@ -159,7 +159,7 @@ function progressOf(events: ConsumerEvents) {
   };
 }
 
-/** A flow control request, a heartbeat, or the end of the consumer. */
+/** Handles a flow control request, a heartbeat, or the end of the consumer. */
 function onControl(wire: Wire, message: WireMessage, progress: Progress, events: ConsumerEvents): void {
   if (message.status !== 100) events.onDoubt(`${message.status} ${message.description}`);
   else if (message.reply !== '') wire.publish(message.reply, empty);
@@ -174,7 +174,7 @@ function onHeartbeat(wire: Wire, message: WireMessage, progress: Progress, event
   if (last !== progress.delivered()) {
     events.onDoubt(`the heartbeat counts ${last} deliveries, ${progress.delivered()} came`);
   } else if (!stalled) {
-    // The server beats when it has nothing to send: unless it waits for us, that was all.
+    // A server sends heartbeats when it has nothing to send: unless it waits for us, that was all.
     progress.look(0);
   }
 }
@@ -191,7 +191,8 @@ function consumerConfig({ name, inbox, options, place }: ConsumerPlan): Record<s
     flow_control: true,
     idle_heartbeat: heartbeatMs * nanosPerMs,
     inactive_threshold: inactiveMs * nanosPerMs,
-    // It is gone with its server, and recreated elsewhere: nothing of it is worth a disk or a second copy.
+    // The consumer is lost with its server and recreated elsewhere, so it needs neither a disk nor a second
+    // copy.
     mem_storage: true,
     num_replicas: 1,
   };

@@ -1,6 +1,6 @@
 /**
- * Runs the chart `release-candidacy` in this replica: fed with the nodes as they are stored, asked whether
- * it may lead.
+ * Runs the chart `release-candidacy` in this replica: passes it the stored nodes, and asks it whether this
+ * replica may lead.
  */
 import type { FeatureParts } from '../../actors/feature.ts';
 import { type LocalActor, startLocal } from '../../actors/host/local.ts';
@@ -8,14 +8,14 @@ import { type NodeFacts, newestRelease } from '../../machines/release/release-ta
 import { type CandidacyEvent, candidacyChart } from '../../machines/release-candidacy/release-candidacy.ts';
 
 export interface Candidacy {
-  /** Looks at the nodes again. */
+  /** Reads the nodes again. */
   update(): void;
   readonly mayLead: boolean;
-  /** Of the chart. */
+  /** The chart's state. */
   readonly state: string;
-  /** The leadership began or ended here. */
+  /** The leadership started or ended here. */
   reigns(isLeading: boolean): void;
-  /** Nobody may lead any more. */
+  /** This replica will not lead any more. */
   stop(): void;
 }
 

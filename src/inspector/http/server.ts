@@ -1,10 +1,10 @@
 /**
- * The HTTP of a replica: health, metrics and the API that answers for the whole cluster.
+ * The HTTP server of a replica: health, metrics and the API for the whole cluster.
  *
- * Owns the listening socket and the one import of the HTTP library; what the paths answer is in `routes.ts`.
- * Promises: every answer carries the security headers; every error is JSON `{error: {code, message}}`; `/api`
- * and `/` are asked about at `authorize`, health is open, and metrics where that is wanted; what changes
- * something is refused to pages of other sites; requests are bounded in time and size. Absent: the memory of
+ * Owns the listening socket and the only import of the HTTP library; `routes.ts` has the answers. Promises:
+ * every answer has the security headers; every error is JSON `{error: {code, message}}`; `/api` and `/` are
+ * checked with `authorize`, health is open, and so are metrics unless configured otherwise; requests that
+ * change something are refused to pages of other sites; requests are bounded in time and size. Absent:
  * sessions.
  */
 import type { Server as TlsServer } from 'node:tls';
@@ -27,11 +27,11 @@ export interface HttpServerParts extends HttpParts {
   /** 0: any free port. */
   readonly port: number;
   readonly authorize: Authorize;
-  /** Absent: the platform ends TLS, or nobody does. */
+  /** Absent: no TLS here; the platform may end it. */
   readonly tls?: TlsFiles | undefined;
   /**
-   * `loopback`: `/api` and `/` answer only where the caller's name for this host is a loopback one: whoever
-   * may do all asks from here.
+   * `loopback`: `/api` and `/` answer only requests whose Host is a loopback name, because every local caller
+   * may do everything.
    */
   readonly hosts: 'any' | 'loopback';
   /** Starts a live feed. */
@@ -39,15 +39,15 @@ export interface HttpServerParts extends HttpParts {
 }
 
 export interface HttpServer {
-  /** Where it listens; the port is the real one. */
+  /** Where it listens, with the actual port. */
   readonly address: HostPort;
   /**
-   * Takes no new connection, ends the open ones and resolves when the socket is closed. Safe to call twice.
+   * Accepts no new connection, ends the open ones and resolves when the socket is closed. Safe to call twice.
    */
   close(): Promise<void>;
 }
 
-/** @throws Error of the system if the address cannot be listened on */
+/** @throws Error of the system if it cannot listen on the address */
 export async function startHttp(parts: HttpServerParts): Promise<HttpServer> {
   const server = createHttp(parts);
   const { authorize, clock, live } = parts;
@@ -70,12 +70,12 @@ export async function startHttp(parts: HttpServerParts): Promise<HttpServer> {
   };
 }
 
-/** Requests that do not come to an end, and connections that never begin one, are looked for so often, ms. */
+/** How often unfinished requests, and connections without one, are looked for, ms. */
 const watchful = { connectionsCheckingInterval: limits.httpRequestMs / 2 };
 
 /** The server without a socket: tests inject requests. */
 export function createHttp(parts: HttpServerParts): FastifyInstance {
-  // The library's type depends on whether there is TLS; nothing here does.
+  // The library's type depends on TLS; nothing here does.
   const secure = parts.tls
     ? { https: { ...readTls(parts.tls), ...watchful, handshakeTimeout: limits.httpRequestMs } }
     : { http: watchful };
@@ -86,17 +86,17 @@ export function createHttp(parts: HttpServerParts): FastifyInstance {
     requestTimeout: limits.httpRequestMs,
     keepAliveTimeout: limits.httpIdleMs,
     forceCloseConnections: true,
-    // Names of actors may be long; the limit of the whole URL is the HTTP parser's.
+    // Names of actors may be long; the HTTP parser limits the whole URL.
     routerOptions: { maxParamLength: 512, ignoreTrailingSlash: true },
   });
-  // Beside those on which requests are read: handshakes, and sockets that are just being closed.
+  // Beyond the counted connections: handshakes, and sockets that are being closed.
   server.server.maxConnections = 2 * limits.httpConnections;
   boundConnections(server.server, parts.tls ? 'secureConnection' : 'connection');
   server.addHook('onSend', async (_request, reply) => {
     for (const [name, value] of Object.entries(securityHeaders)) {
       if (!reply.hasHeader(name)) reply.header(name, value);
     }
-    // The library adds a charset that the health form does not have: JSON is UTF-8 anyway (RFC 8259).
+    // The library adds a charset that the health answers must not have: JSON is always UTF-8 (RFC 8259).
     if (String(reply.getHeader('Content-Type')).startsWith('application/json')) {
       reply.header('Content-Type', 'application/json');
     }
@@ -142,7 +142,7 @@ function addRoute(server: FastifyInstance, route: Route, guard: Guard): void {
     const { params, query, headers, body } = request;
     const call = {
       ...asked,
-      // As a platform that ends TLS says it.
+      // In the form in which a platform that ends TLS says it.
       headers: 'encrypted' in request.socket ? { ...headers, 'x-forwarded-proto': 'https' } : headers,
       body,
       token: tokenOf(headers),
@@ -190,7 +190,7 @@ async function whoAsks(
   return { user: '', refusal: access.status === 401 ? { ...refusal, headers: challenge } : refusal };
 }
 
-/** Nothing of what it says: it may be a password. */
+/** Without quoting the input, which may be a password. */
 const malformed =
   'the header Authorization is not of the form "Bearer TOKEN", without blanks in the token (orrery token prints one)';
 
@@ -201,7 +201,7 @@ function write(reply: FastifyReply, { status, contentType, headers, body }: Http
     .send(body);
 }
 
-/** A parameter that is given twice counts as its last. */
+/** Of a repeated parameter the last counts. */
 function texts(values: unknown): Readonly<Record<string, string>> {
   if (typeof values !== 'object' || values === null) return {};
   return Object.fromEntries(

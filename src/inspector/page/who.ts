@@ -3,7 +3,7 @@ import { type Answer, readKinds, readSession, type Session } from './api.ts';
 
 export interface Who {
   readonly session: Answer<Session> | null;
-  /** null: not known yet. */
+  /** null: unknown so far. */
   readonly allKinds: readonly string[] | null;
   readSession(): Promise<void>;
   readKinds(): Promise<void>;
@@ -20,7 +20,7 @@ export function createWho(changed: () => void): Who {
     },
     async readSession() {
       const session = await readSession();
-      // Where there is no answer, nothing is known again.
+      // Without an answer, both are unknown again.
       if ('refused' in session && session.refused.status === 0 && known.session) return;
       known.session = session;
       changed();

@@ -1,9 +1,9 @@
 /**
- * The interest of all features in one resource, as one: which objects the world holds (I10), and what their
- * digests tell.
+ * The combined interest of all features in one resource: which objects the world contains (I10), and what
+ * their digests contain.
  *
- * Promises: an object is held if one feature wants it; a digest is what every digest tells and what each
- * feature keeps, side by side. Absent: any knowledge of a kind; that is the features'
+ * Promises: an object is in the world if one feature wants it; a digest has the fixed fields and those of
+ * each feature, side by side. Absent: any knowledge of a kind, which is the features'
  * (actors/world/watch-declaration.ts).
  */
 import type { Interest, InterestChange, WatchDeclaration } from '../../actors/world/watch-declaration.ts';
@@ -13,17 +13,17 @@ import { type MergedWatch, resourceName } from './merged-watch.ts';
 import { digestBase } from './object-digest.ts';
 
 export interface MirrorInterest {
-  /** As it stands in `world.<resource>.<ns>.<name>`. */
+  /** As in `world.<resource>.<ns>.<name>`. */
   readonly resource: ResourceName;
-  /** Resources of the world whose entries `fold` takes. */
+  /** The world's resources whose entries `fold` processes. */
   readonly tellers: readonly ResourceName[];
   fold(entry: WorldEntry): InterestChange;
   wants(namespace: string, name: string, digest: ObjectDigest): boolean;
   /** @throws OrreryError INVARIANT if the object has no uid or no resourceVersion */
   digestOf(object: KubeObject): ObjectDigest;
-  /** What takes the place of a digest, given the one before. */
+  /** The digest to publish, given the one before. */
   carried(before: ObjectDigest | null, after: ObjectDigest): ObjectDigest;
-  /** Versions of those who ask and are folded in, sorted. */
+  /** Versions of the requests that have been processed, sorted. */
   versions(): readonly string[];
 }
 

@@ -24,7 +24,7 @@ import { electionMigrations } from './election-migrations.ts';
 import { tellElection } from './election-reason.ts';
 import { electionSetup } from './election-setup.ts';
 
-/** The Lease is followed again; what an earlier following says counts no more. */
+/** The Lease is followed again; events of an earlier following no longer count. */
 const follows = ['countFollow', { type: 'lease.follow', params: followOf }] as const;
 
 export const electionMachine = electionSetup.createMachine({
@@ -84,7 +84,7 @@ export const electionMachine = electionSetup.createMachine({
             target: 'looking',
           },
         ],
-        // A Lease that is not for it is not looked at either.
+        // A Lease that the election may not use is not read either.
         'lease.seen': {},
         'lease.followed': {},
         'election.follow.due': {},
@@ -141,7 +141,7 @@ export const electionMachine = electionSetup.createMachine({
       description: 'The Lease is free; acquires it for the candidate that has waited longest.',
       entry: ['askClaim', { type: 'lease.write', params: writeOf }],
       initial: 'claiming',
-      // A claim that is on its way may be won: what was won is given back in good order.
+      // A claim in progress may be won; a Lease that was won is given back properly.
       on: {
         'election.observed': { guard: 'isGone', actions: 'remember' },
         'clock.leapt': { actions: 'shift', target: 'looking' },
@@ -213,13 +213,13 @@ export const electionMachine = electionSetup.createMachine({
         'election.renew': [
           { guard: 'isUnheard' },
           { guard: 'isOfReign', actions: ['renewTimes', 'noteHeard', 'disarmHolder', 'armHolder'] },
-          // Of another term: it does not prolong this one.
+          // A message about another term does not prolong this one.
           { guard: 'isHolder' },
         ],
         'election.resign': [
           { guard: 'isImpostor' },
           { guard: 'isOfReign', actions: 'endByResigning', target: 'steppingDown' },
-          // Late news of an earlier reign of the same candidate.
+          // A late message about an earlier term of the same candidate.
           { guard: 'isHolder' },
         ],
         'lease.seen': [
@@ -230,7 +230,7 @@ export const electionMachine = electionSetup.createMachine({
           },
           { guard: 'isWiped', actions: ['loseByWiping', 'noteSeen'], target: 'observing' },
         ],
-        // What was set by the clock that was set is set again, and the Lease is renewed at once.
+        // Times by the old clock are set again, and the Lease is renewed at once.
         'clock.leapt': {
           actions: ['shift', 'disarmDeadline', 'armDeadline', 'disarmHolder', 'armHolder'],
           target: '.lookingAgain',
@@ -239,8 +239,8 @@ export const electionMachine = electionSetup.createMachine({
           { guard: 'isDeadlineOver', actions: ['loseByDeadline', 'tell'], target: 'observing' },
           { actions: 'armDeadline' },
         ],
-        // Silence ends a reign by this event alone: whoever takes the election over hears of the world first,
-        // and grants grace.
+        // Only this event ends a silent leader's term: a new owner of the election hears the world first, and
+        // grants a grace period.
         'election.holder.due': [
           { guard: 'isHolderOver', actions: 'endBySilence', target: 'steppingDown' },
           { actions: 'armHolder' },
@@ -327,7 +327,7 @@ export const electionMachine = electionSetup.createMachine({
     steppingDown: {
       description: 'The term is ending; the Lease goes to the next candidate or is released.',
       initial: 'deciding',
-      // What is left to be done is done, whatever becomes of the Election meanwhile; people are told at once.
+      // What is left to do is done, whatever happens to the Election meanwhile; people are told at once.
       on: {
         'election.observed': [
           { guard: 'isGone', actions: 'remember' },

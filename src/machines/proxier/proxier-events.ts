@@ -1,4 +1,4 @@
-/** What is said to a proxier: by the service proxy of a node, and by the router about the Node. */
+/** The events of a proxier: from the service proxy of a node, and from the router about the Node. */
 import type { IpFamily } from '../../base/address.ts';
 
 /** The node's proxy received a change for the family and has not applied it yet. */
@@ -18,31 +18,31 @@ export type ProxierUpdated = {
   readonly happenedAt?: number;
 };
 /**
- * How the family stands: a level, repeated until it was taken, so that a lost one is made good by the next.
+ * The state of the family. It is repeated until it was taken, so the next report makes up for a lost one.
  */
 export type ProxierReported = {
   readonly type: 'proxier.reported';
   readonly family: IpFamily;
-  /** Since when the oldest change waits, by the sender's clock; null: none does. */
+  /** When the oldest waiting change came, by the sender's clock; null: none waits. */
   readonly queuedAt: number | null;
-  /** When everything was applied last, by the sender's clock; null: never. */
+  /** When everything was last applied, by the sender's clock; null: never. */
   readonly updatedAt: number | null;
   readonly seq: number;
   /** When it was received; absent: now. */
   readonly happenedAt?: number;
-  /** Its times are believed. */
+  /** Its times are trusted. */
   readonly isTimed?: boolean;
 };
-/** The world has news of the Node, or the replica's setting is another one. */
+/** An observation: the Node has changed, or the replica's setting. */
 export type ProxierObserved = { readonly type: 'proxier.observed'; readonly facts: ProxierFacts };
-/** Raised by the chart itself: nobody needs the actor any more. */
+/** Raised by the chart itself: the actor is no longer needed. */
 export type ProxierForgotten = { readonly type: 'proxier.forgotten' };
 
 export interface ProxierFacts {
   /** `--proxier-health-timeout`, milliseconds. */
   readonly timeoutMs: number;
   /**
-   * ineligible: it is being deleted or the autoscaler marked it; absent: there is no such Node; unknown:
+   * ineligible: it is being deleted, or the autoscaler marked it; absent: there is no such Node; unknown:
    * Nodes are not listed yet.
    */
   readonly node: 'eligible' | 'ineligible' | 'absent' | 'unknown';

@@ -2,13 +2,13 @@
 import type { EffectSettled } from '../stamp.ts';
 import type { GateFindings, RouteGateFacts } from './routegate-facts.ts';
 
-/** The world has news of the RouteGate, or of what it holds; null when it does not exist any more. */
+/** An observation of the RouteGate, or of the Pods it holds; null when it no longer exists. */
 export type RouteGateObserved = {
   readonly type: 'routegate.observed';
   readonly facts: RouteGateFacts | null;
 };
 
-/** What a look found, and the token that stood when it began. */
+/** The findings of a look, and the token at its start. */
 export type RouteGateCounted = {
   readonly type: 'routegate.counted';
   readonly look: number;
@@ -16,16 +16,16 @@ export type RouteGateCounted = {
   readonly findings: GateFindings;
 };
 
-/** The status says what the actor asked it to say. */
+/** The status says what the actor requested. */
 export type RouteGateReported = { readonly type: 'routegate.reported' };
 export type RouteGateRefused = {
   readonly type: 'routegate.refused';
-  /** gone: the object is not there or is another one; error: anything else. */
+  /** gone: the object does not exist or is another one; error: anything else. */
   readonly reason: 'gone' | 'error';
   readonly message: string;
 };
 
-/** A person asks to look again, as if the actor had just been made. */
+/** A person asks to count again from scratch. */
 export type RouteGateRecheck = { readonly type: 'routegate.recheck' };
 
 export type RouteGateEvent =

@@ -2,20 +2,20 @@
 import type { EffectSettled } from '../stamp.ts';
 import type { WorkloadFacts } from './workload-facts.ts';
 
-/** News of a workload outside the cluster; null when nothing of it calls for an actor any more. */
+/** An observation of a workload outside the cluster; null when it no longer needs an actor. */
 export type WorkloadObserved = { readonly type: 'workload.observed'; readonly facts: WorkloadFacts | null };
 
-/** A round of calls is over: each address was asked once. */
+/** A round of calls is over: each address was called once. */
 export type WorkloadProbed = {
   readonly type: 'workload.probed';
   readonly round: number;
-  /** What went wrong, a sentence for each address that did not answer as it must; empty: all did. */
+  /** The failures, a sentence for each address that did not answer properly; empty: all did. */
   readonly failures: readonly string[];
 };
 
 /** The condition Ready was written. */
 export type WorkloadMarked = { readonly type: 'workload.marked'; readonly status: 'True' | 'False' };
-/** It was not; `isGone`: the workload is not there, or is another one. */
+/** It was not; `isGone`: the workload does not exist, or is another one. */
 export type WorkloadUnmarked = {
   readonly type: 'workload.unmarked';
   readonly isGone: boolean;

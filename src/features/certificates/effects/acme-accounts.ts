@@ -1,10 +1,10 @@
 /**
- * Which account an Issuer uses, and how its keys are found: the one place where account and EAB keys pass
- * through.
+ * The accounts of Issuers and their keys: the only place where account and EAB keys are handled.
  *
  * Owns the opened accounts of this process, one for each version of an Issuer's specification. Promises: the
- * account's key is in the Secret that the Issuer names – made there if it is missing – and nowhere else (I9);
- * an account that the authority does not know any more (it was set up again) is opened again.
+ * account's key is in the Secret that the Issuer names – created there if it is missing – and nowhere else
+ * (I9); an account that the authority no longer knows (it was set up again), or refuses, is opened again with
+ * the key in the Secret.
  */
 import { createPrivateKey } from 'node:crypto';
 import type { Clock } from '../../../base/clock.ts';
@@ -18,7 +18,7 @@ import { secrets } from '../resources.ts';
 import { unusableIssuer } from './acquisition-failure.ts';
 import { encoded, readSecret } from './certificate-secrets.ts';
 
-/** An Issuer as the world knows it; null: there is none, or it cannot be used. */
+/** An Issuer from the world; null: missing or unusable. */
 export type IssuerLookup = (name: string) => KnownIssuer | null;
 
 export interface KnownIssuer {
@@ -41,7 +41,7 @@ export interface AcmeAccounts {
    * KUBE_…
    */
   of(issuer: string, signal: AbortSignal): Promise<OpenedAccount>;
-  /** Forgets the account: what is known of the authority may be old. */
+  /** Forgets the account, because what is known of the authority may be out of date. */
   forget(issuer: string): void;
 }
 
@@ -62,8 +62,13 @@ const accountKeyName = 'tls.key';
 
 export function createAcmeAccounts(parts: AccountParts): AcmeAccounts {
   const opened = new Map<string, Opened>();
-  const open = async (spec: AcmeSpec, signal: AbortSignal) =>
-    openAccount(await accessOf(parts, spec, signal), parts, signal);
+  const open = async (spec: AcmeSpec, signal: AbortSignal) => {
+    const access = await accessOf(parts, spec, signal);
+    return openAccount(access, parts, signal).catch((thrown: unknown) => {
+      // This concerns the Issuer, not a host: the authority refuses its key, contact or terms.
+      throw hasCode(thrown, 'ACME_REFUSED') ? unusableIssuer(thrown.message) : thrown;
+    });
+  };
   return {
     async of(issuer, signal) {
       const known = parts.issuerOf(issuer);
@@ -98,8 +103,8 @@ async function accessOf(parts: AccountParts, spec: AcmeSpec, signal: AbortSignal
 }
 
 /**
- * The key in the Issuer's Secret; a new one if there is no such Secret. Of two replicas that make one, the
- * first wins.
+ * The key in the Issuer's Secret; a new one if there is no Secret. If two replicas create one, the first
+ * wins.
  */
 async function accountKeyOf(
   kube: KubePort,
@@ -125,7 +130,7 @@ function checkedKey(pem: string, place: string): string {
   try {
     return createPrivateKey(pem).export({ type: 'pkcs8', format: 'pem' }).toString();
   } catch {
-    // What the library says may quote what it could not read.
+    // The library's message may quote what it could not parse.
     throw unusableIssuer(`the Secret ${place} holds no account key (${accountKeyName})`);
   }
 }

@@ -8,6 +8,7 @@ import { createCertificatesJoin } from '../../src/features/certificates/certific
 import { createElectionJoin } from '../../src/features/elections/election-join.ts';
 import { answerCandidates } from '../../src/features/elections/election-requests.ts';
 import { createEndpointsJoin, type EndpointsJoin } from '../../src/features/endpoints/endpoints-join.ts';
+import { tellAgain } from '../../src/features/endpoints/start.ts';
 import { createProxierJoin } from '../../src/features/proxiers/proxier-join.ts';
 import { createRoutesJoin, type RoutesJoin } from '../../src/features/routes/routes-join.ts';
 import { defaultTimeoutMs } from '../../src/machines/proxier/proxier-context.ts';
@@ -40,5 +41,6 @@ export function joinsOf(
   ];
   const candidates = answerCandidates({ ...parts, engine });
   const runs = [routes, endpoints, ...others].map((join): FeatureRun => ({ joins: [join] }));
-  return { runs: [...runs, candidates], routes, endpoints };
+  const retelling: FeatureRun = { onStep: (transition) => tellAgain(engine.shards, transition) };
+  return { runs: [...runs, candidates, retelling], routes, endpoints };
 }

@@ -129,6 +129,11 @@ export class World {
     return this.#isWhole;
   }
 
+  /** Resolves once the picture is consistent; rejects with the signal. */
+  async whole(signal: AbortSignal): Promise<void> {
+    if (!this.#isWhole) await this.#reaching.wait(0, signal);
+  }
+
   /** Calls back each time the picture becomes consistent again. */
   onWhole(callback: () => void): void {
     this.#onWhole.push(callback);

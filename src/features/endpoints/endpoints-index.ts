@@ -32,8 +32,9 @@ interface Entry {
 
 interface IndexParts {
   readonly clock: Clock;
-  /** As in EndpointsScene. */
+  /** As in EndpointsScene, both. */
   readonly isComplete: () => boolean;
+  readonly whole: (signal: AbortSignal) => Promise<void>;
   /** The other controller whose slices are adopted; null: none is. */
   readonly takeOver: string | null;
 }
@@ -51,10 +52,12 @@ export class EndpointsIndex implements EndpointsScene {
   readonly #triggers = new Map<string, number>();
 
   readonly isComplete: () => boolean;
+  readonly whole: (signal: AbortSignal) => Promise<void>;
 
-  constructor({ clock, isComplete, takeOver }: IndexParts) {
+  constructor({ clock, isComplete, whole, takeOver }: IndexParts) {
     this.#clock = clock;
     this.isComplete = isComplete;
+    this.whole = whole;
     this.#slices = createStandingSlices(clock, takeOver);
   }
 

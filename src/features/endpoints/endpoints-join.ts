@@ -26,7 +26,7 @@ export interface EndpointsJoin extends Join {
 const neededResources = ['services', 'endpointslices', 'workload.linkerd.io/v1beta1/ExternalWorkload'];
 
 export function createEndpointsJoin(parts: {
-  readonly world: Pick<World, 'statement' | 'isWhole'>;
+  readonly world: Pick<World, 'statement' | 'isWhole' | 'whole'>;
   readonly clock: Clock;
   /** The other controller whose slices are adopted; absent: none is. */
   readonly takeOver?: string | null;
@@ -35,7 +35,10 @@ export function createEndpointsJoin(parts: {
   const isListed = () => neededResources.every((resource) => world.statement(resource) !== null);
   // While the stream is read after an interruption, what was moved within it may look gone.
   const isComplete = () => world.isWhole && isListed();
-  const index = new EndpointsIndex({ clock, isComplete, takeOver });
+  const index = new EndpointsIndex({
+    ...{ clock, isComplete, takeOver },
+    whole: (signal) => world.whole(signal),
+  });
   return {
     index,
     kinds: ['service', 'workload'],

@@ -41,9 +41,18 @@ export function startEndpoints({
       gauges: () => [{ name: 'orrery_endpoints_stuck', value: stuckIn(engine) }],
       onStep(transition) {
         if (becameStuck(transition)) metrics.count('orrery_endpoints_stuck_total');
+        tellAgain(engine.shards, transition);
       },
     };
   };
+}
+
+/**
+ * A pass that met incomplete lists is told of them when they are complete: the Service had been told
+ * everything before they lapsed, so nobody else would.
+ */
+export function tellAgain(shards: Pick<EngineView['shards'], 'observe'>, { id, event }: Transition): void {
+  if (event.type === 'slices.unlisted') shards.observe([id]);
 }
 
 /** No retry could write the EndpointSlices of its Service. */

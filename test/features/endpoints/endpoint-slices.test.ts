@@ -43,6 +43,33 @@ test('§5.5: before everything was listed anew nothing is read, planned or writt
   expect(api.calls).toEqual([]);
 });
 
+/** A picture that is being read, and is whole after so long, ms; null: never. */
+function beingRead(api: SliceApi, ms: number | null): void {
+  api.isComplete = false;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  api.whole = promise;
+  if (ms === null) return;
+  api.clock.after(ms, () => {
+    api.isComplete = true;
+    resolve();
+  });
+}
+
+test('a picture that is being read is waited for, and costs no second pass', async () => {
+  const api = new SliceApi();
+  beingRead(api, 800);
+  expect(await api.pass()).toMatchObject({ type: 'slices.reconciled', writes: 1 });
+  expect(Object.values(api.stand())).toEqual([names(3)]);
+});
+
+test('§5.6: a picture that is never read to its end ends the pass, and is no failure', async () => {
+  const api = new SliceApi();
+  beingRead(api, null);
+  expect(await api.pass()).toMatchObject({ type: 'slices.unlisted' });
+  expect(api.clock.monotonic()).toBeLessThan(10_000);
+  expect(api.calls).toEqual([]);
+});
+
 test('§5.5: a pass that loses the lists between two rounds goes no further', async () => {
   const api = new SliceApi();
   await api.pass();

@@ -26,7 +26,7 @@ beforeEach(() => {
   held.clear();
   const statement = (name: string) =>
     synced.has(name) ? ({ kind: 'synced', gates: [], resource: name } as const) : null;
-  join = createEndpointsJoin({ world: { statement, isWhole: true }, clock });
+  join = createEndpointsJoin({ world: { statement, isWhole: true, whole: async () => {} }, clock });
 });
 
 /** Puts an object into the world. @returns who has to look again */

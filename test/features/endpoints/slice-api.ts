@@ -53,6 +53,8 @@ export class SliceApi {
   readonly index: EndpointsIndex;
   readonly #takeOver: string | null;
   isComplete = true;
+  /** What a picture that is being read waits for. */
+  whole: Promise<void> = Promise.resolve();
   readonly objects = new Map<string, KubeObject>();
   readonly calls: string[] = [];
   /** What is thrown instead of doing it. */
@@ -67,7 +69,12 @@ export class SliceApi {
 
   constructor(workloads = 3, takeOver: string | null = null) {
     this.#takeOver = takeOver;
-    this.index = new EndpointsIndex({ clock: this.clock, isComplete: () => this.isComplete, takeOver });
+    this.index = new EndpointsIndex({
+      clock: this.clock,
+      isComplete: () => this.isComplete,
+      whole: () => this.whole,
+      takeOver,
+    });
     this.index.setService('shop', 'web', service);
     for (let n = 0; n < workloads; n++) this.index.setWorkload('shop', `vm-${n}`, workload(n), false);
   }

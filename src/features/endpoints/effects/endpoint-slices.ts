@@ -15,6 +15,7 @@ import { OrreryError } from '../../../base/errors.ts';
 import type { KubePort } from '../../../base/kube-port.ts';
 import { limits } from '../../../base/limits.ts';
 import { isOlderVersion } from '../../../base/resource-version.ts';
+import { within } from '../../../kube/api/deadline.ts';
 import type { Gathering, SlicesReconcile } from '../../../machines/service/slices-effects.ts';
 import type {
   PassEnd,
@@ -41,6 +42,9 @@ export interface SlicesParts {
   readonly onWrite: (operation: PlannedWrite['operation']) => void;
 }
 
+/** A picture that is being read is waited for so long, ms: as long as others wait to be told of it. */
+const wholeMs = 5_000;
+
 /**
  * `again`: something was written, or has to be looked at again; `made` is the token of what it was planned
  * for.
@@ -62,7 +66,7 @@ export function reconcileSlices(parts: SlicesParts): EffectRunner<SlicesReconcil
     };
     const end = (made?: string) => endOf(scene, effect, writes, made);
     await gather(scene, effect, parts.clock, context.signal);
-    if (!scene.isComplete()) return unlisted(effect);
+    if (!(await isComplete(scene, parts.clock, context.signal))) return unlisted(effect);
     const isStillBehind = () => isBehind(scene, effect);
     if (isStillBehind()) await reading.read(effect, isStillBehind, context.signal);
     for (let round = 0; round <= limits.sliceRereads; round += 1) {
@@ -109,6 +113,17 @@ async function quiet(
   }
 }
 
+/**
+ * Whether Services, workloads and slices are all listed. A picture that is being read is waited for: where
+ * changes come in packets, that is a moment, and a step for each would be far dearer.
+ */
+async function isComplete(scene: EndpointsScene, clock: Clock, signal: AbortSignal): Promise<boolean> {
+  if (scene.isComplete()) return true;
+  const deadline = { clock, ms: wholeMs, what: 'a whole picture of the world', signal };
+  await within(deadline, (both) => scene.whole(both)).catch(() => {});
+  return scene.isComplete();
+}
+
 function unlisted({ pass }: SlicesReconcile): SlicesUnlisted {
   return { type: 'slices.unlisted', pass };
 }
@@ -127,7 +142,7 @@ async function makeRound(
   { key, signal }: EffectContext,
   round: number,
 ): Promise<Round> {
-  if (!scene.isComplete()) return { kind: 'unlisted' };
+  if (!(await isComplete(scene, parts.clock, signal))) return { kind: 'unlisted' };
   const { namespace, name, since } = effect;
   const now = scene.read(namespace, name);
   if (now === null) return { kind: 'settled', compactable: false };

@@ -25,6 +25,8 @@ export interface EndpointsScene {
    * listed yet must not be taken out.
    */
   isComplete(): boolean;
+  /** Resolves once the picture is not being read any more; rejects with the signal. */
+  whole(signal: AbortSignal): Promise<void>;
   /** null: no such Service, or nothing of it concerns slices. */
   read(namespace: string, service: string): ServiceScene | null;
   /** When something last changed that concerns the Service's slices, monotonic ms; -Infinity: never. */

@@ -1,4 +1,4 @@
-/** The generated pages and parts of pages, as texts. */
+/** The generated pages, and the generated parts of pages, as text. */
 import { join } from 'node:path';
 
 import { clusterLimits } from '../../packages/dev-cluster/limits.ts';

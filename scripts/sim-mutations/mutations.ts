@@ -1,5 +1,6 @@
 /**
- * Ways to break the program, as data. Each place must be found exactly once in its file, or the run says so.
+ * Ways to break the program, as data. Each place must occur exactly once in its file; otherwise the run says
+ * so.
  */
 
 import { featureMutations } from './feature-mutations.ts';

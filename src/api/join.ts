@@ -8,7 +8,7 @@
  */
 import type { Affected, Join, Observation } from '../actors/world/join.ts';
 import type { World } from '../actors/world/world.ts';
-import type { AnyDigest, WorldEntry } from '../base/digests.ts';
+import type { WorldEntry } from '../base/digests.ts';
 import { asError } from '../base/errors.ts';
 import { actorId } from '../base/ids.ts';
 import type { Log } from '../base/log-port.ts';
@@ -111,11 +111,11 @@ export function runJoin(spec: JoinOf, { feature, kind, world, log }: JoinParts):
   };
   return {
     kinds: [kind],
-    fold(entry, before) {
+    fold(entry, _before) {
       const affected: Affected = new Set();
       const touch = (key: string) => affected.add(actorOf(kind, key));
       if (entry.resource === resource) touch(keyOf(entry));
-      for (const [, index] of indexes) for (const key of index.fold(entry, before)) touch(key);
+      for (const [, index] of indexes) for (const key of index.fold(entry)) touch(key);
       return affected;
     },
     *members() {
@@ -137,17 +137,12 @@ function actorOf(kind: string, key: string): string {
   return actorId(kind, key.slice(0, slash), key.slice(slash + 1));
 }
 
-interface RelationIndex {
-  fold(entry: WorldEntry, before: AnyDigest | null): Iterable<string>;
-  of(key: string): ReadonlyArray<Watched<unknown>>;
-}
-
 /** Maps each joined object to its related objects of another watch. */
 function createIndex(
   resource: string,
   relation: Relation,
   complain: (what: string, thrown: unknown) => void,
-): RelationIndex {
+) {
   const byTarget = new Map<string, Map<string, Watched<unknown>>>();
   const targetsOf = new Map<string, readonly string[]>();
   const targets = (object: Watched<unknown>): readonly string[] => {
@@ -169,7 +164,7 @@ function createIndex(
     return known;
   };
   return {
-    fold(entry) {
+    fold(entry: WorldEntry): Iterable<string> {
       if (entry.resource !== resource) return [];
       const key = keyOf(entry);
       const before = forget(key);
@@ -183,6 +178,7 @@ function createIndex(
       return new Set([...before, ...after]);
     },
     // Always in the same order, so that the facts change only with the objects.
-    of: (key) => [...(byTarget.get(key) ?? [])].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one),
+    of: (key: string): ReadonlyArray<Watched<unknown>> =>
+      [...(byTarget.get(key) ?? [])].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one),
   };
 }

@@ -12,6 +12,7 @@ import { OrreryError } from './errors.ts';
 import { limits } from './limits.ts';
 import type { Log } from './log-port.ts';
 import { type LogLevel, logLevels } from './log-port.ts';
+import { senderOf } from './words.ts';
 
 export { type Log, silentLog } from './log-port.ts';
 
@@ -102,8 +103,6 @@ function wrap(sink: Sink, threshold: Threshold, rate: LogRate): ChildLog {
 
 const secretName =
   /token|secret|passw|credential|creds$|authorization|cookie|hmac|^seed$|nkey|(private|account|api|tls)[-_.]?key|^key$/i;
-/** `<actor id>/<rev>/<index>`: the key of an effect contains names, no secret. */
-const effectKey = /^[a-z]+\/[^/]+\/.+\/\d+\/\d+$/;
 const hidden = '[hidden]';
 
 /** A copy of `facts`, bounded in depth and size, without anything that looks like a secret. */
@@ -120,7 +119,8 @@ function entriesOf(facts: object, depth: number): [string, unknown][] {
 function isSecret(name: string, value: unknown): boolean {
   if (value === undefined || value === null || typeof value === 'boolean' || typeof value === 'number')
     return false;
-  return secretName.test(name) && !(name === 'key' && typeof value === 'string' && effectKey.test(value));
+  // The key of an effect contains names, no secret.
+  return secretName.test(name) && !(name === 'key' && typeof value === 'string' && senderOf(value) !== null);
 }
 
 function clean(value: unknown, depth: number): unknown {

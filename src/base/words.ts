@@ -3,6 +3,7 @@
  * except for the time zone of this machine.
  */
 import { timestamp } from './clock.ts';
+import type { ActorId } from './ids.ts';
 import type { Fact, Transition } from './views.ts';
 
 const dayMs = 24 * 3_600_000;
@@ -116,8 +117,14 @@ function effectText(effect: Transition['effects'][number]): string {
  * `service/shop/web@9` for the effect `service/shop/web/9/0`.
  */
 export function causeText(cause: string): string {
-  const [, id, rev] = /^([a-z][a-z0-9-]*\/[^/]+\/.+)\/(\d+)\/\d+$/.exec(cause) ?? [];
-  return id === undefined ? cause : `${id}@${rev}`;
+  const sender = senderOf(cause);
+  return sender === null ? cause : `${sender.id}@${sender.rev}`;
+}
+
+/** `pod/shop/web-0/12/0`: effect 0 of revision 12 of pod/shop/web-0. */
+export function senderOf(cause: string | null): { readonly id: ActorId; readonly rev: number } | null {
+  const [, id, rev] = /^([a-z][a-z0-9-]*\/[^/]+\/.+)\/(\d+)\/\d+$/.exec(cause ?? '') ?? [];
+  return id && rev ? { id: id as ActorId, rev: Number(rev) } : null;
 }
 
 /** In UTC, so that people can compare it with logs. */

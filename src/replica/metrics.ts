@@ -7,7 +7,7 @@
  * by name, as the contract requires. docs/reference/metrics.md lists them from `metricTable`.
  */
 import { Counter, collectDefaultMetrics, Histogram, Gauge as PrometheusGauge, Registry } from 'prom-client';
-import type { Feature, FeatureMetrics, Gauge, Labels, MetricDeclaration } from '../actors/feature.ts';
+import type { Feature, Gauge, Labels, MetricDeclaration } from '../actors/feature.ts';
 
 /** Metrics of the engine and of the replica as a whole; features declare their own. */
 export const metricTable: Readonly<Record<string, MetricDeclaration>> = {
@@ -113,23 +113,7 @@ export type EffectOutcome = 'done' | 'failed' | 'timed_out' | 'aborted' | 'retri
 /** Sampling interval of the event loop: each sample wakes the process, and the alert is for 500 ms. */
 const loopSampleMs = 100;
 
-export interface Metrics extends FeatureMetrics {
-  transition(kind: string): void;
-  stepSeconds(seconds: number): void;
-  effect(effect: string, outcome: EffectOutcome): void;
-  /** @param reason an error code */
-  deadLetter(reason: string): void;
-  unreadable(what: string): void;
-  watchRestart(resource: string): void;
-  worldLag(resource: string, seconds: number): void;
-  /** The resource is no longer mirrored: removes its metrics. */
-  forgetResource(resource: string): void;
-  shardMove(): void;
-  /** The source of gauges that are evaluated on request; a second call replaces the first. */
-  observed(source: () => Iterable<Gauge>): void;
-  /** The text in Prometheus' format. */
-  text(): Promise<{ readonly contentType: string; readonly body: string }>;
-}
+export type Metrics = ReturnType<typeof createMetrics>;
 
 /**
  * @param options.table the metrics; default: the replica's own only
@@ -140,7 +124,7 @@ export function createMetrics(
     readonly table?: Readonly<Record<string, MetricDeclaration>>;
     readonly processMetrics?: boolean;
   } = {},
-): Metrics {
+) {
   const registry = new Registry();
   if (options.processMetrics)
     collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: loopSampleMs });
@@ -151,22 +135,28 @@ export function createMetrics(
   return {
     count,
     observe,
-    transition: (kind) => count('orrery_transitions_total', { kind }),
-    stepSeconds: (seconds) => observe('orrery_step_duration_seconds', seconds),
-    effect: (effect, outcome) => count('orrery_effects_total', { effect, outcome }),
-    deadLetter: (reason) => count('orrery_dead_letters_total', { reason }),
-    unreadable: (what) => count('orrery_unreadable_total', { what }),
-    watchRestart: (resource) => count('orrery_watch_restarts_total', { resource }),
-    worldLag: (resource, seconds) => known.gauges.get('orrery_world_lag_seconds')?.set({ resource }, seconds),
-    forgetResource(resource) {
+    transition: (kind: string): void => count('orrery_transitions_total', { kind }),
+    stepSeconds: (seconds: number): void => observe('orrery_step_duration_seconds', seconds),
+    effect: (effect: string, outcome: EffectOutcome): void =>
+      count('orrery_effects_total', { effect, outcome }),
+    /** @param reason an error code */
+    deadLetter: (reason: string): void => count('orrery_dead_letters_total', { reason }),
+    unreadable: (what: string): void => count('orrery_unreadable_total', { what }),
+    watchRestart: (resource: string): void => count('orrery_watch_restarts_total', { resource }),
+    worldLag: (resource: string, seconds: number): void =>
+      known.gauges.get('orrery_world_lag_seconds')?.set({ resource }, seconds),
+    /** The resource is no longer mirrored: removes its metrics. */
+    forgetResource(resource: string): void {
       known.gauges.get('orrery_world_lag_seconds')?.remove({ resource });
       known.counters.get('orrery_watch_restarts_total')?.remove({ resource });
     },
-    shardMove: () => count('orrery_shard_moves_total'),
-    observed: (next) => {
+    shardMove: (): void => count('orrery_shard_moves_total'),
+    /** The source of gauges that are evaluated on request; a second call replaces the first. */
+    observed: (next: () => Iterable<Gauge>): void => {
       source = next;
     },
-    async text() {
+    /** The text in Prometheus' format. */
+    async text(): Promise<{ readonly contentType: string; readonly body: string }> {
       known.look(source());
       return { contentType: registry.contentType, body: await registry.metrics() };
     },

@@ -20,25 +20,13 @@ export interface Part {
   readonly kinds: readonly string[];
 }
 
-export interface Homes {
-  homeOf(id: ActorId): ShardName;
-  /** The loaded feature of a kind; undefined: a built-in or unknown kind. */
-  featureOf(kind: string): string | undefined;
-  /** Whether it is a built-in kind. */
-  isOwn(kind: string): boolean;
-  /** The subjects with the mail of a shard. */
-  mailOf(shard: ShardName): readonly string[];
-  /** The same, without the mail of loaded features and of unknown kinds. */
-  ownMailOf(shard: number): readonly string[];
-  /** The parts of the loaded features. */
-  readonly parts: readonly Part[];
-}
+export type Homes = ReturnType<typeof homesOf>;
 
 /**
  * @param subjects of the cluster
  * @param shards number of shards into which the mail is divided
  */
-export function homesOf(features: readonly Housed[], subjects: Subjects, shards: number = shardCount): Homes {
+export function homesOf(features: readonly Housed[], subjects: Subjects, shards: number = shardCount) {
   const parts = features.flatMap((feature) => (feature.edition ? partsOf(feature) : []));
   const byName = new Map(parts.map((part) => [part.name, part]));
   const featureOf = new Map(parts.flatMap(({ kinds, feature }) => kinds.map((kind) => [kind, feature])));
@@ -50,21 +38,26 @@ export function homesOf(features: readonly Housed[], subjects: Subjects, shards:
     );
   const shardsOf = (part: PartName) => dealtTo(part, shards);
   return {
+    /** The parts of the loaded features. */
     parts,
-    featureOf: (kind) => featureOf.get(kind),
-    isOwn: (kind) => own.some(({ name }) => name === kind),
-    homeOf(id) {
+    /** The loaded feature of a kind; undefined: a built-in or unknown kind. */
+    featureOf: (kind: string): string | undefined => featureOf.get(kind),
+    /** Whether it is a built-in kind. */
+    isOwn: (kind: string): boolean => own.some(({ name }) => name === kind),
+    homeOf(id: ActorId): ShardName {
       const kind = id.slice(0, id.indexOf('/'));
       if (led.has(kind)) return ledShard;
       const feature = featureOf.get(kind);
       const shard = shardOf(id, shards);
       return feature === undefined ? shard : `${feature}-${shard % featureLimits.parts}`;
     },
-    mailOf(shard) {
+    /** The subjects with the mail of a shard. */
+    mailOf(shard: ShardName): readonly string[] {
       if (typeof shard === 'number') return [subjects.mailOfShard(shard), subjects.tellOfShard(shard)];
       return ofKinds(shardsOf(shard), byName.get(shard)?.kinds ?? []);
     },
-    ownMailOf: (shard) =>
+    /** The same, without the mail of loaded features and of unknown kinds. */
+    ownMailOf: (shard: number): readonly string[] =>
       ofKinds(
         [shard],
         own.map(({ name }) => name),

@@ -47,14 +47,6 @@ export interface Pace {
   used(): Used;
 }
 
-/** By the feature of an actor's kind; built-in kinds have none. */
-export interface Paces {
-  ofKind(kind: string): Pace | undefined;
-  ofFeature(feature: string): Pace;
-  /** Every feature that has done something. */
-  used(): readonly Used[];
-}
-
 /** For people, about an actor or a feature. */
 export const heldBack = (feature: string) =>
   `held back: the feature ${feature} has used its share of this replica, ${featureLimits.shareMs} ms of each second`;
@@ -69,7 +61,10 @@ export function untilItsTurn(hot: Hot, pace: Pace): Promise<void> | undefined {
   });
 }
 
-export function createPaces(clock: Clock, featureOf: (kind: string) => string | undefined): Paces {
+/** By the feature of an actor's kind; built-in kinds have none. */
+export type Paces = ReturnType<typeof createPaces>;
+
+export function createPaces(clock: Clock, featureOf: (kind: string) => string | undefined) {
   const paces = new Map<string, Pace>();
   const ofFeature = (feature: string) => {
     const pace = paces.get(feature) ?? createPace(clock, feature);
@@ -78,11 +73,12 @@ export function createPaces(clock: Clock, featureOf: (kind: string) => string | 
   };
   return {
     ofFeature,
-    ofKind(kind) {
+    ofKind(kind: string): Pace | undefined {
       const feature = featureOf(kind);
       return feature === undefined ? undefined : ofFeature(feature);
     },
-    used: () => [...paces.values()].map((pace) => pace.used()),
+    /** Every feature that has done something. */
+    used: (): readonly Used[] => [...paces.values()].map((pace) => pace.used()),
   };
 }
 

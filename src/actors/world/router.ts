@@ -6,18 +6,9 @@
 import type { Affected, Join, Observation } from './join.ts';
 import type { World } from './world.ts';
 
-export interface Router {
-  /** Ids of the actors for which the world has something; may contain duplicates. */
-  members(): Iterable<string>;
-  /** What the actor has to be told now; empty while no join can say anything. */
-  observe(kind: string, namespace: string, name: string): readonly Observation[];
-  /** Whether the world can already say that it has nothing for the actor. */
-  isTold(kind: string, namespace: string, name: string): boolean;
-  /** Calls back with the ids of the actors that a change concerns. */
-  onAffected(callback: (ids: Affected) => void): void;
-}
+export type Router = ReturnType<typeof createRouter>;
 
-export function createRouter(world: Pick<World, 'onChange' | 'onStatement'>, joins: readonly Join[]): Router {
+export function createRouter(world: Pick<World, 'onChange' | 'onStatement'>, joins: readonly Join[]) {
   const joinsOf = new Map<string, Join[]>();
   for (const join of joins) {
     for (const kind of join.kinds) joinsOf.set(kind, [...(joinsOf.get(kind) ?? []), join]);
@@ -45,14 +36,18 @@ export function createRouter(world: Pick<World, 'onChange' | 'onStatement'>, joi
   };
 
   return {
-    *members() {
+    /** Ids of the actors for which the world has something; may contain duplicates. */
+    *members(): Iterable<string> {
       for (const join of joins) yield* join.members();
     },
-    observe: (kind, namespace, name) =>
+    /** What the actor has to be told now; empty while no join can say anything. */
+    observe: (kind: string, namespace: string, name: string): readonly Observation[] =>
       (joinsOf.get(kind) ?? []).flatMap((join) => ask(join, kind, namespace, name)),
-    isTold: (kind, namespace, name) =>
+    /** Whether the world can already say that it has nothing for the actor. */
+    isTold: (kind: string, namespace: string, name: string): boolean =>
       (joinsOf.get(kind) ?? []).every((join) => join.observe(kind, namespace, name) !== null),
-    onAffected(callback) {
+    /** Calls back with the ids of the actors that a change concerns. */
+    onAffected(callback: (ids: Affected) => void): void {
       affectedListener = callback;
     },
   };

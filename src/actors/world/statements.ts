@@ -16,25 +16,16 @@ import { type FenceValue, fenceValueOf } from '../shards/fence-value.ts';
 /** Whether that process lives; null: unknown, because the broker is away, and the last judgement stays. */
 export type IsAlive = (replica: string, incarnation: string) => boolean | null;
 
-export interface Statements {
-  noteFence(mirror: string, sequence: number, data: Uint8Array): void;
-  noteStatement(mirror: string, sequence: number, digest: SyncedDigest | null): void;
-  /** The mirror's statement, while it counts. */
-  counting(mirror: string): SyncedDigest | null;
-  /** Checks again who lives. */
-  judge(): void;
-  /** The stream was recreated. */
-  forget(): void;
-}
-
 interface Known {
   fence: { readonly sequence: number; readonly value: FenceValue } | null;
   made: { readonly sequence: number; readonly digest: SyncedDigest } | null;
   counts: boolean;
 }
 
+export type Statements = ReturnType<typeof createStatements>;
+
 /** @param onCounting called when a statement starts to count, and when another replaces it */
-export function createStatements(isAlive: IsAlive, onCounting: (mirror: string) => void): Statements {
+export function createStatements(isAlive: IsAlive, onCounting: (mirror: string) => void) {
   const mirrors = new Map<string, Known>();
   const of = (mirror: string): Known => {
     const known = mirrors.get(mirror) ?? { fence: null, made: null, counts: false };
@@ -47,7 +38,7 @@ export function createStatements(isAlive: IsAlive, onCounting: (mirror: string) 
     if (known.counts && (isNews || !before)) onCounting(mirror);
   };
   return {
-    noteFence(mirror, sequence, data) {
+    noteFence(mirror: string, sequence: number, data: Uint8Array): void {
       const value = fenceValueOf(data);
       if (value.isRetired) {
         mirrors.delete(mirror);
@@ -57,19 +48,22 @@ export function createStatements(isAlive: IsAlive, onCounting: (mirror: string) 
       known.fence = { sequence, value };
       judgeOne(mirror, known, false);
     },
-    noteStatement(mirror, sequence, digest) {
+    noteStatement(mirror: string, sequence: number, digest: SyncedDigest | null): void {
       const known = of(mirror);
       known.made = digest === null ? null : { sequence, digest };
       judgeOne(mirror, known, true);
     },
-    counting(mirror) {
+    /** The mirror's statement, while it counts. */
+    counting(mirror: string): SyncedDigest | null {
       const known = mirrors.get(mirror);
       return known?.counts === true ? (known.made?.digest ?? null) : null;
     },
-    judge() {
+    /** Checks again who lives. */
+    judge(): void {
       for (const [mirror, known] of mirrors) judgeOne(mirror, known, false);
     },
-    forget: () => mirrors.clear(),
+    /** The stream was recreated. */
+    forget: (): void => mirrors.clear(),
   };
 }
 

@@ -26,31 +26,27 @@ export interface MemoryHubParts {
   readonly log?: Log;
 }
 
-export interface MemoryHub {
-  /** @param name appears in the log; need not be unique */
-  connect(name?: string): MemoryBus;
-  /** Replaces a stream by an empty one of the same name. Followers find out at their next connection. */
-  makeAnew(stream: StreamName): void;
-  /** Replaces a stream by one that contains an earlier result of `stored`, as if restored from a backup. */
-  putBack(stream: StreamName, messages: readonly StoredMessage[]): void;
-  /** The messages of a stream, oldest first. */
-  stored(stream: StreamName): readonly StoredMessage[];
-  /** Sees every message when it is stored, before anybody else; for the checkers of a simulation. */
-  observe(callback: (stream: StreamName, message: StoredMessage) => void): void;
-}
+export type MemoryHub = ReturnType<typeof memoryHub>;
 
-export function memoryHub(parts: MemoryHubParts): MemoryHub {
+export function memoryHub(parts: MemoryHubParts) {
   const { clock, cluster, schedule = queueMicrotask, log = silentLog } = parts;
   const server = memoryServer(clock, parts.streams ?? streamDefinitions(cluster));
   let clients = 0;
   return {
-    connect(_name = 'client') {
+    /** @param name appears in the log; need not be unique */
+    connect(_name = 'client'): MemoryBus {
       const id = `${++clients}`;
       return memoryClient({ id, server, clock, schedule, log });
     },
-    makeAnew: (stream) => server.stream(stream).makeAnew(),
-    putBack: (stream, messages) => server.stream(stream).putBack(messages),
-    stored: (stream) => server.stream(stream).from(0, () => true),
-    observe: (callback) => void server.observers.push(callback),
+    /** Replaces a stream by an empty one of the same name. Followers find out at their next connection. */
+    makeAnew: (stream: StreamName): void => server.stream(stream).makeAnew(),
+    /** Replaces a stream by one that contains an earlier result of `stored`, as if restored from a backup. */
+    putBack: (stream: StreamName, messages: readonly StoredMessage[]): void =>
+      server.stream(stream).putBack(messages),
+    /** The messages of a stream, oldest first. */
+    stored: (stream: StreamName): readonly StoredMessage[] => server.stream(stream).from(0, () => true),
+    /** Sees every message when it is stored, before anybody else; for the checkers of a simulation. */
+    observe: (callback: (stream: StreamName, message: StoredMessage) => void): void =>
+      void server.observers.push(callback),
   };
 }

@@ -25,17 +25,6 @@ export interface LeaseNews {
   readonly resourceVersion: string | null;
 }
 
-export interface LeaseFollower {
-  /** Reports what it sees until the time is over or the signal is aborted; then it resolves. */
-  follow(
-    place: LeasePlace,
-    seconds: number,
-    onNews: (news: LeaseNews) => void,
-    signal: AbortSignal,
-  ): Promise<void>;
-  stop(): void;
-}
-
 /** As often as client-go looks at a Lease of another holder. */
 const pollMs = 2_000;
 /** A follower that continues asks again at once; the watch survives until then. */
@@ -47,7 +36,9 @@ export interface FollowerParts extends Pick<FeatureParts, 'kube' | 'clock' | 'ra
   readonly breadth: 'namespace' | 'object';
 }
 
-export function createLeaseFollower(parts: FollowerParts): LeaseFollower {
+export type LeaseFollower = ReturnType<typeof createLeaseFollower>;
+
+export function createLeaseFollower(parts: FollowerParts) {
   const { clock, breadth } = parts;
   const watches = new Map<string, SharedWatch>();
   const watchOf = (place: LeasePlace): SharedWatch => {
@@ -64,7 +55,13 @@ export function createLeaseFollower(parts: FollowerParts): LeaseFollower {
     return made;
   };
   return {
-    async follow(place, seconds, onNews, signal) {
+    /** Reports what it sees until the time is over or the signal is aborted; then it resolves. */
+    async follow(
+      place: LeasePlace,
+      seconds: number,
+      onNews: (news: LeaseNews) => void,
+      signal: AbortSignal,
+    ): Promise<void> {
       if (signal.aborted) return;
       const leave = watchOf(place).join(place, (news) => {
         parts.store.sighted(place, news.record);
@@ -73,7 +70,7 @@ export function createLeaseFollower(parts: FollowerParts): LeaseFollower {
       await sleep(clock, seconds * 1_000, signal).catch(() => {});
       leave();
     },
-    stop() {
+    stop(): void {
       for (const watch of watches.values()) watch.stop();
       watches.clear();
     },

@@ -24,19 +24,6 @@ export interface StoredNode extends NodeFacts {
   readonly sequence: number;
 }
 
-export interface ReleaseRosterKeeper {
-  start(): Promise<void>;
-  /** false: nothing has been read yet. */
-  readonly isRead: boolean;
-  roster(): ReleaseRoster;
-  nodes(): readonly StoredNode[];
-  /** A node is no longer stored, and its removal was missed. */
-  forget(replica: string): void;
-  /** Resolves once everything stored before this fence of the leadership is known. */
-  reached(fence: number, signal: AbortSignal): Promise<void>;
-  stop(): void;
-}
-
 const release = v.pipe(v.string(), v.check(isRelease, 'not a semantic version'));
 const nodeSchema = v.object({
   replica: v.string(),
@@ -59,7 +46,9 @@ interface RosterParts extends Pick<FeatureParts, 'bus' | 'subjects' | 'log'> {
   readonly onChange: () => void;
 }
 
-export function createReleaseRoster(parts: RosterParts): ReleaseRosterKeeper {
+export type ReleaseRosterKeeper = ReturnType<typeof createReleaseRoster>;
+
+export function createReleaseRoster(parts: RosterParts) {
   const { bus, subjects, bundle, onChange } = parts;
   const nodes = new Map<string, StoredNode>();
   const reaching = createReaching();
@@ -81,7 +70,7 @@ export function createReleaseRoster(parts: RosterParts): ReleaseRosterKeeper {
   };
 
   return {
-    async start() {
+    async start(): Promise<void> {
       const subject = [subjects.nodeAll, subjects.nodesEpoch, fenceSubject];
       following = await bus.follow('state', {
         subjects: statusSubject === null ? subject : [...subject, statusSubject],
@@ -97,22 +86,25 @@ export function createReleaseRoster(parts: RosterParts): ReleaseRosterKeeper {
       isRead = true;
       onChange();
     },
-    get isRead() {
+    /** false: nothing has been read yet. */
+    get isRead(): boolean {
       return isRead;
     },
-    roster: () => ({
+    roster: (): ReleaseRoster => ({
       seen,
       epoch,
       nodes: [...nodes.values()].map(({ replica, release, bundle }) => ({ replica, release, bundle })),
     }),
-    nodes: () => [...nodes.values()],
-    forget(replica) {
+    nodes: (): readonly StoredNode[] => [...nodes.values()],
+    /** A node is no longer stored, and its removal was missed. */
+    forget(replica: string): void {
       if (nodes.delete(replica)) onChange();
     },
-    async reached(fence, signal) {
+    /** Resolves once everything stored before this fence of the leadership is known. */
+    async reached(fence: number, signal: AbortSignal): Promise<void> {
       if (sequence < fence) await reaching.wait(fence, signal);
     },
-    stop: () => void following?.stop(),
+    stop: (): void => void following?.stop(),
   };
 }
 

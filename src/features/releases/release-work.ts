@@ -18,12 +18,6 @@ import { selectorOf } from './release-prune.ts';
 /** Fields of a manifest that say nothing about the object's content. */
 const silentFields = new Set(['apiVersion', 'kind', 'metadata', 'status']);
 
-export interface ReleaseWork {
-  readonly release: string;
-  round(kinds: readonly KindName[], signal: AbortSignal): Promise<RoundSummary>;
-  stop(): void;
-}
-
 export interface ReleaseWorkParts extends WatchParts {
   readonly bundle: Bundle;
   /** Called for an object that differs from the bundle: `ConfigMap shop/a`. */
@@ -38,7 +32,9 @@ interface Applied {
   readonly shape: string;
 }
 
-export function startReleaseWork(parts: ReleaseWorkParts): ReleaseWork {
+export type ReleaseWork = ReturnType<typeof startReleaseWork>;
+
+export function startReleaseWork(parts: ReleaseWorkParts) {
   const { kube, bundle } = parts;
   const kinds = new Map<string, WatchedKind>();
   const ended = new AbortController();
@@ -51,7 +47,7 @@ export function startReleaseWork(parts: ReleaseWorkParts): ReleaseWork {
   };
   return {
     release: bundle.release,
-    async round(more, signal) {
+    async round(more: readonly KindName[], signal: AbortSignal): Promise<RoundSummary> {
       roundsUnderWay++;
       return await releaseRound(
         {
@@ -67,7 +63,7 @@ export function startReleaseWork(parts: ReleaseWorkParts): ReleaseWork {
         roundsUnderWay--;
       });
     },
-    stop() {
+    stop(): void {
       ended.abort(new Error('the leadership is over'));
       for (const kind of kinds.values()) kind.stop();
     },

@@ -8,6 +8,7 @@
  */
 import type { ActorId } from '../../base/ids.ts';
 import type { HistoryRequest, StoredPort, Transition } from '../../base/views.ts';
+import { senderOf } from '../../base/words.ts';
 
 export interface StepPlace {
   readonly id: ActorId;
@@ -50,12 +51,6 @@ export async function readSequence(history: History, place: StepPlace): Promise<
   const { found, isWhole } = await readAround(history, root.at, chosen.at + reachMs);
   const { steps, isCut } = descendants(root, found);
   return { steps, isCut: isCut || !isWhole };
-}
-
-/** `pod/shop/web-0/12/0`: effect 0 of revision 12 of pod/shop/web-0. */
-export function senderOf(cause: string | null): { readonly id: ActorId; readonly rev: number } | null {
-  const [, id, rev] = /^([a-z][a-z0-9-]*\/[^/]+\/.+)\/(\d+)\/\d+$/.exec(cause ?? '') ?? [];
-  return id && rev ? { id: id as ActorId, rev: Number(rev) } : null;
 }
 
 async function rootOf(history: History, chosen: Transition): Promise<Transition> {

@@ -21,16 +21,6 @@ export interface PageFile {
   readonly brotli: Buffer | null;
 }
 
-export interface PageFiles {
-  /** The page itself, with the list of all modules it needs, so that they are requested at once. */
-  page(): PageFile;
-  /**
-   * @param path below `/assets/`
-   * @returns null if there is no such file
-   */
-  file(path: string): PageFile | null;
-}
-
 const sourceFolder = join(import.meta.dirname, '../..');
 const pageFolder = 'inspector/page';
 /** Modules outside page/ that also run in the browser. */
@@ -60,7 +50,9 @@ const contentTypes: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
 };
 
-export function createPageFiles(): PageFiles {
+export type PageFiles = ReturnType<typeof createPageFiles>;
+
+export function createPageFiles() {
   const known = new Map<string, { readonly changed: number; readonly file: PageFile }>();
   const remembered = (path: string, source: string, make: (bytes: Buffer) => Buffer): PageFile => {
     // During development, a changed file appears at the next reload.
@@ -77,8 +69,13 @@ export function createPageFiles(): PageFiles {
     return remembered(path, source, (bytes) => browserForm(source, bytes));
   };
   return {
+    /**
+     * @param path below `/assets/`
+     * @returns null if there is no such file
+     */
     file,
-    page: () =>
+    /** The page itself, with the list of all modules it needs, so that they are requested at once. */
+    page: (): PageFile =>
       remembered('page.html', join(sourceFolder, pageFolder, 'index.html'), (bytes) =>
         Buffer.from(withPreloads(bytes.toString('utf8'), file)),
       ),

@@ -10,10 +10,10 @@ import type { Clock } from '../../base/clock.ts';
 import { type ActorId, parseActorId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import type { ActorView, ControlPort, LiveRow, LiveStep } from '../../base/views.ts';
+import { senderOf } from '../../base/words.ts';
 import type { Subscription } from '../../bus/bus.ts';
 import type { Chart } from '../../machines/chart.ts';
 import { machineView } from '../charts/machine-view.ts';
-import { senderOf } from '../events/sequence.ts';
 import type { LiveLine, LiveSession } from './live.ts';
 import type { LiveWatch } from './live-watch.ts';
 

@@ -84,36 +84,24 @@ export interface MirrorStatus {
   }>;
 }
 
-export interface Mirror {
-  /** The name of its fence and of its statement: one that a feature gives it, or `<apiVersion>/<kind>`. */
-  readonly name: string;
-  /**
-   * Starts to mirror as the holder of the fence. Resolves when everything was listed and the differences are
-   * in the world.
-   *
-   * @param fence sequence of the fence that was won
-   * @throws OrreryError BUS_CONFLICT if the fence was lost meanwhile, NOT_OWNER if it was stopped
-   */
-  start(fence: number): Promise<void>;
-  /** Stops following and publishing. It can be started again with another fence. */
-  stop(): void;
-  /**
-   * Stops because nobody wants the resource any more, and removes it from the world.
-   *
-   * @param fence the held fence; 0: another replica holds it, and only the resource's metrics are removed
-   */
-  retire(fence: number): Promise<void>;
-  status(): MirrorStatus;
-}
+export type Mirror = ReturnType<typeof createMirror>;
 
-export function createMirror(parts: MirrorParts): Mirror {
+export function createMirror(parts: MirrorParts) {
   const name = parts.watch.mirror;
   let run: Run | undefined;
   parts.world.onChange((entry) => run?.onWorldChange(entry));
   const stop = () => run?.end(new OrreryError('NOT_OWNER', `the mirror of ${name} was stopped`));
   return {
+    /** The name of its fence and of its statement: one that a feature gives it, or `<apiVersion>/<kind>`. */
     name,
-    async start(fence) {
+    /**
+     * Starts to mirror as the holder of the fence. Resolves when everything was listed and the differences
+     * are in the world.
+     *
+     * @param fence sequence of the fence that was won
+     * @throws OrreryError BUS_CONFLICT if the fence was lost meanwhile, NOT_OWNER if it was stopped
+     */
+    async start(fence: number): Promise<void> {
       invariant(run === undefined, 'a mirror is started once at a time', { name });
       const current = new Run(parts, fence, () => {
         if (run === current) run = undefined;
@@ -121,14 +109,20 @@ export function createMirror(parts: MirrorParts): Mirror {
       run = current;
       await current.begun;
     },
+    /** Stops following and publishing. It can be started again with another fence. */
     stop,
-    async retire(fence) {
+    /**
+     * Stops because nobody wants the resource any more, and removes it from the world.
+     *
+     * @param fence the held fence; 0: another replica holds it, and only the resource's metrics are removed
+     */
+    async retire(fence: number): Promise<void> {
       stop();
       const resource = measuredName(parts);
       if (fence !== 0) await takeBack(parts, { mirror: name, resource, fence });
       parts.metrics.forget?.(resource);
     },
-    status: () => run?.status() ?? idle,
+    status: (): MirrorStatus => run?.status() ?? idle,
   };
 }
 

@@ -4,21 +4,6 @@ import type { EffectSettled } from '../stamp.ts';
 import type { CertificateFacts, DomainFacts, Target } from './domain-facts.ts';
 import type { Exhibit } from './exhibit.ts';
 
-/**
- * An observation: the domain's current facts; null when no object asks for the host. If several namespaces
- * ask, the facts are those of the oldest object, with the others' wishes beside them.
- */
-export type DomainObserved = {
-  readonly type: 'domain.observed';
-  readonly facts: DomainFacts | null;
-  readonly rivals?: readonly DomainFacts[];
-};
-
-/** A person wants a new certificate now, regardless of the stored one. */
-export type DomainRenew = { readonly type: 'domain.renew' };
-/** A person wants the Secrets and the authority's suggestion checked now. */
-export type DomainRecheck = { readonly type: 'domain.recheck' };
-
 /** The contents of the Secrets. */
 export type CertificateInspected = {
   readonly type: 'certificate.inspected';
@@ -46,17 +31,6 @@ export interface OrderPlace {
   readonly expires: number;
 }
 
-export type OrderMade = {
-  readonly type: 'order.made';
-  readonly attempt: number;
-  readonly order: OrderPlace;
-};
-/** What will be shown for the order's challenge; null: nothing. */
-export type ChallengePlanned = {
-  readonly type: 'challenge.planned';
-  readonly attempt: number;
-  readonly exhibit: Exhibit | null;
-};
 export type OrderAuthorized = {
   readonly type: 'order.authorized';
   readonly attempt: number;
@@ -77,15 +51,6 @@ export type CertificateReceived = {
   /** As in CertificateFacts: only this certificate is stored from there. */
   readonly fingerprint: string;
 };
-export type CertificateStored = {
-  readonly type: 'certificate.stored';
-  readonly attempt: number;
-  readonly certificate: CertificateFacts;
-  readonly foreign: readonly Target[];
-  /** Targets that Kubernetes refused to let us write, and why. */
-  readonly refused: readonly RefusedTarget[];
-};
-
 export interface RefusedTarget extends Target {
   readonly message: string;
 }
@@ -174,7 +139,6 @@ export type PermitReturned = {
 };
 /** `unusable`: the Issuer itself cannot be used. */
 export type PermitOutcome = 'issued' | 'refused' | 'rateLimited' | 'down' | 'unused' | 'unusable';
-export type PermitGranted = { readonly type: 'permit.granted'; readonly issuer: string };
 export type PermitDeferred = {
   readonly type: 'permit.deferred';
   readonly issuer: string;
@@ -187,29 +151,52 @@ export type PermitDeferred = {
 
 /** A status or an Event could not be written and is due for another try. */
 export type ReportDue = { readonly type: 'report.due' };
-/** The certificate is about to expire, or has expired, and people are told. */
-export type ExpiryDue = { readonly type: 'expiry.due' };
-/** Objects of finished challenges are due for removal. */
-export type SweepDue = { readonly type: 'sweep.due' };
-
 export type DomainEvent =
-  | DomainObserved
-  | DomainRenew
-  | DomainRecheck
+  /**
+   * An observation: the domain's current facts; null when no object asks for the host. If several namespaces
+   * ask, the facts are those of the oldest object, with the others' wishes beside them.
+   */
+  | {
+      readonly type: 'domain.observed';
+      readonly facts: DomainFacts | null;
+      readonly rivals?: readonly DomainFacts[];
+    }
+  /** A person wants a new certificate now, regardless of the stored one. */
+  | { readonly type: 'domain.renew' }
+  /** A person wants the Secrets and the authority's suggestion checked now. */
+  | { readonly type: 'domain.recheck' }
   | CertificateInspected
   | InspectionFailed
-  | OrderMade
-  | ChallengePlanned
+  | {
+      readonly type: 'order.made';
+      readonly attempt: number;
+      readonly order: OrderPlace;
+    }
+  /** What will be shown for the order's challenge; null: nothing. */
+  | {
+      readonly type: 'challenge.planned';
+      readonly attempt: number;
+      readonly exhibit: Exhibit | null;
+    }
   | ChallengeCleared
   | OrderAuthorized
   | CertificateReceived
-  | CertificateStored
+  | {
+      readonly type: 'certificate.stored';
+      readonly attempt: number;
+      readonly certificate: CertificateFacts;
+      readonly foreign: readonly Target[];
+      /** Targets that Kubernetes refused to let us write, and why. */
+      readonly refused: readonly RefusedTarget[];
+    }
   | AcquisitionFailed
   | AriFetched
   | AriUnavailable
-  | PermitGranted
+  | { readonly type: 'permit.granted'; readonly issuer: string }
   | PermitDeferred
   | ReportDue
-  | ExpiryDue
-  | SweepDue
+  /** The certificate is about to expire, or has expired, and people are told. */
+  | { readonly type: 'expiry.due' }
+  /** Objects of finished challenges are due for removal. */
+  | { readonly type: 'sweep.due' }
   | EffectSettled;

@@ -27,6 +27,22 @@ import { electionSetup } from './election-setup.ts';
 /** The Lease is followed again; events of an earlier following no longer count. */
 const follows = ['countFollow', { type: 'lease.follow', params: followOf }] as const;
 
+/** The Lease was written or found in the name of our candidate. */
+const won = { actions: ['beginReign', 'noteLeader', 'tell'], target: '#election.leading' } as const;
+
+/** The Lease is in other hands, or nobody's. */
+const takenAway = [
+  {
+    guard: 'isStolen',
+    actions: ['loseByTheft', 'noteSeen', 'noteLeader', 'tell'],
+    target: '#election.observing',
+  },
+  { guard: 'isWiped', actions: ['loseByWiping', 'noteSeen'], target: '#election.observing' },
+] as const;
+
+/** Both deadlines of a term, set again. */
+const rearmed = ['disarmDeadline', 'armDeadline', 'disarmHolder', 'armHolder'] as const;
+
 export const electionMachine = electionSetup.createMachine({
   id: 'election',
   context: ({ input }) => newborn(input),
@@ -100,7 +116,7 @@ export const electionMachine = electionSetup.createMachine({
       on: {
         'clock.leapt': { actions: 'shift', target: '.asking' },
         'lease.seen': [
-          { guard: 'isOwnClaim', actions: ['beginReign', 'noteLeader', 'tell'], target: 'leading' },
+          { guard: 'isOwnClaim', ...won },
           { guard: 'isNewForeignLeader', actions: ['noteSeen', 'noteLeader', 'tell'], target: 'observing' },
           { guard: 'isSeenNews', actions: ['noteSeen', 'tell'], target: 'observing' },
         ],
@@ -128,11 +144,7 @@ export const electionMachine = electionSetup.createMachine({
         { guard: 'isLeaderWaiting', target: 'contending' },
       ],
       on: {
-        'lease.seen': {
-          guard: 'isOwnClaim',
-          actions: ['beginReign', 'noteLeader', 'tell'],
-          target: 'leading',
-        },
+        'lease.seen': { guard: 'isOwnClaim', ...won },
         'clock.leapt': { actions: 'shift', target: 'observing', reenter: true },
       },
       after: { quiet: { actions: 'tell', target: 'observing', reenter: true } },
@@ -150,11 +162,7 @@ export const electionMachine = electionSetup.createMachine({
         claiming: {
           description: 'The write is on its way; it succeeds only if the Lease has not changed.',
           on: {
-            'lease.written': {
-              guard: 'isCurrent',
-              actions: ['beginReign', 'noteLeader', 'tell'],
-              target: '#election.leading',
-            },
+            'lease.written': { guard: 'isCurrent', ...won },
             'lease.refused': [
               { guard: 'isHeld', actions: 'noteHeld', target: '#election.observing' },
               { guard: 'isConflict', actions: 'noteFailure', target: '#election.looking' },
@@ -194,15 +202,7 @@ export const electionMachine = electionSetup.createMachine({
           },
           {
             guard: 'isNews',
-            actions: [
-              'renewTimes',
-              'remember',
-              'disarmDeadline',
-              'armDeadline',
-              'disarmHolder',
-              'armHolder',
-              'tell',
-            ],
+            actions: ['renewTimes', 'remember', ...rearmed, 'tell'],
           },
           { guard: 'isMoved', actions: ['renewTimes', 'disarmHolder', 'armHolder'] },
         ],
@@ -222,17 +222,10 @@ export const electionMachine = electionSetup.createMachine({
           // A late message about an earlier term of the same candidate.
           { guard: 'isHolder' },
         ],
-        'lease.seen': [
-          {
-            guard: 'isStolen',
-            actions: ['loseByTheft', 'noteSeen', 'noteLeader', 'tell'],
-            target: 'observing',
-          },
-          { guard: 'isWiped', actions: ['loseByWiping', 'noteSeen'], target: 'observing' },
-        ],
+        'lease.seen': [...takenAway],
         // Times by the old clock are set again, and the Lease is renewed at once.
         'clock.leapt': {
-          actions: ['shift', 'disarmDeadline', 'armDeadline', 'disarmHolder', 'armHolder'],
+          actions: ['shift', ...rearmed],
           target: '.lookingAgain',
         },
         'election.deadline.due': [
@@ -279,15 +272,7 @@ export const electionMachine = electionSetup.createMachine({
             'The Lease is not as expected; reads it and, if the candidate still holds it, renews it immediately.',
           entry: ['countAttempt', { type: 'lease.look', params: lookOf }],
           on: {
-            'lease.seen': [
-              {
-                guard: 'isStolen',
-                actions: ['loseByTheft', 'noteSeen', 'noteLeader', 'tell'],
-                target: '#election.observing',
-              },
-              { guard: 'isWiped', actions: ['loseByWiping', 'noteSeen'], target: '#election.observing' },
-              { guard: 'isSeenNews', actions: 'noteSeen', target: 'renewing' },
-            ],
+            'lease.seen': [...takenAway, { guard: 'isSeenNews', actions: 'noteSeen', target: 'renewing' }],
             'lease.unseen': { guard: 'isCurrent', actions: 'noteFailure', target: 'retrying' },
           },
           after: { requestPatience: { actions: 'noteFailure', target: 'retrying' } },
@@ -306,16 +291,11 @@ export const electionMachine = electionSetup.createMachine({
           description: 'A coordinated election prefers another leader; the Lease is no longer renewed.',
           on: {
             'lease.seen': [
-              {
-                guard: 'isStolen',
-                actions: ['loseByTheft', 'noteSeen', 'noteLeader', 'tell'],
-                target: '#election.observing',
-              },
-              { guard: 'isWiped', actions: ['loseByWiping', 'noteSeen'], target: '#election.observing' },
+              ...takenAway,
               { guard: 'isPreferenceGone', actions: 'noteSeen', target: 'renewing' },
             ],
             'clock.leapt': {
-              actions: ['shift', 'disarmDeadline', 'armDeadline', 'disarmHolder', 'armHolder'],
+              actions: ['shift', ...rearmed],
               target: 'yielding',
               reenter: true,
             },

@@ -3,13 +3,6 @@ import type { PermitAsked, PermitReturned, ReportDue } from '../domain/domain-ev
 import type { IssuerFacts } from '../domain/domain-facts.ts';
 import type { EffectSettled } from '../stamp.ts';
 
-/** An observation: the Issuer's current facts; null when it no longer exists. */
-export type IssuerObserved = { readonly type: 'issuer.observed'; readonly facts: IssuerFacts | null };
-/** A person asks for another verification. */
-export type IssuerRecheck = { readonly type: 'issuer.recheck' };
-
-/** The authority answered and knows our account; or the CA's certificate and key are usable. */
-export type IssuerVerified = { readonly type: 'issuer.verified'; readonly check: number };
 export type IssuerFailed = {
   readonly type: 'issuer.failed';
   readonly check: number;
@@ -22,17 +15,19 @@ export type IssuerFailed = {
   readonly retryAfterMs: number | null;
 };
 
-/** A Secret that the specification names was created, deleted or changed. */
-export type IssuerSecretsChanged = { readonly type: 'issuer-secrets.changed'; readonly check: number };
-/** None of them changed in that time. */
+/** None of the Secrets that the specification names changed in that time. */
 export type IssuerSecretsUnchanged = { readonly type: 'issuer-secrets.unchanged'; readonly check: number };
 
 export type IssuerEvent =
-  | IssuerObserved
-  | IssuerRecheck
-  | IssuerVerified
+  /** An observation: the Issuer's current facts; null when it no longer exists. */
+  | { readonly type: 'issuer.observed'; readonly facts: IssuerFacts | null }
+  /** A person asks for another verification. */
+  | { readonly type: 'issuer.recheck' }
+  /** The authority answered and knows our account; or the CA's certificate and key are usable. */
+  | { readonly type: 'issuer.verified'; readonly check: number }
   | IssuerFailed
-  | IssuerSecretsChanged
+  /** A Secret that the specification names was created, deleted or changed. */
+  | { readonly type: 'issuer-secrets.changed'; readonly check: number }
   | IssuerSecretsUnchanged
   | PermitAsked
   | PermitReturned

@@ -1,15 +1,7 @@
 /** What a proxier remembers, and the pure decisions about it. */
 import type { IpFamily } from '../../base/address.ts';
 import { leftOf, type Stamp } from '../stamp.ts';
-import {
-  type FamilyHealth,
-  isLate,
-  isStale,
-  queued,
-  reported,
-  startingFamily,
-  updated,
-} from './health-family.ts';
+import { type FamilyHealth, isStale, queued, reported, startingFamily, updated } from './health-family.ts';
 import type { ProxierEvent } from './proxier-events.ts';
 
 export interface ProxierContext {
@@ -90,9 +82,4 @@ export function untilSilent({ context, event }: Args, silenceMs: number): number
 
 export function isSilent({ context, event }: Args, silenceMs: number): boolean {
   return event.at - (context.heardAt ?? event.at) >= silenceMs;
-}
-
-/** Whether no family is late. */
-export function isHealthy({ families, timeoutMs }: ProxierContext, now: number): boolean {
-  return !Object.values(families).some((family) => isLate(family, now, timeoutMs));
 }

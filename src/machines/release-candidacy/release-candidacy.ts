@@ -24,16 +24,14 @@ export interface CandidacyContext {
   readonly newest: string | null;
 }
 
-/** The stored nodes have changed. */
-export type NodesSeen = {
-  readonly type: 'nodes.seen';
-  /** Whether this process is one of them. */
-  readonly isEntered: boolean;
-  readonly newest: string | null;
-};
-
 export type CandidacyEvent =
-  | NodesSeen
+  /** The stored nodes have changed. */
+  | {
+      readonly type: 'nodes.seen';
+      /** Whether this process is one of them. */
+      readonly isEntered: boolean;
+      readonly newest: string | null;
+    }
   /** This replica owns the releases' shard, and therefore leads. */
   | { readonly type: 'reign.began' }
   | { readonly type: 'reign.ended' }

@@ -22,19 +22,6 @@ export type ReleaseObserved = ReleaseRoster & {
   readonly type: 'release.observed';
   readonly fence: number;
 };
-/** The leader has a bundle of another name: nobody works on this one any more. */
-export type ReleaseRetired = { readonly type: 'release.retired' };
-/** A person asks for a round of reconciliation now. */
-export type ReleaseReconcile = { readonly type: 'release.reconcile' };
-/** The watch saw an object that differs from the bundle. */
-export type DriftSeen = { readonly type: 'drift.seen'; readonly fence: number; readonly object: string };
-
-export type StatusWritten = {
-  readonly type: 'status.written';
-  readonly fence: number;
-  readonly status: ReleaseStatus;
-  readonly sequence: number;
-};
 export type StatusRefused = {
   readonly type: 'status.refused';
   readonly fence: number;
@@ -83,12 +70,6 @@ export interface RoundSummary {
   /** Absent: it changed nothing. */
   readonly changes?: RoundChanges;
 }
-export type RoundFinished = {
-  readonly type: 'round.finished';
-  readonly fence: number;
-  readonly round: number;
-  readonly summary: RoundSummary;
-};
 export type RoundFailed = {
   readonly type: 'round.failed';
   readonly fence: number;
@@ -99,13 +80,26 @@ export type RoundFailed = {
 export type ReleaseOwnEvent =
   | ReleaseLed
   | ReleaseObserved
-  | ReleaseRetired
-  | ReleaseReconcile
-  | DriftSeen
-  | StatusWritten
+  /** The leader has a bundle of another name: nobody works on this one any more. */
+  | { readonly type: 'release.retired' }
+  /** A person asks for a round of reconciliation now. */
+  | { readonly type: 'release.reconcile' }
+  /** The watch saw an object that differs from the bundle. */
+  | { readonly type: 'drift.seen'; readonly fence: number; readonly object: string }
+  | {
+      readonly type: 'status.written';
+      readonly fence: number;
+      readonly status: ReleaseStatus;
+      readonly sequence: number;
+    }
   | StatusRefused
   | StatusUnknown
-  | RoundFinished
+  | {
+      readonly type: 'round.finished';
+      readonly fence: number;
+      readonly round: number;
+      readonly summary: RoundSummary;
+    }
   | RoundFailed;
 
 export type ReleaseEvent = ReleaseOwnEvent | EffectSettled;

@@ -2,22 +2,6 @@
 import type { EffectSettled } from '../stamp.ts';
 import type { GateFindings, RouteGateFacts } from './routegate-facts.ts';
 
-/** An observation of the RouteGate, or of the Pods it holds; null when it no longer exists. */
-export type RouteGateObserved = {
-  readonly type: 'routegate.observed';
-  readonly facts: RouteGateFacts | null;
-};
-
-/** The findings of a look, and the token at its start. */
-export type RouteGateCounted = {
-  readonly type: 'routegate.counted';
-  readonly look: number;
-  readonly stirred: string;
-  readonly findings: GateFindings;
-};
-
-/** The status says what the actor requested. */
-export type RouteGateReported = { readonly type: 'routegate.reported' };
 export type RouteGateRefused = {
   readonly type: 'routegate.refused';
   /** gone: the object does not exist or is another one; error: anything else. */
@@ -25,13 +9,22 @@ export type RouteGateRefused = {
   readonly message: string;
 };
 
-/** A person asks to count again from scratch. */
-export type RouteGateRecheck = { readonly type: 'routegate.recheck' };
-
 export type RouteGateEvent =
-  | RouteGateObserved
-  | RouteGateCounted
-  | RouteGateReported
+  /** An observation of the RouteGate, or of the Pods it holds; null when it no longer exists. */
+  | {
+      readonly type: 'routegate.observed';
+      readonly facts: RouteGateFacts | null;
+    }
+  /** The findings of a look, and the token at its start. */
+  | {
+      readonly type: 'routegate.counted';
+      readonly look: number;
+      readonly stirred: string;
+      readonly findings: GateFindings;
+    }
+  /** The status says what the actor requested. */
+  | { readonly type: 'routegate.reported' }
   | RouteGateRefused
-  | RouteGateRecheck
+  /** A person asks to count again from scratch. */
+  | { readonly type: 'routegate.recheck' }
   | EffectSettled;

@@ -32,15 +32,6 @@ export interface PipelinesParts {
   readonly nodeEligible: () => boolean;
 }
 
-export interface Pipelines {
-  picture(): HealthReport;
-  /** One sentence for each family that is late. */
-  complaints(): string[];
-  /** Whether shards should be assigned to this replica. */
-  isFit(): boolean;
-  stop(): void;
-}
-
 /** docs/features/proxiers.md §6.1: 30 s for a replica's own pipelines. */
 export const pipelineTimeoutMs = 30_000;
 const tickMs = 1_000;
@@ -50,7 +41,9 @@ const loopLagMs = 1_000;
 const penaltyMs = 60_000;
 const loopName = 'event-loop';
 
-export function startPipelines({ clock, look, isConnected, nodeEligible }: PipelinesParts): Pipelines {
+export type Pipelines = ReturnType<typeof startPipelines>;
+
+export function startPipelines({ clock, look, isConnected, nodeEligible }: PipelinesParts) {
   let families = new Map<string, FamilyHealth>();
   const reasons = new Map<string, string>();
   let unfitUntil = Number.NEGATIVE_INFINITY;
@@ -80,14 +73,16 @@ export function startPipelines({ clock, look, isConnected, nodeEligible }: Pipel
       .map(([name]) => name);
   timer = clock.after(tickMs, tick);
   return {
-    picture: () => ({
+    picture: (): HealthReport => ({
       families: Object.fromEntries(families),
       nodeEligible: nodeEligible(),
       timeoutMs: pipelineTimeoutMs,
     }),
-    complaints: () => late().map((name) => `${name} ${reasons.get(name) ?? 'does not keep up'}`),
-    isFit: () => clock.monotonic() >= unfitUntil,
-    stop: () => timer.cancel(),
+    /** One sentence for each family that is late. */
+    complaints: (): string[] => late().map((name) => `${name} ${reasons.get(name) ?? 'does not keep up'}`),
+    /** Whether shards should be assigned to this replica. */
+    isFit: (): boolean => clock.monotonic() >= unfitUntil,
+    stop: (): void => timer.cancel(),
   };
 }
 

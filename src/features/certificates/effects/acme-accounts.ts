@@ -35,16 +35,6 @@ export interface OpenedAccount {
   readonly account: AcmeAccount;
 }
 
-export interface AcmeAccounts {
-  /**
-   * The Issuer's specification and its opened account. @throws OrreryError CERTIFICATE_UNUSABLE | ACME_… |
-   * KUBE_…
-   */
-  of(issuer: string, signal: AbortSignal): Promise<OpenedAccount>;
-  /** Forgets the account, because what is known of the authority may be out of date. */
-  forget(issuer: string): void;
-}
-
 export interface AccountParts {
   readonly kube: KubePort;
   readonly http: HttpClient;
@@ -60,7 +50,9 @@ interface Opened {
 /** The data key of the account's private key, as in other issuers' Secrets. */
 const accountKeyName = 'tls.key';
 
-export function createAcmeAccounts(parts: AccountParts): AcmeAccounts {
+export type AcmeAccounts = ReturnType<typeof createAcmeAccounts>;
+
+export function createAcmeAccounts(parts: AccountParts) {
   const opened = new Map<string, Opened>();
   const open = async (spec: AcmeSpec, signal: AbortSignal) => {
     const access = await accessOf(parts, spec, signal);
@@ -70,7 +62,11 @@ export function createAcmeAccounts(parts: AccountParts): AcmeAccounts {
     });
   };
   return {
-    async of(issuer, signal) {
+    /**
+     * The Issuer's specification and its opened account. @throws OrreryError CERTIFICATE_UNUSABLE | ACME_… |
+     * KUBE_…
+     */
+    async of(issuer: string, signal: AbortSignal): Promise<OpenedAccount> {
       const known = parts.issuerOf(issuer);
       const spec = known?.spec.acme;
       if (!known || !spec) throw unusableIssuer(`there is no usable ACME Issuer ${issuer}`);
@@ -87,7 +83,8 @@ export function createAcmeAccounts(parts: AccountParts): AcmeAccounts {
       });
       return { uid: known.uid, spec, account: await account };
     },
-    forget: (issuer) => void opened.delete(issuer),
+    /** Forgets the account, because what is known of the authority may be out of date. */
+    forget: (issuer: string): void => void opened.delete(issuer),
   };
 }
 

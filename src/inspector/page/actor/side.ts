@@ -4,13 +4,12 @@
  */
 import type { ActorId } from '../../../base/ids.ts';
 import type { ActorView, HistoryStep, LiveRow } from '../../../base/views.ts';
-import { change, effectList, eventName } from '../../../base/words.ts';
+import { change, effectList, eventName, senderOf } from '../../../base/words.ts';
 import type { ChartLayout } from '../../charts/chart-layout.ts';
 import { activePaths } from '../chart/drawings.ts';
 import type { Store } from '../page-store.ts';
 import { ActorLink, Age, Mark, Owner, StateName, Until } from '../pieces.ts';
 import { html, type VNode } from '../vendor.ts';
-import { senderOf } from './cause.ts';
 
 type Standing = Omit<ActorView, 'recent'>;
 

@@ -3,14 +3,13 @@
  */
 import type { ActorId } from '../../../base/ids.ts';
 import type { HistoryStep } from '../../../base/views.ts';
-import { change, clockTime, effectList, eventName } from '../../../base/words.ts';
+import { change, clockTime, effectList, eventName, senderOf } from '../../../base/words.ts';
 import { healthThen } from '../chart/drawings.ts';
 import { goTo, stay } from '../navigation.ts';
 import { VirtualList } from '../overview/virtual-list.ts';
 import { actorHref } from '../page-address.ts';
 import { ActorLink, Mark } from '../pieces.ts';
 import { html, type VNode } from '../vendor.ts';
-import { senderOf } from './cause.ts';
 
 const rowHeight = 32;
 /** More ticks cannot be distinguished on the strip. */

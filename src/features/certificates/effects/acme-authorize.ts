@@ -28,9 +28,9 @@ const pollFirstMs = 300;
 const pollMaxMs = 3_000;
 const invalidOrder = 'the order is invalid';
 /**
- * An authority that answers and does not decide in this time, ms after the start, refuses this host; beyond the
- * bound of the effect it would seem to be away, and every other host would wait. Some leave a failed proof
- * pending for ever.
+ * An authority that answers and does not decide in this time, ms after the start, refuses this host; beyond
+ * the bound of the effect it would seem to be away, and every other host would wait. Some leave a failed
+ * proof pending for ever.
  */
 const decisionMs = 180_000;
 

@@ -25,8 +25,8 @@ import { readPending, writePending } from './certificate-secrets.ts';
 const pollFirstMs = 200;
 const pollMaxMs = 800;
 /**
- * An order that the authority processes for longer, ms, is kept and continued a little later: beyond the bound
- * of the effect the authority would seem to be away, and every other host would wait.
+ * An order that the authority processes for longer, ms, is kept and continued a little later: beyond the
+ * bound of the effect the authority would seem to be away, and every other host would wait.
  */
 const processingMs = 90_000;
 

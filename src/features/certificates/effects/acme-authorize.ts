@@ -27,6 +27,12 @@ import { challengeIn, exhibitFor, isHttp } from './challenge-plan.ts';
 const pollFirstMs = 300;
 const pollMaxMs = 3_000;
 const invalidOrder = 'the order is invalid';
+/**
+ * An authority that answers and does not decide in this time, ms after the start, refuses this host; beyond
+ * the bound of the effect it would seem to be away, and every other host would wait. Some leave a failed
+ * proof pending for ever.
+ */
+const decisionMs = 180_000;
 
 interface AuthorizeParts extends ChallengeParts, ExhibitParts {
   readonly turns: Turns;
@@ -35,7 +41,8 @@ interface AuthorizeParts extends ChallengeParts, ExhibitParts {
 export function authorizeOrder(accounts: AcmeAccounts, parts: AuthorizeParts): EffectRunner<AcmeAuthorize> {
   return ({ host, issuer, attempt, order, exhibit = null }, { key, signal }) =>
     parts.turns.take(host, signal, async () => {
-      const run = { parts, host, issuer, orderUrl: order.url, exhibit, key };
+      const decideBy = parts.clock.monotonic() + decisionMs;
+      const run = { parts, host, issuer, orderUrl: order.url, exhibit, key, decideBy };
       const failure = await attempted(accounts, run, signal).then(
         () => null,
         (thrown: unknown) => {
@@ -57,6 +64,8 @@ interface Run {
   /** Noted in the record; null: nothing. */
   readonly exhibit: Exhibit | null;
   readonly key: string;
+  /** By the monotonic clock. */
+  readonly decideBy: number;
 }
 
 type Proof = Run & OpenedAccount;
@@ -114,7 +123,7 @@ async function present(
 }
 
 async function waitUntilValid(
-  { account, parts, orderUrl }: Proof,
+  { account, parts, orderUrl, decideBy }: Proof,
   url: string,
   signal: AbortSignal,
 ): Promise<void> {
@@ -124,13 +133,16 @@ async function waitUntilValid(
     if (authorization?.status === 'valid') return;
     if (authorization?.status !== 'pending')
       throw authorization ? refusal(authorization) : lostOrder(null, invalidOrder);
+    if (parts.clock.monotonic() >= decideBy) throw refusal(authorization);
   }
 }
+
+const undecided = `the authority has not validated the proof in ${decisionMs / 1_000} s`;
 
 /** Why the authority rejected the proof; the order is used up. */
 function refusal({ status, challenges }: AcmeAuthorization): OrreryError {
   const failed = challenges.find(({ error }) => readProblem(error) !== null);
   return failed === undefined
-    ? lostOrder(null, `the authorization is ${status}`)
+    ? lostOrder(null, status === 'pending' ? undecided : `the authorization is ${status}`)
     : lostOrder(failed.error, 'validation failed');
 }

@@ -12,7 +12,7 @@ import type { EffectRunner } from '../../../actors/effect-runner.ts';
 import { type Clock, sleep } from '../../../base/clock.ts';
 import type { KubePort } from '../../../base/kube-port.ts';
 import type { AcmeFinalize } from '../../../machines/domain/domain-effects.ts';
-import type { CertificateReceived } from '../../../machines/domain/domain-events.ts';
+import type { AcquisitionFailed, CertificateReceived } from '../../../machines/domain/domain-events.ts';
 import type { AcmeAccount, AcmeOrder } from '../acme/acme-client.ts';
 import { lostOrder } from '../acme/problem.ts';
 import { makeKey, makeRequest } from '../acme/x509.ts';
@@ -24,6 +24,11 @@ import { readPending, writePending } from './certificate-secrets.ts';
 
 const pollFirstMs = 200;
 const pollMaxMs = 800;
+/**
+ * An order that the authority processes for longer, ms, is kept and continued a little later: beyond the
+ * bound of the effect the authority would seem to be away, and every other host would wait.
+ */
+const processingMs = 90_000;
 
 export function finalizeOrder(
   accounts: AcmeAccounts,
@@ -41,6 +46,7 @@ export function finalizeOrder(
     const key = known?.key ?? (await makeKey());
     if (known === null) await writePending(parts.kube, place, { order: order.url, key, chain: '' }, signal);
     const issued = await issuedOrder({ account, clock: parts.clock }, { host, key }, found, signal);
+    if (issued.status === 'processing') return unfinished(attempt);
     const chain = await account.certificate(issued, signal);
     checkIssued(chain, key, host);
     await writePending(parts.kube, place, { order: order.url, key, chain }, signal);
@@ -52,20 +58,31 @@ function received(attempt: number, chain: string): CertificateReceived {
   return { type: 'certificate.received', attempt, fingerprint: shortFingerprint(readPublicPart(chain)) };
 }
 
+const unfinished = (attempt: number): AcquisitionFailed => ({
+  type: 'acquisition.failed',
+  attempt,
+  outcome: 'cluster',
+  message: `the authority has processed the order for ${processingMs / 1_000} s and continues`,
+  retryAfterMs: null,
+  orderLost: false,
+});
+
+/** @returns the order when it is valid, or after a while as it still is: `processing` */
 async function issuedOrder(
   { account, clock }: { readonly account: AcmeAccount; readonly clock: Clock },
   { host, key }: { readonly host: string; readonly key: string },
   found: AcmeOrder,
   signal: AbortSignal,
 ): Promise<AcmeOrder> {
+  const end = clock.monotonic() + processingMs;
   let order = found;
   if (order.status === 'ready')
     order = await account.finalize(order.url, await makeRequest(host, key), signal);
-  for (let pauseMs = pollFirstMs; order.status === 'processing'; pauseMs *= 1.3) {
+  for (let pauseMs = pollFirstMs; order.status === 'processing' && clock.monotonic() < end; pauseMs *= 1.3) {
     await sleep(clock, Math.min(pauseMs, pollMaxMs), signal);
     order = await account.order(order.url, signal);
   }
-  if (order.status !== 'valid') throw spentOrder(order);
+  if (order.status !== 'valid' && order.status !== 'processing') throw spentOrder(order);
   return order;
 }
 

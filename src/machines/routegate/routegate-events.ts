@@ -23,6 +23,8 @@ export type RouteGateRefused = {
   /** gone: the object is not there or is another one; error: anything else. */
   readonly reason: 'gone' | 'error';
   readonly message: string;
+  /** Of a look; absent: of a write. */
+  readonly look?: number;
 };
 
 /** A person asks to look again, as if the actor had just been made. */

@@ -78,12 +78,12 @@ async function claimAll(bus: Bus): Promise<ShardRun[]> {
 }
 
 /**
- * What a step of real life carries: a Service's facts, with a token that differs each time, so that each
- * event is a saved step.
+ * What a step of real life carries: a Service's facts, with a path to ask that differs each time, so that
+ * each event is a saved step, and waits for no company.
  */
 function facts(token: number): ServiceFacts {
   const probe = {
-    url: 'http://10.96.0.17:8080/healthz',
+    url: `http://10.96.0.17:8080/${token}`,
     podIPHeaders: { IPv4: 'Pod-IPv4', IPv6: 'Pod-IPv6' },
     timeoutMs: 3_000,
     attemptsPerReplica: 3,

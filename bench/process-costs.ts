@@ -1,6 +1,6 @@
 /**
- * What a process has cost since it began, as Linux counts it: the loading of its modules included, which the
- * program's own metrics leave out.
+ * The costs of a process since its start, as Linux counts them, including the loading of its modules, which
+ * the program's own metrics leave out.
  */
 import { readFileSync } from 'node:fs';
 

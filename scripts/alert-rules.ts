@@ -1,7 +1,6 @@
 /**
- * Prints deploy/observability/rules.yaml with runbooks that lie elsewhere:
- * `node scripts/alert-rules.ts https://wiki.example.com/orrery > rules.yaml`. What is named is the folder in
- * which alerts.md lies.
+ * Prints deploy/observability/rules.yaml with runbooks at another address: `node scripts/alert-rules.ts
+ * https://wiki.example.com/orrery > rules.yaml`. The argument is the folder that contains alerts.md.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

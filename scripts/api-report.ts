@@ -1,6 +1,6 @@
 /**
- * The signatures of the package `orrery`, as the compiler gives them: docs/reference/api.txt, which a test
- * holds. A change that shows there is a change of a promise. `npm run api-report` writes it anew.
+ * Writes the signatures of the package `orrery`, from the compiler, to docs/reference/api.txt (`npm run
+ * api-report`). A test compares them: a difference there is a change of a promise.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,7 +1,7 @@
 /**
- * Renders the chart anew (`npm run chart`), after a change to its templates or values; the rest of what it
- * holds gets there by `npm run docs`. Needs helm on PATH, or HELM. test/deploy/chart.test.ts fails while a
- * rendering is not of the chart as it is.
+ * Renders the Helm chart (`npm run chart`) after a change to its templates or values; `npm run docs` updates
+ * its other contents. Needs helm on PATH, or HELM. test/deploy/chart.test.ts fails while a rendering does not
+ * match the chart.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

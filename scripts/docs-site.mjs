@@ -13,7 +13,8 @@ const options = { cwd: site, stdio: /** @type {const} */ ('inherit') };
 
 if (!existsSync(join(site, 'node_modules', '.bin', 'vitepress'))) {
   console.log(`docs:site: installing VitePress into ${join(site, 'node_modules')} …`);
-  execFileSync('npm', ['ci', '--no-audit', '--no-fund', '--ignore-scripts'], options);
+  // Not `npm ci`: it refuses a lock without the builds for platforms that a partial registry does not carry.
+  execFileSync('npm', ['install', '--no-save', '--no-audit', '--no-fund', '--ignore-scripts'], options);
 }
 rmSync(join(site, 'pages'), { recursive: true, force: true });
 cpSync(join(root, 'docs'), join(site, 'pages'), { recursive: true });

@@ -1,7 +1,7 @@
 /**
  * Writes the drawings of all charts into src/inspector/page/charts/: run it (`npm run layouts`, or with `npm
- * run docs`) after a change to a machine. test/inspector/layouts.test.ts fails while a drawing is not of the
- * machine as it is.
+ * run docs`) after a change to a machine. test/inspector/layouts.test.ts fails while a drawing does not match
+ * its machine.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

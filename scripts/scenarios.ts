@@ -1,5 +1,5 @@
 /**
- * Writes what is seen into the transcripts of test/sim/scenarios anew: `npm run scenarios`; review the
+ * Rewrites the observations in the transcripts of test/sim/scenarios: `npm run scenarios`; review the
  * difference as text.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';

@@ -12,7 +12,8 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type Mutation, mutations } from './sim-mutations/mutations.ts';
+import type { Mutation } from './sim-mutations/mutation.ts';
+import { mutations } from './sim-mutations/mutations.ts';
 
 const { values } = parseArgs({
   options: {

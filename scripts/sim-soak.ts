@@ -1,5 +1,5 @@
 /**
- * Uses a simulated cluster for hours and prints what it holds: `npm run sim:soak -- --hours 6`. Exit code 1
+ * Runs a simulated cluster for hours and prints its memory use: `npm run sim:soak -- --hours 6`. Exit code 1
  * if anything has grown since the first hour.
  */
 import { parseArgs } from 'node:util';

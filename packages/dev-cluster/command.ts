@@ -1,4 +1,4 @@
-/** `orrery dev`: everything on one machine, with a scenario that plays by itself. */
+/** `orrery dev`: runs everything on one machine, with a scenario that plays by itself. */
 import { existsSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { systemClock } from '../../src/base/clock.ts';

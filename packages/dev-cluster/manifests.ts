@@ -1,6 +1,6 @@
 /**
- * YAML files of Kubernetes objects, and the one way in which the development cluster writes objects: create,
- * else merge.
+ * Reads YAML files of Kubernetes objects, and writes objects in the development cluster's one way: create,
+ * otherwise merge.
  */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';

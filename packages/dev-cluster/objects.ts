@@ -1,7 +1,7 @@
 /**
- * The fields of Kubernetes objects that the development cluster reads, and the few questions it asks of them.
+ * The fields of Kubernetes objects that the development cluster reads, with helpers to read them.
  *
- * Owns no behaviour: pure functions over plain objects. Everything may be absent, as on the wire.
+ * Pure functions over plain objects. Every field may be absent, as on the wire.
  */
 import type { LabelSelector, Labels } from '../../src/base/digests.ts';
 import type { KubeMeta, KubeObject, KubeResource } from '../../src/base/kube-port.ts';

@@ -1,5 +1,5 @@
 /**
- * What every moving part of the development cluster is handed: the API server, time, chance, and a log.
+ * The dependencies of every part of the development cluster: the API server, time, chance, and a log.
  */
 import type { Clock } from '../../src/base/clock.ts';
 import type { KubePort } from '../../src/base/kube-port.ts';

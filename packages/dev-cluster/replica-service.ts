@@ -1,6 +1,6 @@
 /**
- * The Service `orrery/orrery` of the development cluster, as an installation has it, so that whoever comes
- * through the Kubernetes API (`kubectl orrery`, `--server kube`) finds the replicas.
+ * The Service `orrery/orrery` of the development cluster, as in an installation, so that clients that come
+ * through the Kubernetes API (`kubectl orrery`, `--server kube`) find the replicas.
  */
 import type { KubePort } from '../../src/base/kube-port.ts';
 import { ensureAll } from './manifests.ts';

@@ -1,4 +1,4 @@
-/** The resources that the development cluster itself plays. */
+/** The resources that the development cluster's own controllers use. */
 import type { KubeResource } from '../../src/base/kube-port.ts';
 import { coreResource } from '../../src/kube/api/resources.ts';
 

@@ -1,5 +1,5 @@
 /**
- * Causes: what is wrong with which field, in the words of Kubernetes' field errors.
+ * Causes: which field is wrong and why, in the words of Kubernetes' field errors.
  */
 import type { Json } from './json.ts';
 

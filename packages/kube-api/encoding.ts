@@ -1,4 +1,4 @@
-/** Versions as JSON text, made once for each resource that shows them. */
+/** Versions as JSON text, encoded once for each resource that shows them. */
 import { apiVersionOf, type Resource, shown } from './resources/resource.ts';
 import type { Version } from './storage/version.ts';
 

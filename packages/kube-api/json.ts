@@ -1,7 +1,7 @@
 /**
- * JSON values: their types, and the few questions that every room of the API server asks of them.
+ * JSON values: their types, and small functions that every room of the API server uses.
  *
- * Promises: nothing here changes a value that it was handed, but for functions whose name says so.
+ * Promise: no function changes a value that it was given, unless its name says so.
  */
 
 export type Json = null | boolean | number | string | Json[] | JsonObject;

@@ -1,8 +1,8 @@
 /**
- * Errors as the API server tells them: the `Status` object with code, reason and details, in the real
- * server's words.
+ * The errors of the API server: the `Status` object with code, reason and details, in the real server's
+ * words.
  *
- * Owns: `ApiError`, which every room may throw and only `http/http-server.ts` turns into an answer.
+ * Owns `ApiError`, which every room may throw and only `http/http-server.ts` turns into an answer.
  */
 import type { Cause } from './causes.ts';
 import type { JsonObject } from './json.ts';

@@ -1,8 +1,8 @@
 /**
- * A Kubernetes object as it is stored: without apiVersion and kind, which belong to the resource that it is
- * seen through.
+ * A Kubernetes object as stored: without apiVersion and kind, which come from the resource through which it
+ * is read.
  *
- * Promises: a stored object is never changed; a new version is a new object.
+ * Promise: a stored object is never changed; a new version is a new object.
  */
 import type { JsonObject } from './json.ts';
 

@@ -1,5 +1,5 @@
 /**
- * `orrery/testing`: what a feature of anybody's own is tested with, by whatever test runner
+ * `orrery/testing`: the library for testing features of your own, with any test runner
  * (docs/guides/testing.md).
  */
 export { ChartDriver, type DrivenStep } from './charts/chart-driver.ts';

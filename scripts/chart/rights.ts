@@ -26,7 +26,7 @@ export interface ChartRights {
 }
 
 /**
- * By their plural, whatever group they are of; test/deploy/chart-rights.test.ts holds it to what an API
+ * By their plural, whatever group they are of; test/e2e/chart-rights.test.ts holds it to what an API
  * server says.
  */
 export const clusterScoped: ReadonlySet<string> = new Set([

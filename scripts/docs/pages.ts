@@ -1,4 +1,4 @@
-/** The generated pages and parts of pages, as texts. */
+/** The generated pages, and the generated parts of pages, as text. */
 import { join } from 'node:path';
 
 import { clusterLimits } from '../../packages/dev-cluster/limits.ts';
@@ -9,6 +9,7 @@ import { featuresOf } from '../../src/replica/features.ts';
 import { refreshed } from '../chart/refresh.ts';
 import { placeOf, valueSets } from '../chart/rendering.ts';
 import { rightsFile } from '../chart/rights.ts';
+import { customResource } from './custom-resource-tables.ts';
 import { declared, definitionOf, withSpec } from './custom-resources.ts';
 import { machineIndex, machinePage } from './machine-page.ts';
 import { docsBase, withRunbooks } from './runbooks.ts';
@@ -34,7 +35,7 @@ export function generatedPages(read: Read): ReadonlyMap<string, string> {
       return [path, withSpec(read(path), spec)] as const;
     }),
     ...charts.map((chart) => [`docs/machines/${chart.name}.md`, machinePage(chart)] as const),
-    ...Object.entries(tablesOf).map(
+    ...Object.entries(tablesOf(read)).map(
       ([path, tables]) => [path, withTables(path, read(path), tables)] as const,
     ),
   ]);
@@ -88,12 +89,18 @@ ${limitTable(read('packages/kube-api/limits.ts'), apiLimits)}`;
 type Tables = Readonly<Record<string, () => string>>;
 
 /** Pages that are written by hand, but for a table between marks: page → mark → table. */
-const tablesOf: Readonly<Record<string, Tables>> = {
+const tablesOf = (read: Read): Readonly<Record<string, Tables>> => ({
   'docs/reference/command-line.md': { flags: flagTable },
+  'docs/reference/custom-resources.md': Object.fromEntries(
+    [...Object.keys(declared), 'releases'].map((plural) => [
+      plural,
+      () => customResource(read(definitionOf(plural))),
+    ]),
+  ),
   'docs/reference/http.md': { paths: pathTable },
   'docs/reference/metrics.md': { metrics: metricRows },
   'docs/reference/subjects.md': { streams: streamTable },
-};
+});
 
 function withTables(path: string, page: string, tables: Tables): string {
   return Object.entries(tables).reduce((text, [name, table]) => {

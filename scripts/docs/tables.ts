@@ -1,4 +1,4 @@
-/** Tables for the documentation, each made of what the program itself goes by. */
+/** Tables for the documentation, each derived from the data that the program itself uses. */
 
 import { errorCodes } from '../../src/base/errors.ts';
 import { limits } from '../../src/base/limits.ts';

@@ -1,6 +1,6 @@
 /**
- * How hard a drawing is to read, as one number: crossings first, then length of arrows, size, and a form far
- * from a screen's. Pure.
+ * Rates how hard a drawing is to read, as one number: crossings first, then the length of arrows, size, and a
+ * shape unlike a screen's. Pure.
  */
 import type { ChartLayout, Point } from '../../src/inspector/charts/chart-layout.ts';
 

@@ -1,4 +1,4 @@
-/** The files of a new feature, made from the template beside this file. */
+/** Makes the files of a new feature from the template beside this file. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pluralOf } from '../../src/api/kind-name.ts';

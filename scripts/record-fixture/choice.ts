@@ -1,4 +1,4 @@
-/** Which of many messages are kept: few that show much. Pure. */
+/** Chooses the messages to keep: few that show much. Pure. */
 import type { ActorRecord, StoredMessage } from '../roll-over/product.ts';
 
 /** A message and what it shows. */

@@ -1,8 +1,8 @@
 /**
- * A stored message as a line of the fixture: what it says in plain JSON, to be read and compared, and its
+ * A stored message as a line of the fixture: its content in plain JSON, for reading and comparing, and its
  * exact bytes.
  *
- * Text that is JSON already stands as it is: its bytes are told by `text`.
+ * A message that is JSON text already needs no separate bytes: `text` has them.
  */
 import { decode, type StoredMessage } from '../roll-over/product.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Whether a Secret's contents stand in any message: they must not (records, the world, mail and the feed are
- * read by many).
+ * Checks that no message contains a Secret's contents: many people may read records, the world, mail and the
+ * feed.
  */
 import { type KubePort, type StoredMessage, secrets } from '../roll-over/product.ts';
 

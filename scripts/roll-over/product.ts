@@ -1,6 +1,6 @@
 /**
  * Everything of the program and of its development cluster that `roll-over.ts` and `record-fixture.ts` use:
- * the one place that names where it is.
+ * the only file that names its location.
  */
 
 export { type DevCluster, startDevCluster } from '../../packages/dev-cluster/cluster.ts';

@@ -1,6 +1,6 @@
 /**
- * Has every actor take a step on the replicas of one release: those that took none by themselves are asked
- * to.
+ * Makes every actor take a step on the replicas of one release: actors without a step of their own are asked
+ * for one.
  */
 import type { Ledger } from './ledger.ts';
 import { type ActorId, clock, createControl, sleep, subjectsOf } from './product.ts';

@@ -1,7 +1,6 @@
-/** Ways to break a feature, as data; each is looked for in the simulation of that feature alone. */
+/** Ways to break a feature, as data; the simulation of that feature alone has to notice each. */
 
-import type { Mutation } from './mutations.ts';
-import { one } from './one-change.ts';
+import { type Mutation, one } from './mutation.ts';
 import { worldMutations } from './world-mutations.ts';
 
 const lease = 'src/machines/election/election-lease.ts';

@@ -1,20 +1,10 @@
 /**
- * Ways to break the program, as data. Each place must be found exactly once in its file, or the run says so.
+ * Ways to break the program, as data. Each place must occur exactly once in its file; otherwise the run says
+ * so.
  */
 
 import { featureMutations } from './feature-mutations.ts';
-
-export interface Mutation {
-  /** What is broken, in words. */
-  readonly name: string;
-  /** In whose simulation it is looked for. */
-  readonly feature: string;
-  readonly changes: ReadonlyArray<{
-    readonly file: string;
-    readonly find: string;
-    readonly replace: string;
-  }>;
-}
+import type { Mutation } from './mutation.ts';
 
 const engineMutations: ReadonlyArray<Omit<Mutation, 'feature'>> = [
   {

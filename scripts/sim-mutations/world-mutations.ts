@@ -1,8 +1,8 @@
 /**
- * Ways to break what the worlds of RouteGates, of proxiers and of a user's feature look after, and to starve.
+ * Ways to break and to starve the features behind the simulated worlds of RouteGates, proxiers and a user's
+ * feature.
  */
-import type { Mutation } from './mutations.ts';
-import { one } from './one-change.ts';
+import { type Mutation, one } from './mutation.ts';
 
 const starving: readonly Mutation[] = [
   one(

@@ -1,6 +1,5 @@
 /**
- * One seed, with what was done in it, and with a rejection that nobody handled as a broken promise like any
- * other.
+ * Runs one seed and reports what happened in it. An unhandled rejection counts as a broken promise.
  */
 import { asError } from '../../src/base/errors.ts';
 import type { Outcome, SimulationOptions } from '../../test/sim/simulation.ts';

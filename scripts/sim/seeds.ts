@@ -1,4 +1,4 @@
-/** Runs seeds, each after the other or in several threads at once, until enough is simulated. */
+/** Runs seeds one after another or in several threads, until enough has been simulated. */
 import { Worker } from 'node:worker_threads';
 import type { SimulationOptions } from '../../test/sim/simulation.ts';
 import type { Tallied } from './tally.ts';

@@ -1,4 +1,4 @@
-/** What was done in simulations, counted by kind, and how it is summed up for people. */
+/** Counts what happened in simulations, by kind, and sums it up for people. */
 
 import { faultKinds } from '../../packages/testing/simulation/fault-kinds.ts';
 import type { Sighting } from '../../packages/testing/simulation/sightings.ts';

@@ -1,4 +1,4 @@
-/** A thread that runs seeds as it is told. */
+/** A worker thread that runs the seeds it is given. */
 import { parentPort } from 'node:worker_threads';
 import type { SimulationOptions } from '../../test/sim/simulation.ts';
 import { runSeed } from './one-seed.ts';

@@ -1,50 +1,32 @@
 /**
- * The documentation as a site: the pages of docs/ as they are (copied to pages/ before), a table of contents made from the folders and
- * their headings, and a search that needs no server. Build: `npm run docs:site`.
+ * The documentation as a site: the pages of docs/ as they are (copied to pages/ before), with docs/README.md as the table of contents, and
+ * a search that needs no server. Build: `npm run docs:site`.
  */
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { join, normalize } from 'node:path';
 
-const docs = join(import.meta.dirname, '../pages');
+const root = join(import.meta.dirname, '../..');
 
-/** @param {string} file below docs/ */
-const titleOf = (file) =>
-  /^# (.+)$/m.exec(readFileSync(join(docs, file), 'utf8'))?.[1]?.replaceAll('`', '') ?? file;
+/** Where files of the repository that are no pages can be read; undefined while package.json names no repository. */
+const files = repositoryFiles(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')));
 
-/** @param {string} file */
-const entry = (file) => ({ text: titleOf(file), link: `/${file.replace(/(README)?\.md$/, '')}` });
+/** @param {{ repository?: { url?: string } }} manifest */
+function repositoryFiles({ repository }) {
+  const url = repository?.url?.replace(/^git\+/, '').replace(/\.git$/, '');
+  return url === undefined ? undefined : `${url}/blob/HEAD`;
+}
 
-/** @param {string} folder below docs/ */
-const pagesIn = (folder) =>
-  readdirSync(join(docs, folder))
-    .filter((name) => name.endsWith('.md') && name !== 'README.md')
-    .sort()
-    .map((name) => entry(`${folder}/${name}`));
-
-/** @param {string} text @param {readonly string[]} files */
-const section = (text, files) => ({ text, items: files.map(entry) });
-
-/** @param {string} text @param {string} folder */
-const folder = (text, folder) => ({ text, collapsed: true, items: pagesIn(folder) });
-
-const sidebar = [
-  section('Start', [
-    'README.md',
-    'quick-start.md',
-    'beside-other-tools.md',
-    'architecture.md',
-    'glossary.md',
-    'inspector.md',
-    'kubectl.md',
-    'development-cluster.md',
-  ]),
-  { ...folder('Features', 'features'), collapsed: false },
-  ...(readdirSync(docs).includes('guides') ? [{ ...folder('Guides', 'guides'), collapsed: false }] : []),
-  section('Operating', ['operating.md', 'alerts.md', 'security.md', 'disaster-recovery.md', 'benchmarks.md']),
-  { ...folder('Reference', 'reference'), collapsed: false },
-  folder('Statecharts', 'machines'),
-  folder('Decisions', 'decisions'),
-];
+/** Sections of the table of contents, with the pages that each of them links. */
+const sidebar = readFileSync(join(root, 'docs/README.md'), 'utf8')
+  .split(/^## /m)
+  .slice(1)
+  .map((section) => ({
+    text: section.split('\n', 1)[0],
+    items: [...section.matchAll(/\[([^\]]+)\]\((?!\.\.)([^)]+)\.md\)/g)].map(([, text, page = '']) => ({
+      text,
+      link: `/${page.replace(/README$/, '')}`,
+    })),
+  }));
 
 export default {
   title: 'Orrery',
@@ -53,19 +35,55 @@ export default {
   outDir: '../dist-site',
   cacheDir: './cache',
   rewrites: { 'README.md': 'index.md', ':folder/README.md': ':folder/index.md' },
-  // Files of the repository that are no pages; test/docs-links.test.ts checks that they are there.
-  ignoreDeadLinks: [
-    /(^|\/)\.\.\//,
-    /\/(src|test|deploy|examples|packages|scripts|bench)\//,
-    /(CHANGELOG|CONTRIBUTING|README|SECURITY)/,
-  ],
-  // Braces in the pages are text.
-  markdown: { config: (/** @type {any} */ md) => md.use(asText) },
+  markdown: { anchor: { slugify }, config: asTheRepository },
   themeConfig: { sidebar, search: { provider: 'local' }, outline: [2, 3] },
+  // The drawings are made by a package of this size, and loaded on the pages that have one.
+  vite: { build: { chunkSizeWarningLimit: 4_000 } },
 };
 
-/** The generator would run what stands in double braces. @param {any} md */
-function asText(md) {
+/** Headings have the anchors that GitHub gives them, by which the pages link. @param {string} heading */
+function slugify(heading) {
+  return heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\p{M}\p{Pc} -]/gu, '')
+    .replaceAll(' ', '-');
+}
+
+/** @param {any} md */
+function asTheRepository(md) {
+  md.core.ruler.push('links-out', (/** @type {any} */ { tokens, env }) => {
+    for (const { children } of tokens) leaveDocs(children ?? [], join('docs', env.relativePath, '..'));
+  });
+  const fence = md.renderer.rules.fence;
+  md.renderer.rules.fence = (/** @type {any[]} */ ...args) => {
+    const [tokens, index] = args;
+    const { info, content } = tokens[index];
+    return info.trim() === 'mermaid'
+      ? `<pre class="mermaid" v-pre>${md.utils.escapeHtml(content)}</pre>`
+      : fence(...args);
+  };
+  // The generator would run what stands in double braces.
   const render = md.render.bind(md);
   md.render = (/** @type {any[]} */ ...args) => render(...args).replaceAll('{{', '&#123;&#123;');
+}
+
+/** Links to files that are no pages lead to the repository, or are text. @param {any[]} tokens @param {string} folder */
+function leaveDocs(tokens, folder) {
+  let isDropped = false;
+  for (const token of tokens) {
+    if (token.type === 'link_open') isDropped = !isKept(token, folder);
+    if (isDropped && /^link_(open|close)$/.test(token.type))
+      Object.assign(token, { type: 'text', tag: '', content: '', nesting: 0 });
+  }
+}
+
+/** @param {any} link @param {string} folder */
+function isKept(link, folder) {
+  const href = link.attrGet('href');
+  if (/^([a-z]+:|#)/.test(href)) return true;
+  const target = normalize(join(folder, href));
+  if (/^docs\/[^#]*\.md(#|$)/.test(target)) link.attrSet('href', href.replace(/\/README\.md/, '/'));
+  else if (files !== undefined) link.attrSet('href', `${files}/${target}`);
+  else return false;
+  return true;
 }

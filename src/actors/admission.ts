@@ -1,11 +1,11 @@
 /**
- * What may come to an actor by mail or by `orrery send`: which events of which kind, and the form of their
- * fields, as the features declare them.
+ * Decides which messages an actor accepts, by mail or by `orrery send`: the event types of each kind and the
+ * form of their fields, as the features declare them.
  *
- * Promises: people and programs say public messages alone. Internal messages come from actors, whose replicas
- * vouch for the sender's name, and only from one that holds what it speaks of. Events that only the host
- * makes (what the world says, outcomes of effects) are not admitted at all: nobody outside may tell an actor
- * what the world looks like.
+ * Promises: people and programs can send public messages only. Internal messages come from actors; a replica
+ * vouches for the sender's name, and the sender must own what the message is about. Events that only the host
+ * creates (observations of the world, outcomes of effects) are never admitted: nobody outside may tell an
+ * actor what the world looks like.
  */
 import { type BaseIssue, safeParse } from 'valibot';
 import { OrreryError } from '../base/errors.ts';
@@ -16,13 +16,13 @@ import { formsOf } from './message-forms.ts';
 import { formWords } from './message-words.ts';
 
 export interface Admission {
-  /** Event types that an actor of the kind takes from outside. */
+  /** Event types that an actor of this kind accepts from outside. */
   eventsOf(kind: string): readonly string[];
   /**
-   * The event with exactly the fields that its schema knows.
+   * The event, reduced to the fields of its schema.
    *
-   * @throws OrreryError MESSAGE_UNKNOWN_KIND | MESSAGE_UNKNOWN_EVENT | MESSAGE_NOT_ALLOWED, saying what is
-   * wrong and what is allowed
+   * @throws OrreryError MESSAGE_UNKNOWN_KIND | MESSAGE_UNKNOWN_EVENT | MESSAGE_NOT_ALLOWED, which says what
+   *   is wrong and what is allowed
    */
   admit(kind: string, event: PlainEvent, origin: Origin): PlainEvent;
 }
@@ -88,7 +88,7 @@ function parsed(kind: string, schemas: Schemas, event: PlainEvent): PlainEvent {
   throw new OrreryError('MESSAGE_UNKNOWN_EVENT', wrongText(schema, event.type, result.issues));
 }
 
-/** Each field that is wrong, and what all of them take. */
+/** Names each wrong field, and what all fields take. */
 function wrongText(schema: Schemas[string], type: string, issues: readonly BaseIssue<unknown>[]): string {
   const wrong = issues.map(({ message, path = [] }) => {
     const field = path.map(({ key }) => String(key)).join('.');

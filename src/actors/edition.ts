@@ -1,17 +1,21 @@
-/** Editions of features that replicas load: what two of them compare, and what the engine knows of one. */
+/**
+ * Editions of loaded features: the fields that replicas compare, and what the engine needs to know of a
+ * feature's edition.
+ */
 import type { Chart } from '../machines/chart.ts';
 
-/** Which form of a feature it is: replicas compare it. */
+/** Identifies one form of a feature; replicas compare editions. */
 export interface Edition {
   /** Semantic version. */
   readonly version: string;
   /**
-   * Of its charts, messages and watches: two that differ are not the same feature, whatever their version.
+   * Of its charts, messages and watches. Features with different fingerprints differ, whatever their
+   * versions.
    */
   readonly fingerprint: string;
 }
 
-/** A feature as far as it matters where its actors live. */
+/** What matters of a feature for where its actors live. */
 export interface Housed {
   readonly name: string;
   readonly kinds: ReadonlyArray<{ readonly chart: Chart }>;

@@ -1,68 +1,65 @@
 /**
- * Bounds of the features that a replica loads (`--feature`), each with its reason (I6): what somebody else
- * wrote may hurt its own actors, and nobody else's.
+ * Bounds of the features that a replica loads (`--feature`), each with its reason (I6): code that somebody
+ * else wrote may hurt its own actors only.
  */
 export const featureLimits = {
   /**
-   * Parts into which the actors of one feature are dealt: as many replicas can share them, and a start claims
-   * few enough of them to take no time.
+   * Parts into which the actors of one feature are divided: up to this many replicas can share them, and few
+   * enough to claim at a start without delay.
    */
   parts: 16,
-  /** Of one effect of a loaded feature at a time in one replica, if it names no other. */
+  /**
+   * Concurrent runs of one effect of a loaded feature in one replica, if the feature sets no other number.
+   */
   effectsInFlight: 16,
-  /** The same at most: a feature leaves sockets and memory to the others. */
+  /** The most that a feature may set: it must leave sockets and memory to others. */
   effectsInFlightMax: 64,
-  /** An effect of a loaded feature may take so long at most, ms: what takes longer is asked for again. */
+  /** The longest that an effect of a loaded feature may take, ms; one that takes longer is run again. */
   effectMs: 900_000,
   /**
-   * Runs of an effect of a loaded feature that may be left behind when their time is over, for each that may
-   * be in flight: what heeds no signal must not fill the memory.
+   * Abandoned runs of an effect, for each run that is allowed at a time: runs that ignore their signal must
+   * not fill the memory.
    */
   runsLeft: 4,
-  /** Transitions of a chart that follow from one event: more than that go round for ever. */
+  /** Steps of a chart that follow from one event; more than this is an endless loop. */
   microsteps: 1_000,
   /**
-   * A call of a feature's code that is under suspicion is interrupted after so long, ms: calls take
-   * microseconds, on a busy machine milliseconds.
+   * A call into a feature under suspicion is interrupted after this time, ms. Calls take microseconds, on a
+   * busy machine milliseconds.
    */
   callMs: 250,
   /**
-   * What was interrupted fails at once for so long after it, ms: however many actors of a feature call the
-   * same code, it holds their replica for a tenth of the time.
+   * For this time after an interruption, ms, the same call fails at once: however many actors make it, it
+   * holds their replica for a tenth of the time.
    */
   callAgainMs: 2_500,
   /**
-   * How long a feature stays under suspicion after the last sign, ms: twice the time after which what failed
-   * comes again.
+   * How long a feature stays under suspicion after the last sign, ms: twice the time after which a failed
+   * event is retried.
    */
   careMs: 600_000,
   /** Bytes that a loaded feature keeps of one object: every replica holds all of them in memory. */
   digestBytes: 16 * 1024,
-  /** Body of an answer that the `http` effect of a feature keeps, bytes: it goes into a record. */
+  /** Bytes that the `http` effect keeps of an answer's body: it goes into a record. */
   answerBytes: 64 * 1024,
   /**
-   * Of each second, so much of a replica's thread may go to one feature, ms. What others do takes fractions
-   * of a millisecond, so a thread that is free for four fifths of the time leaves their latency as it is.
+   * Share of each second of a replica's thread for one feature, ms. Other work takes fractions of a
+   * millisecond, so a thread that is free four fifths of the time keeps its latency.
    */
   shareMs: 200,
-  /**
-   * What a feature did not use of it is saved up to so much, ms: for so long at most others wait for a burst.
-   */
+  /** Unused share that a feature may save up, ms: a burst delays others for at most this long. */
   shareSavedUpMs: 50,
-  /**
-   * What a saved step is charged with beside its time, ms: its acknowledgement, and its place in the feed.
-   */
+  /** Charge for a saved step beside its time, ms: for its acknowledgement and its place in the feed. */
   stepMs: 0.05,
   /**
-   * Bytes of a saved record that are charged with 1 ms: at 4 MB a second a server still answers everybody
-   * else at once.
+   * Bytes of a saved record that cost 1 ms: at 4 MB a second, a server still answers everybody else at once.
    */
   recordBytesPerMs: 16 * 1024,
   /**
-   * Messages that the actors of one feature in one replica may send at once: each is stored, read, taken and
+   * Burst of messages that the actors of one feature in one replica may send: each is stored, read, taken and
    * saved by somebody.
    */
   messagesSavedUp: 100,
-  /** Messages each second after that. */
+  /** Messages per second after that. */
   messagesPerSecond: 250,
 } as const;

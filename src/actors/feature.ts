@@ -1,10 +1,10 @@
 /**
- * A feature: everything that the engine, the mirror, the inspector, the command line and `deploy/` need to
- * know of it, as data and pure functions. The parts below `features/` know no feature by name; what a feature
- * is not told here, nobody knows of it.
+ * The descriptor of a feature: everything that the engine, the mirror, the inspector, the command line and
+ * `deploy/` need to know of it, as data and pure functions. The rooms below `features/` know no feature by
+ * name, and nothing of a feature beyond its descriptor.
  *
- * Owns the form of the descriptor and of what it brings to life in a replica. Absent: which features there
- * are (replica/features.ts).
+ * Owns the form of the descriptor, and of what a feature runs in a replica. Absent: the list of features
+ * (replica/features.ts).
  */
 import type { KubePort } from '../base/kube-port.ts';
 import type { Ambient } from '../base/log-port.ts';
@@ -31,25 +31,25 @@ export interface Feature {
   /** One word, as in `docs/features/<name>.md`. */
   readonly name: string;
   /**
-   * Of a feature that replicas load (`--feature`): its kinds live in parts of their own, which only replicas
-   * with the same edition hold (shards/homes.ts). Absent: it comes with the program.
+   * Set on a feature that replicas load (`--feature`): its kinds live in their own parts, which only replicas
+   * with the same edition hold (shards/homes.ts). Absent: a built-in feature.
    */
   readonly edition?: Edition;
-  /** Features may share a chart; a kind has one chart. */
+  /** Features may share a chart; each kind has one chart. */
   readonly kinds: readonly DeclaredKind[];
-  /** The Kubernetes resources that it watches, and what it keeps of an object. */
+  /** The Kubernetes resources that it watches, and what it keeps of each object. */
   readonly watches: readonly WatchDeclaration[];
-  /** The same for kinds that are known at run time only. */
+  /** The same for kinds that are known only at run time. */
   readonly namedWatches?: NamedWatches;
-  /** What it needs of Kubernetes beside watching, from which `deploy/` is made. */
+  /** Its Kubernetes permissions beside watching, from which `deploy/` is generated. */
   readonly needs: readonly Need[];
   /** Request subjects of a loaded feature: `<prefix>.rpc.feature.<feature>.<name>`. */
   readonly requests?: ReadonlyArray<{ readonly name: string; readonly about: string }>;
-  /** Paths of a replica's HTTP server. */
+  /** Paths on a replica's HTTP server. */
   readonly http?: readonly HttpPath[];
-  /** By name; the engine's own are apart. */
+  /** By name; the engine's own metrics are separate. */
   readonly metrics: Readonly<Record<string, MetricDeclaration>>;
-  /** Loaded only where the feature runs: charts and schemas alone must cost no start-up. */
+  /** Imported only where the feature runs: the descriptor alone must not slow down a start. */
   load(): Promise<StartFeature>;
 }
 
@@ -59,23 +59,23 @@ export interface MetricDeclaration {
   readonly type: 'counter' | 'gauge' | 'histogram';
   readonly labels: readonly string[];
   readonly help: string;
-  /** Of a histogram. */
+  /** For a histogram. */
   readonly buckets?: readonly number[];
 }
 
 export type Labels = Readonly<Record<string, string>>;
 
-/** How a feature counts: by the names that it declared. */
+/** Counts under the metric names that the feature declared. */
 export interface FeatureMetrics {
   count(name: string, labels?: Labels): void;
   observe(name: string, value: number): void;
 }
 
-/** A path of the replica's HTTP server that is answered without asking who calls. */
+/** A path of the replica's HTTP server that needs no authentication. */
 export interface HttpPath {
-  /** With parameters: `/things/:name`. */
+  /** May have parameters: `/things/:name`. */
   readonly path: string;
-  /** What is there, for the reference. */
+  /** Its purpose, for the reference. */
   readonly about: string;
 }
 
@@ -88,14 +88,14 @@ export interface HttpReply {
   readonly body: string;
 }
 
-/** A gauge as it stands when somebody asks for the metrics. */
+/** A gauge that is evaluated when the metrics are read. */
 export interface Gauge {
   readonly name: string;
   readonly labels?: Labels;
   readonly value: number;
 }
 
-/** What a feature may ask of the engine that runs it. */
+/** What a feature may use of the engine that runs it. */
 export interface EngineView {
   readonly parts: HostParts;
   readonly world: World;
@@ -104,50 +104,50 @@ export interface EngineView {
   readonly ownership: Ownership;
   /** @throws Error before the engine has started */
   readonly directory: Directory;
-  /** The feature's `blocked` has another answer. */
+  /** Call when the result of the feature's `blocked` has changed. */
   servingChanged(): void;
 }
 
-/** What a feature is handed to live in a replica. */
+/** What a feature receives to start in a replica. */
 export interface FeatureParts extends Ambient {
   readonly engine: EngineView;
   readonly bus: Bus;
   readonly subjects: Subjects;
   readonly kube: KubePort;
   readonly metrics: FeatureMetrics;
-  /** Makes HTTP calls; absent: Node's own. */
+  /** Makes HTTP calls; by default Node's own `fetch`. */
   readonly fetch?: (url: string, options: RequestInit) => Promise<Response>;
   readonly replica: string;
   /** Differs from start to start of the replica. */
   readonly incarnation: string;
-  /** Of the replica. */
+  /** The replica's release. */
   readonly release: string;
 }
 
-/** A feature in one replica. */
+/** A feature that runs in one replica. */
 export interface FeatureRun {
-  /** What the world says to its actors. */
+  /** What the world tells its actors. */
   readonly joins?: readonly Join[];
-  /** Who runs the effects of its charts. */
+  /** The runners of its charts' effects. */
   readonly effects?: readonly RunnableEffect[];
   /** Request subjects that it answers. */
   readonly requests?: readonly Endpoint[];
-  /** By path: who answers what the feature declares. */
+  /** By path: answers the declared HTTP paths. */
   readonly http?: Readonly<Record<string, HttpAnswerer>>;
   /** Holdings beside the shards. */
   readonly holdings?: () => readonly HoldingSpec[];
-  /** What the replica that mirrors a resource keeps beside it, by the name of the mirror. */
+  /** Jobs that run beside a mirror, in the replica that holds it, by the mirror's name. */
   readonly keepers?: Readonly<Record<string, Keeper>>;
-  /** Called after each saved step, with the context that the step was saved with. */
+  /** Called after each saved step, with the saved context. */
   readonly onStep?: (transition: Transition, context: unknown) => void;
   readonly gauges?: () => Iterable<Gauge>;
   /** Why the replica must not serve, in words; null: it may. */
   readonly blocked?: () => string | null;
-  /** What an operator should know of how this replica is run, though it serves; told in /readyz. */
+  /** What an operator should know although the replica serves; shown in /readyz. */
   readonly remarks?: () => readonly string[];
-  /** Before the engine begins to claim. */
+  /** Called before the engine starts to claim. */
   readonly prepare?: () => Promise<void>;
-  /** The engine has met the others and claims. */
+  /** Called once the engine has met the others and claims. */
   readonly started?: () => void;
   readonly stop?: () => Promise<void> | void;
 }
@@ -158,7 +158,9 @@ export interface Keeper {
 }
 
 /**
- * Every chart of the features, each once. @throws Error if two features have different charts for one kind
+ * All charts of the features, each once.
+ *
+ * @throws Error if two features have different charts for one kind
  */
 export function chartsOf(features: readonly Pick<Feature, 'name' | 'kinds'>[]): readonly Chart[] {
   const charts = new Map<string, Chart>();

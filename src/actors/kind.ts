@@ -1,8 +1,8 @@
 /**
- * A kind of actors as a feature declares it: its chart, and what may be said to its actors.
+ * A kind of actors as a feature declares it: its chart, and the messages that its actors accept.
  *
- * Promises: every feature declares its kinds by this one form, whoever wrote it; a message is declared by its
- * fields alone, and its type is the name under which it stands. Absent: who is let in (admission.ts).
+ * Promises: every feature declares its kinds in this one form; a message is declared by its fields, under its
+ * type. Absent: who may send a message (admission.ts).
  */
 import {
   type DescriptionAction,
@@ -23,28 +23,35 @@ import type { Chart } from '../machines/chart.ts';
 type Fields = ObjectSchema<ObjectEntries, undefined>;
 
 /**
- * Fields of a message, without its type: `v.object({ reason: v.string() })`, and in words what it does:
- * `v.pipe(v.object({…}), v.description('drains it now'))`.
+ * The fields of a message, without its type: `v.object({ reason: v.string() })`, optionally with a
+ * description: `v.pipe(v.object({…}), v.description('drains it now'))`.
  */
 export type MessageFields =
   | Fields
   | SchemaWithPipe<readonly [Fields, DescriptionAction<Record<string, unknown>, string>]>;
 
-/** What may be said to the actors of a kind. Everything else comes from the host, and from nobody outside. */
+/**
+ * The messages that actors of a kind accept. All other events come from the host, and never from outside.
+ */
 export interface MessageOptions {
-  /** By type: what people and programs may send (`orrery send`). */
+  /** By type: messages that people and programs may send (`orrery send`). */
   readonly messages?: Readonly<Record<string, MessageFields>>;
-  /** By type: what other actors may say (`message`), and nobody else. */
+  /** Whether the sender owns what an internal message is about; absent: every actor may send all of them. */
   readonly internal?: Readonly<Record<string, MessageFields>>;
   /**
-   * Whether the sender holds what the internal message speaks of; absent: every actor may say all of them.
+   * Whether the sender is entitled to an internal message's content; absent: every actor may send all of
+   * them.
    */
   readonly holds?: (event: PlainEvent, parties: Parties) => boolean;
-  /** The last word on an admitted message. @throws OrreryError MESSAGE_UNKNOWN_EVENT */
+  /**
+   * A final check and completion of an admitted message.
+   *
+   * @throws OrreryError MESSAGE_UNKNOWN_EVENT
+   */
   readonly refine?: (event: PlainEvent, origin: Origin) => PlainEvent;
 }
 
-/** Who says an internal message to whom. */
+/** The sender and the receiver of an internal message. */
 export interface Parties {
   readonly from: Party;
   readonly to: Party;
@@ -54,22 +61,19 @@ export interface Party extends ActorName {
   readonly id: ActorId;
 }
 
-/** Where a message comes from, as far as admission cares. */
+/** The origin of a message, as far as admission needs it. */
 export interface Origin {
-  /** When Orrery or its stream got it, milliseconds since the epoch. */
+  /** When Orrery or its stream received it, milliseconds since the epoch. */
   readonly receivedAt: number;
-  /** It came by a request subject. */
+  /** It came over a request subject. */
   readonly isTrusted: boolean;
-  /**
-   * A replica says so: the actor that speaks, and the one that is spoken to. Absent: somebody
-   * outside speaks.
-   */
+  /** The sending and the receiving actor, as a replica states; absent: the message came from outside. */
   readonly between?: { readonly from: ActorId; readonly to: ActorId };
 }
 
 export type Schemas = Readonly<Record<string, GenericSchema<unknown, PlainEvent>>>;
 
-/** The same with a schema for each whole message. */
+/** The same, with a schema for each whole message. */
 export interface KindMessages extends Pick<MessageOptions, 'holds' | 'refine'> {
   readonly public: Schemas;
   readonly internal: Schemas;
@@ -77,11 +81,11 @@ export interface KindMessages extends Pick<MessageOptions, 'holds' | 'refine'> {
 
 export interface DeclaredKind {
   readonly chart: Chart;
-  /** Absent: another feature with the chart says it, or the kind has no actors with a mailbox. */
+  /** Absent: another feature with the same chart declares it, or its actors have no mailbox. */
   readonly messages?: KindMessages;
 }
 
-/** @throws OrreryError USAGE for a message whose fields are no plain `v.object` */
+/** @throws OrreryError USAGE if a message's fields are no plain `v.object` */
 export function kindOf(
   chart: Chart,
   { messages = {}, internal = {}, holds, refine }: MessageOptions,

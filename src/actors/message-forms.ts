@@ -1,19 +1,19 @@
 /**
- * The form of the messages that people may send, as JSON Schema: made from the schemas by which they are
- * admitted, for the API, the page and the reference. Pure.
+ * The form of the messages that people may send, as JSON Schema, derived from the schemas that admit them;
+ * for the API, the page and the reference. Pure.
  *
- * Owns: which parts of a schema are told. What has no word in JSON Schema (a check by a function) is left
- * out: the admission has the last word, the form is what a person needs to get it right at once.
+ * Owns which parts of a schema are included. Checks that JSON Schema cannot express (functions) are left out:
+ * admission has the final say, and the form only helps a person to get the message right at once.
  */
 import type { FieldForm, MessageForm } from '../base/views.ts';
 import type { DeclaredKind } from './kind.ts';
 
 export type MessageForms = Readonly<Record<string, MessageForm>>;
 
-/** By which messages are admitted, by type. */
+/** The schemas that admit messages, by type. */
 type Schemas = Readonly<Record<string, unknown>>;
 
-/** What a schema of the library holds, as far as it is read here. */
+/** The part of a valibot schema that is read here. */
 interface Schema {
   readonly type: string;
   readonly entries?: Readonly<Record<string, Schema>>;

@@ -1,6 +1,6 @@
 /**
- * The form of a message in words: what each field takes, and what is wrong with a value. The admission, the
- * API and the page say the same. Pure; runs in the browser too.
+ * A message's form in words: what each field takes, and what is wrong with a value. Admission, the API and
+ * the page use the same words. Pure; also runs in the browser.
  */
 import type { FieldForm, MessageForm } from '../base/views.ts';
 
@@ -51,7 +51,7 @@ function span(least: number | undefined, most: number | undefined, unit: string)
   return least === undefined ? [`at most ${most}${unit}`] : [`${least} to ${most}${unit}`];
 }
 
-/** What is wrong with a field's value; null: nothing. @param value undefined: it is left out */
+/** What is wrong with a field's value; null: nothing. @param value undefined: the field is left out */
 export function fieldFault(form: FieldForm, value: unknown, isRequired: boolean): string | null {
   if (value === undefined) return isRequired ? `is missing: ${fieldWords(form)}` : null;
   return fits(form, value) ? null : `takes ${fieldWords(form)}`;

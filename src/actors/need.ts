@@ -1,4 +1,7 @@
-/** A rule of a role: what a feature needs of Kubernetes beside its watches (`deploy/`, `orrery access`). */
+/**
+ * A rule of a Kubernetes role: a permission that a feature needs beside its watches (`deploy/`, `orrery
+ * access`).
+ */
 
 export interface Need {
   /** Empty for the core group. */
@@ -6,8 +9,8 @@ export interface Need {
   /** `pods`, `pods/eviction` */
   readonly resources: readonly string[];
   readonly verbs: readonly string[];
-  /** In Orrery's own namespace alone. Absent: in the whole cluster. */
+  /** Only in Orrery's own namespace. Absent: in the whole cluster. */
   readonly isOwnNamespace?: true;
-  /** For whoever reads the role: what it is for. */
+  /** The permission's purpose, for readers of the role. */
   readonly why: string;
 }

@@ -1,4 +1,6 @@
-/** Words for charts of features: assignments for one event, the guards that most charts need, reasons. */
+/**
+ * Helpers for a feature's charts: assignments for one event type, the guards that most charts need, reasons.
+ */
 import { assign } from 'xstate';
 import { equal } from '../base/equal.ts';
 import { type Standing, type Tell, type Told, tells } from '../machines/tell.ts';
@@ -7,12 +9,12 @@ interface AnyEvent {
   readonly type: string;
 }
 
-/** The events of the union that have that type. */
+/** The events of the union with that type. */
 type Of<E extends AnyEvent, T extends string> = Extract<E, { readonly type: T }>;
 
 /**
- * Changes the context where the event is of that type, and nothing else: for `setup({ actions })`, where
- * context and events are known from `types`.
+ * A context change for events of this type only: for `setup({ actions })`, where `types` defines context and
+ * events.
  */
 export function on<C extends object, E extends AnyEvent, const T extends E['type']>(
   type: T,
@@ -23,11 +25,11 @@ export function on<C extends object, E extends AnyEvent, const T extends E['type
   );
 }
 
-/** Guard: nothing in the world calls for the actor any more (`<kind>.observed` with `facts: null`). */
+/** Guard: the world has nothing for the actor any more (`<kind>.observed` with `facts: null`). */
 export const isGone = ({ event }: { readonly event: AnyEvent }): boolean =>
   'facts' in event && event.facts === null;
 
-/** Guard: the facts of `<kind>.observed` are others than `context.facts`. */
+/** Guard: the facts of `<kind>.observed` differ from `context.facts`. */
 export const isNews = ({
   context,
   event,
@@ -36,7 +38,9 @@ export const isNews = ({
   readonly event: AnyEvent;
 }): boolean => 'facts' in event && !equal(event.facts, context.facts);
 
-/** Why an actor stands as it stands, for people: typed by the chart's own context. Pure, and never throws. */
+/**
+ * Why an actor stands as it does, for people, typed by the chart's own context. Must be pure and never throw.
+ */
 export function tell<Context>(say: (standing: Standing<Context>) => Told): Tell<unknown> {
   return tells(say);
 }

@@ -1,5 +1,5 @@
 /**
- * Whether a feature can be run at all: everything that is wrong with it, in words, before anything starts.
+ * Checks whether a feature can run, and describes everything that is wrong with it, before anything starts.
  */
 import type { AnyStateMachine, AnyStateNode } from 'xstate';
 import { getInitialSnapshot } from 'xstate';
@@ -38,7 +38,7 @@ const twice = (names: readonly string[]) => [
   ...new Set(names.filter((name, index) => names.indexOf(name) !== index)),
 ];
 
-/** Two objects under one name: which of them runs would be chance. */
+/** Two objects under one name: it would be arbitrary which of them runs. */
 function differing(kinds: readonly Kind[]): readonly string[] {
   const all = new Set(kinds.flatMap(({ chart }) => chart.effects));
   return twice([...all].map(({ type }) => type));
@@ -64,7 +64,7 @@ function kindProblems({ chart, messages }: Kind): readonly string[] {
   ];
 }
 
-/** What is wrong with a chart, whoever wrote it. */
+/** The problems of a chart, whoever wrote it. */
 export function chartProblems(chart: Chart): readonly string[] {
   const { name, version, migrations = {} } = chart;
   const missing = Array.from({ length: Math.max(0, version - 1) }, (_, index) => index + 1).filter(
@@ -80,7 +80,7 @@ export function chartProblems(chart: Chart): readonly string[] {
   ];
 }
 
-/** Every word of the chart has a meaning. */
+/** Every name in the chart has an implementation. */
 function wordProblems({ machine, effects: declared }: Chart): readonly string[] {
   const effects = new Set(declared.map(({ type }) => type));
   const words = wordsOf(machine);
@@ -131,7 +131,7 @@ function nodesOf(node: AnyStateNode): readonly AnyStateNode[] {
   return [node, ...Object.values(node.states).flatMap((child) => nodesOf(child as AnyStateNode))];
 }
 
-/** Those of `and`, `or`, `not` are within them; xstate looks at them itself. */
+/** The guards within `and`, `or`, `not` are nested; xstate checks those itself. */
 function guardNames(guard: unknown): readonly string[] {
   if (typeof guard === 'string') return [guard];
   if (typeof guard === 'object' && guard !== null && 'type' in guard && typeof guard.type === 'string')
@@ -140,7 +140,7 @@ function guardNames(guard: unknown): readonly string[] {
 }
 
 /**
- * What xstate does itself: `assign`, `raise`, `cancel`, …; all else would be done before the step is saved.
+ * xstate's own actions: `assign`, `raise`, `cancel`, …; anything else would run before the step is saved.
  */
 const isBuiltIn = (action: unknown): boolean => typeof action === 'function' && 'resolve' in action;
 
@@ -162,7 +162,7 @@ function actionProblems(
     : [`the action ${type} is a function: declare an effect(…), and list it`];
 }
 
-/** Events that nobody could say: neither the host nor a message that is let in. */
+/** Events that can never occur: neither the host nor any admitted message creates them. */
 function unschemed(
   machine: AnyStateMachine,
   kind: string,

@@ -1,9 +1,9 @@
 /**
- * What a chart asks the outside for, together with who does it.
+ * An effect of a feature: what a chart requests of the outside, together with its runner.
  *
- * An effect is saved with the step that asks for it, before it runs (I1); it may run again after a crash and
- * must then change nothing (I5): `tools.key` is the same on every run of the same effect. It ends with
- * exactly one outcome, an event: `<name>.done` with what `run` returned, or `<name>.failed`.
+ * An effect is saved with its step before it runs (I1). It may run again after a crash, and the second run
+ * must change nothing (I5): `tools.key` is the same on every run of the same effect. It ends with exactly one
+ * outcome, an event: `<name>.done` with the result of `run`, or `<name>.failed`.
  */
 
 import type { FeatureMetrics } from '../actors/feature.ts';
@@ -20,21 +20,23 @@ import type { HttpAnswer, HttpRequest } from './http-call.ts';
 import type { KubernetesTools } from './kubernetes/tools.ts';
 import type { PerReplica } from './per-replica.ts';
 
-/** What the runner of an effect works with. */
+/** What the runner of an effect can use. */
 export interface Tools {
   /** `<actor id>/<rev>/<index>`: the same on every run of the same effect. */
   readonly key: string;
   readonly actor: ActorId;
-  /** Aborted when the time is over, or the replica loses the actor: end at once. */
+  /** Aborted when the time is up, or the replica loses the actor: return at once. */
   readonly signal: AbortSignal;
-  /** Hands an intermediate event to the actor (not the outcome). */
+  /** Sends an intermediate event to the actor (not the outcome). */
   readonly emit: (event: PlainEvent) => void;
-  /** Milliseconds since the epoch; tests have a clock of their own. */
+  /** Milliseconds since the epoch; tests use a clock of their own. */
   readonly now: () => number;
   readonly log: Log;
-  /** What all runs in this replica share, opened by the first of them. @throws what its `open` throws */
+  /**
+   * A resource that all runs in this replica share; the first use opens it. @throws what its `open` throws
+   */
   readonly use: <T>(what: PerReplica<T>) => Promise<T>;
-  /** Counts under the names that the feature declares. */
+  /** Counts under the metric names that the feature declares. */
   readonly metrics: FeatureMetrics;
   readonly kubernetes: KubernetesTools;
   /** One HTTP call. @throws OrreryError HTTP_UNREACHABLE if there is no answer */
@@ -42,26 +44,26 @@ export interface Tools {
 }
 
 export interface EffectOptions<P extends object, R> {
-  /** Does it. What it throws becomes `<name>.failed` (`Failure` gives it a code and a pause). */
+  /** Runs the effect. An exception becomes `<name>.failed` (`Failure` gives it a code and a pause). */
   readonly run: (params: P, tools: Tools) => Promise<R>;
-  /** Longest time that one run may take, ms; 30,000 if absent, 900,000 at most. */
+  /** The longest that one run may take, ms; default 30,000, at most 900,000. */
   readonly timeoutMs?: number | ((params: P) => number);
-  /** How many of it may run at a time in one replica; 16 if absent, 64 at most. */
+  /** Concurrent runs in one replica; default 16, at most 64. */
   readonly inFlight?: number;
-  /** It never fails: it is tried again with growing pauses until it is done. */
+  /** It never fails: it is retried with growing pauses until it is done. */
   readonly untilDone?: true;
-  /** What it needs of Kubernetes, for `orrery access`. */
+  /** The Kubernetes permissions that it needs, for `orrery access`. */
   readonly needs?: readonly Need[];
 }
 
-/** A declared effect, with its name, what it is asked with, and what it ends with. */
+/** A declared effect: its name, its parameters and its outcomes. */
 export interface Effect<T extends string = string, P extends object = object, R = unknown>
   extends EffectDeclaration<{ readonly type: T } & P> {
   readonly needs: readonly Need[];
   run(params: P, tools: Tools): Promise<R>;
 }
 
-/** What an effect ends with. */
+/** The outcomes of an effect. */
 export type Done<T extends string, R> = {
   readonly type: `${T}.done`;
 } & (R extends object ? Readonly<R> : unknown);
@@ -73,9 +75,9 @@ export interface Failed<T extends string> {
    * `TIMEOUT`, `KUBE_CONFLICT`, `HTTP_UNREACHABLE` (docs/reference/errors.md), or the code of a `Failure`.
    */
   readonly code: string;
-  /** The HTTP status, where somebody answered with one; null: nobody did. */
+  /** The HTTP status of the answer; null: there was none. */
   readonly status: number | null;
-  /** For how long whoever refused asks to wait; null: it says nothing. */
+  /** How long the server asks to wait; null: it does not say. */
   readonly retryAfterMs: number | null;
 }
 
@@ -84,16 +86,18 @@ type OutcomeOf<E> =
     ? Done<T, R> | Failed<T>
     : { readonly type: 'effect.settled'; readonly effect: string; readonly error: string | null };
 
-/** The outcomes of a list of effects: what a chart hears of them. */
+/** The outcomes of a list of effects, as events of a chart. */
 export type EventsOf<L extends readonly AnyDeclared[]> = OutcomeOf<L[number]>;
 
 /** An effect of a feature, or one that the engine runs (`message`). */
 export type AnyDeclared = Effect | EffectDeclaration;
 
 /**
- * Declares an effect. @param type its name, `drain.evict`: it stands in records, and is a promise to the
- * versions before and after
- * @throws OrreryError USAGE if a bound is passed
+ * Declares an effect.
+ *
+ * @param type its name, `drain.evict`: it is stored in records, and is a promise to earlier and later
+ *   versions
+ * @throws OrreryError USAGE if a bound is exceeded
  */
 export function effect<const T extends string, P extends object, R>(
   type: T,

@@ -1,8 +1,8 @@
-/** How a failed effect is told to its chart. */
+/** How a chart learns of a failed effect. */
 import { asError, type OrreryError } from '../base/errors.ts';
 import type { PlainEvent } from '../base/plain-event.ts';
 
-/** Thrown by the runner of an effect: the chart hears the code and the pause with `<name>.failed`. */
+/** Thrown by the runner of an effect: `<name>.failed` tells the chart the code and the pause. */
 export class Failure extends Error {
   readonly code: string;
   readonly retryAfterMs: number | null;
@@ -18,7 +18,7 @@ export class Failure extends Error {
   }
 }
 
-/** @param cause what was thrown; absent: the time was over */
+/** @param cause the exception; absent: a timeout */
 export function failedEvent(type: string, message: string, cause?: unknown): PlainEvent {
   return { type: `${type}.failed`, message, ...detailsOf(cause) };
 }

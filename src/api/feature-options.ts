@@ -1,4 +1,4 @@
-/** What a feature is made from. */
+/** The options from which a feature is made. */
 import type { GenericSchema } from 'valibot';
 import type { FeatureMetrics, MetricDeclaration } from '../actors/feature.ts';
 import type { Need } from '../actors/need.ts';
@@ -8,10 +8,10 @@ import type { PlainEvent } from '../base/plain-event.ts';
 import type { Tools } from './effect.ts';
 import type { Kind } from './kind.ts';
 
-/** A saved step, as a feature is told of it. */
+/** A saved step, as a feature sees it. */
 export interface StepTold {
   readonly id: ActorId;
-  /** States as text; null: the actor began with it. */
+  /** States as text; null: the actor's first step. */
   readonly from: string | null;
   readonly to: string;
   readonly event: PlainEvent;
@@ -25,25 +25,25 @@ export interface RequestEndpoint<S extends GenericSchema = GenericSchema> {
   /** For people. */
   readonly about: string;
   readonly request: S;
-  /** @returns plain data. What it throws goes to the one who asked */
+  /** @returns plain data. An exception goes to the requester */
   answer(request: unknown, tools: Omit<Tools, 'key' | 'actor' | 'emit'>): Promise<object>;
 }
 
 export interface FeatureOptions {
-  /** One word of a-z, 0-9 and hyphens; different from the features that come with the program. */
+  /** One word of a-z, 0-9 and hyphens; no built-in feature's name. */
   readonly name: string;
   /**
-   * Semantic version. Of the versions that live replicas have, the highest owns the kinds; the others take
-   * the rest, and say so in /readyz.
+   * Semantic version. The highest version among live replicas owns the kinds; replicas with another version
+   * take the rest, and say so in /readyz.
    */
   readonly version: string;
   readonly kinds: readonly Kind[];
-  /** What it needs of Kubernetes beside what its watches and `kubernetes` effects need. */
+  /** Kubernetes permissions beyond those of its watches and `kubernetes` effects. */
   readonly needs?: readonly Need[];
   /** By name. */
   readonly requests?: Readonly<Record<string, RequestEndpoint>>;
-  /** By name: what its effects and `onStep` count. */
+  /** By name: the metrics of its effects and of `onStep`. */
   readonly metrics?: Readonly<Record<string, MetricDeclaration>>;
-  /** Called after each saved step of its actors. What it throws is said in the log. */
+  /** Called after each saved step of its actors. An exception is logged. */
   readonly onStep?: (step: StepTold, tools: { readonly metrics: FeatureMetrics; readonly log: Log }) => void;
 }

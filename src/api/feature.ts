@@ -1,10 +1,9 @@
 /**
- * A feature of your own: the descriptor that the engine takes, made from kinds.
+ * A feature of your own: makes the engine's descriptor from kinds.
  *
- * Promises: it is the same descriptor as that of the features that come with the program
- * (actors/feature.ts); what is wrong with it is said when it is made, all at once, with names. Its kinds live
- * in parts of their own (actors/shards/homes.ts), so that replicas without the feature, or with another
- * version of it, leave its actors alone.
+ * Promises: the descriptor is of the same type as a built-in feature's (actors/feature.ts); all problems are
+ * reported together, with names, when it is made. Its kinds live in their own parts (actors/shards/homes.ts),
+ * so replicas without the feature, or with another version, leave its actors alone.
  */
 import type { Feature } from '../actors/feature.ts';
 import type { Need } from '../actors/need.ts';
@@ -17,9 +16,7 @@ import type { Kind } from './kind.ts';
 import { startFeature } from './start.ts';
 import { declarationOf, type Reports, type Watch } from './watch.ts';
 
-/**
- * Makes a feature. @throws OrreryError USAGE that names everything that is wrong with it
- */
+/** Makes a feature. @throws OrreryError USAGE with all problems */
 export function defineFeature(options: FeatureOptions): Feature {
   const problems = problemsOf(options);
   if (problems.length > 0)

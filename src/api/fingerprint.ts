@@ -1,6 +1,6 @@
 /**
- * What two replicas compare to know whether they have the same feature: its form (charts, effects, messages,
- * watches), not its functions, which differ from file to file though they do the same.
+ * The fingerprint by which two replicas compare a feature: a hash of its form (charts, effects, messages,
+ * watches), without its functions, whose text may differ between files that do the same.
  */
 import { createHash } from 'node:crypto';
 import type { FeatureOptions } from './feature-options.ts';

@@ -1,8 +1,8 @@
 /**
- * One HTTP call of a feature: bounded in time and bytes, redirects are not followed.
+ * One HTTP call of a feature, bounded in time and bytes; redirects are not followed.
  *
- * Whatever it is asked with stands in a record and in the feed (I9): secrets go into the headers that the
- * effect itself works out.
+ * Its parameters are stored in a record and in the feed (I9), so secrets belong into the headers that the
+ * effect itself computes.
  */
 
 import { featureLimits } from '../actors/feature-limits.ts';
@@ -10,15 +10,15 @@ import type { Clock } from '../base/clock.ts';
 import { asError, attempt, OrreryError } from '../base/errors.ts';
 
 export interface HttpRequest {
-  /** `GET` if absent. */
+  /** Default `GET`. */
   readonly method?: string;
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** A text is sent as it is, anything else as JSON. */
+  /** Text is sent unchanged, anything else as JSON. */
   readonly body?: unknown;
-  /** 10,000 if absent. */
+  /** Default 10,000. */
   readonly timeoutMs?: number;
-  /** Of the answer's body; 65,536 at most. */
+  /** The most bytes of the answer's body; at most 65,536. */
   readonly bytesMax?: number;
 }
 
@@ -26,14 +26,14 @@ export interface HttpAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** The body read as JSON; null where it is none. */
+  /** The body parsed as JSON; null if it is none. */
   readonly json: unknown;
 }
 
-/** As Node's own `fetch`. */
+/** In the form of Node's own `fetch`. */
 export type Fetch = (url: string, options: RequestInit) => Promise<Response>;
 
-/** If the request names no time, ms. */
+/** If the request sets no time limit, ms. */
 export const httpTimeoutMs = 10_000;
 
 /** @throws OrreryError HTTP_UNREACHABLE */
@@ -88,7 +88,7 @@ async function readBody(response: Response, bytesMax: number): Promise<string> {
   return Buffer.concat(pieces).toString();
 }
 
-/** Paths and queries may hold what is nobody's business. */
+/** Without path and query, which may be confidential. */
 function hostOf(url: string): string {
   return URL.canParse(url) ? new URL(url).host : 'an address that is none';
 }

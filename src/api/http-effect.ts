@@ -3,9 +3,9 @@ import { type Effect, effect, type Tools } from './effect.ts';
 import { type HttpAnswer, type HttpRequest, httpTimeoutMs } from './http-call.ts';
 
 /**
- * An effect that makes one HTTP call. An answer of any status is done; no answer is failed.
+ * An effect that makes one HTTP call. An answer of any status counts as done; no answer as failed.
  *
- * @param options.headers worked out when the call is made: the place for secrets, which must not be in params
+ * @param options.headers computed when the call is made: the place for secrets, which must not be in params
  */
 export function http<const T extends string>(
   type: T,

@@ -1,7 +1,7 @@
 /**
- * The package `orrery`: what a feature of your own is written with (docs/reference/own-features.md).
+ * The package `orrery`: the API for features of your own (docs/reference/own-features.md).
  *
- * Everything here is a promise: test/api/report.test.ts holds its signatures against docs/reference/api.txt.
+ * Everything here is a promise: test/api/report.test.ts compares the signatures with docs/reference/api.txt.
  */
 export * as v from 'valibot';
 export {

@@ -1,40 +1,40 @@
 /**
- * What the world says to the actors of a feature: one actor for each object of a watch, told of that object
- * and of those of other watches that belong to it.
+ * What the world tells the actors of a feature: each object of a watch has an actor, which is told about that
+ * object and about related objects of other watches.
  *
- * Promises: an actor is told once everything that its facts are made of was listed, so that nothing which
- * merely isn't known yet looks as if it did not exist; what `facts` or `to` throws is said in the log and
- * leaves its own actor untold (I8). A look costs what it finds, not the size of the world.
+ * Promises: an actor is told once everything that its facts depend on was listed, so an object that isn't
+ * known yet never looks like one that does not exist. An exception in `facts` or `to` is logged and leaves
+ * only its own actor untold (I8). The cost depends on the related objects, not on the size of the world.
  */
 import type { Affected, Join, Observation } from '../actors/world/join.ts';
 import type { World } from '../actors/world/world.ts';
-import type { AnyDigest, WorldEntry } from '../base/digests.ts';
+import type { WorldEntry } from '../base/digests.ts';
 import { asError } from '../base/errors.ts';
 import { actorId } from '../base/ids.ts';
 import type { Log } from '../base/log-port.ts';
 import { type Watch, type Watched, watchedOf, worldName } from './watch.ts';
 
-/** The object whose actor is meant. */
+/** The object of an actor. */
 export interface ObjectName {
-  /** Absent or empty: an object of the whole cluster. */
+  /** Absent or empty: a cluster-scoped object. */
   readonly namespace?: string;
   readonly name: string;
 }
 
-/** Objects of another watch, and to which of the joined objects each belongs. */
+/** Objects of another watch, each with the joined objects to which it is related. */
 export interface Relation<D = unknown> {
   readonly of: Watch<D>;
   to(object: Watched<D>): Iterable<ObjectName>;
 }
 
-/** @param to the joined objects to which an object belongs: a Pod to its Node. Pure */
+/** @param to the joined objects to which an object is related: for a Pod, its Node. Pure */
 export function related<D>(of: Watch<D>, to: (object: Watched<D>) => Iterable<ObjectName>): Relation<D> {
   return { of, to };
 }
 
 export type Relations = Readonly<Record<string, Relation>>;
 
-/** By name of the relation: the objects that belong to the actor, by namespace and name. */
+/** By name of the relation: the actor's related objects, by namespace and name. */
 export type RelatedOf<R extends Relations> = {
   readonly [K in keyof R]: R[K] extends Relation<infer D> ? ReadonlyArray<Watched<D>> : never;
 };
@@ -48,16 +48,16 @@ export interface JoinOf<F extends object = object> {
   ): F | null;
 }
 
-/** What the chart of the kind `K` is told: facts; null: nothing calls for the actor any more. */
+/** The observation of a chart of kind `K`: its facts; null: the world has nothing for the actor any more. */
 export type Observed<K extends string, J extends JoinOf> = {
   readonly type: `${K}.observed`;
   readonly facts: J extends JoinOf<infer F> ? F | null : never;
 };
 
 /**
- * One actor for each object of `each` for which `facts` answers something else than null; its id is
- * `<kind>/<namespace or _>/<name>`. The chart hears `<kind>.observed` with the facts whenever something of
- * what they are made of changed, and with `facts: null` once nothing calls for it.
+ * One actor for each object of `each` whose `facts` are not null; its id is `<kind>/<namespace or _>/<name>`.
+ * The chart receives `<kind>.observed` with the facts whenever something that they depend on has changed, and
+ * with `facts: null` once the object is gone or not wanted.
  *
  * @param options.facts plain data. Pure
  */
@@ -75,7 +75,7 @@ export function join<D, F extends object, const R extends Relations = Record<nev
   };
 }
 
-/** The watches that a join is made of, each once. */
+/** The watches of a join, each once. */
 export const watchesIn = ({ each, relations }: JoinOf): readonly Watch[] => [
   ...new Set([each, ...Object.values(relations).map(({ of }) => of)]),
 ];
@@ -87,7 +87,7 @@ export interface JoinParts {
   readonly log: Log;
 }
 
-/** The join in one replica: an index over the world's picture, and nothing more. */
+/** The join in one replica: an index over the world picture, and nothing more. */
 export function runJoin(spec: JoinOf, { feature, kind, world, log }: JoinParts): Join {
   const resource = worldName(feature, spec.each);
   const mirrors = watchesIn(spec).map((watch) => worldName(feature, watch));
@@ -111,15 +111,15 @@ export function runJoin(spec: JoinOf, { feature, kind, world, log }: JoinParts):
   };
   return {
     kinds: [kind],
-    fold(entry, before) {
+    fold(entry, _before) {
       const affected: Affected = new Set();
       const touch = (key: string) => affected.add(actorOf(kind, key));
       if (entry.resource === resource) touch(keyOf(entry));
-      for (const [, index] of indexes) for (const key of index.fold(entry, before)) touch(key);
+      for (const [, index] of indexes) for (const key of index.fold(entry)) touch(key);
       return affected;
     },
     *members() {
-      // Those that it does not call for are found out when they are told: facts are worked out once.
+      // Unwanted objects are found when they are told, so facts are computed once.
       for (const { namespace, name } of world.entries(resource)) yield actorId(kind, namespace, name);
     },
     observe(_kind, namespace, name): Observation | null {
@@ -137,17 +137,12 @@ function actorOf(kind: string, key: string): string {
   return actorId(kind, key.slice(0, slash), key.slice(slash + 1));
 }
 
-interface RelationIndex {
-  fold(entry: WorldEntry, before: AnyDigest | null): Iterable<string>;
-  of(key: string): ReadonlyArray<Watched<unknown>>;
-}
-
-/** Which objects of another watch belong to which joined object. */
+/** Maps each joined object to its related objects of another watch. */
 function createIndex(
   resource: string,
   relation: Relation,
   complain: (what: string, thrown: unknown) => void,
-): RelationIndex {
+) {
   const byTarget = new Map<string, Map<string, Watched<unknown>>>();
   const targetsOf = new Map<string, readonly string[]>();
   const targets = (object: Watched<unknown>): readonly string[] => {
@@ -169,7 +164,7 @@ function createIndex(
     return known;
   };
   return {
-    fold(entry) {
+    fold(entry: WorldEntry): Iterable<string> {
       if (entry.resource !== resource) return [];
       const key = keyOf(entry);
       const before = forget(key);
@@ -182,7 +177,8 @@ function createIndex(
       }
       return new Set([...before, ...after]);
     },
-    // Always in the same order, so that facts made of them are news only when they are.
-    of: (key) => [...(byTarget.get(key) ?? [])].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one),
+    // Always in the same order, so that the facts change only with the objects.
+    of: (key: string): ReadonlyArray<Watched<unknown>> =>
+      [...(byTarget.get(key) ?? [])].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one),
   };
 }

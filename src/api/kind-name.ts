@@ -1,4 +1,4 @@
-/** How features name kinds of Kubernetes objects: `v1/Node`, `apps/v1/Deployment`. */
+/** How features name the kinds of Kubernetes objects: `v1/Node`, `apps/v1/Deployment`. */
 import { OrreryError } from '../base/errors.ts';
 
 /** `<apiVersion>/<Kind>` */
@@ -8,7 +8,7 @@ export interface NamedResource {
   /** `v1`, `apps/v1` */
   readonly apiVersion: string;
   readonly kind: string;
-  /** Lower case, for rights; absent: the regular one. What calls are made to is looked up in the cluster. */
+  /** Lower case, for permissions; default: the regular plural. Calls look the kind up in the cluster. */
   readonly plural?: string;
 }
 
@@ -34,7 +34,7 @@ export function groupOf({ apiVersion }: NamedResource): string {
   return apiVersion.slice(0, Math.max(apiVersion.lastIndexOf('/'), 0));
 }
 
-/** As the API server makes it of most kinds. */
+/** As the API server forms it for most kinds. */
 export function pluralOf({ kind, plural }: NamedResource): string {
   if (plural !== undefined) return plural;
   const word = kind.toLowerCase();

@@ -1,4 +1,4 @@
-/** A kind of actors: its chart, what it is told, what may be said to it, and who does what it asks for. */
+/** A kind of actors: its chart, its observations, its messages, and the runners of its effects. */
 
 import type { AnyStateMachine } from 'xstate';
 import { featureLimits } from '../actors/feature-limits.ts';
@@ -11,28 +11,28 @@ import type { JoinOf } from './join.ts';
 export interface KindOptions
   extends MessageOptions,
     Omit<Chart, 'name' | 'machine' | 'effects' | 'createdBy' | 'durable' | 'led'> {
-  /** One word of a-z, 0-9 and hyphens: the first part of its actors' ids, and of the names of its events. */
+  /** One word of a-z, 0-9 and hyphens: the first part of its actors' ids and of its events' names. */
   readonly name: string;
   /** Its input is `ActorInput`; its actions are assignments, `raise`, `cancel`, and effects. */
   readonly machine: AnyStateMachine;
   readonly effects?: readonly AnyDeclared[];
-  /** What the world says to it; absent: only messages bring its actors into being (`createdBy`). */
+  /** What the world tells it; absent: only messages create its actors (`createdBy`). */
   readonly join?: JoinOf;
-  /** Messages that bring an actor into being. */
+  /** Messages that create an actor. */
   readonly createdBy?: readonly string[];
 }
 
 export interface Kind extends Required<DeclaredKind> {
   readonly join: JoinOf | null;
-  /** Those that the feature itself runs. */
+  /** The effects that the feature itself runs. */
   readonly effects: readonly Effect[];
 }
 
-/** @throws OrreryError USAGE for a message whose fields are no plain `v.object` */
+/** @throws OrreryError USAGE if a message's fields are no plain `v.object` */
 export function defineKind(options: KindOptions): Kind {
   const { name, machine, effects = [], join = null, createdBy = [], ...others } = options;
   const { messages: _m, internal: _i, holds: _h, refine: _r, ...chart } = others;
-  // A chart that goes round for ever would hold its replica: it fails instead, and parks its actor.
+  // An endless loop in a chart would block its replica: this makes it fail, which parks its actor.
   const { maxIterations = Number.POSITIVE_INFINITY } = machine.options ?? {};
   Object.assign(machine, {
     options: { ...machine.options, maxIterations: Math.min(maxIterations, featureLimits.microsteps) },

@@ -1,9 +1,9 @@
 /**
- * What all runs of effects in one replica share: a client, a pool of connections.
+ * A resource that all runs of effects in one replica share: a client, a pool of connections.
  *
- * Owns: its life. It is opened by whoever needs it first, closed when the replica stops, and opened again
- * after it could not be. Absent: a replica that is killed closes nothing; nothing that must survive belongs
- * here.
+ * Owns its lifetime: the first use opens it, the end of the replica closes it, and a failed opening is
+ * retried at the next use. Absent: a replica that is killed closes nothing, so nothing that must survive
+ * belongs here.
  */
 import type { FeatureParts } from '../actors/feature.ts';
 import { sleep } from '../base/clock.ts';
@@ -14,15 +14,15 @@ import { Failure } from './failure.ts';
 
 export interface PerReplica<T> {
   /**
-   * Opens it; what is awaited in it ends when the replica stops, which `signal` tells. After 30 s it fails
-   * with `TIMEOUT`.
+   * Opens it. Pending operations must end when the replica stops, as `signal` tells. After 30 s it fails with
+   * `TIMEOUT`.
    */
   readonly open: (tools: { readonly log: Log; readonly signal: AbortSignal }) => T | Promise<T>;
-  /** Closes it. A replica that stops waits for it, not for long. */
+  /** Closes it. A replica that stops waits briefly for it. */
   readonly close?: (opened: T) => unknown;
 }
 
-/** Declares it; `tools.use` gives it to whoever runs: `const pool = perReplica({ open, close })`. */
+/** Declares it; runners get it by `tools.use`: `const pool = perReplica({ open, close })`. */
 export function perReplica<T>(options: PerReplica<T>): PerReplica<T> {
   return options;
 }
@@ -54,7 +54,7 @@ export function createOpened(
       return value;
     } catch (error) {
       opened.delete(what);
-      // What comes too late is of no use to anybody.
+      // The result came too late, so nobody uses it.
       close().catch(() => {});
       throw error;
     }

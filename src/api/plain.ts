@@ -1,6 +1,6 @@
-/** Whether a value is plain data: what a record can hold and give back as it was. */
+/** Checks whether a value is plain data, which a record can store and return unchanged. */
 
-/** Where it is not, and what stands there; null: it is. */
+/** Where the value is not plain, and what is there; null: it is plain. */
 export function unplainIn(value: unknown, path = 'context', above: readonly unknown[] = []): string | null {
   if (value === null || ['string', 'boolean', 'undefined'].includes(typeof value)) return null;
   if (typeof value === 'number') return Number.isFinite(value) ? null : `${path} is ${value}`;

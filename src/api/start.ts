@@ -1,9 +1,9 @@
 /**
  * A feature in one replica: its joins, the runners of its effects, its requests.
  *
- * Promises: whatever the feature's own functions throw hurts the actor or the request that they were called
- * for, and nobody else (I8); of an effect whose runs do not end when their time is over only so many are left
- * behind, then it fails at once.
+ * Promises: an exception in the feature's code hurts only the actor or the request for which it was called
+ * (I8); if runs of an effect do not end at their timeout, a limited number is abandoned, and further runs
+ * fail at once.
  */
 import { safeParse } from 'valibot';
 import type { EffectContext, RunnableEffect } from '../actors/effect-runner.ts';
@@ -104,7 +104,7 @@ function carefulJoin({ facts, relations, ...join }: JoinOf, kind: string, call: 
 }
 
 function runnable(effect: Effect, toolsOf: ToolsOf, call: Call): RunnableEffect {
-  /** Runs that were given up when their time was over, and have not ended yet. */
+  /** Runs that were abandoned at their timeout and have not ended yet. */
   let left = 0;
   const most = effect.inFlight * featureLimits.runsLeft;
   return {

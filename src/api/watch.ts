@@ -1,9 +1,9 @@
 /**
- * What a feature keeps of the Kubernetes objects that it watches, typed by a schema.
+ * What a feature keeps of the Kubernetes objects it watches, typed by a schema.
  *
- * Promises: an object that cannot be read as the schema has it, or of which more would be kept than
- * `featureLimits.digestBytes`, is left out and said in the log; it hurts no other object (I8). A feature's
- * watch is a mirror of its own: what one feature keeps, or fails to read, changes nothing for another.
+ * Promises: an object that does not fit the schema, or of which more than `featureLimits.digestBytes` would
+ * be kept, is left out and logged; other objects are not affected (I8). A feature's watch is a mirror of its
+ * own: what one feature keeps, or fails to read, changes nothing for another.
  */
 import { type GenericSchema, type InferOutput, safeParse } from 'valibot';
 import { featureLimits } from '../actors/feature-limits.ts';
@@ -14,33 +14,33 @@ import type { KubeObject } from '../base/kube-port.ts';
 import { encode } from '../bus/codec.ts';
 import { type KindName, type NamedResource, readKindName } from './kind-name.ts';
 
-/** What every digest tells of its object, beside what the feature keeps. */
+/** What every digest contains, beside what the feature keeps. */
 export interface ObjectFacts extends DigestBase {
-  /** Empty for an object of the whole cluster. */
+  /** Empty for a cluster-scoped object. */
   readonly namespace: string;
   readonly name: string;
 }
 
-/** An object as a join gets it: what every digest tells, and what the feature keeps of it. */
+/** An object as a join receives it: the fixed fields, and what the feature keeps. */
 export type Watched<D> = ObjectFacts & D;
 
 export interface WatchOptions<S extends GenericSchema> {
   /**
-   * In Kubernetes' own words, such as `app=web,tier!=cache`: the API server leaves out the rest. Absent: all.
+   * In Kubernetes' syntax, such as `app=web,tier!=cache`: the API server leaves out the rest. Absent: all
+   * objects.
    */
   readonly labelSelector?: string;
-  /** What is kept: plain data, nothing secret (it is stored in NATS), at most 16 KiB of each object. */
+  /** What is kept: plain data, nothing secret (it is stored in NATS), at most 16 KiB for each object. */
   readonly digest: S;
   /**
-   * From the object to what the schema takes. Absent: the object itself. What it throws leaves the object
-   * out.
+   * Converts the object to the schema's input. Absent: the object itself. An exception leaves the object out.
    */
   readonly read?: (object: KubeObject) => unknown;
-  /** Which objects are kept at all. Absent: all of them. Pure. */
+  /** Which objects are kept. Absent: all. Pure. */
   readonly wants?: (kept: InferOutput<S>) => boolean;
 }
 
-/** A watch, to be joined with others (`join`, `related`). */
+/** A watch, which `join` and `related` combine. */
 export interface Watch<D = unknown> {
   readonly resource: NamedResource;
   readonly labelSelector: string | null;
@@ -52,10 +52,10 @@ export interface Watch<D = unknown> {
 export type Kept<D> = { readonly kept: D } | { readonly problem: string };
 
 /**
- * Watches a kind of Kubernetes objects, of any group, with a namespace or without.
+ * Watches a kind of Kubernetes objects, of any group, namespaced or cluster-scoped.
  *
- * @param kind `v1/Node`, `apps/v1/Deployment`; or in parts, with the plural where it is no regular one
- * @throws OrreryError USAGE if it is not of that form
+ * @param kind `v1/Node`, `apps/v1/Deployment`; or in parts, with an irregular plural
+ * @throws OrreryError USAGE if malformed
  */
 export function watch<const S extends GenericSchema>(
   kind: KindName | NamedResource,
@@ -89,24 +89,27 @@ function keep<S extends GenericSchema>(
   }
 }
 
-/** As it stands in the world. */
+/** As stored in the world. */
 interface FeatureDigest extends ObjectDigest {
   readonly kept: unknown;
 }
 
-/** The name in the world of what the feature watches, and of the mirror that says it was listed. */
+/**
+ * The name under which the feature's watch appears in the world, and of the mirror that states its
+ * completeness.
+ */
 export function worldName(feature: string, { resource: { apiVersion, kind } }: Watch): string {
   return `${feature}/${apiVersion}/${kind}`;
 }
 
-/** What the mirror says of a feature's watches, and how it calls the feature's code. */
+/** What the mirror reports about a feature's watches, and how it calls the feature's code. */
 export interface Reports {
-  /** Told of each object that is left out. */
+  /** Called for each object that is left out. */
   report(object: KubeObject, problem: string): void;
   call<T>(what: string, work: () => T): T;
 }
 
-/** The watch as the mirror takes it. @param reports is complete once the feature has started */
+/** The watch in the mirror's form. @param reports is complete once the feature has started */
 export function declarationOf(
   { name: feature, kinds }: { readonly name: string; readonly kinds: readonly string[] },
   watch: Watch,
@@ -132,7 +135,7 @@ export function declarationOf(
   };
 }
 
-/** What was interrupted is a problem of the object that it was called for. */
+/** An interrupted call is a problem of the object for which it was made. */
 function readOf(watch: Watch, object: KubeObject, { call }: Reports): Kept<unknown> {
   try {
     return call(`watch of ${watch.resource.kind}: read`, () => watch.keep(object));
@@ -150,7 +153,7 @@ function isWanted(watch: Watch, digest: AnyDigest, { call }: Reports): boolean {
   }
 }
 
-/** The object as joins get it; null where the world holds none. */
+/** The object as joins receive it; null if the world has none. */
 export function watchedOf<D>(namespace: string, name: string, digest: AnyDigest | null): Watched<D> | null {
   if (digest === null) return null;
   const { uid, resourceVersion, createdAt, deleting, labels, kept } = digest as FeatureDigest;

@@ -1,9 +1,9 @@
 /**
- * IP addresses in the one form in which they are compared: dotted decimal, RFC 5952.
+ * IP addresses in one canonical form, so that they can be compared: dotted decimal, RFC 5952.
  *
- * Refused: IPv4 with leading zeros (octal to some readers, decimal to others), zone ids (they mean something
- * on one host only), brackets, ports, surrounding blanks. An IPv4-mapped IPv6 address (`::ffff:192.0.2.1`) is
- * the IPv4 address that it maps, as in Go's net package, by which Pods and proxies name themselves.
+ * Refused: IPv4 with leading zeros (some readers take them as octal), zone ids (they are valid on one host
+ * only), brackets, ports, surrounding blanks. An IPv4-mapped IPv6 address (`::ffff:192.0.2.1`) becomes the
+ * IPv4 address, as in Go's net package, which Pods and proxies use to name themselves.
  */
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
@@ -16,9 +16,10 @@ export interface Address {
   readonly family: IpFamily;
 }
 
-/** undefined: the text is no address. */
+/** @returns undefined if the text is no address */
 export function parseAddress(text: string): Address | undefined {
-  // isIP is strict about digits and zeros, ipaddr.js is not: the one decides, the other writes.
+  // isIP is strict about digits and zeros, and ipaddr.js is not. So isIP decides, and ipaddr.js writes the
+  // canonical form.
   const version = text.includes('%') ? 0 : isIP(text);
   if (version === 0) return undefined;
   if (version === 4) return { ip: text, family: 'IPv4' };
@@ -29,8 +30,8 @@ export function parseAddress(text: string): Address | undefined {
 }
 
 /**
- * Whether clients elsewhere can be sent to the address: not loopback, link-local, unspecified or multicast.
- * The API server refuses most of these in EndpointSlices.
+ * Whether clients on other hosts can reach the address: it is not loopback, link-local, unspecified or
+ * multicast. The API server refuses most of those in EndpointSlices.
  */
 export function isPublishable({ ip }: Address): boolean {
   const range: string = ipaddr.parse(ip).range();

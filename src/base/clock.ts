@@ -1,12 +1,12 @@
 /**
- * Time: the only file that knows it.
+ * Time: the only file that reads the system's clock and sets timers.
  *
- * Owns: wall time, monotonic time and the timers of one process. Everything that waits is handed a `Clock`,
- * so that tests and the simulation can use a virtual one. No other file may call `Date.now`,
- * `performance.now`, `setTimeout` or `setInterval` (test/tidy.test.ts).
+ * Owns wall time, monotonic time and the timers of one process. Everything that waits takes a `Clock`, so
+ * tests and the simulation can use a virtual one. No other file may call `Date.now`, `performance.now`,
+ * `setTimeout` or `setInterval` (test/tidy.test.ts).
  */
 
-/** A timer that was asked for and can be taken back; cancelling twice, or after it fired, does nothing. */
+/** A running timer. Cancelling twice, or after it fired, does nothing. */
 export interface Timer {
   cancel(): void;
 }
@@ -17,15 +17,15 @@ export interface Clock {
   /** Milliseconds since an arbitrary start; never goes back, stands still while the machine is suspended. */
   monotonic(): number;
   /**
-   * Milliseconds since the machine started, suspensions included, to about 10 ms; absent where nothing tells
-   * it.
+   * Milliseconds since the machine started, suspensions included, to about 10 ms; absent where the system
+   * does not provide it.
    */
   sinceBoot?(): number;
   /** Calls `fn` once after `delayMs` (clamped to 0 … 24.8 days, the longest a Node timer can hold). */
   after(delayMs: number, fn: () => void): Timer;
 }
 
-/** The longest delay a Node timer holds; a longer one would fire at once. */
+/** The longest delay that a Node timer can hold; a longer one would fire at once. */
 export const timerDelayMaxMs = 2_147_483_647;
 
 export const systemClock: Clock = {

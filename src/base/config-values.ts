@@ -1,13 +1,13 @@
 /**
- * The forms that the value of a flag can have: readers of text, each with the words for what it takes. Pure,
- * but for the one that reads the file that a flag names.
+ * Readers for the values of flags: each parses text and says in words what it accepts. Pure, except for the
+ * reader that reads a file named by a flag.
  */
 import { readFileSync } from 'node:fs';
 import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
 import { asError, OrreryError } from './errors.ts';
 
 export interface Reader<T> {
-  /** What is allowed, in words that follow "allowed:". */
+  /** The accepted values, worded to follow "allowed:". */
   readonly allowed: string;
   readonly read: (text: string) => T | undefined;
 }
@@ -24,13 +24,13 @@ export const anyText: Reader<string> = {
   read: (text) => text || undefined,
 };
 
-/** The length keeps subjects far below what NATS takes. */
+/** The length limit keeps subjects far below what NATS accepts. */
 export const word: Reader<string> = {
   allowed: 'one word of at most 63 letters, digits, "_" and "-"',
   read: (text) => (/^[A-Za-z0-9_-]{1,63}$/.test(text) ? text : undefined),
 };
 
-/** Some of these words, or all of them. */
+/** One or more of these words, separated by commas. */
 export const listOf = <T extends string>(...words: readonly T[]): Reader<readonly T[]> => ({
   allowed: `a comma list of ${words.join(', ')}`,
   read: (text) => {
@@ -45,13 +45,13 @@ export const replicaName: Reader<string> = {
   read: (text) => (/^[A-Za-z0-9_.-]{1,253}$/.test(text) ? text : undefined),
 };
 
-/** Where answers come in, as the rights of a NATS user name it. */
+/** The prefix of the subjects on which answers arrive, as a NATS user's permissions name it. */
 export const inboxPrefix: Reader<string> = {
   allowed: 'at most 128 letters, digits, "_" and "-" in words with dots between, such as _INBOX_person',
   read: (text) => (/^(?=.{1,128}$)[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$/.test(text) ? text : undefined),
 };
 
-/** Names of Nodes as Kubernetes has them (RFC 1123 subdomains). */
+/** The name of a Node (RFC 1123 subdomain). */
 export const nodeName: Reader<string> = {
   allowed: 'the name of a Node: at most 253 lower-case letters, digits, "-" and "."',
   read: (text) =>
@@ -67,7 +67,7 @@ export const hostPort: Reader<HostPort> = {
     if (!match) return undefined;
     const [, bracketed, plain = '', port] = match;
     if (bracketed !== undefined && !isIPv6(bracketed)) return undefined;
-    // Four numbers with dots can only be meant as an address.
+    // Four numbers with dots can only be meant as an IPv4 address.
     if (/^[\d.]+$/.test(plain) && !isIPv4(plain)) return undefined;
     return Number(port) > 65_535
       ? undefined
@@ -75,7 +75,7 @@ export const hostPort: Reader<HostPort> = {
   },
 };
 
-/** A Service of Kubernetes and one of its ports. */
+/** A Kubernetes Service and one of its ports. */
 export interface ServicePlace {
   readonly namespace: string;
   readonly name: string;
@@ -118,7 +118,7 @@ function isServerUrl(text: string): boolean {
   return url !== null && schemes.includes(url.protocol) && url.hostname !== '' && /^\/?$/.test(url.pathname);
 }
 
-/** Names of namespaces as Kubernetes has them (RFC 1123 labels). */
+/** Names of namespaces (RFC 1123 labels). */
 export const namespaceList: Reader<readonly string[]> = {
   allowed: 'a comma list of namespaces: lower-case letters, digits and "-"',
   read: (text) => {
@@ -127,10 +127,10 @@ export const namespaceList: Reader<readonly string[]> = {
   },
 };
 
-/** By namespace: in which others something of it may be done. */
+/** For each namespace, the namespaces to which it grants something. */
 export type NamespaceGrants = Readonly<Record<string, readonly string[]>>;
 
-/** `a=b,c` grants b and c to a; a word with a "=" begins the next one. */
+/** `a=b,c` grants b and c to a; a word that contains "=" starts the next grant. */
 export const namespaceGrants: Reader<NamespaceGrants> = {
   allowed: 'NAMESPACE=NAMESPACE[,…]: lower-case letters, digits and "-", such as shop=bank,till=bank',
   read: (text) => {
@@ -162,7 +162,7 @@ export function oneOf<const T extends string>(...choices: readonly T[]): Reader<
   return { allowed: choices.join(', '), read: (text) => choices.find((choice) => choice === text) };
 }
 
-/** A network: `10.0.0.0/8`, `fd00::/8`. */
+/** A network in CIDR notation: `10.0.0.0/8`, `fd00::/8`. */
 export interface Cidr {
   readonly address: string;
   readonly prefix: number;
@@ -182,9 +182,7 @@ function readCidr(text: string): Cidr | undefined {
   return Number(digits) <= bits ? { address, prefix: Number(digits) } : undefined;
 }
 
-/**
- * Whether an address lies in one of the networks; an IPv4 address in the form of IPv6 is that IPv4 address.
- */
+/** Whether an address is in one of the networks. An IPv4-mapped IPv6 address counts as the IPv4 address. */
 export function inNetworks(networks: readonly Cidr[]): (address: string) => boolean {
   const list = new BlockList();
   for (const { address, prefix } of networks) list.addSubnet(address, prefix, familyOf(address));
@@ -197,7 +195,7 @@ const loopback = new BlockList();
 loopback.addSubnet('127.0.0.0', 8, 'ipv4');
 loopback.addAddress('::1', 'ipv6');
 
-/** Whether a server that listens there can be reached from this machine alone. */
+/** Whether a server that listens on this host is reachable only from this machine. */
 export function isLoopback(host: string): boolean {
   if (host === 'localhost') return true;
   if (isIPv4(host)) return loopback.check(host, 'ipv4');
@@ -215,20 +213,25 @@ export const duration: Reader<number> = {
   },
 };
 
-/** @param name of a flag, an argument or a parameter, as people write it */
+/** @param name of a flag, an argument or a parameter, as the user writes it */
 export function notAllowed(name: string, value: unknown, allowed: string, cause?: unknown): OrreryError {
   const text = `${name}: ${JSON.stringify(value)} is not allowed; allowed: ${allowed}`;
   return new OrreryError('USAGE', text, { cause });
 }
 
-/** @throws OrreryError USAGE that names all three */
+/** @throws OrreryError USAGE with the name, the value and what is allowed */
 export function readAs<T>({ read, allowed }: Reader<T>, name: string, text: string): T {
   const value = read(text);
   if (value === undefined) throw notAllowed(name, text, allowed);
   return value;
 }
 
-/** What a flag names. @param flag without dashes. @throws OrreryError USAGE that names both */
+/**
+ * Reads the file that a flag names.
+ *
+ * @param flag without dashes
+ * @throws OrreryError USAGE with the flag and the file
+ */
 export function readGivenFile(flag: string, file: string): Buffer {
   try {
     return readFileSync(file);

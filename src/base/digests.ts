@@ -1,9 +1,10 @@
 /**
- * Digests: the few fields of a Kubernetes object that some feature needs, as they stand in the `world` stream
+ * Digests: the few fields of a Kubernetes object that some feature needs, as stored in the `world` stream
  * (I10).
  *
- * Owns what all of them have in common, and nothing of any kind: each feature knows its own parts of them. A
- * digest carries uid and resourceVersion, so that a stale or a new object under an old name is told apart.
+ * Owns what all digests have in common, and nothing that is specific to a kind: each feature defines its own
+ * part. A digest carries uid and resourceVersion, which tell a stale object, or a new object under an old
+ * name, from the current one.
  */
 
 export type ConditionStatus = 'True' | 'False' | 'Unknown';
@@ -19,12 +20,12 @@ export interface LabelSelector {
   }>;
 }
 
-/** Any digest, of whatever form: plain data that names its form. */
+/** A digest of any form: plain data with a field that names the form. */
 export interface AnyDigest {
   readonly kind: string;
 }
 
-/** What every digest tells of its object. */
+/** What every digest contains. */
 export interface DigestBase {
   readonly uid: string;
   readonly resourceVersion: string;
@@ -34,27 +35,27 @@ export interface DigestBase {
   readonly labels: Labels;
 }
 
-/** What a feature keeps of an object, beside what every digest tells. */
+/** What one feature adds to the digest of an object. */
 export type DigestPart<D extends DigestBase & AnyDigest> = Omit<D, keyof DigestBase | 'kind'>;
 
-/** A digest of an object of Kubernetes, as those handle it who do not know its form. */
+/** A digest of a Kubernetes object, for code that does not know its form. */
 export interface ObjectDigest extends DigestBase, AnyDigest {}
 
 /**
- * A statement of the one that mirrors a resource, at `world._synced._.<mirror>`: everything that those who
- * are named need of it stands in the world.
+ * What the mirror of a resource publishes at `world._synced._.<mirror>`: the world now contains everything
+ * that the listed gates and watchers need from this resource.
  */
 export interface SyncedDigest {
   readonly kind: 'synced';
-  /** Versions of those who ask for objects, as `<uid>/<generation>`. */
+  /** The versions that asked for objects, as `<uid>/<generation>`. */
   readonly gates: readonly string[];
-  /** Under which name the objects stand in the world; null while the kind does not exist in the cluster. */
+  /** The name under which the objects are in the world; null while the cluster does not have the kind. */
   readonly resource: ResourceName | null;
 }
 
 /**
- * The name of a watched resource: how it is addressed in `world.<resource>.<ns>.<name>`, in metrics and in
- * the watch fence: a name that a feature gives it, else `<plural>.<group>`.
+ * The name of a watched resource, used in `world.<resource>.<ns>.<name>`, in metrics and in the watch fence:
+ * the name that a feature gives it, otherwise `<plural>.<group>`.
  */
 export type ResourceName = string;
 
@@ -64,18 +65,18 @@ export interface WorldEntry {
   /** Empty for cluster-scoped objects. */
   readonly namespace: string;
   readonly name: string;
-  /** null: the object does not exist (any more, or not as something that any chart needs). */
+  /** null: the object does not exist, or no chart needs it. */
   readonly digest: AnyDigest | null;
 }
 
-/** Whether the digest is one of an object of Kubernetes. */
+/** Whether this is the digest of a Kubernetes object. */
 export function isOfObject(digest: AnyDigest): digest is ObjectDigest {
   return 'uid' in digest && 'resourceVersion' in digest;
 }
 
 /**
- * Whether the digest has the form of that name: each name stands for one form, or for several that say of it
- * what they know.
+ * Whether the digest has the form with this name. Several forms may share a name; each contains what its
+ * feature knows.
  */
 export function isDigest<D extends AnyDigest>(
   digest: AnyDigest | null | undefined,
@@ -84,7 +85,7 @@ export function isDigest<D extends AnyDigest>(
   return digest?.kind === kind;
 }
 
-/** The digest, if it has the form of that name. */
+/** The digest, if it has the form with this name; otherwise undefined. */
 export function asDigest<D extends AnyDigest>(
   digest: AnyDigest | null | undefined,
   kind: D['kind'],
@@ -93,8 +94,7 @@ export function asDigest<D extends AnyDigest>(
 }
 
 /**
- * Whether `labels` satisfy `selector`; an empty selector matches everything (Kubernetes' rule for
- * LabelSelector).
+ * Whether `labels` satisfy `selector`. An empty selector matches everything, as in Kubernetes' LabelSelector.
  */
 export function selects(selector: LabelSelector, labels: Labels): boolean {
   for (const [key, value] of Object.entries(selector.matchLabels ?? {}))

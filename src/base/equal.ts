@@ -1,6 +1,5 @@
 /**
- * Equality of plain JSON values, to answer "is this news?": the order of keys does not count, that of lists
- * does.
+ * Equality of plain JSON values. The order of keys does not matter; the order of list items does.
  */
 export function equal(a: unknown, b: unknown): boolean {
   if (a === b) return true;

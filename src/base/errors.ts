@@ -1,15 +1,11 @@
 /**
- * One file for the vocabulary of errors. An error is sorted by what happens next:
- * *transient* – try again; *terminal* – tell the actor; *fenced* – we are no longer the owner; *invariant* –
- * a bug.
+ * The vocabulary of errors. Errors are sorted by what happens next: *transient*: try again; *terminal*: tell
+ * the actor; *fenced*: we are no longer the owner; *invariant*: a bug.
  */
 
 export type ErrorKind = 'transient' | 'terminal' | 'fenced' | 'invariant';
 
-/**
- * Every code that Orrery can report, with what it means. `docs/reference/errors.md` is generated from this
- * table.
- */
+/** Every error code of Orrery, with its meaning. `docs/reference/errors.md` is generated from this table. */
 export const errorCodes = {
   BUS_UNREACHABLE: ['transient', 'NATS did not answer in time or is not connected.'],
   BUS_UNKNOWN_OUTCOME: [
@@ -70,7 +66,7 @@ export const errorCodes = {
 
 export type ErrorCode = keyof typeof errorCodes;
 
-/** Facts that help to debug: small, plain, and never a secret (I9). */
+/** Facts for debugging: small, plain, and never a secret (I9). */
 export type ErrorFacts = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
 export class OrreryError extends Error {
@@ -84,7 +80,9 @@ export class OrreryError extends Error {
     this.facts = options.facts ?? {};
   }
 
-  /** Also of another make: a feature brings its own copy of the package, and its errors are ours. */
+  /**
+   * Also true for errors of another copy of this class: a loaded feature brings its own copy of the package.
+   */
   static override [Symbol.hasInstance](thrown: unknown): boolean {
     return Error[Symbol.hasInstance].call(Error, thrown) && (thrown as Error).name === 'OrreryError';
   }
@@ -94,24 +92,27 @@ export class OrreryError extends Error {
   }
 }
 
-/** The one place where something thrown becomes an `Error`. */
+/** The one function that turns a thrown value into an `Error`. */
 export function asError(thrown: unknown): Error {
   if (thrown instanceof Error) return thrown;
   return new Error(typeof thrown === 'string' ? thrown : (JSON.stringify(thrown) ?? String(thrown)));
 }
 
-/** Also of an error that another build of this file made: a feature has the package, a replica its bundle. */
+/**
+ * Also true for an error that another copy of this file made: a loaded feature uses the package, a replica
+ * its bundle.
+ */
 export function hasCode(thrown: unknown, ...codes: ErrorCode[]): thrown is OrreryError {
   if (!(thrown instanceof Error) || thrown.name !== 'OrreryError') return false;
   return codes.some((code) => 'code' in thrown && thrown.code === code);
 }
 
-/** Throws an INVARIANT error unless `condition` holds; `claim` says what must always be true. */
+/** Throws an INVARIANT error unless `condition` holds. `claim` states what must always be true. */
 export function invariant(condition: unknown, claim: string, facts: ErrorFacts = {}): asserts condition {
   if (!condition) throw new OrreryError('INVARIANT', `broken invariant: ${claim}`, { facts });
 }
 
-/** What `read` returns; `otherwise` where it throws: for what others wrote, which may be anything. */
+/** The result of `read`, or `otherwise` if it throws. For input from outside, which may be anything. */
 export function attempt<T, E>(read: () => T, otherwise: E): T | E {
   try {
     return read();

@@ -1,18 +1,18 @@
 /**
- * The names of actors: `<kind>/<namespace>/<name>`, `_` for "no namespace".
+ * The names of actors: `<kind>/<namespace>/<name>`, with `_` for "no namespace".
  */
 import { OrreryError } from './errors.ts';
 
-/** The name of a chart; which there are, the features say. */
+/** The name of a kind of actor. The features define which kinds there are. */
 export type ActorKind = string;
 
 /** An actor id as text, e.g. `pod/shop/web-0`. */
 export type ActorId = `${ActorKind}/${string}/${string}`;
 
-/** A part of a loaded feature, in which some of its actors live: `drain-3`. */
+/** A part of a loaded feature, home of some of its actors: `drain-3`. */
 export type PartName = `${string}-${number}`;
 
-/** Where actors live: one of the shards of the program's own kinds, or a part of a loaded feature. */
+/** Where an actor lives: in one of the shards of the built-in kinds, or in a part of a loaded feature. */
 export type ShardName = number | PartName;
 
 export interface ActorName {

@@ -1,6 +1,6 @@
 /**
- * What Orrery asks of a Kubernetes API server. `kube/api/rest.ts` implements it over the Kubernetes client's
- * authentication.
+ * The port to the Kubernetes API server: the calls that Orrery makes. `kube/api/rest.ts` implements it, with
+ * the authentication of the Kubernetes client library.
  *
  * Every call rejects with an OrreryError: KUBE_NOT_FOUND, KUBE_CONFLICT, KUBE_EXPIRED, KUBE_THROTTLED (fact
  * `retryAfterMs`), KUBE_SERVER, KUBE_UNREACHABLE, KUBE_REFUSED (facts `status`, `reason`).
@@ -41,7 +41,7 @@ export interface KubeObject {
 
 export interface KubeList {
   readonly resourceVersion: string;
-  /** Token for the next page; empty when this is the last. */
+  /** Token for the next page; empty on the last page. */
   readonly continue: string;
   readonly items: readonly KubeObject[];
 }
@@ -65,7 +65,7 @@ export interface WatchOptions {
   readonly fieldSelector?: string;
   /** Start after this version. */
   readonly resourceVersion: string;
-  /** The server ends the watch by itself after so many seconds. */
+  /** The server ends the watch after this many seconds. */
   readonly timeoutSeconds: number;
   /** Called once when the server has accepted the watch, before the first event. */
   readonly onOpen?: () => void;
@@ -103,8 +103,8 @@ export interface KubePort {
     signal: AbortSignal,
   ): Promise<KubeObject>;
   /**
-   * @param subresource of the object that `metadata` names: `token` of a ServiceAccount is a TokenRequest,
-   * `eviction` of a Pod an Eviction
+   * @param subresource of the object that `metadata` names: `token` of a ServiceAccount takes a TokenRequest,
+   *   `eviction` of a Pod takes an Eviction
    */
   create(
     resource: KubeResource,
@@ -113,9 +113,9 @@ export interface KubePort {
     subresource?: 'token' | 'eviction',
   ): Promise<KubeObject>;
   /**
-   * Posts what is no object, such as a question to an API that others serve, and gives the answer as it is.
+   * Posts a request that creates no object, such as a SubjectAccessReview, and returns the answer unchanged.
    *
-   * @param resource where it goes; what it is, stands in the question itself
+   * @param resource where to post it; the body states its own type
    */
   ask(
     resource: KubeResource,
@@ -123,7 +123,7 @@ export interface KubePort {
     options: { readonly timeoutMs: number },
     signal: AbortSignal,
   ): Promise<unknown>;
-  /** Replaces the object (PUT); with metadata.resourceVersion only if it is still that version. */
+  /** Replaces the object (PUT). If metadata.resourceVersion is set, only that version is replaced. */
   replace(
     resource: KubeResource,
     object: KubeObject,
@@ -143,8 +143,9 @@ export interface KubePort {
     signal: AbortSignal,
   ): Promise<void>;
   /**
-   * Finds plural, version and scope of a kind by discovery. @throws OrreryError KUBE_NOT_FOUND while the kind
-   * does not exist
+   * Finds plural, version and scope of a kind by discovery.
+   *
+   * @throws OrreryError KUBE_NOT_FOUND if the cluster does not have the kind
    */
   resolve(apiVersion: string, kind: string, signal: AbortSignal): Promise<KubeResource>;
 }

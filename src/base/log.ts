@@ -1,10 +1,10 @@
 /**
- * The log of a replica: one JSON object a line on the standard error stream.
+ * The log of a replica: one JSON object per line on the standard error stream.
  *
- * Promises (I9): what looks like a secret, by its name or by its form, is never written, however deep it lies
- * in the facts; an error is written with its code, facts and causes. Of a fault that thousands of actors meet
- * the first lines are written and the others counted, so that it fills no disk and hides nothing else; debug
- * lines are all written. Absent: rotation and shipping; the platform does both.
+ * Promises (I9): a value that looks like a secret, by its name or by its form, is never written, however deep
+ * it is in the facts; an error is written with its code, facts and causes. When thousands of actors meet the
+ * same fault, the first lines are written and the rest are counted, so a flood neither fills the disk nor
+ * hides other lines; debug lines are always written. Absent: rotation and shipping, which the platform does.
  */
 import { destination, pino } from 'pino';
 import { type Clock, systemClock, timestamp } from './clock.ts';
@@ -12,6 +12,7 @@ import { OrreryError } from './errors.ts';
 import { limits } from './limits.ts';
 import type { Log } from './log-port.ts';
 import { type LogLevel, logLevels } from './log-port.ts';
+import { senderOf } from './words.ts';
 
 export { type Log, silentLog } from './log-port.ts';
 
@@ -20,11 +21,11 @@ export interface LogParts {
   /** Added to every line. */
   readonly facts?: object;
   readonly clock?: Clock;
-  /** Where lines go; the standard error stream if absent. */
+  /** Where lines go; the standard error stream by default. */
   readonly write?: (line: string) => void;
 }
 
-/** A log whose level can be changed while it runs, for itself and all its children. */
+/** A log whose level can be changed at run time, for itself and all its children. */
 export interface LeveledLog extends Log {
   /** A log that adds `facts` to every line. */
   child(facts: object): Log;
@@ -37,7 +38,7 @@ export function createLog({ level, facts = {}, clock = systemClock, write }: Log
   const stream = write ? { write } : destination({ dest: 2, sync: true });
   const logger = pino(
     {
-      // What is written is decided by the threshold, which children share and which may change.
+      // The threshold below decides what is written; children share it, and it may change.
       level: 'trace',
       base: withoutSecrets(facts),
       timestamp: () => `,"time":"${timestamp(clock.now())}"`,
@@ -61,7 +62,7 @@ export function createLog({ level, facts = {}, clock = systemClock, write }: Log
   };
 }
 
-/** The part of pino that is used. */
+/** The part of pino that is used here. */
 interface Sink {
   debug(facts: object, message: string): void;
   info(facts: object, message: string): void;
@@ -102,11 +103,9 @@ function wrap(sink: Sink, threshold: Threshold, rate: LogRate): ChildLog {
 
 const secretName =
   /token|secret|passw|credential|creds$|authorization|cookie|hmac|^seed$|nkey|(private|account|api|tls)[-_.]?key|^key$/i;
-/** `<actor id>/<rev>/<index>`: the key of an effect is a name, not a secret. */
-const effectKey = /^[a-z]+\/[^/]+\/.+\/\d+\/\d+$/;
 const hidden = '[hidden]';
 
-/** A copy of `facts`, bounded in depth and size, in which nothing that looks like a secret is left. */
+/** A copy of `facts`, bounded in depth and size, without anything that looks like a secret. */
 export function withoutSecrets(facts: object): Record<string, unknown> {
   return Object.fromEntries(entriesOf(facts, 0));
 }
@@ -120,7 +119,8 @@ function entriesOf(facts: object, depth: number): [string, unknown][] {
 function isSecret(name: string, value: unknown): boolean {
   if (value === undefined || value === null || typeof value === 'boolean' || typeof value === 'number')
     return false;
-  return secretName.test(name) && !(name === 'key' && typeof value === 'string' && effectKey.test(value));
+  // The key of an effect contains names, no secret.
+  return secretName.test(name) && !(name === 'key' && typeof value === 'string' && senderOf(value) !== null);
 }
 
 function clean(value: unknown, depth: number): unknown {
@@ -147,7 +147,7 @@ function cleanError(error: Error, depth: number): Record<string, unknown> {
 }
 
 /**
- * Forms of secrets in running text: PEM private keys, JSON web tokens, bearer tokens, NATS seeds, passwords
+ * Secrets recognized by their form: PEM private keys, JSON web tokens, bearer tokens, NATS seeds, passwords
  * in URLs.
  */
 const secretForms: ReadonlyArray<readonly [RegExp, string]> = [
@@ -163,9 +163,12 @@ export function withoutSecretText(text: string): string {
   return secretForms.reduce((left, [form, instead]) => left.replace(form, instead), short);
 }
 
-/** How many lines one sentence may have; it is the same each time (log-port.ts), so there are few. */
+/**
+ * Bounds the lines for each sentence. A sentence is the same each time (log-port.ts), so there are few of
+ * them.
+ */
 interface LogRate {
-  /** Whether a line of the sentence may be written now. */
+  /** Whether another line with this sentence may be written now. */
   admits(sentence: string): boolean;
 }
 
@@ -173,16 +176,16 @@ interface Span {
   /** Monotonic, ms. */
   readonly until: number;
   written: number;
-  /** Lines that were left out. */
+  /** Number of lines left out. */
   left: number;
 }
 
-/** @param tell is called at the end of a span in which lines were left out */
+/** @param tell called at the end of a span in which lines were left out */
 function createLogRate(clock: Clock, tell: (sentence: string, left: number) => void): LogRate {
   const spans = new Map<string, Span>();
   const begin = (sentence: string, now: number): Span => {
     const span = { until: now + limits.logSpanMs, written: 0, left: 0 };
-    // Sentences that somebody made of names are not worth remembering.
+    // Sentences with names in them are not worth remembering.
     if (spans.size >= limits.logSentences) forgetOver(spans, now);
     if (spans.size < limits.logSentences) spans.set(sentence, span);
     return span;

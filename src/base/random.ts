@@ -1,4 +1,4 @@
-/** Randomness: the only file that draws it. A simulation puts a seeded source in its place. */
+/** Randomness: the only file that draws random numbers. A simulation uses a seeded source instead. */
 import { randomFillSync } from 'node:crypto';
 
 export interface Random {
@@ -8,9 +8,7 @@ export interface Random {
   id(): string;
 }
 
-/**
- * Chance is drawn for many identifiers at once: each request has one, and each draw is a call of the system.
- */
+/** Random bytes are drawn in bulk: every request needs an identifier, and each draw is a system call. */
 const pool = Buffer.alloc(16 * 256);
 let drawn = pool.length;
 
@@ -41,7 +39,10 @@ export function seededRandom(seed: number): Random {
   return { next, id };
 }
 
-/** `value` moved by up to ± `fraction` of itself; for delays that many replicas must not share. */
+/**
+ * `value` changed at random by up to ± `fraction` of itself, so that many replicas don't act at the same
+ * moment.
+ */
 export function jittered(value: number, fraction: number, random: Random): number {
   return value * (1 + fraction * (2 * random.next() - 1));
 }

@@ -1,13 +1,13 @@
 /**
- * The order of resource versions: which of two versions of one object, or of two objects of one resource,
- * came later.
+ * The order of Kubernetes resource versions: which of two versions of one object, or of two objects of one
+ * resource, is later.
  *
- * They are decimal numbers of any length that grow (KEP-5504; true of etcd always), so the longer text is the
- * later one. Promises: two versions of which one is no such number have no order, unless they are the same
- * text.
+ * Resource versions are growing decimal numbers of any length (KEP-5504; always true of etcd), so a longer
+ * text is a later version. Promises: if one of the two is no such number, they have no order unless both are
+ * the same text.
  */
 
-/** Negative: `a` is older; 0: they are the same; positive: it is newer; undefined: that cannot be told. */
+/** Negative: `a` is older; 0: equal; positive: `a` is newer; undefined: unknown. */
 export function compareVersions(
   a: string | null | undefined,
   b: string | null | undefined,
@@ -19,7 +19,7 @@ export function compareVersions(
   return a < b ? -1 : 1;
 }
 
-/** Whether `a` is surely older than `b`. */
+/** Whether `a` is certainly older than `b`. */
 export function isOlderVersion(a: string | null | undefined, b: string | null | undefined): boolean {
   return (compareVersions(a, b) ?? 0) < 0;
 }

@@ -1,9 +1,9 @@
 /**
- * Traces, as the parts of the program see them: one change is followed from the watch over messages to the
- * patch.
+ * Traces, as the parts of the program use them: a trace follows one change from the watch over messages to
+ * the patch.
  *
- * Owns the port and when tracing is wanted at all. The SDK is known by tracing-otlp.ts alone and loaded only
- * then; everybody else is handed a `Tracing` or nothing, and does nothing extra in the second case.
+ * Owns the port, and the decision whether tracing is on. Only tracing-otlp.ts knows the SDK, which is loaded
+ * only if tracing is on. Every other part takes a `Tracing` or nothing, and without one does no extra work.
  */
 
 /**
@@ -11,33 +11,33 @@
  */
 export type TraceContext = string;
 
-/** The header of NATS messages and of HTTP requests that carries it. */
+/** The header of NATS messages and HTTP requests that carries the trace context. */
 export const traceHeader = 'traceparent';
 
 export interface Span {
   readonly context: TraceContext;
   set(attributes: SpanAttributes): void;
-  /** @param error why what it stands for failed */
+  /** @param error why the traced operation failed */
   end(error?: string): void;
 }
 
 export type SpanAttributes = Readonly<Record<string, string | number | boolean>>;
 
 export interface Tracing {
-  /** @param parent of another span, perhaps of another process; absent: a new trace begins */
+  /** @param parent the parent span's context, perhaps from another process; absent: a new trace starts */
   start(
     name: string,
     options?: { readonly parent?: TraceContext | undefined; readonly attributes?: SpanAttributes },
   ): Span;
-  /** Sends what is collected, then ends. */
+  /** Exports the collected spans, then stops. */
   stop(): Promise<void>;
 }
 
 export type TracingEnvironment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Whether the standard variables of OpenTelemetry ask for traces: an exporter or an address is named and
- * nothing forbids it.
+ * Whether the standard variables of OpenTelemetry turn tracing on: they name an exporter or an address and
+ * none of them disables it.
  */
 export function isTracingWanted(env: TracingEnvironment): boolean {
   if (env.OTEL_SDK_DISABLED?.toLowerCase() === 'true') return false;
@@ -46,12 +46,12 @@ export function isTracingWanted(env: TracingEnvironment): boolean {
   return Boolean(env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT || env.OTEL_EXPORTER_OTLP_ENDPOINT);
 }
 
-/** The trace's id, for log lines. */
+/** The trace id, for log lines. */
 export function traceIdOf(context: TraceContext | undefined): string | undefined {
   return context?.split('-', 2)[1];
 }
 
-/** Whether a header is the context of a span; anybody may have sent it. */
+/** Whether a header value is a valid trace context; the sender may be anybody. */
 export function isTraceContext(text: string | undefined): text is TraceContext {
   return text !== undefined && /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/.test(text);
 }

@@ -1,5 +1,5 @@
 /**
- * What Orrery tells about itself: the JSON of the request subjects, of HTTP `/api/v1` and of `orrery … -o
+ * What Orrery reports about itself: the JSON of the request subjects, of HTTP `/api/v1` and of `orrery … -o
  * json`.
  */
 
@@ -15,7 +15,7 @@ export interface Transition {
   readonly replica: string;
   /** Milliseconds since the epoch. */
   readonly at: number;
-  /** The event that was taken, with its fields. */
+  /** The event, with its fields. */
   readonly event: PlainEvent;
   /**
    * What caused the event: the message id, or `<actor id>/<rev>/<index>` of the effect; null if it came from
@@ -23,49 +23,50 @@ export interface Transition {
    */
   readonly cause: string | null;
   /**
-   * State before and after, as text: `proving`, parallel regions as `routes.sampling,endpoints.ignored`; null
-   * before the first.
+   * State before and after, as text: `proving`, or `routes.sampling,endpoints.ignored` for parallel regions;
+   * null before the first step.
    */
   readonly from: string | null;
   readonly to: string;
   readonly effects: ReadonlyArray<PlainEvent>;
   /**
-   * Steps before this one were not told (`Chart.quiet`): the snapshot that they led to; null: it is too large
-   * to be told.
+   * Set after steps that were not reported (`Chart.quiet`): the snapshot from which this step started; null
+   * if it is too large to report.
    */
   readonly resumes?: { readonly value: unknown; readonly context: unknown } | null;
 }
 
 /**
- * How an actor stands. `ok`: nothing is to be done. `waiting`: something is on its way, in good time.
- * `wrong`: somebody should look. An actor at rest may well be wrong.
+ * How an actor stands. `ok`: nothing to do. `waiting`: something is in progress and on time. `wrong`:
+ * somebody should look. An actor at rest may be wrong.
  */
 export type Health = 'ok' | 'waiting' | 'wrong';
 
-/** One thing to know of an actor, for a column or a line of its own. */
+/** One fact about an actor, shown as a column or as a line of its own. */
 export interface Fact {
-  /** With a capital letter: `Expires`. */
+  /** Starts with a capital letter: `Expires`. */
   readonly label: string;
   readonly value: string | number;
   /**
-   * Of a number: `time` is milliseconds since the epoch, `s` and `ms` are durations; else what is counted.
+   * For numbers. `time`: milliseconds since the epoch; `s` and `ms`: durations; otherwise the thing that is
+   * counted.
    */
   readonly unit?: string;
-  /** A time at which what the actor is about ends unless something is done before: of a certificate. */
+  /** Set on a time at which something ends unless it is renewed, such as a certificate. */
   readonly ends?: true;
 }
 
-/** Why an actor stands as it stands. */
+/** Why an actor stands as it does. */
 export interface Reason {
   /** One sentence. */
   readonly text: string;
   readonly health: Health;
   /**
-   * Since when it is not `ok`, over all retries; of one that is, when the state was entered. Ms since the
-   * epoch.
+   * When the trouble began, across all retries; for an actor that is `ok`, when it entered its state. Ms
+   * since the epoch.
    */
   readonly since: number;
-  /** What happens next by itself, and when (ms since the epoch); null: nothing does. */
+  /** What happens next without intervention, and when (ms since the epoch); null: nothing. */
   readonly next: { readonly text: string; readonly at: number } | null;
 }
 
@@ -79,12 +80,12 @@ export interface ActorSummary {
   /** The shard, or the part of a loaded feature, in which it lives. */
   readonly shard: ShardName;
   readonly rev: number;
-  /** The earliest deadline, if the actor waits for one. */
+  /** The actor's earliest deadline, if it waits for one. */
   readonly nextTimer: { readonly event: string; readonly at: number } | null;
   readonly lastError: string | null;
   readonly parked: boolean;
   readonly reason: Reason;
-  /** In lists only where they were asked for. */
+  /** In lists only on request. */
   readonly facts?: readonly Fact[];
 }
 
@@ -95,9 +96,9 @@ export interface ActorView extends ActorSummary {
   /** Descriptions of the active states, outermost first (from the chart). */
   readonly meaning: ReadonlyArray<{ readonly state: string; readonly description: string }>;
   readonly fence: number;
-  /** What is to know of it, one thing each; empty where the chart tells none. */
+  /** The actor's facts; empty if the chart reports none. */
   readonly facts: readonly Fact[];
-  /** What a person should know beside the state, in lines; absent where the chart has nothing to add. */
+  /** Further lines for people; absent if the chart adds none. */
   readonly notes?: readonly string[];
   readonly context: unknown;
   readonly timers: ReadonlyArray<{ readonly event: string; readonly at: number }>;
@@ -105,7 +106,7 @@ export interface ActorView extends ActorSummary {
   readonly pending: ReadonlyArray<{ readonly key: string; readonly type: string }>;
   /** The latest transitions, oldest first (bounded by limits.viewTransitions). */
   readonly recent: readonly Transition[];
-  /** Events that the chart accepts in this state, from outside. */
+  /** Events from outside that the chart accepts in this state. */
   readonly accepts: readonly string[];
 }
 
@@ -113,7 +114,7 @@ export interface ReplicaView {
   readonly replica: string;
   readonly incarnation: string;
   readonly release: string;
-  /** Shards it owns. */
+  /** The shards that it owns. */
   readonly shards: readonly number[];
   readonly actors: number;
   /** Steps in the last second. */
@@ -134,7 +135,7 @@ export interface ShardView {
 export interface PartView {
   readonly part: PartName;
   readonly feature: string;
-  /** That the replicas have which may own it; null: no replica has the feature any more. */
+  /** The feature's version on the replicas that may own this part; null: no replica has the feature. */
   readonly version: string | null;
   readonly kinds: readonly string[];
   readonly owner: string | null;
@@ -144,7 +145,7 @@ export interface PartView {
 export interface ShardsView {
   readonly replicas: readonly ReplicaView[];
   readonly shards: readonly ShardView[];
-  /** Absent: no feature was ever loaded, or a release before answers. */
+  /** Absent: no feature was ever loaded, or an earlier release answers. */
   readonly parts?: readonly PartView[];
 }
 
@@ -152,15 +153,15 @@ export interface ShardsView {
 export interface ForgetAnswer {
   readonly kind: string;
   readonly feature: string;
-  /** That stand in the store. */
+  /** Number of its actors in the store. */
   readonly actors: number;
-  /** false: it was only asked what there is. */
+  /** false: a dry run, which only counts. */
   readonly forgotten: boolean;
 }
 
-/** What to leave out of an ActorView. */
+/** What an ActorView may leave out. */
 export interface GetRequest {
-  /** false: `recent` stays empty, which spares the owner a reading of the event stream. */
+  /** false: `recent` stays empty, and the owner does not read the event stream. */
   readonly history?: boolean;
 }
 
@@ -175,22 +176,22 @@ export interface ListRequest {
   /** A state's name as in `ActorSummary.state`, or one of its parts. */
   readonly state?: string;
   readonly health?: Health;
-  /** Each with its facts. */
+  /** Whether each row has its facts. */
   readonly facts?: boolean;
-  /** At most so many actors in one answer (bounded by limits.listActors). */
+  /** The most actors in one answer (bounded by limits.listActors). */
   readonly limit?: number;
-  /** Only actors whose id sorts after this one: `next` of the answer before. */
+  /** Only actors whose id sorts after this one: `next` of the previous answer. */
   readonly after?: string;
 }
 
 /**
- * Answer to `rpc.list`: actors of the whole cluster, sorted by id; whichever replica answers asks the others.
+ * Answer to `rpc.list`: actors of the whole cluster, sorted by id. The replica that answers asks the others.
  */
 export interface ListAnswer {
   readonly actors: readonly ActorSummary[];
-  /** Ask again with `after: next` for the following ones; null: that was all. */
+  /** Pass it as `after` to get the next page; null: this is the last page. */
   readonly next: string | null;
-  /** Shards that nobody answered for (moving, or their owner is away). */
+  /** Shards for which nobody answered: they are moving, or their owner is away. */
   readonly missingShards: readonly ShardName[];
 }
 
@@ -199,13 +200,16 @@ export interface MachineView {
   readonly name: string;
   readonly version: number;
   readonly description: string;
-  /** The machine's own configuration, functions left out. */
+  /** The machine's own configuration, without functions. */
   readonly config: unknown;
-  /** What people may send to its actors, by type; absent: nothing, or whoever asked did not know. */
+  /**
+   * The messages that people may send to its actors, by type; absent: none, or they are unknown where this
+   * was made.
+   */
   readonly messages?: Readonly<Record<string, MessageForm>>;
 }
 
-/** The form of a message: the part of JSON Schema that is used. */
+/** The form of a message, in the part of JSON Schema that Orrery uses. */
 export interface MessageForm {
   readonly type: 'object';
   /** What it does. */
@@ -215,7 +219,7 @@ export interface MessageForm {
 }
 
 export interface FieldForm {
-  /** Absent: any. With `null` where that is taken too. */
+  /** Absent: any type. Includes `null` where null is accepted. */
   readonly type?: string | readonly string[];
   readonly description?: string;
   readonly const?: unknown;
@@ -228,51 +232,52 @@ export interface FieldForm {
   readonly format?: string;
 }
 
-/** Why a replica is not ready; empty when it is. */
+/** Whether a replica is ready, and if not, why. */
 export interface Readiness {
   readonly ready: boolean;
   readonly reasons: readonly string[];
-  /** What an operator should know though the replica may get requests. */
+  /** What an operator should know although the replica is ready. */
   readonly notes?: readonly string[];
 }
 
 /**
- * Everything that a person or a program can ask of a running Orrery. A replica implements it for its own HTTP
- * server; the command line implements it over the request subjects. Each answer is for the whole cluster.
+ * Everything that a person or a program can ask of a running Orrery. A replica implements it for its HTTP
+ * server; the command line implements it over the request subjects. Each answer covers the whole cluster.
  */
 export interface ControlPort {
   /** null: there is no such actor. */
   get(id: ActorId, request?: GetRequest): Promise<ActorView | null>;
   list(request: ListRequest): Promise<ListAnswer>;
   shards(): Promise<ShardsView>;
-  /** @param by for whom it is sent, where it is not whoever asks: in the step's cause and in the log */
+  /** @param by the person on whose behalf the caller sends; it appears in the step's cause and in the log */
   send(id: ActorId, event: PlainEvent, by?: string): Promise<SendAnswer>;
 }
 
-/** A step in an actor's history, with the context that it led to where that can be told. */
+/** A step in an actor's history, with the resulting context if it is known. */
 export interface HistoryStep extends Transition {
-  /** Absent: the recording does not hold the actor's beginning, or the chart was another one then. */
+  /** Absent: the recording does not reach back to the actor's first step, or the chart has changed since. */
   readonly context?: unknown;
 }
 
 /**
- * `/api/v1/actors/<kind>/<ns>/<name>/history`: what the event stream holds of an actor (24 h), oldest first.
+ * `/api/v1/actors/<kind>/<ns>/<name>/history`: what the event stream contains of an actor (24 h), oldest
+ * first.
  */
 export interface HistoryView {
   readonly steps: readonly HistoryStep[];
-  /** How many earlier ones there are that the answer leaves out. */
+  /** The number of earlier steps that the answer leaves out. */
   readonly left: number;
 }
 
-/** A row of a list that is kept up to date: the actor, or what is left of it. */
+/** A row of a live list: the actor, or the mark that it has ended. */
 export interface LiveRow extends ActorSummary {
-  /** Type of the event that was taken last; absent until one is. */
+  /** Type of the last event; absent before the first. */
   readonly event?: string;
   /** The actor has ended. */
   readonly gone?: true;
 }
 
-/** What a watcher announces on `peer.watch`; it holds for `ttlMs`, or until the watcher's next one. */
+/** What a watcher announces on `peer.watch`; valid for `ttlMs`, or until its next announcement. */
 export interface Watch {
   readonly watcher: string;
   /** Whether it wants the rows of all actors. */
@@ -281,31 +286,31 @@ export interface Watch {
   readonly steps: boolean;
   /** Actors whose steps it wants. */
   readonly actors: readonly ActorId[];
-  /** Kinds whose rows it wants with their facts; a watcher of an earlier release does not say. */
+  /** Kinds whose rows it wants with their facts; absent from a watcher of an earlier release. */
   readonly facts?: readonly string[];
   readonly ttlMs: number;
 }
 
-/** What replicas tell of an actor that somebody watches, after each step. */
+/** What a replica sends after each step of a watched actor. */
 export interface LiveStep {
   readonly step: HistoryStep;
   readonly actor: Omit<ActorView, 'recent'>;
 }
 
-/** A message that nobody could take: the newest are shown, the stream keeps all for 7 days. */
+/** A message that no actor could take. The newest are shown; the stream keeps all of them for 7 days. */
 export interface DeadLetter {
   readonly at: number;
   readonly subject: string;
   readonly error: string;
-  /** The beginning of it, as text; what looks like a secret is left out. */
+  /** The beginning of the body as text; anything that looks like a secret is left out. */
   readonly body: string;
-  /** Its number; absent from a release that could not tell it. */
+  /** Its sequence in the stream; absent from a release that does not report it. */
   readonly sequence?: number;
   /** The code of the error. */
   readonly code?: string;
-  /** The actor that it was for; null: there is none of that subject. */
+  /** The actor to which it was sent; null: its subject names none. */
   readonly to?: ActorId | null;
-  /** The type of the event; null: it cannot be read. */
+  /** The type of the event; null: unreadable. */
   readonly event?: string | null;
 }
 
@@ -314,26 +319,26 @@ export type DropAnswer =
   | { readonly dropped: true }
   | { readonly dropped: false; readonly code: string; readonly reason: string };
 
-/** What `rpc.history` and `rpc.dead` are asked. */
+/** A request to `rpc.history` or `rpc.dead`. */
 export interface PageRequest {
-  /** Only what was stored since, ms since the epoch; absent: all that is kept. */
+  /** Only messages stored since then, ms since the epoch; absent: all that are kept. */
   readonly since?: number;
-  /** `next` of the page before. */
+  /** `next` of the previous page. */
   readonly after?: number;
   readonly limit?: number;
 }
 
 export interface HistoryRequest extends PageRequest {
-  /** Of this actor alone. */
+  /** Only this actor's. */
   readonly id?: ActorId;
-  /** Of this kind of actors alone. */
+  /** Only those of actors of this kind. */
   readonly kind?: string;
 }
 
 /** Answer to `rpc.history`, oldest first. */
 export interface HistoryPage {
   readonly steps: readonly Transition[];
-  /** Ask again with `after: next`; null: that was all. */
+  /** Pass it as `after` to get the next page; null: this is the last page. */
   readonly next: number | null;
 }
 
@@ -343,11 +348,14 @@ export interface DeadPage {
   readonly next: number | null;
 }
 
-/** What is stored, for those who have no right on the streams. */
+/** The stored events and dead letters, for callers that have no permission on the streams. */
 export interface StoredPort {
   history(request: HistoryRequest): Promise<HistoryPage>;
   dead(request: PageRequest): Promise<DeadPage>;
-  /** Sends a dead letter again to its actor, as `by` or as whoever is connected; taken, it is gone. */
+  /**
+   * Sends a dead letter to its actor again, in the name of `by` or of the connected user, and removes it once
+   * the actor has taken it.
+   */
   resend(sequence: number, by?: string): Promise<SendAnswer>;
   drop(sequence: number, by?: string): Promise<DropAnswer>;
 }

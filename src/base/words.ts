@@ -1,15 +1,16 @@
 /**
- * How times, timers and transitions are said to a person, and how typed times are read. Pure but for the zone
- * of this machine.
+ * How times, timers and transitions are worded for people, and how times that people type are read. Pure
+ * except for the time zone of this machine.
  */
 import { timestamp } from './clock.ts';
+import type { ActorId } from './ids.ts';
 import type { Fact, Transition } from './views.ts';
 
 const dayMs = 24 * 3_600_000;
 const clockForm = /^(\d{1,2}):(\d{2})(?::(\d{2}))?$/;
 const dateForm = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?)(Z|[+-]\d{2}:?\d{2})?)?$/;
 
-/** An age as kubectl writes it: two units at most, and the smaller one only while it matters. */
+/** An age in kubectl's style: at most two units, the smaller one only while it matters. */
 export function age(ms: number): string {
   const seconds = Math.floor(Math.max(0, ms) / 1000);
   if (seconds < 120) return `${seconds}s`;
@@ -32,7 +33,7 @@ export function until(at: number, now: number): string {
   return at > now ? `in ${age(at - now + 999)}` : 'due';
 }
 
-/** `5m ago`, `in 29d`: a time as a person compares it with now. */
+/** A time relative to now: `5m ago`, `in 29d`. */
 export function fromNow(at: number, now: number): string {
   return at > now ? until(at, now) : `${age(now - at)} ago`;
 }
@@ -46,8 +47,8 @@ export function factText({ value, unit }: Fact, now: number): string {
 }
 
 /**
- * Labels of facts as columns, each once: what some actors tell and others do not comes where those tell it,
- * after the label before it, or else before the one behind it.
+ * The labels of facts as columns, each once. A label that only some actors have comes after the label that
+ * precedes it there, or before the one that follows it.
  */
 export function factLabels(all: Iterable<readonly Fact[]>): readonly string[] {
   const labels: string[] = [];
@@ -75,14 +76,15 @@ export function timerName(event: string): string {
   return /^\d+$/.test(delay) ? `after ${Number(delay) / 1000} s` : delay;
 }
 
-/** The type of an event; a deadline that came is called by the delay's name: `after askAgain`. */
+/** The type of an event; for a deadline, the name of its delay: `after askAgain`. */
 export function eventName(type: string): string {
   const name = timerName(type);
   return name === type || name.startsWith('after ') ? name : `after ${name}`;
 }
 
 /**
- * `proving → marking`; of parallel regions only those that changed; an actor that begins has only the second.
+ * `proving → marking`. Of parallel regions, only those that changed; for an actor's first step, only the new
+ * state.
  */
 export function change({ from, to }: Pick<Transition, 'from' | 'to'>): string {
   if (from === null) return `began in ${to}`;
@@ -103,7 +105,7 @@ export function effectList(effects: Transition['effects']): string {
   return [...counts].map(([type, count]) => (count === 1 ? type : `${type} ×${count}`)).join(', ');
 }
 
-/** A message says what is sent and to whom. */
+/** For a message, also its event and receiver. */
 function effectText(effect: Transition['effects'][number]): string {
   const { type, event, to } = effect as { type: string; event?: { type: string }; to?: readonly string[] };
   if (type !== 'message.send' || event === undefined || to === undefined) return type;
@@ -111,15 +113,21 @@ function effectText(effect: Transition['effects'][number]): string {
 }
 
 /**
- * What caused a step: of another actor's step its name, by which `orrery events` shows the sequence:
+ * The cause of a step. For a step of another actor: the name of that step, which `orrery events` accepts:
  * `service/shop/web@9` for the effect `service/shop/web/9/0`.
  */
 export function causeText(cause: string): string {
-  const [, id, rev] = /^([a-z][a-z0-9-]*\/[^/]+\/.+)\/(\d+)\/\d+$/.exec(cause) ?? [];
-  return id === undefined ? cause : `${id}@${rev}`;
+  const sender = senderOf(cause);
+  return sender === null ? cause : `${sender.id}@${sender.rev}`;
 }
 
-/** Local to no zone: people compare it with logs. */
+/** `pod/shop/web-0/12/0`: effect 0 of revision 12 of pod/shop/web-0. */
+export function senderOf(cause: string | null): { readonly id: ActorId; readonly rev: number } | null {
+  const [, id, rev] = /^([a-z][a-z0-9-]*\/[^/]+\/.+)\/(\d+)\/\d+$/.exec(cause ?? '') ?? [];
+  return id && rev ? { id: id as ActorId, rev: Number(rev) } : null;
+}
+
+/** In UTC, so that people can compare it with logs. */
 export function clockTime(at: number): string {
   return timestamp(at).slice(11, 23);
 }
@@ -131,7 +139,7 @@ export function shownTime(at: number, isUtc: boolean): string {
   return `${text} ${isUtc ? 'UTC' : zone(offset)}`;
 }
 
-/** The same to the second. */
+/** As `shownTime`, to the second. */
 export function shownSecond(at: number, isUtc: boolean): string {
   return shownTime(at, isUtc).replace(/\.\d{3}/, '');
 }
@@ -148,7 +156,7 @@ function zone(minutes: number): string {
   return `${minutes < 0 ? '-' : '+'}${two(Math.floor(away / 60))}:${two(away % 60)}`;
 }
 
-/** JSON as a person reads it; anything else stays as it is. */
+/** Indented JSON; other text stays as it is. */
 export function indented(body: string): string {
   try {
     return JSON.stringify(JSON.parse(body), null, 2);
@@ -160,9 +168,10 @@ export function indented(body: string): string {
 export const isTimeOfDay = (text: string): boolean => clockForm.test(text);
 
 /**
- * A time of day is the latest one that is past; what names no zone is local, or UTC where `isUtc`.
+ * Reads a time that a person typed. A time of day means its latest occurrence in the past; a time without a
+ * zone is local, or UTC if `isUtc`.
  *
- * @returns ms since the epoch; NaN: it is no time
+ * @returns ms since the epoch; NaN if the text is no time
  */
 export function readMoment(text: string, now: number, isUtc: boolean): number {
   const [, hours, minutes, seconds = '0'] = clockForm.exec(text) ?? [];
@@ -171,7 +180,7 @@ export function readMoment(text: string, now: number, isUtc: boolean): number {
   return day === undefined ? Number.NaN : Date.parse(`${day}T${time}${zone ?? (isUtc ? 'Z' : '')}`);
 }
 
-/** The same time of the day after. */
+/** The same time on the next day. */
 export const nextDay = (at: number): number => at + dayMs;
 
 function timeOfDay(parts: readonly [number, number, number], now: number, isUtc: boolean): number {

@@ -1,13 +1,13 @@
-/** The errors of the port, worded in one place for every implementation. */
+/** The errors of the bus port, worded once for all implementations. */
 import { hasCode, OrreryError } from '../base/errors.ts';
 import type { Guard } from './bus.ts';
 
-/** Nothing was sent, or nothing was asked that could have changed anything. */
+/** Nothing was sent, or the request could not have changed anything. */
 export function unreachable(reason: string, cause?: unknown): OrreryError {
   return new OrreryError('BUS_UNREACHABLE', `the bus cannot be reached: ${reason}`, { cause });
 }
 
-/** A write was sent; whether it is stored, nobody here knows (B4). */
+/** A write was sent, and it is unknown whether it is stored (B4). */
 export function unknownOutcome(reason: string, cause?: unknown): OrreryError {
   return new OrreryError('BUS_UNKNOWN_OUTCOME', `a write was sent and not confirmed: ${reason}`, { cause });
 }
@@ -20,8 +20,8 @@ export function conflict(guard: Guard | undefined, reason: string): OrreryError 
 }
 
 /**
- * The condition could not be checked, since another write with a condition on the same subject is on its way.
- * Surely not stored; it says nothing of who owns what.
+ * The server could not check the condition, because another conditional write on the same subject is in
+ * progress. The message is certainly not stored; nothing follows about ownership.
  */
 export function inProcess(reason: string): OrreryError {
   const text = `another conditional write is in progress: ${reason}`;
@@ -32,11 +32,11 @@ export function isInProcess(error: unknown): boolean {
   return hasCode(error, 'BUS_UNREACHABLE') && error.facts.inProcess === true;
 }
 
-/** Trying again changes nothing. */
+/** Trying again would not help. */
 export function refused(reason: string): OrreryError {
   const facts = isAboutSize(reason) ? { tooLarge: true } : {};
   return new OrreryError('BUS_REFUSED', `the bus refused: ${reason}`, { facts });
 }
 
-/** The stream's bound (`max_msg_size`), or the connection's (`max_payload`). */
+/** The message exceeds the stream's limit (`max_msg_size`) or the connection's (`max_payload`). */
 const isAboutSize = (reason: string) => /size exceed|max_payload/i.test(reason);

@@ -35,17 +35,17 @@ export interface StoredMessage {
   readonly headers: Headers;
   /** The stream's sequence of this message. */
   readonly sequence: number;
-  /** Milliseconds since the epoch at which the stream stored it. */
+  /** When the stream stored it, milliseconds since the epoch. */
   readonly storedAt: number;
   /**
-   * To a follower: how many messages of the stream were still to come for it when this one was sent. A stream
-   * that keeps the last message of each subject passes, on the way to its end, through sets of messages that
-   * never stood together; 0: they stood so then.
+   * Set for followers: how many further messages the stream had for this follower when it sent this one. A
+   * stream that keeps only the last message of each subject delivers states on the way to its end that never
+   * existed together; at 0 the follower has seen a state that did.
    */
   readonly pending?: number;
 }
 
-/** "Store this only if the last message on `subject` has `sequence`"; 0 means that there is none. */
+/** "Store this only if the last message on `subject` has `sequence`"; 0 means that the subject is empty. */
 export interface Guard {
   readonly subject: string;
   readonly sequence: number;
@@ -53,10 +53,10 @@ export interface Guard {
 
 export interface AppendOptions {
   readonly headers?: Headers;
-  /** Deduplicates within the stream's window (`Nats-Msg-Id`). */
+  /** Identifies duplicates within the stream's window (`Nats-Msg-Id`). */
   readonly msgId?: string;
   readonly guard?: Guard;
-  /** The message removes itself after so many seconds (streams with per-message TTL only). */
+  /** The server removes the message after this many seconds (only in streams with per-message TTL). */
   readonly ttlSeconds?: number;
   readonly timeoutMs?: number;
 }
@@ -76,16 +76,16 @@ export interface Appended {
 export type StreamName = 'mail' | 'world' | 'state' | 'event' | 'dead';
 
 export type FollowFrom =
-  /** Only the last message of each subject, then everything new. */
+  /** The last message of each subject, then every new one. */
   | { readonly kind: 'lastPerSubject' }
   /**
-   * From this sequence on (inclusive). `of`: of the stream that was made then (`streamState`); a later one is
-   * another (`onAnother`).
+   * From this sequence on (inclusive). `of` names the stream by its time of creation (`streamState`); a
+   * stream created later is a different one (`onAnother`).
    */
   | { readonly kind: 'sequence'; readonly sequence: number; readonly of?: string }
   /** From this wall time on. */
   | { readonly kind: 'time'; readonly at: number }
-  /** Only what is stored from now on. */
+  /** Only messages stored from now on. */
   | { readonly kind: 'new' };
 
 export interface FollowOptions {
@@ -93,30 +93,30 @@ export interface FollowOptions {
   readonly subjects: readonly string[];
   readonly from: FollowFrom;
   /**
-   * Called for each message, in order, synchronously. What it throws is logged and counted, and the message
-   * counts as delivered: a handler that wants to keep a bad message must keep it itself.
+   * Called for each message, in order, synchronously. An exception is logged and counted, and the message
+   * counts as delivered: a handler that needs to keep a bad message has to keep it itself.
    */
   readonly onMessage: (message: StoredMessage) => void;
   /**
-   * The stream was recreated, or was put back to what it was before (a backup, a disk that lost its end):
-   * what was delivered need not stand in it, and its messages follow from the first. Absent: a stream that
-   * lost its end is followed from where it ends now.
+   * The stream was recreated or restored to an earlier state (from a backup, or a disk that lost its end), so
+   * delivered messages may be missing from it. Its messages follow from the first one. Without this callback,
+   * a stream that lost its end is followed from its present end.
    */
   readonly onAnother?: () => void;
 }
 
-/** What a stream is now, as its leader says. */
+/** The present state of a stream, as its leader reports it. */
 export interface StreamState {
-  /** When it was made; tells it from others of its name. */
+  /** When it was created; distinguishes it from other streams of the same name. */
   readonly created: string;
-  /** Of the last message that it stored, whether or not it is still there; 0: none. */
+  /** The sequence of the last message it stored, even if that message is gone; 0: none. */
   readonly lastSequence: number;
 }
 
 export interface Following {
   /**
-   * Resolves once everything that was in the stream when following began has been delivered; rejects if it
-   * ends before.
+   * Resolves once every message that was in the stream at the start of following has been delivered; rejects
+   * if following ends earlier.
    */
   readonly caughtUp: Promise<void>;
   stop(): Promise<void>;
@@ -134,13 +134,13 @@ export interface RequestOptions {
 
 export type BusStatus = 'connected' | 'disconnected' | 'closed';
 
-/** Counts since the bus was made, for the metrics. */
+/** Counters since the bus was created, for the metrics. */
 export interface BusCounters {
-  /** Exceptions of handlers given to `subscribe` and `follow`. */
+  /** Exceptions thrown by handlers of `subscribe` and `follow`. */
   readonly handlerErrors: number;
-  /** Times that the connection was lost. */
+  /** How often the connection was lost. */
   readonly disconnects: number;
-  /** Times that a `follow` had to begin again where it was. */
+  /** How often a `follow` had to resume. */
   readonly followRestarts: number;
 }
 
@@ -151,15 +151,17 @@ export interface Bus {
   onStatus(callback: (status: BusStatus) => void): Subscription;
 
   /**
-   * Sends without storing; while disconnected the message is dropped (heartbeats, answers).
-   * @throws OrreryError BUS_REFUSED at once for a message that is too large (1 MiB) or has an illegal header
+   * Sends without storing. While disconnected, the message is dropped (heartbeats, answers).
+   *
+   * @throws OrreryError BUS_REFUSED, synchronously, for a message that is too large (1 MiB) or has an illegal
+   *   header
    */
   publish(subject: string, data: Uint8Array, options?: { headers?: Headers; reply?: string }): void;
   /**
-   * Also hears what is appended to a stream under the subject, whether or not it is stored.
+   * Receives messages on the subject, including those appended to a stream, whether or not they are stored.
    *
-   * `queue` shares the messages among the subscribers of that name. The handler must not throw; what it
-   * throws is logged.
+   * `queue` shares the messages among the subscribers with the same queue name. The handler must not throw;
+   * exceptions are logged.
    */
   subscribe(
     subject: string,
@@ -169,7 +171,7 @@ export interface Bus {
   /** One answer. @throws OrreryError BUS_UNREACHABLE on timeout, no responders or abort */
   request(subject: string, data: Uint8Array, options: RequestOptions): Promise<BusMessage>;
   /**
-   * All answers that arrive until `enough` says so or the time is over; never rejects for a lack of answers.
+   * All answers until `enough` returns true or the time is up; never rejects because answers are missing.
    */
   requestMany(
     subject: string,
@@ -183,34 +185,41 @@ export interface Bus {
    */
   append(subject: string, data: Uint8Array, options?: AppendOptions): Promise<Appended>;
   /**
-   * Stores several messages of one stream that takes batches at once, or none (B7, and B2–B4 as `append`).
-   * @returns the sequence of the last of them
+   * Stores several messages of one stream that supports batches, all or none (B7, and B2–B4 as for `append`).
+   *
+   * @returns the sequence of the last message
    */
   appendAll(messages: readonly BatchMessage[], options?: { readonly timeoutMs?: number }): Promise<Appended>;
   /**
-   * Resolves once the stream's place to begin at is fixed; while the bus is away it waits and keeps trying.
-   * The first messages may be delivered before that.
-   * From `lastPerSubject`, an interruption before `caughtUp` may add older messages of a subject, in order,
-   * before its last.
+   * Resolves once the position at which following starts is fixed; while the bus is disconnected it keeps
+   * trying. The first messages may arrive earlier. With `lastPerSubject`, an interruption before `caughtUp`
+   * may deliver older messages of a subject, in order, before its last one.
+   *
    * @throws OrreryError BUS_UNREACHABLE if the bus is closed
    */
   follow(stream: StreamName, options: FollowOptions): Promise<Following>;
   /**
-   * The last stored message of a literal subject, read from the stream's leader (not from a replica that may
-   * lag).
-   * @throws OrreryError BUS_UNREACHABLE, as do `lastOfMany` and `purge`; BUS_REFUSED if there is no such
-   * stream
+   * The last stored message of a literal subject, read from the stream's leader, because other copies may
+   * lag.
+   *
+   * @throws OrreryError BUS_UNREACHABLE, as `lastOfMany` and `purge` do; BUS_REFUSED if there is no such
+   *   stream
    */
   last(stream: StreamName, subject: string): Promise<StoredMessage | undefined>;
-  /** The last stored messages of many literal subjects, in no promised order; missing ones are absent. */
+  /**
+   * The last stored message of each of many literal subjects, in no particular order; subjects without one
+   * are left out.
+   */
   lastOfMany(stream: StreamName, subjects: readonly string[]): Promise<ReadonlyMap<string, StoredMessage>>;
   /** @throws OrreryError BUS_UNREACHABLE | BUS_REFUSED if there is no such stream */
   streamState(stream: StreamName): Promise<StreamState>;
-  /** Removes what is stored under `subject` (wildcards allowed), only below `belowSequence` if given. */
+  /**
+   * Removes the messages under `subject` (wildcards allowed); with `belowSequence`, only those before it.
+   */
   purge(stream: StreamName, options: { subject: string; belowSequence?: number }): Promise<void>;
-  /** Removes one message, if it is still there. @throws as `purge` */
+  /** Removes one message, if it still exists. @throws as `purge` */
   remove(stream: StreamName, sequence: number): Promise<void>;
 
-  /** Sends what is buffered, then closes. Safe to call twice. */
+  /** Flushes the buffer, then closes. Safe to call twice. */
   close(): Promise<void>;
 }

@@ -1,11 +1,11 @@
 /**
- * Values to bytes and back: MessagePack without extensions, or JSON.
+ * Encodes and decodes values: MessagePack without extensions, or JSON.
  *
- * Promises: what is decoded is plain (null, booleans, numbers, text, arrays, plain objects), at most
- * `limits.messageDepth` levels deep and without a key `__proto__`; anything else is MESSAGE_UNREADABLE, never
- * a crash. What is encoded can be decoded: in objects an undefined field is left out, in arrays it becomes
- * null, as in JSON; a value that is not plain (a Date, a bigint, bytes) is an INVARIANT error at the one who
- * encodes it. Absent: what a message means (`envelope.ts`) and how large it may be.
+ * Promises: a decoded value is plain (null, booleans, numbers, text, arrays, plain objects), at most
+ * `limits.messageDepth` levels deep and without a key `__proto__`; other bytes are MESSAGE_UNREADABLE, never
+ * a crash. Every encoded value can be decoded: undefined fields of objects are left out, and undefined items
+ * of arrays become null, as in JSON. Encoding a value that is not plain (a Date, a bigint, bytes) throws an
+ * INVARIANT error. Absent: the meaning of a message (`envelope.ts`) and its size limit.
  */
 import { Packr } from 'msgpackr';
 import { asError, invariant, OrreryError } from '../base/errors.ts';
@@ -21,7 +21,7 @@ export const contentType = {
 
 const packr = new Packr({
   useRecords: false,
-  // Leaves room for no more than the map needs, and is twice as fast here.
+  // Uses no more bytes than the map needs, and is twice as fast here.
   variableMapSize: true,
   encodeUndefinedAsNil: true,
   int64AsType: 'number',
@@ -35,26 +35,27 @@ const bracket = 0x5b;
 export function encode(value: unknown): Uint8Array {
   const written = writeMsgpack(value, limits.messageDepth);
   if (written !== null) return written;
-  // What is more than plain, or too deep: the library says what becomes of it, and the bytes whether that
-  // will do. pack() returns a view of a buffer that the next call reuses: copy it before anything waits.
+  // The value is not plain or too deep: the library encodes it, and the scan of its bytes decides. pack()
+  // returns a view of a buffer that the next call reuses, so copy it before anything waits.
   const bytes = new Uint8Array(packr.pack(value));
   const finding = scanMsgpack(bytes, limits.messageDepth);
   invariant(finding === undefined, 'only plain values are encoded', { finding });
   return bytes;
 }
 
-/** JSON of a plain value, for what people and other programs read. */
+/** JSON of a plain value, for people and other programs. */
 export function encodeJson(value: unknown): Uint8Array {
-  // Takes a third less time than a TextEncoder; plain, so that it equals what is read back, and slices copy.
+  // A third faster than a TextEncoder. A plain Uint8Array equals what is read back, and its slices are
+  // copies.
   const { buffer, byteOffset, byteLength } = Buffer.from(JSON.stringify(value));
   return new Uint8Array(buffer, byteOffset, byteLength);
 }
 
 /**
- * The value of a payload.
+ * Decodes a payload.
  *
- * @param type the `Content-Type` header; without one a first byte `{` or `[` means JSON, anything else
- * MessagePack
+ * @param type the `Content-Type` header; without it, a first byte `{` or `[` means JSON, anything else
+ *   MessagePack
  * @throws OrreryError MESSAGE_UNREADABLE
  */
 export function decode(bytes: Uint8Array, type?: string): unknown {
@@ -98,8 +99,8 @@ function decodeJson(bytes: Uint8Array): unknown {
 }
 
 /**
- * JSON.parse makes an own field of a key `__proto__`; the first one who copies the object by assignment would
- * set a prototype.
+ * JSON.parse creates an own field for a key `__proto__`; copying the object by assignment would then set a
+ * prototype.
  */
 function checkJson(value: unknown, levelsLeft: number): void {
   if (typeof value !== 'object' || value === null) return;

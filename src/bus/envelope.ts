@@ -1,9 +1,8 @@
 /**
  * The form of a message that drives an actor: `{type, id?, cause?, …fields of the event}`.
  *
- * Owns what every sender must keep to, whoever it is: the size, the names and lengths of the common fields,
- * where the message's id stands. Absent: whether the machine knows the event (`machines/`), and who takes it
- * (`actors/`).
+ * Owns the rules for every sender: the size, the names and lengths of the common fields, the place of the
+ * message's id. Absent: whether the machine knows the event (`machines/`), and who receives it (`actors/`).
  */
 
 import { invariant, OrreryError } from '../base/errors.ts';
@@ -12,21 +11,21 @@ import type { PlainEvent } from '../base/plain-event.ts';
 import type { Headers } from './bus.ts';
 import { contentType, decode, encode } from './codec.ts';
 
-/** An event as it comes from outside: only its type is known to be text. */
+/** An event from outside: only its type has been checked to be text. */
 export type ForeignEvent = PlainEvent;
 
 export interface Envelope {
   readonly event: ForeignEvent;
-  /** Tells repeated deliveries apart (I5): the header `Nats-Msg-Id`, else the field `id`. */
+  /** Identifies repeated deliveries (I5): the header `Nats-Msg-Id`, otherwise the field `id`. */
   readonly id: string | undefined;
-  /** What caused the message: a message id, or the key of an effect. */
+  /** What caused the message: a message id or the key of an effect. */
   readonly cause: string | null;
 }
 
 export const msgIdHeader = 'Nats-Msg-Id';
 
 /**
- * Longest `type`, `id` and `cause`, in characters: an effect's key is an actor id (at most 3 × 253) and two
+ * The most characters of `type`, `id` and `cause`: an effect's key is an actor id (at most 3 × 253) and two
  * numbers.
  */
 const wordMax = 1024;
@@ -49,7 +48,7 @@ export function readMessage(message: { readonly data: Uint8Array; readonly heade
   return { event, id: msgId, cause: word('cause', cause) ?? null };
 }
 
-/** The payload and headers of a message; its id is for the caller to put into `AppendOptions.msgId`. */
+/** The payload and headers of a message. The caller passes its id as `AppendOptions.msgId`. */
 export function writeMessage(
   event: { readonly type: string },
   options: { readonly cause?: string | null } = {},
@@ -62,7 +61,7 @@ export function writeMessage(
   return { data: encode(body), headers: { [contentType.header]: contentType.msgpack } };
 }
 
-/** A header whatever the case of its name: other senders' libraries write it as they like. */
+/** Finds a header regardless of the case of its name, which differs between senders' libraries. */
 export function headerOf(headers: Headers, name: string): string | undefined {
   const exact = Object.hasOwn(headers, name) ? headers[name] : undefined;
   if (exact !== undefined) return exact === '' ? undefined : exact;

@@ -1,29 +1,23 @@
 /**
- * Looks through MessagePack bytes before anything is built of them.
+ * Checks MessagePack bytes before anything is decoded from them.
  *
- * Lets pass only what JSON could say as well: null, booleans, numbers, text, arrays, and maps whose keys are
- * text. Not extensions (the decoder would make dates, cycles, classes and generated code of them), not
- * binary, not integers that a JavaScript number cannot hold, not the key `__proto__`, no deeper nesting than
- * asked for, and no byte missing or left over. Does not recurse and does not allocate by lengths that the
- * bytes merely claim.
+ * Accepts what JSON can express: null, booleans, numbers, text, arrays, and maps with text as keys. Rejects
+ * extensions (the decoder would make dates, cycles, classes and generated code of them), binary, integers
+ * beyond the range of a JavaScript number, the key `__proto__`, deeper nesting than `depthMax`, and missing
+ * or extra bytes. Does not recurse, and allocates nothing by lengths that the bytes merely claim.
  */
 
 type Finding = string;
 
 const protoKey = new TextEncoder().encode('__proto__');
-/**
- * Bytes that follow the first one of a value, for those formats of fixed size that hold no other values: 0xca
- * … 0xd3.
- */
+/** Bytes after the first one, for formats of fixed size without nested values: 0xca … 0xd3. */
 const scalarBytes = [4, 8, 1, 2, 4, 8, 1, 2, 4, 8];
-/** High half of 2^53: an unsigned 64-bit integer from here on is not exact as a number. */
+/** High half of 2^53: unsigned 64-bit integers from here on are not exact as numbers. */
 const unsafeHigh = 0x0020_0000;
 
-/**
- * What is wrong with the bytes, in words; undefined if they are one plain value of at most `depthMax` levels.
- */
+/** What is wrong with the bytes; undefined if they are one plain value of at most `depthMax` levels. */
 export function scanMsgpack(bytes: Uint8Array, depthMax: number): Finding | undefined {
-  /** Values still to come at each open level; a map counts as two for each entry. */
+  /** Values still expected at each open level; a map entry counts as two. */
   const open: number[] = [];
   const isMap: boolean[] = [];
   let at = 0;
@@ -57,7 +51,7 @@ export function scanMsgpack(bytes: Uint8Array, depthMax: number): Finding | unde
   return at === bytes.length ? undefined : 'something follows its end';
 }
 
-/** `bytes` is 0 for a format that is not let pass; `values` is how many values the value holds. */
+/** `bytes` is 0 for a rejected format; `values` is the number of nested values. */
 interface Size {
   readonly bytes: number;
   readonly values: number;
@@ -125,7 +119,7 @@ function keyFinding(bytes: Uint8Array, at: number, first: number): Finding | und
     : undefined;
 }
 
-/** Big-endian; bytes past the end count as 0, the caller notices the end by the position. */
+/** Big-endian. Bytes past the end count as 0; the caller detects the end by the position. */
 function uint(bytes: Uint8Array, at: number, length: number): number {
   let value = 0;
   for (let index = 0; index < length; index++) value = value * 256 + (bytes[at + index] ?? 0);

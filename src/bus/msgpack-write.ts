@@ -1,23 +1,23 @@
 /**
- * Plain values to MessagePack, in one pass.
+ * Encodes plain values as MessagePack in one pass.
  *
- * Writes what a general library writes for null, booleans, numbers, text, arrays and plain objects: the
- * shortest form of each, an undefined field left out. It need not be looked through afterwards, since it
- * writes nothing else, and what stands twice in a value, as the facts of an event that a context keeps, is
- * written once and copied. Promises: the bytes are of their own memory; `null` if the value is more than
- * plain, too deep or has a key `__proto__`, and nothing is said of why. Absent: reading.
+ * Writes null, booleans, numbers, text, arrays and plain objects as a general library does: in their shortest
+ * form, without undefined fields. The result needs no scan, because it contains nothing else. A value that
+ * occurs twice, such as the facts of an event that a context keeps, is encoded once and copied. Promises: the
+ * bytes have memory of their own; the result is `null`, without a reason, if the value is not plain, too deep
+ * or has a key `__proto__`. Absent: decoding.
  */
 
 let target = Buffer.allocUnsafeSlow(64 * 1024);
 let view = viewOf(target);
 let at = 0;
 
-/** No larger one is kept from one call to the next. */
+/** A larger buffer is not kept between calls. */
 const keptBytes = 1024 * 1024;
-/** Objects of so many keys are looked for among those before them. */
+/** Objects with at least this many keys are compared with earlier ones. */
 const repeatedKeys = 5;
 const repeatedMax = 8;
-/** Shorter text is written faster here than by a call of Node's. */
+/** Shorter text is written faster here than by a call into Node. */
 const shortText = 96;
 
 class NotPlain extends Error {}
@@ -27,7 +27,7 @@ const seen: object[] = [];
 const seenFrom: number[] = [];
 const seenTo: number[] = [];
 
-/** @returns null: only a general library can say what is to be done with it */
+/** @returns null if only a general library can decide what to do with the value */
 export function writeMsgpack(value: unknown, depthMax: number): Uint8Array | null {
   at = 0;
   try {
@@ -55,7 +55,7 @@ function resize(bytes: number): void {
   view = viewOf(target);
 }
 
-/** Room for so many bytes more, and for the head of what comes next. */
+/** Reserves space for this many bytes and the head of the next value. */
 function ensure(bytes: number): void {
   if (at + bytes + 16 > target.length) resize(2 * (at + bytes + 16));
 }
@@ -113,14 +113,14 @@ function writeMap(object: Readonly<Record<string, unknown>>, levelsLeft: number)
   }
 }
 
-/** What stands in an object is known when it is written: undefined fields count as none. */
+/** Undefined fields do not count, so the number of fields is known only after writing them. */
 function writeCount(start: number, headBytes: number, count: number): void {
   if (headBytes === 1) target[start] = 0x80 | count;
   else if (count < 16) {
     target.copyWithin(start + 1, start + 3, at);
     at -= 2;
     target[start] = 0x80 | count;
-    // Those in it have moved.
+    // The values inside have moved.
     seen.length = 0;
   } else {
     target[start] = 0xde;
@@ -167,7 +167,7 @@ function writeText(text: string): void {
   at += target.write(text, at, bytes, 'utf8');
 }
 
-/** @returns false: it is something else, and nothing is written */
+/** @returns false if the text is not ASCII; nothing is written then */
 function writtenAsAscii(text: string, length: number): boolean {
   let to = at + (length < 32 ? 1 : 2);
   for (let index = 0; index < length; index++) {

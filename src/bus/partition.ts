@@ -1,8 +1,8 @@
 /**
- * Which shard an actor belongs to: the same function as the NATS server's `partition(64,1,2,3)` over the
- * three tokens.
+ * The shard of an actor, by the same function as the NATS server's `partition(64,1,2,3)` over the three
+ * tokens of its id.
  *
- * The server hashes the tokens one after the other, without a separator, by FNV-1a of 32 bits and takes the
+ * The server hashes the tokens one after another, without a separator, with 32-bit FNV-1a and takes the
  * remainder. A test sends many ids through a real server and compares.
  */
 import type { ActorId } from '../base/ids.ts';
@@ -12,7 +12,7 @@ import { actorTokens } from './subjects.ts';
 const fnvOffset = 0x811c9dc5;
 const fnvPrime = 0x01000193;
 
-/** Every event of an actor asks for its shard; so many hashes are kept, which is about a megabyte. */
+/** Hashes kept, about a megabyte: every event of an actor needs its shard. */
 const hashesKept = 8_192;
 const hashes = new Map<ActorId, number>();
 
@@ -26,7 +26,7 @@ export function shardOf(id: ActorId, shards: number = shardCount): number {
   return hash % shards;
 }
 
-/** The server's `partition(n, …)` over tokens that are already escaped, and so are ASCII. */
+/** The server's `partition(n, …)` over tokens that are already escaped and therefore ASCII. */
 export const partition = (tokens: readonly string[], shards: number) => hashOf(tokens) % shards;
 
 function hashOf(tokens: readonly string[]): number {

@@ -1,8 +1,8 @@
-/** Callers that wait until a stream has been read up to a sequence. */
+/** Lets callers wait until a stream has been read up to a sequence. */
 export function createReaching() {
   const waiting = new Set<{ readonly sequence: number; readonly resolve: () => void }>();
   return {
-    /** Rejects with the reason of the signal, if there is one and it is aborted first. */
+    /** Rejects with the signal's reason if the signal is aborted first. */
     wait: (sequence: number, signal?: AbortSignal): Promise<void> =>
       new Promise((resolve, reject) => {
         const onAbort = () => {
@@ -19,7 +19,7 @@ export function createReaching() {
         waiting.add(one);
         signal?.addEventListener('abort', onAbort, { once: true });
       }),
-    /** Lets go whoever waits for this sequence or an earlier one. */
+    /** Resolves the waits for this sequence and all earlier ones. */
     reached(sequence: number): void {
       for (const one of waiting) {
         if (one.sequence > sequence) continue;

@@ -1,12 +1,14 @@
 /**
- * Answering requests as a NATS micro service (ADR-32), so that `nats micro ls`, `info` and `stats` show it.
+ * Answers requests as a NATS micro service (ADR-32), so that `nats micro ls`, `info` and `stats` show it.
  *
- * Speaks the small protocol itself: `$SRV.PING|INFO|STATS`, for all, by name and by id, with answers of type
- * `io.nats.micro.v1.…_response`; errors in the headers `Nats-Service-Error` and `Nats-Service-Error-Code`.
+ * Implements the small protocol itself: `$SRV.PING|INFO|STATS`, for all services, by name and by id, with
+ * answers of type `io.nats.micro.v1.…_response`; errors in the headers `Nats-Service-Error` and
+ * `Nats-Service-Error-Code`.
  *
  * Promises: every request is answered once, with the handler's bytes or with an error, unless the handler
- * says that somebody else will. What a handler throws goes to the one who asked, and nowhere else. At most
- * `limits.requestsInFlight` run; more are answered with BUSY. Absent: what the requests mean.
+ * leaves it to another replica. An exception of a handler goes only to the requester. At most
+ * `limits.requestsInFlight` requests run; further ones are answered with BUSY. Absent: what the requests
+ * mean.
  */
 import type { Clock } from '../base/clock.ts';
 import { timestamp } from '../base/clock.ts';
@@ -29,11 +31,10 @@ export interface Endpoint {
   readonly name: string;
   /** Wildcards allowed. */
   readonly subject: string;
-  /** Shares the requests among the replicas; absent: each replica gets every request. */
+  /** Shares the requests among the replicas; without it, each replica gets every request. */
   readonly queue?: string;
   /**
-   * Bytes alone are JSON. undefined: not for me, another replica answers. What it throws becomes an error
-   * answer.
+   * Plain bytes are sent as JSON. undefined: another replica answers. An exception becomes an error answer.
    */
   readonly handler: (message: BusMessage) => Promise<Answer | Uint8Array | undefined>;
 }
@@ -43,7 +44,7 @@ export interface ServiceParts {
   readonly name: string;
   /** Semantic version. */
   readonly version: string;
-  /** This replica; shown as a subject token, escaped where it must be. */
+  /** This replica; as a subject token, escaped where necessary. */
   readonly id: string;
   readonly description?: string;
   readonly metadata?: Readonly<Record<string, string>>;
@@ -53,20 +54,21 @@ export interface ServiceParts {
 }
 
 export interface Service {
-  /** Takes no more requests; resolves when those under way are answered. */
+  /** Stops taking requests; resolves when those in progress are answered. */
   stop(): Promise<void>;
 }
 
 const errorHeader = 'Nats-Service-Error';
 const errorCodeHeader = 'Nats-Service-Error-Code';
-/** Our own code beside the numeric one of the protocol. */
+/** Orrery's error code, beside the numeric one of the protocol. */
 const orreryErrorHeader = 'Orrery-Error';
 const verbs = ['PING', 'INFO', 'STATS'] as const;
 type Verb = (typeof verbs)[number];
 
 /**
- * Where an answer may go: an inbox of whoever asked. An asker names the subject, and we publish with our own
- * rights: under our own prefix or the server's an answer would be a record, a fence or a command.
+ * Whether an answer may be sent to this subject: it has to be an inbox. The requester names the subject, and
+ * the answer is published with our permissions: under our own prefix or the server's, it would be a record, a
+ * fence or a command.
  */
 export function isAnswerable(reply: string): boolean {
   return reply !== '' && !reply.startsWith('orrery.') && !reply.startsWith('$');
@@ -87,7 +89,7 @@ export function serve(bus: Bus, parts: ServiceParts): Service {
   };
 }
 
-/** The error in an answer, if it is one; with the code of the replica that answered. */
+/** The error in an answer, with the code of the replica that sent it; undefined if it is no error. */
 export function errorInAnswer(message: BusMessage): OrreryError | undefined {
   const text = headerOf(message.headers, errorHeader);
   if (text === undefined) return undefined;
@@ -103,7 +105,7 @@ interface EndpointStats {
   requests: number;
   errors: number;
   lastError: string;
-  /** Milliseconds in handlers, all together. */
+  /** Total milliseconds in handlers. */
   busyMs: number;
 }
 
@@ -115,12 +117,15 @@ interface RunningEndpoint {
 
 const busy = () => new OrreryError('BUSY', 'too many requests are waiting; try again');
 
-/** Requests under way, of all and of each sender: one that floods leaves room for others. */
+/**
+ * Counts the requests in progress, in total and for each sender, so that one that floods leaves room for
+ * others.
+ */
 function createTurns() {
   const bySender = new Map<string | null, number>();
   let all = 0;
   return {
-    /** null: there are too many. */
+    /** @returns null at the bound */
     take(sender: string | null): (() => void) | null {
       const own = bySender.get(sender) ?? 0;
       if (all >= limits.requestsInFlight) return null;
@@ -199,8 +204,8 @@ function runEndpoint(
 }
 
 /**
- * Answers one request, with what `work` gives or with the error that it throws; undefined: not for us after
- * all.
+ * Answers one request with the result of `work`, or with the error it throws; undefined: another replica
+ * answers.
  */
 export async function answerLate(
   bus: Bus,
@@ -219,7 +224,7 @@ const jsonBytes = (data: Uint8Array): Answer => ({
   headers: { [contentType.header]: contentType.json },
 });
 
-/** As in HTTP, for those who know only the numbers. */
+/** As in HTTP, for clients that know only the numbers. */
 const statusOfKind = { transient: 503, terminal: 400, fenced: 409, invariant: 500 } as const;
 
 function errorAnswer(error: Error): Answer {
@@ -229,7 +234,7 @@ function errorAnswer(error: Error): Answer {
     data: encodeJson({ error: { code, message: error.message } }),
     headers: {
       [contentType.header]: contentType.json,
-      // One line of bounded length: a header cannot hold more.
+      // One line of bounded length, because a header cannot contain more.
       [errorHeader]: error.message.replace(/\s+/g, ' ').slice(0, 500),
       [errorCodeHeader]: String(status),
       [orreryErrorHeader]: code,

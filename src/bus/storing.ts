@@ -1,9 +1,10 @@
 /**
- * Whether the server stores what it is given: its disk or its store may be full, or a stream has no leader.
+ * Watches whether the server stores messages: its disk or its store may be full, or a stream may have no
+ * leader.
  *
- * A bus that notes the outcome of each append. Promises: a stream is in trouble from the first append that
- * is refused, or whose outcome is unknown, until the next one that ends otherwise; a stream that nobody has
- * tried for a while is no longer reported. Absent: what follows from it (replica/health), and retries.
+ * Wraps a bus and notes the outcome of each append. Promises: a stream is in trouble from the first append
+ * that is refused, or has an unknown outcome, until the next one that succeeds; a stream to which nothing was
+ * appended for a while is no longer reported. Absent: the consequences (replica/health), and retries.
  */
 import type { Clock } from '../base/clock.ts';
 import { asError, hasCode, OrreryError } from '../base/errors.ts';
@@ -12,7 +13,7 @@ import type { Bus } from './bus.ts';
 import type { StreamDefinitions } from './streams.ts';
 
 export interface StoreTrouble {
-  /** The stream as the server calls it. */
+  /** The stream's name on the server. */
   readonly stream: string;
   readonly error: string;
   /** Monotonic ms. */
@@ -20,15 +21,15 @@ export interface StoreTrouble {
 }
 
 export interface Storing {
-  /** The same bus, watched. */
+  /** The watched bus. */
   readonly bus: Bus;
-  /** Streams that store nothing now. */
+  /** Streams that currently store nothing. */
   troubles(): readonly StoreTrouble[];
 }
 
-/** Longer than the pauses between the tries of whoever has something to store. */
+/** Longer than the pauses between a sender's retries. */
 const forgottenAfterMs = 60_000;
-/** A leader is elected within that: nobody needs to read of it. */
+/** A leader is elected within this time, so a shorter trouble is not reported. */
 const saidAfterMs = 5_000;
 
 interface Known extends StoreTrouble {
@@ -92,7 +93,7 @@ export function watchStoring(
 
 const isForgotten = ({ lastAt }: Known, now: number) => now - lastAt > forgottenAfterMs;
 
-/** One message that is too large, or a connection that is lost, says nothing of the store. */
+/** A message that is too large, or a lost connection, says nothing about the store. */
 function isTrouble(error: unknown): boolean {
   if (!(error instanceof OrreryError)) return false;
   return hasCode(error, 'BUS_REFUSED')
@@ -100,7 +101,10 @@ function isTrouble(error: unknown): boolean {
     : hasCode(error, 'BUS_UNKNOWN_OUTCOME');
 }
 
-/** The stream of a subject, by the word behind the prefix; what no stream holds goes by its own subject. */
+/**
+ * Finds the stream of a subject by the word after the prefix; a subject outside all streams stands for
+ * itself.
+ */
 function streamFinder(streams: StreamDefinitions): (subject: string) => string {
   const wordOf = (subject: string) => subject.split('.', 3)[2] ?? '';
   const byWord = new Map(

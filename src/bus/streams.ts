@@ -1,13 +1,13 @@
 /**
- * The five streams of a cluster, as data: what is stored where, for how long, and what happens when it is
- * full.
+ * The five streams of a cluster, as data: what each stores, for how long, and what happens when it is full.
  *
- * `ensure-streams.ts` makes them on a NATS server, `memory/hub.ts` keeps to them in one process.
+ * `ensure-streams.ts` creates them on a NATS server; `memory/hub.ts` follows the same definitions in one
+ * process.
  *
- * What happens at a bound: `mail` refuses the sender (a message to an actor must never vanish unseen);
- * `event` and `dead` drop the oldest (they are history for people); `state` and `world` hold one message for
- * each subject, so their size is the number of actors and objects. Counts, not bytes: a bound in bytes would
- * be reserved on the server's disk at once.
+ * At their bounds, `mail` refuses the sender (a message to an actor must never vanish unnoticed), `event` and
+ * `dead` drop the oldest (they are history for people), and `state` and `world` hold one message for each
+ * subject, so the numbers of actors and objects bound them. The bounds are counts rather than bytes, because
+ * the server would reserve bytes on its disk at once.
  */
 import { limits, shardCount } from '../base/limits.ts';
 import type { StreamName } from './bus.ts';
@@ -18,23 +18,23 @@ export interface StreamDefinition {
   /** The stream's name on the server: `ORRERY_<cluster>_MAIL`. */
   readonly name: string;
   readonly description: string;
-  /** What is sent to the stream. */
+  /** The subjects that the stream takes. */
   readonly subjects: readonly string[];
-  /** Stores a message under another subject, with its shard (`partition(n,1,2,3)`). */
+  /** Stores each message under another subject that contains its shard (`partition(n,1,2,3)`). */
   readonly transform?: { readonly source: string; readonly destination: string };
-  /** 0: any number. */
+  /** 0: unlimited. */
   readonly messagesPerSubjectMax: number;
-  /** 0: any number. */
+  /** 0: unlimited. */
   readonly messagesMax: number;
   readonly messageBytesMax: number;
-  /** 0: for ever. */
+  /** 0: unlimited. */
   readonly maxAgeMs: number;
-  /** What becomes of a message that would exceed `messagesMax`: it is refused, or the oldest makes room. */
+  /** What happens to a message that would exceed `messagesMax`: it is refused, or the oldest is dropped. */
   readonly whenFull: 'refuse' | 'dropOldest';
   readonly duplicateWindowMs: number;
-  /** Several messages can be stored at once or not at all. */
+  /** Several messages can be stored as one batch, all or none. */
   readonly batches: boolean;
-  /** Messages may carry a time after which they remove themselves (tombstones). */
+  /** Messages may have a time to live (tombstones). */
   readonly messageTtl: boolean;
   readonly shards: number;
 }
@@ -43,11 +43,11 @@ export type StreamDefinitions = Readonly<Record<StreamName, StreamDefinition>>;
 
 const hourMs = 3_600_000;
 /**
- * Long enough for a sender's retries and for a replica that re-runs an outbox after a crash; the server keeps
- * one entry of about 100 bytes for each message with an id in memory, so at 1,000 messages/s some 12 MB.
+ * Covers a sender's retries and a replica that re-runs an outbox after a crash. The server keeps about 100
+ * bytes in memory for each message with an id, so some 12 MB at 1,000 messages/s.
  */
 const duplicateWindowMs = 120_000;
-/** Room for headers beside the largest payload. */
+/** Space for headers beside the largest payload. */
 const headerBytes = 4096;
 
 const common = {
@@ -71,9 +71,9 @@ const lastPerSubject = {
 const mail = {
   ...common,
   description: 'Messages to actors; purged by their owners as they are taken.',
-  // An actor that nobody has stepped for a day has lost more than its mail.
+  // An actor without an owner for a day has bigger problems than lost mail.
   maxAgeMs: 24 * hourMs,
-  // About 1 GB of messages of the ordinary size.
+  // About 1 GB of messages of usual size.
   messagesMax: 1_000_000,
   whenFull: 'refuse',
 } as const;
@@ -90,7 +90,7 @@ const event = {
   ...common,
   description: 'Every saved step, for a day.',
   maxAgeMs: 24 * hourMs,
-  // About 1 GB at 500 bytes; 23 steps a second for a whole day.
+  // About 1 GB at 500 bytes each; 23 steps a second for a whole day.
   messagesMax: 2_000_000,
   messageBytesMax: limits.recordBytes + headerBytes,
 } as const;
@@ -100,11 +100,13 @@ const dead = {
   description: 'Messages that nobody could take, for a week.',
   maxAgeMs: 7 * 24 * hourMs,
   messagesMax: 100_000,
-  // A letter may be as large as the mail allows, and gets two headers more.
+  // A letter may be as large as the mail allows, and gets two more headers.
   messageBytesMax: limits.messageBytes + 2 * headerBytes,
 } as const;
 
-/** @param shards how many shards the mail is dealt to; fixed when the streams are first made */
+/**
+ * @param shards number of shards into which the mail is divided; fixed when the streams are first created
+ */
 export function streamDefinitions(cluster: string, shards: number = shardCount): StreamDefinitions {
   const s = subjects(cluster);
   const named = (name: StreamName) => ({

@@ -1,4 +1,4 @@
-/** Subjects with wildcards, by NATS' rule: `*` is one token, a last `>` is one or more. */
+/** Matches subjects against patterns by NATS' rules: `*` is one token, a final `>` is one or more. */
 
 export type SubjectMatcher = (subject: string) => boolean;
 
@@ -12,7 +12,7 @@ export function matcherOfAny(patterns: readonly string[]): SubjectMatcher {
 export function matcher(pattern: string): SubjectMatcher {
   const wild = pattern.search(/(?:^|\.)[*>](?:\.|$)/);
   if (wild < 0) return (subject) => subject === pattern;
-  // Most subjects differ in their literal beginning; only the rest is worth taking apart.
+  // Most subjects differ in their literal beginning; only the rest is split into tokens.
   const head = wild === 0 ? '' : pattern.slice(0, wild + 1);
   const tail = pattern.slice(head.length).split('.');
   return (subject) => subject.startsWith(head) && tailMatches(tail, subject, head.length);

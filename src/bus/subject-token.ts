@@ -1,9 +1,9 @@
 /**
- * One token of a NATS subject: any text, written with `[A-Za-z0-9_-]` alone.
+ * Writes any text as one token of a NATS subject, with `[A-Za-z0-9_-]` only.
  *
- * Every other byte of the text's UTF-8, `=` included, is written `=XX` (two upper-case hex digits). The
- * writing is canonical: one text has one token and the other way round, so two senders can never name one
- * actor in two ways (the shard is a hash over the tokens).
+ * Every other byte of the text's UTF-8, `=` included, becomes `=XX` (two upper-case hex digits). The form is
+ * canonical: a text has exactly one token and a token exactly one text, so two senders cannot name one actor
+ * in two ways (the shard is a hash over the tokens).
  */
 import { invariant } from '../base/errors.ts';
 
@@ -13,7 +13,7 @@ const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const utf8 = new TextEncoder();
 
 /**
- * The token of a text; half a surrogate pair counts as U+FFFD, as everywhere in UTF-8.
+ * The token of a text. A lone surrogate counts as U+FFFD, as everywhere in UTF-8.
  *
  * @throws OrreryError INVARIANT for an empty text: NATS has no empty token
  */
@@ -25,7 +25,7 @@ export function writeToken(text: string): string {
   return token;
 }
 
-/** The text of a token; undefined if it is no token, or not the one that `writeToken` would have written. */
+/** The text of a token; undefined if `writeToken` does not produce this token. */
 export function readToken(token: string): string | undefined {
   if (literalToken.test(token)) return token;
   if (!legalToken.test(token)) return undefined;

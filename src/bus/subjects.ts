@@ -1,10 +1,9 @@
 /**
- * Every subject that Orrery speaks on: the one file that builds and parses them.
+ * Every subject that Orrery uses: the only file that builds and parses them.
  *
- * Promises: what a `parse…` function accepts is exactly what the builder of the same name makes; anything
- * foreign, or written in another way than the canonical one, is `undefined`. A namespace of a Kubernetes
- * object that is empty is the token `_`; a namespace that is really called `_` is escaped. Actor ids already
- * carry `_` and keep it.
+ * Promises: a `parse…` function accepts exactly what the builder of the same name makes; any other subject,
+ * or one not in canonical form, gives `undefined`. The empty namespace of a Kubernetes object is the token
+ * `_`; a namespace that is really called `_` is escaped. Actor ids already contain `_` and keep it.
  */
 import { type ActorId, isActorKind, type PartName, parseActorId, type ShardName } from '../base/ids.ts';
 import { readToken, writeToken } from './subject-token.ts';
@@ -19,7 +18,7 @@ export type RpcCall =
       readonly call: 'election';
       readonly namespace: string;
       readonly name: string;
-      /** The candidate whose own subject it is; null: the form without one. */
+      /** The candidate whose own subject this is; null: the subject without a candidate. */
       readonly candidate: string | null;
       readonly action: ElectionAction;
     };
@@ -27,10 +26,7 @@ export type RpcCall =
 export type Subjects = ReturnType<typeof subjects>;
 
 const electionActions: readonly string[] = ['campaign', 'renew', 'resign', 'get'];
-/**
- * Stands in the place of a resource for the guards of the watches, so that they live in the world's own
- * stream.
- */
+/** Replaces the resource in the subjects of the watches' fences, so that these are in the world's stream. */
 const watchToken = '_watch';
 
 /** The subjects of one cluster: `orrery.<cluster>.…`. */
@@ -54,12 +50,12 @@ export function actorTokens(id: ActorId): readonly [string, string, string] {
 function actorSubjects(prefix: string) {
   const path = (id: ActorId) => actorTokens(id).join('.');
   return {
-    /** The public way to drive an actor; the mail stream puts it on `mail`. */
+    /** Where people and programs send events to an actor; the mail stream stores them under `mail`. */
     send: (id: ActorId) => `${prefix}.send.${path(id)}`,
     mail: (shard: number, id: ActorId) => `${prefix}.mail.${shard}.${path(id)}`,
     /**
-     * What one actor says to another, in the same stream; only replicas may publish it, and they
-     * know the shard.
+     * Where one actor sends to another, in the same stream. Only replicas may publish here, and they know the
+     * shard.
      */
     tell: (shard: number, id: ActorId) => `${prefix}.tell.${shard}.${path(id)}`,
     state: (shard: ShardName, id: ActorId) => `${prefix}.state.${shard}.${path(id)}`,
@@ -70,7 +66,7 @@ function actorSubjects(prefix: string) {
     sendAll: `${prefix}.send.*.*.*`,
     mailAll: `${prefix}.mail.*.*.*.*`,
     mailOfShard: (shard: number) => `${prefix}.mail.${shard}.*.*.*`,
-    /** The same of one kind alone. */
+    /** As `mail`, for one kind only. */
     mailOfKind: (shard: number, kind: string) => `${prefix}.mail.${shard}.${writeToken(kind)}.*.*`,
     tellOfKind: (shard: number, kind: string) => `${prefix}.tell.${shard}.${writeToken(kind)}.*.*`,
     tellAll: `${prefix}.tell.*.*.*.*`,
@@ -85,10 +81,10 @@ function actorSubjects(prefix: string) {
     /** All events of the actors of one kind. */
     eventsOfKind: (kind: string) => `${prefix}.event.${writeToken(kind)}.*.*`,
 
-    /** How far the shard's mail and feed have come; stands beside the records that it speaks of. */
+    /** How far the shard's mail and feed have been processed; stored beside the shard's records. */
     checkpoint: (shard: ShardName) => `${prefix}.state.${shard}._checkpoint._._`,
 
-    /** The subject that the sender used, from the one under which the mail stream keeps the message. */
+    /** The subject that the sender used, from the one under which the mail stream stores the message. */
     sendOfMail: (subject: string) =>
       subject.replace(/^(.*)\.mail\.\d+\.([^.]+\.[^.]+\.[^.]+)$/, (whole, start, rest) =>
         start === prefix ? `${prefix}.send.${rest}` : whole,
@@ -108,15 +104,15 @@ function worldSubjects(prefix: string) {
     /** @param namespace empty for a cluster-scoped object */
     world: (resource: string, namespace: string, name: string) =>
       `${prefix}.world.${writeToken(resource)}.${writeNamespace(namespace)}.${writeToken(name)}`,
-    /** Who mirrors a resource; writes to `world` of that resource are guarded by it. */
+    /** The fence of a resource's mirror; it guards writes to the resource's part of `world`. */
     worldFence: (resource: string) => `${prefix}.world.${watchToken}._.${writeToken(resource)}`,
 
-    /** The whole world and the fences of the watches. */
+    /** The whole world, with the fences of the watches. */
     worldAll: `${prefix}.world.*.*.*`,
     worldOf: (resource: string) => `${prefix}.world.${writeToken(resource)}.*.*`,
     worldFenceAll: `${prefix}.world.${watchToken}._.*`,
 
-    /** undefined for a fence too: it is no object. */
+    /** undefined also for a fence, which is no object. */
     parseWorld: (subject: string) => readWorld(tokensAfter(`${prefix}.world.`, subject)),
     /** The resource of the fence. */
     parseWorldFence: (subject: string) => readName(tokensAfter(`${prefix}.world.${watchToken}._.`, subject)),
@@ -124,7 +120,7 @@ function worldSubjects(prefix: string) {
 }
 
 /**
- * What the replicas know of each other's releases; in the stream of the records, so that one batch can be
+ * What the replicas know of each other's releases. In the stream of the records, so that one batch can be
  * guarded by both.
  */
 function releaseSubjects(prefix: string) {
@@ -132,9 +128,9 @@ function releaseSubjects(prefix: string) {
     /** A live replica and its release. */
     node: (replica: string) => `${prefix}.node.${writeToken(replica)}`,
     nodeAll: `${prefix}.node.*`,
-    /** Written in one batch with each new or changed node: a guard on it is a guard on all nodes. */
+    /** Written in one batch with each new or changed node, so a guard on it guards all nodes. */
     nodesEpoch: `${prefix}.nodes-epoch`,
-    /** What the written state of a bundle suits. */
+    /** The releases that are compatible with the applied bundle. */
     releaseStatus: (bundle: string) => `${prefix}.release-status.${writeToken(bundle)}`,
     releaseStatusAll: `${prefix}.release-status.*`,
     /** The replica. */
@@ -155,14 +151,14 @@ function requestSubjects(prefix: string) {
     rpcSend: (id: ActorId) => `${prefix}.rpc.send.${actorTokens(id).join('.')}`,
     rpcList: `${prefix}.rpc.list`,
     rpcShards: `${prefix}.rpc.shards`,
-    /** What the feed and the dead letters hold, page by page. */
+    /** The contents of the feed and of the dead letters, page by page. */
     rpcHistory: `${prefix}.rpc.history`,
     rpcDead: `${prefix}.rpc.dead`,
     rpcDeadResend: `${prefix}.rpc.dead.resend`,
     rpcDeadDrop: `${prefix}.rpc.dead.drop`,
     rpcElection: (namespace: string, name: string, action: ElectionAction) =>
       `${prefix}.rpc.election.${writeToken(namespace)}.${writeToken(name)}.${action}`,
-    /** A candidate's own subject: the rights of NATS can be bound to it. */
+    /** A candidate's own subject, to which NATS permissions can be bound. */
     rpcCandidate: (
       namespace: string,
       name: string,
@@ -174,7 +170,7 @@ function requestSubjects(prefix: string) {
     rpcNode: (node: string) => `${prefix}.rpc.node.${writeToken(node)}`,
     rpcNodeAll: `${prefix}.rpc.node.*`,
     parseRpcNode: (subject: string) => readName(tokensAfter(`${prefix}.rpc.node.`, subject)),
-    /** Removes what is left of a kind whose feature is not loaded any more. */
+    /** Removes the remains of a kind whose feature is no longer loaded. */
     rpcForget: `${prefix}.rpc.forget`,
     /** A request that a loaded feature answers. */
     rpcFeature: (feature: string, name: string) =>
@@ -185,10 +181,10 @@ function requestSubjects(prefix: string) {
     rpcCandidateAll: `${prefix}.rpc.election.*.*.*.*`,
     parseRpc: (subject: string) => readRpc(tokensAfter(`${prefix}.rpc.`, subject)),
 
-    /** Requests between replicas; each word is escaped by itself. */
+    /** Requests between replicas; each word is escaped separately. */
     peer: (...words: string[]) => `${prefix}.peer.${words.map(writeToken).join('.')}`,
     peerAll: `${prefix}.peer.>`,
-    /** Steps of all actors, as told to those who watch them. */
+    /** Steps of all actors, as sent to watchers. */
     peerSteps: `${prefix}.peer.step.*.*.*`,
     parsePeer: (subject: string) => readAll(tokensAfter(`${prefix}.peer.`, subject)),
   };
@@ -211,7 +207,7 @@ function readActor(tokens: readonly string[]): ActorId | undefined {
   if (tokens.length !== 3) return undefined;
   const [kind, namespace, name] = tokens.map(readToken);
   if (kind === undefined || namespace === undefined || name === undefined) return undefined;
-  // A slash in the namespace would shift the parts of the id as text.
+  // A slash in the namespace would shift the parts of the id's text.
   if (!isActorKind(kind) || namespace.includes('/')) return undefined;
   return `${kind}/${namespace}/${name}`;
 }

@@ -1,11 +1,11 @@
-/** The argument ID of a command. Pure. */
+/** The argument ID of a command: parses and checks it. Pure. */
 import { asError, OrreryError } from '../base/errors.ts';
 import { type ActorId, actorId, parseActorId } from '../base/ids.ts';
 import type { Kinds } from '../replica/charts.ts';
 import { kindNamed, type NamedKind, readKind } from './kind-argument.ts';
 
 /**
- * Reads `pod/shop/web-0`; for kinds without a namespace `domain/app.example.com` will do.
+ * Reads `pod/shop/web-0`; for kinds without a namespace `domain/app.example.com` is enough.
  *
  * @throws OrreryError USAGE
  */
@@ -20,12 +20,12 @@ export function readActorId(text: string): ActorId {
   }
 }
 
-/** They are loaded where they are needed. */
+/** Loaded only where they are needed. */
 export type KindsKnown = () => Promise<Kinds>;
 
 /**
- * The same, its kind by any of its names: `po/shop/web-0`. A kind that this program does not know may be one
- * of the replicas' own features: it is asked for as it is.
+ * The same, with any name of the kind: `po/shop/web-0`. A kind that this program does not know may be a
+ * loaded feature's, so it is passed on unchanged.
  *
  * @throws OrreryError USAGE
  */
@@ -36,7 +36,7 @@ export async function readKnownId(text: string, kinds: KindsKnown): Promise<Acto
   return known === null ? id : actorId(known.name, namespace, name);
 }
 
-/** After nothing was found. @throws OrreryError USAGE that names the kinds, if that may be why */
+/** Called when nothing was found. @throws OrreryError USAGE with the known kinds, if the kind is unknown */
 export async function knownKind(id: ActorId, kinds: KindsKnown): Promise<void> {
   const { charts } = await kinds();
   readKind(

@@ -1,7 +1,7 @@
 /**
- * `orrery adopt certificates`: takes over what another controller holds, without a new order.
+ * `orrery adopt certificates`: takes over certificates from another controller, without new orders.
  *
- * One line for each thing that is done, or cannot be; the program behind it is the feature's own.
+ * Prints one line for each step or obstacle; the feature does the work.
  */
 import { systemClock } from '../base/clock.ts';
 import { notAllowed } from '../base/config-values.ts';

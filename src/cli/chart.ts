@@ -1,5 +1,6 @@
 /**
- * `orrery chart`: a machine's statechart, as text, as a Mermaid diagram or as JSON. Needs no running Orrery.
+ * `orrery chart`: shows a machine's statechart as text, as a Mermaid diagram or as JSON. Needs no running
+ * Orrery.
  */
 import { notAllowed } from '../base/config-values.ts';
 import type { Kinds } from '../replica/charts.ts';

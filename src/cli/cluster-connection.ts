@@ -1,9 +1,8 @@
 /**
  * The connection of the reading commands to a running Orrery.
  *
- * Promises: which Orrery is meant comes from the flags, then the environment, then the file that `orrery dev`
- * leaves in the working directory, then the defaults; whether it can be reached is known within
- * `limits.cliConnectMs`.
+ * Promises: the Orrery is chosen by the flags, then the environment, then the file that `orrery dev` writes
+ * into the working directory, then the defaults; an unreachable one is reported within `limits.cliConnectMs`.
  */
 
 import { systemClock, type Timer } from '../base/clock.ts';
@@ -13,23 +12,24 @@ import { silentLog } from '../base/log.ts';
 import { systemRandom } from '../base/random.ts';
 import type { ControlPort, ForgetAnswer, StoredPort } from '../base/views.ts';
 import type { Bus } from '../bus/bus.ts';
+import { subjects as subjectsOf } from '../bus/subjects.ts';
 import { type ClientConfig, type FlagTexts, isGiven, readClientConfig } from '../replica/config.ts';
 import { natsAccess } from '../replica/nats-access.ts';
 import { devFile, hasDevFile, readDevFile } from './dev-file.ts';
-import type { Feed, FeedScope } from './events/events-log.ts';
+import { busFeed, type Feed, type FeedScope } from './events/events-log.ts';
 import { givenServer, rememberedServer, type ServerChoice } from './server/server-choice.ts';
 import type { Terminal } from './terminal.ts';
 
 export interface Client {
   readonly control: ControlPort & StoredPort;
-  /** Removes what is left of a kind; absent: not over HTTP. */
+  /** Removes the remains of a kind; absent over HTTP. */
   readonly forget?: (kind: string, dryRun: boolean) => Promise<ForgetAnswer>;
-  /** What happens, as it happens. */
+  /** Live events. */
   readonly feed: (scope: FeedScope) => Feed;
 }
 
 /**
- * Runs `use` with a connection and closes it afterwards.
+ * Calls `use` with a connection and closes it afterwards.
  *
  * @throws OrreryError USAGE | BUS_UNREACHABLE, whose messages say what to do
  */
@@ -43,8 +43,8 @@ export async function withClient<T>(
 }
 
 /**
- * In this order: what was given or stands in the environment, the `orrery dev` of this folder, what `orrery
- * login` remembers. `kubectl orrery` asks the cluster of the kubeconfig, unless a flag says otherwise.
+ * In this order: flags or environment, the `orrery dev` of this folder, the choice of `orrery login`.
+ * `kubectl orrery` uses the kubeconfig's cluster unless a flag says otherwise.
  *
  * @returns undefined: over NATS
  */
@@ -81,11 +81,9 @@ async function overNats<T>(
   use: (client: Client) => Promise<T>,
 ): Promise<T> {
   const { config, hint } = whichOrrery(given, terminal);
-  const [bus, { subjects: subjectsOf }, { createControl, createForget }, { busFeed }] = await Promise.all([
+  const [bus, { createControl, createForget }] = await Promise.all([
     connect(config, hint),
-    import('../bus/subjects.ts'),
     import('../actors/control/control-client.ts'),
-    import('./events/events-log.ts'),
   ]);
   const subjects = subjectsOf(config.cluster);
   const control = createControl({ bus, subjects });
@@ -105,7 +103,7 @@ async function connect({ cluster, nats }: ClientConfig, hint: string): Promise<B
   const givenUp = new AbortController();
   const noNats = (reason: string) =>
     new OrreryError('BUS_UNREACHABLE', `no NATS at ${withoutPasswords(nats.servers)}${hint}: ${reason}`);
-  // A replica would try for ever; a person wants to know the first reason, which the log is told.
+  // A replica would retry for ever; a person wants to know the first reason, which goes to the log.
   let refuse = (_error: OrreryError) => {};
   const refused = new Promise<never>((_, reject) => {
     refuse = reject;
@@ -125,7 +123,7 @@ async function connect({ cluster, nats }: ClientConfig, hint: string): Promise<B
   );
 }
 
-/** Settles like `work`, or rejects once `limits.cliConnectMs` are over. */
+/** Settles like `work`, or rejects after `limits.cliConnectMs`. */
 export async function bounded<T>(work: Promise<T>, overdue: () => OrreryError): Promise<T> {
   let timer: Timer | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -134,7 +132,7 @@ export async function bounded<T>(work: Promise<T>, overdue: () => OrreryError): 
   return Promise.race([work, late]).finally(() => timer?.cancel());
 }
 
-/** The configuration, and where it came from: what somebody is told whom nobody answers. */
+/** The configuration and its origin, for the message when nobody answers. */
 export function whichOrrery(given: FlagTexts, terminal: Terminal): { config: ClientConfig; hint: string } {
   const { env, directory } = terminal;
   const isNamed = isGiven('nats', given, env);
@@ -147,7 +145,7 @@ export function whichOrrery(given: FlagTexts, terminal: Terminal): { config: Cli
   return { config, hint: ` (from ${devFile}: is "orrery dev" running?)` };
 }
 
-/** NATS is there, Orrery is not. */
+/** NATS is there, but Orrery is not. */
 function unanswered({ cluster, nats }: ClientConfig, hint: string, error: OrreryError): OrreryError {
   const where = `${withoutPasswords(nats.servers)}${hint}`;
   const message = `no replica of cluster "${cluster}" answers at ${where}: ${error.message}`;

@@ -1,8 +1,8 @@
 /**
- * `orrery dead`: messages that nobody took: which, why, what they say; sent again or dropped.
+ * `orrery dead`: lists dead letters with their reasons and contents; sends them again or drops them.
  *
- * Promises: every letter of the last seven days is listed, page by page; what is done is done letter by
- * letter, and a letter that was refused stays and ends the command with 1.
+ * Promises: every letter of the last seven days is listed, page by page; letters are processed one by one,
+ * and a letter that is refused stays and makes the command exit with 1.
  */
 import { systemClock } from '../base/clock.ts';
 import { notAllowed } from '../base/config-values.ts';
@@ -22,11 +22,11 @@ const examples = `
 Examples:
   orrery dead                               what nobody took in the last seven days
   orrery dead --reason ACTOR_MISSING --since 1h
-  orrery dead show 17                       one letter whole, with its reason
+  orrery dead show 17                       one letter in full, with its reason
   orrery dead resend 17 18                  to the same actors again, as you
   orrery dead drop 17
 
-People send public messages again. What one actor had said to another goes again as that actor's.
+You can resend public messages. A message from one actor to another is resent as that actor's.
 Exit code 1: a letter was refused, and stays.`;
 
 export function deadCommand(program: Program, terminal: Terminal): void {
@@ -106,7 +106,7 @@ function listed(letters: readonly Letter[], { style }: Terminal): string {
 const whyCharsMax = 100;
 const shortened = (text: string) => (text.length > whyCharsMax ? `${text.slice(0, whyCharsMax - 1)}…` : text);
 
-/** The error without its code, which stands in a column of its own. */
+/** The error without its code, which has its own column. */
 const reasonOf = ({ error, code = '' }: Letter) =>
   error.startsWith(`${code}: `) ? error.slice(code.length + 2) : error;
 

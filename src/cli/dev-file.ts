@@ -1,6 +1,5 @@
 /**
- * The file that `orrery dev` leaves in its folder while it runs, so that the reading commands find it by
- * themselves.
+ * The file that `orrery dev` writes into its folder while it runs, for the reading commands to find it.
  */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,18 +8,18 @@ import { asError, OrreryError } from '../base/errors.ts';
 export interface DevAddresses {
   readonly nats: string;
   readonly cluster: string;
-  /** The replicas' HTTP. */
+  /** The replicas' HTTP addresses. */
   readonly http: readonly string[];
-  /** Features that the replicas loaded, as absolute paths or names of packages. */
+  /** The features that the replicas loaded, as absolute paths or names of packages. */
   readonly features: readonly string[];
 }
 
 const fileName = 'dev.json';
 
-/** Where it is looked for: below the working directory, in the folder that `orrery dev` uses by default. */
+/** Its path below the working directory, in the default folder of `orrery dev`. */
 export const devFile = join('.orrery', fileName);
 
-/** @returns how to take the file away again */
+/** @returns a function that removes the file */
 export function writeDevFile(folder: string, addresses: DevAddresses): () => void {
   const file = join(folder, fileName);
   writeFileSync(file, `${JSON.stringify(addresses, null, 2)}\n`);
@@ -31,7 +30,7 @@ export function hasDevFile(directory: string): boolean {
   return existsSync(join(directory, devFile));
 }
 
-/** Where the first replica of the `orrery dev` of this folder answers; undefined: none runs. */
+/** The HTTP address of the first replica of this folder's `orrery dev`; undefined: none runs. */
 export function devHttp(directory: string): string | undefined {
   if (!hasDevFile(directory)) return undefined;
   const written: unknown = JSON.parse(readFileSync(join(directory, devFile), 'utf8'));
@@ -39,7 +38,7 @@ export function devHttp(directory: string): string | undefined {
   return http?.[0];
 }
 
-/** undefined if there is none. @throws OrreryError USAGE if it is no such file */
+/** undefined if there is none. @throws OrreryError USAGE if the file is malformed */
 export function readDevFile(directory: string): Omit<DevAddresses, 'http'> | undefined {
   const file = join(directory, devFile);
   if (!existsSync(file)) return undefined;

@@ -1,6 +1,5 @@
 /**
- * `orrery dev`: hands over to the development cluster, a package of its own (packages/dev-cluster) that a
- * checkout has and an installation has not.
+ * `orrery dev`: starts the development cluster, a separate package (packages/dev-cluster) in checkouts only.
  */
 import { OrreryError } from '../base/errors.ts';
 import type { Program } from './parser.ts';
@@ -10,7 +9,7 @@ interface DevClusterPackage {
   devCommand(program: Program, terminal: Terminal): void;
 }
 
-/** By a variable: neither the compiler nor the build may follow it. */
+/** In a variable, so that neither the compiler nor the build follows it. */
 const packageName: string = '@orrery/dev-cluster';
 
 export async function devCommand(program: Program, terminal: Terminal): Promise<void> {
@@ -28,7 +27,7 @@ export async function devCommand(program: Program, terminal: Terminal): Promise<
     });
 }
 
-/** null: there is no such package here. */
+/** null: the package is not here. */
 async function loadPackage(): Promise<DevClusterPackage | null> {
   try {
     return (await import(packageName)) as DevClusterPackage;

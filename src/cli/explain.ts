@@ -61,7 +61,7 @@ export function explained(view: ActorView, now: number, { style }: Pick<Terminal
 
 const colours = { ok: 'green', waiting: 'yellow', wrong: 'red' } as const;
 
-/** The answer to "why?": how it stands, because of what, since when, and what comes next. */
+/** The answer to "why?": how it stands, why, since when, and what happens next. */
 function standing({ id, reason }: ActorView, now: number, style: Terminal['style']): string[] {
   const { text, health, since, next } = reason;
   const comes = next === null ? [] : [`  next: ${next.text}, ${until(next.at, now)} (${timestamp(next.at)})`];
@@ -81,7 +81,7 @@ function facts({ facts }: ActorView, now: number): string[] {
   });
 }
 
-/** The state in the words of the chart. */
+/** The state's description from the chart. */
 function meaning({ state, parked, meaning }: ActorView): string[] {
   return [
     parked ? `parked in ${state}` : state,
@@ -91,10 +91,10 @@ function meaning({ state, parked, meaning }: ActorView): string[] {
   ];
 }
 
-/** More than these are in the JSON; a person reads backwards and stops. */
+/** Further steps are in the JSON; a person reads backwards and stops. */
 const stepsShown = 10;
 
-/** The latest steps, oldest first; repeated ones that asked for nothing are counted on one line. */
+/** The latest steps, oldest first; repeated ones without effects are counted on one line. */
 function why({ recent }: ActorView, now: number): string[] {
   const lines: { text: string; rev: number; at: number; times: number }[] = [];
   for (const step of recent) {

@@ -1,8 +1,8 @@
 /**
- * The parser of command lines: the one file that knows the library.
+ * The parser of command lines: the only file that knows the library.
  *
- * Promises: a usage error is one line on the error stream and exit code 2; help and version end with 0.
- * Values of flags are read by config.ts, not here.
+ * Promises: a usage error is one line on the error stream and exit code 2; help and version exit with 0.
+ * config.ts reads the values of flags, not this file.
  */
 import { Command, CommanderError, Option } from 'commander';
 import { clientFlags, environmentName, type FlagTexts, runFlags } from '../replica/config.ts';
@@ -25,10 +25,10 @@ export function createParser(terminal: Terminal, version: string): Program {
     });
 }
 
-/** A command could not do what it was asked and has said why: exit code 1, nothing more to print. */
+/** The command failed and has said why: exit code 1, nothing more to print. */
 export class CommandFailed extends Error {}
 
-/** The command ended as another program did, whose exit code is handed on. */
+/** The command ended with another program's exit code, which is passed on. */
 export class CommandEnded extends Error {
   readonly exitCode: number;
 
@@ -38,7 +38,7 @@ export class CommandEnded extends Error {
   }
 }
 
-/** The exit code of an end about which nothing is left to say; undefined for any other. */
+/** The exit code of an end that needs no further message; undefined for any other. */
 export function endOf(thrown: unknown): number | undefined {
   if (thrown instanceof CommandEnded) return thrown.exitCode;
   if (thrown instanceof CommandFailed) return 1;
@@ -46,7 +46,7 @@ export function endOf(thrown: unknown): number | undefined {
   return thrown.exitCode === 0 ? 0 : 2;
 }
 
-/** The parser puts its suggestions on a line of their own. */
+/** The parser prints its suggestions on a separate line. */
 export function oneLine(text: string): string {
   return `${text.trim().replaceAll(/\s*\n\s*/g, ' ')}\n`;
 }
@@ -56,13 +56,23 @@ export function addRunFlags(command: Program): Program {
   return addFlags(command, runFlags).addHelpText('after', environmentNote);
 }
 
-/** Adds the flags that say which Orrery is meant. */
+/** Adds the flags that choose the Orrery to ask. */
 export function addClientFlags(command: Program): Program {
   addServerFlags(command);
   return addFlags(command, clientFlags).addHelpText('after', environmentNote);
 }
 
-/** Adds those of them that are for HTTP. @param but those that the command takes in another form */
+/** Moves flags that choose the Orrery behind the command: people may write `orrery --server URL get`. */
+export function withFlagsBehind(argv: readonly string[]): readonly string[] {
+  const names = new Set(['kubeconfig', ...Object.keys({ ...serverFlags, ...clientFlags })]);
+  const nameAt = (at: number) => /^--([a-z-]+)/.exec(argv[at] ?? '')?.[1] ?? '';
+  let at = 0;
+  while (names.has(nameAt(at))) at += argv[at]?.includes('=') ? 1 : 2;
+  const end = argv.includes('--') ? argv.indexOf('--') : argv.length;
+  return [...argv.slice(at, end), ...argv.slice(0, at), ...argv.slice(end)];
+}
+
+/** Adds those for HTTP. @param but flags that the command defines in another form */
 export function addServerFlags(command: Program, but: readonly string[] = []): Program {
   command.optionsGroup('Which Orrery:');
   for (const [name, [placeholder, description]] of Object.entries(serverFlags))
@@ -97,7 +107,7 @@ export function addFeatureFlag(command: Program): Program {
 const together = (text: string, before: string | undefined) =>
   before === undefined ? text : `${before},${text}`;
 
-/** The texts of flags as they were given, by the flags' own names. */
+/** The texts of flags as given, by the flags' own names. */
 export function flagTexts(options: Readonly<Record<string, unknown>>): FlagTexts {
   const texts = [...Object.keys(runFlags), ...Object.keys(serverFlags)].map((name) => {
     const value = options[name.replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())];
@@ -106,7 +116,7 @@ export function flagTexts(options: Readonly<Record<string, unknown>>): FlagTexts
   return Object.fromEntries(texts);
 }
 
-/** A choice with a default, the first of `formats`. */
+/** A choice whose default is the first of `formats`. */
 export function formatOption(flags: string, formats: readonly string[]): Option {
   return new Option(flags, 'output format').choices(formats).default(formats[0]);
 }

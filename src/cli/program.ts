@@ -1,8 +1,8 @@
 /**
- * The command line as a whole: which commands there are and how a command ends.
+ * The command line as a whole: the list of commands, and how a command ends.
  *
- * Promises: exit code 0 ended as asked, 1 failed, 2 usage; a failure is one line on the error stream. What a
- * command needs is loaded when it runs, so that the reading commands start fast.
+ * Promises: exit code 0 for success, 1 for failure, 2 for usage; a failure is one line on the error stream. A
+ * command's modules are imported when it runs, so that reading commands start fast.
  */
 
 import { asError, hasCode } from '../base/errors.ts';
@@ -19,7 +19,7 @@ import { getCommand } from './get/get.ts';
 import { accessCommand } from './own/access.ts';
 import { forgetCommand } from './own/forget.ts';
 import { newFeatureCommand } from './own/new-feature.ts';
-import { createParser, endOf, oneLine, type Program } from './parser.ts';
+import { createParser, endOf, oneLine, type Program, withFlagsBehind } from './parser.ts';
 import { replayCommand } from './replay.ts';
 import { runCommand } from './run.ts';
 import { sendCommand } from './send.ts';
@@ -30,7 +30,8 @@ import type { Terminal } from './terminal.ts';
 import { tokenCommand } from './token.ts';
 
 /** Runs one command line to its end and returns the exit code. */
-export async function runCommandLine(argv: readonly string[], terminal: Terminal): Promise<number> {
+export async function runCommandLine(given: readonly string[], terminal: Terminal): Promise<number> {
+  const argv = withFlagsBehind(given);
   const program = await createProgram(argv, terminal);
   try {
     await program.parseAsync([...argv], { from: 'user' });
@@ -46,7 +47,7 @@ async function createProgram(argv: readonly string[], terminal: Terminal): Promi
   );
   runCommand(program, terminal);
   healthCommand(program, terminal);
-  // The development cluster is large: it is loaded only where it is named.
+  // The development cluster is large: it is imported only if named.
   if (argv[0] === 'dev' || isOverview(argv)) await devCommand(program, terminal);
   const reading = [
     getCommand,
@@ -70,7 +71,7 @@ async function createProgram(argv: readonly string[], terminal: Terminal): Promi
   return program.addHelpText('after', '\nExit codes: 0 success, 1 failure, 2 usage error.');
 }
 
-/** Whether the answer is a list of all commands. */
+/** Whether the output is the list of all commands. */
 function isOverview(argv: readonly string[]): boolean {
   return argv.length === 0 || ['help', '--help', '-h'].includes(argv[0] ?? '');
 }

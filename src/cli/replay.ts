@@ -1,6 +1,5 @@
 /**
- * `orrery replay`: recorded transitions once more, against the charts of this release. Needs no running
- * Orrery.
+ * `orrery replay`: replays recorded transitions against the charts of this release. Needs no running Orrery.
  */
 import { open } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
@@ -17,7 +16,7 @@ Examples:
   orrery replay day.jsonl
   orrery events pod/shop/web-0 -o json | orrery replay -
 
-An actor is replayed from its beginning. What the file holds of it before is counted, and looked at only for gaps.
+An actor is replayed from its beginning. Steps from before are counted, and only checked for gaps.
 Exit code 1: some step does not come out as it was recorded, or the file cannot be read.`;
 
 export function replayCommand(program: Program, terminal: Terminal): void {
@@ -60,10 +59,7 @@ async function* linesOf(file: string, terminal: Terminal): AsyncGenerator<string
   }
 }
 
-/**
- * The first difference; null if there is none. @throws OrreryError MESSAGE_UNREADABLE, with the file and the
- * line
- */
+/** The first difference; null: none. @throws OrreryError MESSAGE_UNREADABLE, with the file and the line */
 async function replayLines(
   file: string,
   lines: AsyncIterable<string>,

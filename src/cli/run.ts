@@ -1,4 +1,4 @@
-/** `orrery run`: one replica, until it is asked to end. */
+/** `orrery run`: runs one replica until it is interrupted. */
 
 import { hasCode } from '../base/errors.ts';
 import { readRunConfig } from '../replica/config.ts';
@@ -25,7 +25,7 @@ export function runCommand(program: Program, terminal: Terminal): void {
       const replica = await startReplica(config, terminal.interrupted);
       await replica.ended;
     } catch (error) {
-      // Asked to end before NATS was ever reached: there is nothing to hand over.
+      // Interrupted before NATS was ever reached: there is nothing to hand over.
       if (!(terminal.interrupted.aborted && hasCode(error, 'BUS_UNREACHABLE'))) throw error;
     }
   });

@@ -1,4 +1,4 @@
-/** `orrery send`: one event to one actor, and what came of it. */
+/** `orrery send`: sends one event to one actor and reports the outcome. */
 import { asError, OrreryError } from '../base/errors.ts';
 import type { SendAnswer, Transition } from '../base/views.ts';
 import { change, effectList, eventName } from '../base/words.ts';

@@ -1,4 +1,4 @@
-/** `orrery shards`: who owns what, what is wrong first. */
+/** `orrery shards`: shows who owns what, trouble first. */
 import { systemClock } from '../base/clock.ts';
 import type { ReplicaView, ShardsView, ShardView } from '../base/views.ts';
 import { age } from '../base/words.ts';

@@ -1,7 +1,7 @@
 /**
- * Where a command reads and writes: the two streams, the environment, and the wish for colours.
+ * The terminal of a command: its streams, the environment, and whether colours are wanted.
  *
- * Absent: any knowledge of commands. Tests hand in a terminal made of arrays.
+ * Absent: any knowledge of commands. Tests pass a terminal made of arrays.
  */
 import { basename } from 'node:path';
 import { styleText } from 'node:util';
@@ -9,7 +9,7 @@ import { styleText } from 'node:util';
 export type Style = 'red' | 'yellow' | 'green' | 'bold' | 'dim';
 
 export interface NewProgram {
-  /** Of this same Node: its flags, the file and the arguments. */
+  /** For this same Node: its flags, the file and the arguments. */
   readonly argv: readonly string[];
   /** Added to the environment. */
   readonly env: Readonly<Record<string, string>>;
@@ -18,24 +18,23 @@ export interface NewProgram {
 export interface Terminal {
   out(text: string): void;
   err(text: string): void;
-  /** What is handed in (`|`, `<`); a command that reads nothing does not open it. */
+  /** The piped input (`|`, `<`); a command that reads nothing does not open it. */
   input?(): NodeJS.ReadableStream;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Working directory, in which `orrery dev` leaves its file. */
+  /** The working directory, in which `orrery dev` writes its file. */
   readonly directory: string;
   /** Called as `kubectl orrery`. */
   readonly isPlugin?: boolean;
   style(style: Style, text: string): string;
   /**
-   * Puts another program into this process, under the same process id; absent where the system cannot.
-   * Returns only if it failed.
+   * Replaces this process's program, keeping the process id; absent if the system cannot. Returns only on
+   * failure.
    */
   readonly become?: (program: NewProgram) => void;
-  /** Aborted when the person presses Ctrl-C or the process is asked to end. */
+  /** Aborted by Ctrl-C or a signal to end. */
   readonly interrupted: AbortSignal;
   /**
-   * Resolves when whoever reads has been handed everything, or reads no more; absent where nothing can be
-   * left over.
+   * Resolves when the reader has received everything, or reads no more; absent if nothing can be left over.
    */
   flushed?(): Promise<void>;
 }
@@ -45,19 +44,19 @@ function isPlugin(program = ''): boolean {
   return basename(program).replace(/\.(js|exe)$/, '') === 'kubectl-orrery';
 }
 
-/** The terminal of this process. Colours only where a person looks, and not with NO_COLOR. */
+/** The terminal of this process. Coloured only for a person, and not with NO_COLOR. */
 export function processTerminal(): Terminal {
   const { stdout, stderr, env } = process;
   const interrupt = new AbortController();
   const colours = stdout.isTTY === true && !env.NO_COLOR && env.TERM !== 'dumb';
-  // A reader that has seen enough (`| head`) closes the pipe: that is an end like any other.
+  // A reader that has seen enough (`| head`) closes the pipe: a normal end.
   let isRead = true;
   stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
     isRead = false;
     interrupt.abort('nobody reads on');
   });
-  // Whoever closed that, too, wants to hear nothing at all.
+  // The error stream was closed, too: nobody wants to hear anything.
   stderr.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
   });
@@ -74,12 +73,12 @@ export function processTerminal(): Terminal {
       listen(interrupt);
       return interrupt.signal;
     },
-    // A slow reader of a pipe is behind; what it was not handed yet would be lost with the process.
+    // A slow reader of a pipe lags behind; unread output would be lost with the process.
     flushed: () => Promise.all([drained(stdout), drained(stderr)]).then(() => {}),
   };
 }
 
-/** The callback of a write comes after those of all before it; one that fails says that nobody reads on. */
+/** The callback of a write comes after those of all earlier ones; a failed write means that nobody reads. */
 function drained(stream: NodeJS.WriteStream): Promise<void> {
   return new Promise((resolve) => {
     if (stream.writableLength === 0 || stream.destroyed) resolve();
@@ -89,14 +88,14 @@ function drained(stream: NodeJS.WriteStream): Promise<void> {
 
 function become({ argv, env }: NewProgram): void {
   if (typeof process.execve !== 'function') return;
-  // That it is experimental is no news for whoever runs the command.
+  // The warning about an experimental function is no news to the user.
   process.removeAllListeners('warning');
   process.execve(process.execPath, [process.execPath, ...argv], { ...process.env, ...env });
 }
 
 /**
- * Only a command that waits for an interruption takes the signals over; others end at once, as the system has
- * it.
+ * Only a command that waits for an interruption handles the signals; for others the system's default ends
+ * them at once.
  */
 function listen(interrupt: AbortController): void {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {

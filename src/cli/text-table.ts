@@ -1,14 +1,14 @@
 /**
- * Tables as kubectl prints them: columns of text without lines, a heading in capitals.
+ * Tables in kubectl's style: columns of text without lines, headings in capitals.
  *
- * Promises: a row is one line; columns stand under each other in a terminal, also with colours and with signs
- * that are two cells wide; the work grows with the text alone.
+ * Promises: a row is one line; columns are aligned in a terminal, also with colours and double-width
+ * characters; the time is linear in the text.
  */
 import { stripVTControlCharacters } from 'node:util';
 
 const between = '   ';
 
-/** Cells may be coloured. Each line ends with a line feed and without spaces. */
+/** Cells may be coloured. Each line ends with a line feed, without trailing spaces. */
 export function table(heading: readonly string[], rows: ReadonlyArray<readonly string[]>): string {
   const lines = [heading, ...rows].map((cells) => cells.map(onOneLine));
   const widths: number[] = [];
@@ -22,7 +22,7 @@ export function table(heading: readonly string[], rows: ReadonlyArray<readonly s
 
 interface Cell {
   readonly text: string;
-  /** In a terminal. */
+  /** In terminal cells. */
   readonly width: number;
 }
 
@@ -31,10 +31,10 @@ function onOneLine(cell: string): Cell {
   return { text, width: widthOf(stripVTControlCharacters(text)) };
 }
 
-/** Scripts of East Asia and pictures (Unicode Standard Annex 11, "W" and "F", as terminals have it). */
+/** Double-width characters: East Asian scripts and emoji (Unicode Standard Annex 11, "W" and "F"). */
 const wide =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}/u;
-/** What stands on the sign before it, or nowhere. */
+/** Characters without a width of their own. */
 const without = /\p{Mark}|\p{Cf}/u;
 
 function widthOf(text: string): number {

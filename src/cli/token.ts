@@ -1,9 +1,9 @@
 /**
- * `orrery token`: a short-lived token for the inspector and the API.
+ * `orrery token`: prints a short-lived token for the inspector and the API.
  *
- * Asks Kubernetes for a token of one of the two service accounts that an installation has for this
- * (deploy/base/orrery.yaml): the person needs the right to `create` `serviceaccounts/token` there.
- * The token goes to standard output and nowhere else (I9).
+ * Requests a token for one of the two service accounts that an installation has for this
+ * (deploy/base/orrery.yaml): the person needs the permission to `create` `serviceaccounts/token` there. The
+ * token goes to standard output only (I9).
  */
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -26,7 +26,7 @@ interface TokenFlags {
   readonly kubeconfig?: string;
 }
 
-/** Kubernetes gives no token for less. */
+/** Kubernetes issues no token for less. */
 const shortestMs = 600_000;
 export const accounts = { look: 'orrery-inspector-view', send: 'orrery-inspector-operate' } as const;
 
@@ -76,7 +76,7 @@ function readSeconds(text: string): number {
   throw notAllowed('--duration', text, `${duration.allowed}, at least 10m`);
 }
 
-/** Of a command that speaks with Kubernetes itself. */
+/** For a command that talks to Kubernetes itself. */
 export function whichKubeconfig(
   { kubeconfig }: { readonly kubeconfig?: string | undefined },
   { env, directory }: Terminal,

@@ -1,4 +1,4 @@
-/** What a durable actor knows from its birth: its own name. The host fills it in from the id. */
+/** The input of every durable actor: its own name. The host derives it from the id. */
 import type { ActorId } from '../base/ids.ts';
 
 export interface ActorInput {

@@ -1,6 +1,6 @@
 /**
- * A chart as the engine takes it: the statechart itself, its version, the effects that it asks for, and what
- * has to be done to records of its earlier versions.
+ * A chart as the engine takes it: the statechart, its version, its effects, and the migrations of records of
+ * earlier versions.
  */
 import type { AnyStateMachine } from 'xstate';
 import { attempt } from '../base/errors.ts';
@@ -11,75 +11,64 @@ import type { Standing, Tell } from './tell.ts';
 export interface Chart {
   /** The kind of its actors. */
   readonly name: string;
-  /** What people type for it, as for a Kubernetes resource: `po`. */
+  /** The short form for people, as for a Kubernetes resource: `po`. */
   readonly shortName?: string;
-  /** Grows with each changed name of a state or field of the context. */
+  /** Increases with each changed state name or context field. */
   readonly version: number;
-  /** One sentence: what an actor of this kind is for. */
+  /** One sentence: the purpose of an actor of this kind. */
   readonly description: string;
   readonly machine: AnyStateMachine;
-  /**
-   * Durable: an actor with a record, owned by shard. Otherwise a part of a replica's own life, kept in
-   * memory.
-   */
+  /** Durable: an actor with a record, owned by shard. Otherwise: part of a replica's own life, in memory. */
   readonly durable: boolean;
-  /** Events that bring a durable actor into being. */
+  /** Events that create a durable actor. */
   readonly createdBy: readonly string[];
-  /** Its actors live in the shard of the one replica that leads, not in those that are dealt out over all. */
+  /**
+   * Its actors live in the shard of the one replica that leads, not in the shards that all replicas share.
+   */
   readonly led?: true;
-  /** Every effect that the chart can ask for. */
+  /** Every effect that the chart can request. */
   readonly effects: readonly EffectDeclaration[];
-  /**
-   * From the version under which a record stands to the next; one step for each version that the chart ever
-   * had. Pure.
-   */
+  /** From each version to the next; one step for each version that the chart ever had. Pure. */
   readonly migrations?: Readonly<Record<number, Migration>>;
-  /** How its contexts stand in records; absent: as they are. */
+  /** The form of its contexts in records; by default unchanged. */
   readonly form?: ContextForm;
-  /**
-   * The one event that stands for two that wait one behind the other; null: each is taken for itself. Absent:
-   * each always is.
-   */
+  /** Merges two consecutive waiting events into one; null: they cannot be merged. Absent: they never are. */
   readonly merge?: (waiting: PlainEvent, next: PlainEvent) => PlainEvent | null;
   /**
-   * How long events that wait for the actor may wait for others, ms, so that one step takes them all; 0: the
-   * actor has to know. It is asked again with each event that comes. Pure.
+   * How long the events waiting for the actor may wait for others, ms, so that one step takes them all; 0:
+   * process them now. Called again with each new event. Pure.
    */
   readonly patience?: (standing: Waiting, events: readonly PlainEvent[]) => number;
   /**
-   * It counts in real time: its actors are told of a clock that was set (`clock.leapt`), before anything
-   * else.
+   * It counts in real time: its actors learn that the clock was set (`clock.leapt`) before any other event.
    */
   readonly leaps?: true;
-  /**
-   * Steps that are saved and not told: nothing is different for anybody but when something was heard of last.
-   * Pure.
-   */
+  /** Steps that are saved but not reported: nothing changed except when something was last heard. Pure. */
   readonly quiet?: (step: QuietStep) => boolean;
   /**
-   * Of those, steps that need not even be saved at once. When the replica dies they are lost: the chart must
-   * bound what that is, and make it good when it is told that the actor has moved (`Stamp.moved`). Pure.
+   * Those of the quiet steps that need not be saved at once. They are lost if the replica dies: the chart
+   * must bound that loss and repair it when it learns that the actor has moved (`Stamp.moved`). Pure.
    */
   readonly deferrable?: (step: DeferrableStep) => boolean;
-  /** Its actors are told of it when they have moved since their last step (`Stamp.moved`). */
+  /** Its actors learn that they have moved since their last step (`Stamp.moved`). */
   readonly moves?: true;
-  /** Why an actor stands as it stands, in one sentence, with facts; absent: the description of its state. */
+  /** Why an actor stands as it does, in one sentence, with facts; default: the description of its state. */
   readonly tell?: Tell<unknown>;
-  /** What a person should know of an actor beside its state, from its context: lines for `orrery explain`. */
+  /** Further lines for `orrery explain`, from the actor's context. */
   readonly explain?: (context: unknown) => readonly string[];
 }
 
-/** Two forms of one context: the chart's own, and a smaller one without what goes without saying. */
+/** Two forms of a context: the chart's own, and a smaller one without default values. */
 export interface ContextForm {
   slim(context: unknown): unknown;
-  /** Takes a whole one as it is. */
+  /** Returns a context that is already whole unchanged. */
   whole(slim: unknown): unknown;
 }
 
-/** An actor while events wait for it. */
+/** An actor with waiting events. */
 export type Waiting = Pick<Standing, 'states' | 'context'>;
 
-/** A step of an actor that was there before. */
+/** A step of an existing actor. */
 export interface QuietStep {
   /** States as text. */
   readonly from: string;
@@ -91,7 +80,7 @@ export interface QuietStep {
   readonly after: unknown;
 }
 
-/** A step that would only be kept in memory. */
+/** A step that would be kept in memory only. */
 export interface DeferrableStep extends QuietStep {
   /** The context as it is stored. */
   readonly saved: unknown;
@@ -104,13 +93,13 @@ export interface StoredState {
 }
 
 /**
- * Pure. The stored state stays as it is until the actor's next step is saved. A deadline goes along with its
- * state, whatever the state and the delay are called now; a state that had none gets one that counts from
- * when the actor is taken up (time/deadlines.ts).
+ * Pure. The stored state is not rewritten until the actor's next step is saved. A deadline follows its state,
+ * whatever the state and the delay are called now; a state without one gets a deadline that counts from
+ * loading (time/deadlines.ts).
  */
 export type Migration = (stored: StoredState) => StoredState;
 
-/** @throws Error if a step is missing: the record cannot be taken up */
+/** @throws Error if a step is missing: the record cannot be loaded */
 export function migrate<S extends StoredState>(
   { version, migrations = {}, form }: Chart,
   stored: S,
@@ -125,13 +114,13 @@ export function migrate<S extends StoredState>(
   return form === undefined ? state : { ...state, context: form.whole(state.context) };
 }
 
-/** The same for those who only look: what no step leads on from is shown as it is. */
+/** The same for display: a version without a migration is shown unchanged. */
 export function asOfNow<S extends StoredState>(chart: Chart, stored: S, from: number): S {
   if (from > chart.version || (from === chart.version && chart.form === undefined)) return stored;
   return attempt(() => migrate(chart, stored, from), stored);
 }
 
-/** Of that the state alone, in the words of the present chart. */
+/** The state of that alone, in the terms of the present chart. */
 export function stateOfNow(chart: Chart, stored: StoredState, from: number): unknown {
   return from >= chart.version ? stored.value : asOfNow(chart, stored, from).value;
 }

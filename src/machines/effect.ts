@@ -1,14 +1,14 @@
 /**
- * An effect as one declaration: its name, its form, what its failure tells the chart, how long it may take
- * and in which lane it runs. A chart's `setup` takes the actions from it, the engine everything else.
+ * An effect as one declaration: its name, its form, its failure event, its time limit and its concurrency. A
+ * chart's `setup` takes the actions from it, the engine everything else.
  *
- * An effect is plain data, saved with the step before it runs (I1). It ends with exactly one outcome, an
- * event (I4), and may run again after a crash: a second run must change nothing (I5).
+ * An effect is plain data, saved with its step before it runs (I1). It ends with exactly one outcome, an
+ * event (I4). It may run again after a crash, and the second run must change nothing (I5).
  */
 import { limits } from '../base/limits.ts';
 import type { PlainEvent } from '../base/plain-event.ts';
 
-/** The part that every effect has. */
+/** What every effect has. */
 export interface AnyEffect {
   readonly type: string;
 }
@@ -16,39 +16,36 @@ export interface AnyEffect {
 export interface EffectDeclaration<E extends AnyEffect = AnyEffect> {
   readonly type: E['type'];
   /**
-   * The outcome of an effect that threw or ran out of time: every effect has a failure edge (I4).
+   * The outcome of an effect that threw or timed out: every effect has a failure edge (I4).
    *
-   * @param cause what was thrown; absent: the time was over
+   * @param cause the exception; absent: a timeout
    */
   failure(effect: E, message: string, cause?: unknown): PlainEvent;
-  /** Longest time that it may take, milliseconds. */
+  /** Time limit, milliseconds. */
   timeoutMs(effect: E): number;
   /**
-   * It has no failure edge: whatever it meets, it is tried again with growing pauses, and stays in the outbox
-   * until it is done or the shard has another owner, who goes on with it. `timeoutMs` bounds one try.
+   * It has no failure edge: it is retried with growing pauses, and stays in the outbox until it is done or
+   * the shard has another owner, who continues. `timeoutMs` bounds one try.
    */
   readonly untilDone: boolean;
-  /** How many of its type may run at a time in one replica. Types never wait for each other. */
+  /** Concurrent runs of this type in one replica. Types never wait for each other. */
   readonly inFlight: number;
-  /** The chart's action: it does nothing; the step collects that it was asked for. */
+  /** The chart's action. It does nothing; the step collects the request. */
   action(args: unknown, params: Omit<E, 'type'>): void;
 }
 
 export interface EffectOptions<E extends AnyEffect> {
-  /** If absent, the failure changes no chart: `effect.settled` with the error ends it in the outbox. */
+  /** Without it, a failure changes no chart: `effect.settled` with the error removes it from the outbox. */
   readonly failure?: (effect: E, message: string, cause?: unknown) => PlainEvent;
-  /** Milliseconds, or how to tell them from the effect; `limits.effectTimeoutMs` if absent. */
+  /** Milliseconds, or a function of the effect; default `limits.effectTimeoutMs`. */
   readonly timeoutMs?: number | ((effect: E) => number);
   /** Absent: one failure ends it. */
   readonly untilDone?: true;
-  /** `limits.effectsInFlight` if absent. */
+  /** Default `limits.effectsInFlight`. */
   readonly inFlight?: number;
 }
 
-/**
- * Declares an effect. @param type `thing.verb`, as it stands in records: a promise to the releases before and
- * after
- */
+/** Declares an effect. @param type `thing.verb`, as in records: a promise to earlier and later releases */
 export function effect<E extends AnyEffect>(
   type: E['type'],
   {
@@ -77,7 +74,7 @@ export function actionsOf<const D extends readonly EffectDeclaration[]>(...effec
   return Object.fromEntries(effects.map(({ type, action }) => [type, action])) as unknown as Actions<D>;
 }
 
-/** The outcome of an effect that threw or ran out of time. */
+/** The outcome of an effect that threw or timed out. */
 export function failureOf(
   declared: readonly EffectDeclaration[],
   effect: AnyEffect,
@@ -87,7 +84,7 @@ export function failureOf(
   return (declaration?.failure ?? settled)(effect, message);
 }
 
-/** The outcome of an effect that nobody waits for. */
+/** The outcome of an effect for which no chart waits. */
 function settled({ type }: AnyEffect, error: string): PlainEvent {
   return { type: 'effect.settled', effect: type, error };
 }

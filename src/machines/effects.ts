@@ -1,10 +1,12 @@
-/** The effects that charts of every feature ask for: a message to other actors, and a Kubernetes Event. */
+/**
+ * The effects that every feature's charts may request: a message to other actors, and a Kubernetes Event.
+ */
 import type { ActorId } from '../base/ids.ts';
 import type { PlainEvent } from '../base/plain-event.ts';
 import { effect } from './effect.ts';
 
 /**
- * Sends one event to other actors, by the mail stream: at least once, however long the stream is away or
+ * Sends one event to other actors over the mail stream: at least once, however long the stream is away or
  * full. Outcome: effect.settled, once everything is stored.
  */
 export interface MessageSend {
@@ -26,7 +28,7 @@ export interface KubeEventWrite {
     readonly uid: string;
   };
   readonly eventType: 'Normal' | 'Warning';
-  /** CamelCase, for machines. */
+  /** CamelCase, machine-readable. */
   readonly reason: string;
   readonly note: string;
   /** milliseconds since the epoch */

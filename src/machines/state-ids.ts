@@ -1,9 +1,9 @@
 /**
- * States that moved under a parent keep the ids that they had before: deadlines in records are named after
- * them, and go on (chart.ts, `Migration`).
+ * Lets states that moved under a parent keep their former ids: deadlines in records are named after these,
+ * and continue (chart.ts, `Migration`).
  */
 
-/** @param parent the id under which they stood */
+/** @param parent the id under which they were */
 export function keepIds<const S extends Readonly<Record<string, object>>>(parent: string, states: S): S {
   const named = Object.entries(states).map(([name, state]) => [name, withId(`${parent}.${name}`, state)]);
   return Object.fromEntries(named) as S;

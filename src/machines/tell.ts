@@ -1,40 +1,40 @@
 /**
- * Why an actor stands as it stands, in words: what a chart tells of its actors, and what is told where a
- * chart has nothing of its own.
+ * Why an actor stands as it does, in words: what a chart says about its actors, and the default for charts
+ * that say nothing.
  *
- * Owns: what a chart is asked, and what follows from the chart alone (the tags `wrong` and `settled`, the
- * descriptions of states). The same words go to `orrery get` and `explain`, the page, conditions and Events,
- * metrics and alerts. Pure.
+ * Owns what a chart is asked, and what follows from the chart alone (the tags `wrong` and `settled`, the
+ * descriptions of states). The same words appear in `orrery get` and `explain`, on the page, in conditions
+ * and Events, metrics and alerts. Pure.
  */
 import type { AnyStateMachine, AnyStateNode } from 'xstate';
 import type { Fact, Health } from '../base/views.ts';
 
-/** An actor as a chart sees it when it is asked for the reason. */
+/** An actor, as passed to its chart's `tell`. */
 export interface Standing<Context = unknown> {
   /** Active states, innermost, regions side by side: `['routes.sampling', 'endpoints.ignored']`. */
   readonly states: readonly string[];
   readonly context: Context;
-  /** When it is asked, ms since the epoch. */
+  /** Time of the question, ms since the epoch. */
   readonly at: number;
   /** When the present state was entered, ms since the epoch. */
   readonly since: number;
 }
 
 /**
- * What a chart's `tell` answers. How the actor stands (`Health`) is none of it: that is the state's, by its
- * tags, so that lists, metrics and alerts know it without asking, and a deadline has to lead there.
+ * The answer of a chart's `tell`. It does not contain the health (`Health`), which follows from the state's
+ * tags: lists, metrics and alerts know it without asking, and a deadline has to lead to the state.
  */
 export interface Told {
-  /** One sentence with the nouns in it: what stands how, and because of what. */
+  /** One sentence with the nouns in it: what is the case, and why. */
   readonly text: string;
   /**
-   * What happens next by itself, and when (ms since the epoch); null: nothing does. Absent: the next
+   * What happens next without intervention, and when (ms since the epoch); null: nothing. Absent: the next
    * deadline.
    */
   readonly next?: { readonly text: string; readonly at: number } | null;
   /**
-   * Since when what is well is so, ms since the epoch, where its state is left and entered again all the
-   * time: a leader that renews. Absent: since the state was entered.
+   * For a state that is constantly left and entered again, such as a renewing leader: since when all is well,
+   * ms since the epoch. Absent: since the state was entered.
    */
   readonly since?: number;
   readonly facts?: readonly Fact[];
@@ -42,12 +42,12 @@ export interface Told {
 
 export type Tell<Context> = (standing: Standing<Context>) => Told;
 
-/** A chart's `tell`, typed by its own context, as the engine takes it. */
+/** Makes the engine's form of a chart's `tell`, which is typed by the chart's own context. */
 export function tells<Context>(tell: Tell<Context>): Tell<unknown> {
   return tell as Tell<unknown>;
 }
 
-/** Whether the state is active, or one within it: `isIn(standing, 'routes.lost')`. */
+/** Whether the state, or one within it, is active: `isIn(standing, 'routes.lost')`. */
 export function isIn({ states }: Pick<Standing, 'states'>, state: string): boolean {
   return states.some((active) => active === state || active.startsWith(`${state}.`));
 }
@@ -55,15 +55,15 @@ export function isIn({ states }: Pick<Standing, 'states'>, state: string): boole
 /** What follows from the states alone. */
 export interface StateWords {
   readonly health: Health;
-  /** The description of the innermost state; of regions, the one that is worst off. */
+  /** The description of the innermost state; of regions, the one with the worst health. */
   readonly text: string;
 }
 
 const known = new WeakMap<AnyStateMachine, Map<string, StateWords>>();
 
 /**
- * Health and words of a state, by the chart's tags: `wrong` anywhere on the way to an active state is wrong;
- * `settled` in every region is ok; else it waits.
+ * Health and description of a state, by the chart's tags: `wrong` on an active state or one of its parents is
+ * wrong; `settled` in every region is ok; otherwise waiting.
  *
  * @param state as in `ActorSummary.state`
  */

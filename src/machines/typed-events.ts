@@ -1,6 +1,6 @@
 /**
- * Guards and changes of one sort of event, typed by it: a chart's setup names the event, and the function
- * gets what that event carries. Elsewhere in the chart they hold for nothing and change nothing.
+ * Guards and changes for one type of event: a chart's setup names the type, and the function receives the
+ * typed event. For other events they do not hold and change nothing.
  */
 
 interface Moment<Context, Event> {
@@ -13,17 +13,17 @@ type Of<Event extends { readonly type: string }, Type extends Event['type']> = E
 };
 
 export interface TypedEvents<Context, Event extends { readonly type: string }> {
-  /** A guard: holds only for events of the type. */
+  /** A guard that holds only for events of the type. */
   when<Type extends Event['type']>(
     type: Type,
     holds: (context: Context, event: Of<Event, Type>) => boolean,
   ): (moment: Moment<Context, Event>) => boolean;
-  /** What an event of the type changes in the context, for `assign`. */
+  /** The context change that an event of the type makes, for `assign`. */
   change<Type extends Event['type']>(
     type: Type,
     changed: (context: Context, event: Of<Event, Type>) => Partial<Context>,
   ): (moment: Moment<Context, Event>) => Partial<Context>;
-  /** What an event of the type is about; nothing for others. */
+  /** The items in an event of the type; empty for others. */
   list<Type extends Event['type'], What>(
     type: Type,
     listed: (context: Context, event: Of<Event, Type>) => readonly What[],

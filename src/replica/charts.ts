@@ -8,7 +8,7 @@ import { featuresOf } from './features.ts';
 
 /** What is known of the kinds of some features. */
 export interface Kinds {
-  /** And those of a replica's own life. */
+  /** Including the charts of a replica's own life. */
   readonly charts: readonly Chart[];
   /** What people may send, by kind. */
   readonly messages: ReturnType<typeof messageForms>;
@@ -21,7 +21,7 @@ export function kindsOf(features: readonly Feature[]): Kinds {
   };
 }
 
-/** Of the features that come with the program. */
+/** Of the built-in features. */
 export const ownKinds = kindsOf(featuresOf());
 export const { charts, messages: publicMessages } = ownKinds;
 

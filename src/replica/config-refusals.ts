@@ -1,6 +1,6 @@
 /**
- * What a replica refuses of its flags, beside values that have the wrong form: combinations that
- * are not safe, or make no sense.
+ * Checks a replica's flags beyond the form of their values: refuses combinations that are unsafe or make no
+ * sense.
  */
 import { isLoopback, notAllowed } from '../base/config-values.ts';
 import type { OrreryError } from '../base/errors.ts';
@@ -18,11 +18,11 @@ export interface HttpTls {
   readonly keyFile: string;
 }
 
-/** Whoever reaches such a NATS may do everything that Orrery may. @throws OrreryError USAGE */
+/** Whoever can reach such a NATS server may do everything that Orrery may. @throws OrreryError USAGE */
 export function refuseOpenNats({ servers, credsFile, caFile, certFile }: NatsAccess): void {
   if (credsFile !== null || caFile !== null || certFile !== null) return;
   const urls = servers.map((text) => ({ text, ...parseServer(text) }));
-  // A login in one URL holds for all of them.
+  // A login in one URL applies to all of them.
   if (urls.some(({ user }) => user !== undefined)) return;
   const open = urls.find(({ server, isTls }) => !isTls && !isLoopback(hostOf(server)));
   if (open === undefined) return;
@@ -37,7 +37,7 @@ function hostOf(server: string): string {
   return bracketed ?? plain;
 }
 
-/** @throws OrreryError USAGE for one without the other */
+/** @throws OrreryError USAGE if only one of the two is given */
 export function readHttpTls(certFile: string | undefined, keyFile: string | undefined): HttpTls | null {
   if (certFile !== undefined && keyFile !== undefined) return { certFile, keyFile };
   const given = certFile ?? keyFile;
@@ -48,6 +48,6 @@ export function readHttpTls(certFile: string | undefined, keyFile: string | unde
 
 export function flagRefused(name: string, text: string, allowed: string, variable?: string): OrreryError {
   const from = variable === undefined ? '' : ` (from ${variable})`;
-  // NATS URLs may carry a user and a password; an error line must not (I9).
+  // NATS URLs may contain a user and a password, which an error message must not (I9).
   return notAllowed(`--${name}${from}`, text.replaceAll(/\/\/[^/,]*@/g, '//…@'), allowed);
 }

@@ -1,10 +1,11 @@
 /**
- * Configuration of a replica: every flag of `orrery run`, its variable, its default and what it may be.
+ * Configuration of a replica: every flag of `orrery run` with its variable, its default and its allowed
+ * values.
  *
- * Owns: the table of flags (the command line, the usage text and docs/reference/command-line.md are made from
- * it) and the reading of their values. Promises: a value that is not allowed ends in one USAGE error, whose
- * line names the flag, the value and what is allowed. Absent: the parsing of argv (cli/program.ts), and
- * opening any of the named files.
+ * Owns the table of flags (the command line, the usage text and docs/reference/command-line.md are generated
+ * from it) and the reading of their values. Promise: a value that is not allowed ends in one USAGE error,
+ * whose line names the flag, the value and what is allowed. Absent: the parsing of argv (cli/program.ts), and
+ * opening the named files.
  */
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
@@ -45,40 +46,40 @@ export interface ClientConfig {
 }
 
 export interface RunConfig extends ClientConfig {
-  /** Path of a kubeconfig (or several, as in KUBECONFIG); null: the service account of the Pod. */
+  /** Path of a kubeconfig (or several, as in KUBECONFIG); null: the Pod's service account. */
   readonly kubeconfig: string | null;
   readonly replica: string;
-  /** The Kubernetes Node that it runs on (NODE_NAME); null: unknown. */
+  /** The Kubernetes Node on which it runs (NODE_NAME); null: unknown. */
   readonly node: string | null;
   readonly http: HostPort;
   /** Certificate and key of `http`; null: no TLS. */
   readonly httpTls: HttpTls | null;
-  /** Health and readiness alone; null: nowhere but on `http`. */
+  /** A separate port for health and readiness; null: only on `http`. */
   readonly healthHttp: HostPort | null;
   /** Where challenge answers are served. */
   readonly acmeHttp: HostPort;
-  /** Orrery's own Service with that port, to which Issuers may lead challenges; null: none may. */
+  /** Orrery's own Service with that port, to which Issuers may route challenges; null: none. */
   readonly acmeService: ServicePlace | null;
-  /** The name server that is asked where names of challenges lead; null: the system's resolver. */
+  /** The name server for the names of challenges; null: the system's resolver. */
   readonly acmeDns: HostPort | null;
   readonly streamReplicas: 1 | 3;
   /** Directory of release-gated manifests; null: none. */
   readonly bundle: string | null;
   readonly proxierHealthTimeoutMs: number;
   readonly endpointsPerSlice: number;
-  /** The other controller whose EndpointSlices are adopted; null: none is. */
+  /** The other controller whose EndpointSlices are taken over; null: none. */
   readonly takeOverSlices: OtherWriter | null;
-  /** The name server that probes ask for the addresses of Services; null: the system's resolver. */
+  /** The name server that probes use for Services; null: the system's resolver. */
   readonly probeDns: HostPort | null;
-  /** What the probes of workloads may call; null: all but loopback and link-local addresses. */
+  /** The addresses that probes of workloads may call; null: all except loopback and link-local ones. */
   readonly probeCidrs: readonly Cidr[] | null;
   /** null: all. */
   readonly namespaces: readonly string[] | null;
-  /** By namespace of an Election: whose Leases it may contend for beside those of its own. */
+  /** By namespace of an Election: further namespaces whose Leases it may use. */
   readonly electionNamespaces: NamespaceGrants;
   /** Features to load: paths and names of packages. */
   readonly features: readonly string[];
-  /** Features that do not run; empty: all of them do. */
+  /** Features that do not run; empty: all run. */
   readonly without: readonly FeatureName[];
   readonly inspectorAuth: 'kubernetes' | 'none';
   readonly metricsAuth: 'kubernetes' | 'none';
@@ -87,7 +88,7 @@ export interface RunConfig extends ClientConfig {
   readonly release: string;
 }
 
-/** The flags that say how to reach a running Orrery. */
+/** The flags about reaching a running Orrery. */
 export const clientFlags = {
   cluster: flag(word, {
     placeholder: 'NAME',
@@ -244,7 +245,7 @@ export type FlagName = keyof typeof runFlags;
 type ClientFlagName = keyof typeof clientFlags;
 type ValueOf<N extends FlagName> = Exclude<ReturnType<(typeof runFlags)[N]['read']>, undefined>;
 
-/** Texts of the flags as given on the command line, by the name of the flag. */
+/** The values of flags as given on the command line, by the name of the flag. */
 export type FlagTexts = Readonly<Record<string, string | undefined>>;
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -254,7 +255,7 @@ export function environmentName(name: string): string {
 }
 
 /**
- * The configuration of `orrery run`: command line before environment before default.
+ * The configuration of `orrery run`. The command line overrides the environment, which overrides the default.
  *
  * @throws OrreryError USAGE
  */
@@ -303,7 +304,7 @@ export function readProxierTimeoutMs(given: FlagTexts, env: Environment): number
   return 1000 * (value('proxier-health-timeout') ?? unset('proxier-health-timeout'));
 }
 
-/** `--feature`, for those who run no replica. @throws OrreryError USAGE */
+/** `--feature`, for commands that run no replica. @throws OrreryError USAGE */
 export function readFeaturePlaces(given: FlagTexts, env: Environment): readonly string[] {
   return reader(given, env)('feature') ?? [];
 }
@@ -336,7 +337,7 @@ export function isGiven(name: ClientFlagName, given: FlagTexts, env: Environment
   return sourceOf(name, given, env) !== undefined;
 }
 
-/** The version in package.json, which lies next to `src/` and to `dist/` alike. */
+/** The version in package.json, which is beside both `src/` and `dist/`. */
 export function readRelease(): string {
   const manifest: unknown = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
   const version =
@@ -366,7 +367,7 @@ function sourceOf(
   const text = given[name];
   if (text !== undefined) return { text };
   const { otherEnv }: Flag<unknown> = runFlags[name];
-  // An empty variable counts as not set: that is how shells and manifests take a default back.
+  // An empty variable counts as unset, because that is how shells and manifests restore a default.
   for (const variable of [environmentName(name), otherEnv]) {
     const fromEnv = variable === undefined ? undefined : env[variable];
     if (variable !== undefined && fromEnv) return { text: fromEnv, variable };

@@ -1,5 +1,5 @@
 /**
- * The flag `--feature`: which features of your own are loaded. Replicas and reading commands share it.
+ * The flag `--feature`, which names features of your own to load. Shared by replicas and reading commands.
  */
 import type { Reader } from '../base/config-values.ts';
 import { flag } from './flag.ts';

@@ -1,7 +1,7 @@
-/** Why a loaded feature does not fit to the others: names that would stand for two things. */
+/** Checks whether a loaded feature fits the others: no name may stand for two things. */
 import type { Feature } from '../actors/feature.ts';
 
-/** @returns each in words; none: it fits */
+/** @returns each conflict in words; empty: it fits */
 export function misfitsOf(feature: Feature, others: readonly Feature[]): readonly string[] {
   const kinds = new Map(
     others.flatMap(({ name, kinds }) => kinds.map(({ chart }) => [chart.name, name] as const)),

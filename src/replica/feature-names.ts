@@ -1,8 +1,8 @@
 /**
- * The names of the features, for whoever reads flags: without loading what a feature is.
+ * The names of the built-in features, for readers of flags: importing this loads no feature.
  */
 
-/** As `--without` has them: the features of this program by name. */
+/** The built-in features by name, as `--without` takes them. */
 export const featureNames = [
   'routes',
   'endpoints',

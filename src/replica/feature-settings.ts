@@ -1,4 +1,4 @@
-/** What a replica's flags say to its features. */
+/** Converts a replica's flags to the settings of its features. */
 import type { CertificatesSettings } from '../features/certificates/start.ts';
 import type { ElectionsSettings } from '../features/elections/start.ts';
 import type { EndpointsSettings } from '../features/endpoints/start.ts';

@@ -1,4 +1,4 @@
-/** The features of this program. A new one is one more line here. */
+/** The list of built-in features. A new one is one more line here. */
 import type { Feature } from '../actors/feature.ts';
 import { certificates } from '../features/certificates/feature.ts';
 import { elections } from '../features/elections/feature.ts';
@@ -10,8 +10,8 @@ import type { FeatureName } from './feature-names.ts';
 import type { FeatureSettings } from './feature-settings.ts';
 
 /**
- * @param settings of a replica; absent: what the features say of themselves, for those who run none
- * @param without those that do not run
+ * @param settings of a replica; absent: the features' defaults, for programs that run none
+ * @param without features that do not run
  */
 export function featuresOf(
   settings: FeatureSettings = {},

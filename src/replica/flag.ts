@@ -1,13 +1,13 @@
 /** The form of a flag of `orrery run`. */
 import type { Reader } from '../base/config-values.ts';
 
-/** One flag; `read` gives the value of its text, or undefined if the text is not allowed. */
+/** One flag; `read` converts its text to the value, or returns undefined if the text is not allowed. */
 export interface Flag<T> {
   readonly placeholder: string;
   readonly description: string;
-  /** undefined: none, or one that is described in words. */
+  /** undefined: none, or described by `defaultText`. */
   readonly default?: string;
-  /** For flags whose default is found out at run time. */
+  /** For flags whose default is determined at run time. */
   readonly defaultText?: string;
   /** Read when neither the flag nor `ORRERY_<FLAG>` is given. */
   readonly otherEnv?: string;
@@ -15,7 +15,7 @@ export interface Flag<T> {
   readonly read: (text: string) => T | undefined;
   /** Without a value on the command line it is `true`. */
   readonly isSwitch?: true;
-  /** It may be given several times; its texts are put together with commas. */
+  /** May be given several times; the values are joined with commas. */
   readonly isRepeatable?: true;
 }
 

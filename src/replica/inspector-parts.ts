@@ -1,6 +1,6 @@
 /**
- * The inspector of one replica, composed: the live feed, an actor's history, the page's files, for its HTTP
- * server.
+ * Composes the inspector of one replica: the live feed, an actor's history, and the page's files, for its
+ * HTTP server.
  */
 
 import { createControl } from '../actors/control/control-client.ts';

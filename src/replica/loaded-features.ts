@@ -1,9 +1,9 @@
 /**
- * Loads features of your own: files and packages that were named with `--feature`.
+ * Loads features of your own: files and packages named with `--feature`.
  *
- * Promises: TypeScript runs as it is (Node strips the types); whoever imports `orrery` gets this very
- * program's, wherever the file lies, and need not have installed it; what cannot be loaded, or does not fit
- * to the other features, is refused with the file and the reason.
+ * Promises: TypeScript runs directly (Node strips the types); an import of `orrery` resolves to this very
+ * program, wherever the file is, without an installation; what cannot be loaded, or conflicts with other
+ * features, is refused with the file and the reason.
  */
 import { existsSync, statSync } from 'node:fs';
 import { registerHooks } from 'node:module';
@@ -15,8 +15,9 @@ import { misfitsOf } from './feature-misfits.ts';
 import { featuresOf } from './features.ts';
 
 /**
- * @param places paths, or names of packages @param directory where they are looked for
- * @param known what they must fit to; absent: the features of the program
+ * @param places paths, or names of packages
+ * @param directory where relative places are resolved
+ * @param known features with which they must not conflict; default: the built-in ones
  * @throws OrreryError USAGE
  */
 export async function loadFeatures(
@@ -64,9 +65,9 @@ function isFeature(value: unknown): value is Feature {
   );
 }
 
-/** What a folder may hold, in this order. */
+/** The entry file of a folder, in order of preference. */
 const entries = ['feature.ts', 'feature.js', 'feature.mjs'] as const;
-/** Stands before the name of a package, so that it is looked for from the working directory. */
+/** Prefix of a package's name, so that it is resolved from the working directory. */
 const packageScheme = 'orrery-feature:';
 
 function specifierOf(place: string, directory: string): string {
@@ -95,7 +96,7 @@ function provideOwnPackage(directory: string): void {
       if (specifier === 'orrery') return { url: own, shortCircuit: true };
       if (specifier.startsWith(packageScheme))
         return next(specifier.slice(packageScheme.length), { ...context, parentURL: from });
-      // The charts' language and the schemas' come with the program.
+      // xstate and valibot come with the program.
       if (specifier === 'xstate' || specifier === 'valibot')
         return next(specifier, { ...context, parentURL: own });
       return next(specifier, context);

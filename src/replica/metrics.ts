@@ -1,16 +1,15 @@
 /**
  * The metrics of one replica, in a registry of its own (several replicas may live in one process).
  *
- * Owns: every metric's name, labels, buckets and help text, and the library that counts. Promises: names are
- * those of the contract and in base units; label values come from closed sets (kinds, states, codes,
- * resources), so their number is bounded (I6); only elections, which there are few of, and the hosts of
- * certificates are counted by name, as the contract wants. docs/reference/metrics.md lists them from
- * `metricTable`.
+ * Owns every metric's name, labels, buckets and help text, and the library that counts. Promises: names are
+ * those of the contract, in base units; label values come from closed sets (kinds, states, codes, resources),
+ * so their number is bounded (I6); only elections, which are few, and the hosts of certificates are counted
+ * by name, as the contract requires. docs/reference/metrics.md lists them from `metricTable`.
  */
 import { Counter, collectDefaultMetrics, Histogram, Gauge as PrometheusGauge, Registry } from 'prom-client';
-import type { Feature, FeatureMetrics, Gauge, Labels, MetricDeclaration } from '../actors/feature.ts';
+import type { Feature, Gauge, Labels, MetricDeclaration } from '../actors/feature.ts';
 
-/** Metrics of the engine and of the replica as a whole; those of features are declared by them. */
+/** Metrics of the engine and of the replica as a whole; features declare their own. */
 export const metricTable: Readonly<Record<string, MetricDeclaration>> = {
   orrery_actors: {
     type: 'gauge',
@@ -111,29 +110,13 @@ export function metricTables(
 
 export type EffectOutcome = 'done' | 'failed' | 'timed_out' | 'aborted' | 'retried';
 
-/** How often the event loop is looked at: each look wakes the process, and the alert is for 500 ms. */
+/** Sampling interval of the event loop: each sample wakes the process, and the alert is for 500 ms. */
 const loopSampleMs = 100;
 
-export interface Metrics extends FeatureMetrics {
-  transition(kind: string): void;
-  stepSeconds(seconds: number): void;
-  effect(effect: string, outcome: EffectOutcome): void;
-  /** @param reason an error code */
-  deadLetter(reason: string): void;
-  unreadable(what: string): void;
-  watchRestart(resource: string): void;
-  worldLag(resource: string, seconds: number): void;
-  /** Nothing more is told of the resource: nobody mirrors it any more. */
-  forgetResource(resource: string): void;
-  shardMove(): void;
-  /** Where gauges come from that are looked up when somebody asks; a second call replaces the first. */
-  observed(source: () => Iterable<Gauge>): void;
-  /** The text that Prometheus reads. */
-  text(): Promise<{ readonly contentType: string; readonly body: string }>;
-}
+export type Metrics = ReturnType<typeof createMetrics>;
 
 /**
- * @param options.table what is counted; the replica's own metrics alone if absent
+ * @param options.table the metrics; default: the replica's own only
  * @param options.processMetrics also report on the Node process (memory, CPU, event loop)
  */
 export function createMetrics(
@@ -141,7 +124,7 @@ export function createMetrics(
     readonly table?: Readonly<Record<string, MetricDeclaration>>;
     readonly processMetrics?: boolean;
   } = {},
-): Metrics {
+) {
   const registry = new Registry();
   if (options.processMetrics)
     collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: loopSampleMs });
@@ -152,31 +135,37 @@ export function createMetrics(
   return {
     count,
     observe,
-    transition: (kind) => count('orrery_transitions_total', { kind }),
-    stepSeconds: (seconds) => observe('orrery_step_duration_seconds', seconds),
-    effect: (effect, outcome) => count('orrery_effects_total', { effect, outcome }),
-    deadLetter: (reason) => count('orrery_dead_letters_total', { reason }),
-    unreadable: (what) => count('orrery_unreadable_total', { what }),
-    watchRestart: (resource) => count('orrery_watch_restarts_total', { resource }),
-    worldLag: (resource, seconds) => known.gauges.get('orrery_world_lag_seconds')?.set({ resource }, seconds),
-    forgetResource(resource) {
+    transition: (kind: string): void => count('orrery_transitions_total', { kind }),
+    stepSeconds: (seconds: number): void => observe('orrery_step_duration_seconds', seconds),
+    effect: (effect: string, outcome: EffectOutcome): void =>
+      count('orrery_effects_total', { effect, outcome }),
+    /** @param reason an error code */
+    deadLetter: (reason: string): void => count('orrery_dead_letters_total', { reason }),
+    unreadable: (what: string): void => count('orrery_unreadable_total', { what }),
+    watchRestart: (resource: string): void => count('orrery_watch_restarts_total', { resource }),
+    worldLag: (resource: string, seconds: number): void =>
+      known.gauges.get('orrery_world_lag_seconds')?.set({ resource }, seconds),
+    /** The resource is no longer mirrored: removes its metrics. */
+    forgetResource(resource: string): void {
       known.gauges.get('orrery_world_lag_seconds')?.remove({ resource });
       known.counters.get('orrery_watch_restarts_total')?.remove({ resource });
     },
-    shardMove: () => count('orrery_shard_moves_total'),
-    observed: (next) => {
+    shardMove: (): void => count('orrery_shard_moves_total'),
+    /** The source of gauges that are evaluated on request; a second call replaces the first. */
+    observed: (next: () => Iterable<Gauge>): void => {
       source = next;
     },
-    async text() {
+    /** The text in Prometheus' format. */
+    async text(): Promise<{ readonly contentType: string; readonly body: string }> {
       known.look(source());
       return { contentType: registry.contentType, body: await registry.metrics() };
     },
   };
 }
 
-/** Gauges that are set as it happens; all others are looked up. */
+/** Gauges that are set when they change; all others are evaluated on request. */
 const setGauges = ['orrery_world_lag_seconds'];
-/** Counters of which somebody else keeps the count. */
+/** Counters that other parts keep. */
 const lookedUpCounters = [
   'orrery_nats_disconnects_total',
   'orrery_feature_busy_seconds_total',

@@ -1,4 +1,4 @@
-/** How a replica or a command reaches NATS, as the flags say it and as the connection takes it. */
+/** How a replica or a command reaches NATS: converts the flags to the connection's parameters. */
 
 export interface NatsConfig {
   readonly servers: readonly string[];
@@ -6,11 +6,11 @@ export interface NatsConfig {
   readonly caFile: string | null;
   readonly certFile: string | null;
   readonly keyFile: string | null;
-  /** What the subjects begin with on which answers come; null: NATS' own, `_INBOX`. */
+  /** The prefix of subjects for answers; null: NATS' default, `_INBOX`. */
   readonly inbox: string | null;
 }
 
-/** How to reach NATS, as the connection takes it: what is not set is absent. */
+/** The connection's parameters; unset ones are absent. */
 export function natsAccess({ servers, credsFile, caFile, certFile, keyFile, inbox }: NatsConfig) {
   const tls = {
     ...(caFile === null ? {} : { caFile }),

@@ -1,5 +1,5 @@
 /**
- * What a replica tells of itself: what it counts, and whether it is ready. Everything is read from the parts
+ * What a replica reports about itself: its gauges, and whether it is ready. Everything is read from the parts
  * that know it.
  */
 import { healthOf, isParked } from '../actors/control/reason.ts';
@@ -13,7 +13,7 @@ import type { Bus } from '../bus/bus.ts';
 import type { Storing } from '../bus/storing.ts';
 import type { Pipelines } from './health/pipelines.ts';
 
-/** The gauges, read when somebody asks for them. */
+/** The gauges, evaluated on request. */
 export function* gaugesOf(engine: Engine, bus: Bus, health: Pipelines, now: number): Iterable<Gauge> {
   yield { name: 'orrery_pipelines_late', value: health.complaints().length };
   yield { name: 'orrery_nats_connected', value: bus.status === 'connected' ? 1 : 0 };
@@ -47,7 +47,7 @@ function* actorsIn(engine: Engine): Iterable<Gauge> {
   for (const count of counts.values()) yield { name: 'orrery_actors', ...count };
 }
 
-/** Of each kind and health, the trouble that lasts longest: alerts speak of what is, not of what was. */
+/** The longest trouble for each kind and health: alerts are about the present, not the past. */
 function* troublesIn(engine: Engine, now: number): Iterable<Gauge> {
   const oldest = new Map<string, { readonly labels: Labels; readonly since: number }>();
   for (const run of engine.shards.open()) {
@@ -91,7 +91,7 @@ export interface ReadinessParts {
   readonly now: number;
 }
 
-/** A stream elects its leader within that. */
+/** A stream elects its leader within this time. */
 const storeTroubleMs = 5_000;
 
 /** Whether the replica may get requests, and if not, why. */

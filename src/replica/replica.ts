@@ -1,7 +1,7 @@
 /**
- * One replica, composed: connects to NATS and Kubernetes, starts the engine with its features, the watches,
- * the request subjects and HTTP; ends in the reverse order. Everything is handed what it needs; nothing here
- * decides anything.
+ * Composes one replica: connects to NATS and Kubernetes, starts the engine with its features, the watches,
+ * the request subjects and HTTP; stops in the reverse order. Every part receives what it needs; nothing is
+ * decided here.
  */
 import { serveControl } from '../actors/control/control-server.ts';
 import { startInspection } from '../actors/control/inspection.ts';
@@ -55,14 +55,13 @@ import { natsAccess } from './nats-access.ts';
 import { gaugesOf, readinessOf } from './replica-tells.ts';
 
 export interface Replica {
-  /** Where HTTP listens; the port is the real one. */
+  /** Where HTTP listens, with the actual port. */
   readonly http: { readonly host: string; readonly port: number };
-  /** Resolves when everything has been handed over and closed. */
-  /** Rejects with REPLICA_NAME_TAKEN. */
+  /** Resolves when everything has been handed over and closed; rejects with REPLICA_NAME_TAKEN. */
   readonly ended: Promise<void>;
 }
 
-/** All together a graceful end takes under 5 s; the shards get most of it. */
+/** A graceful shutdown takes under 5 s; the shards get most of it. */
 const handOverMs = 4_000;
 
 const basics = { clock: machineClock, random: systemRandom } as const;
@@ -80,9 +79,9 @@ interface Connections {
 }
 
 /**
- * @param stop ends the replica in good order when it is aborted
+ * @param stop aborted to shut the replica down in good order
  * @throws OrreryError USAGE (kubeconfig, bundle), BUS_VERSION, BUS_REFUSED, BUS_UNREACHABLE (only if `stop`
- * was aborted)
+ *   was aborted)
  */
 export async function startReplica(config: RunConfig, stop: AbortSignal): Promise<Replica> {
   const { bundle, ...settings } = settingsOf(config);
@@ -117,12 +116,12 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
   const engine: Engine = await createEngine({ ...config, release }, features, connections, nameTaken);
   const watching = mirrorParts(config, { ...connections, engine, features, mirrors });
   metrics.observed(() => gaugesOf(engine, bus, health, machineClock.now()));
-  // HTTP first: whoever watches the start can read in /readyz what it waits for.
+  // HTTP first: /readyz shows what the start is waiting for.
   const inspector = await createInspector(config, { bus, subjects, kinds: kindsOf(features) });
   const http = await startHttpOf(config, features, { engine, inspector, ...connections });
   log.info({ http: `${http.address.host}:${http.address.port}`, cluster: config.cluster }, 'replica starts');
   const starting = engine.start(declaredHoldings(watching, () => engine.ownership));
-  // Whoever is asked to end while NATS keeps it waiting ends all the same.
+  // A shutdown requested while NATS is unreachable takes effect at once.
   await Promise.race([starting, abortOf(stop), nameTaken.promise]);
   if (stop.aborted) starting.catch(() => {});
   else followNamedKinds(watching, engine.ownership);
@@ -145,7 +144,7 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
   };
 }
 
-/** What mirrors are made of; `mirrors` is told of each. */
+/** The parts of mirrors; `mirrors` is told of each. */
 function mirrorParts(
   { namespaces }: RunConfig,
   parts: Connections & {
@@ -181,7 +180,7 @@ function mirrorParts(
   };
 }
 
-/** The SDK is loaded only where somebody wants traces. */
+/** The SDK is loaded only if tracing is on. */
 async function startTracing({ replica, cluster, release }: RunConfig): Promise<Tracing | undefined> {
   if (!isTracingWanted(process.env)) return undefined;
   const { startOtlp } = await import('./tracing-otlp.ts');
@@ -189,7 +188,7 @@ async function startTracing({ replica, cluster, release }: RunConfig): Promise<T
   return startOtlp({ env: process.env, resource });
 }
 
-/** NATS may let itself be waited for; whoever watches the start can read it in /readyz. */
+/** NATS may be unreachable for a while; /readyz shows that. */
 async function meetNats(config: RunConfig, log: Log, stop: AbortSignal): Promise<Bus> {
   const { http, healthHttp, httpTls } = config;
   const tls = httpTls === null ? undefined : readTls(httpTls);
@@ -241,7 +240,7 @@ async function createEngine(
   return engine;
 }
 
-/** The paths that features declare, each with who answers it here. */
+/** The paths that features declare, each with its handler in this replica. */
 function pathsOf(features: readonly Feature[], runs: readonly FeatureRun[]): HttpServerParts['featurePaths'] {
   const answerers: Readonly<Record<string, HttpAnswerer>> = Object.assign(
     {},

@@ -1,12 +1,12 @@
 /**
- * What a replica needs of Kubernetes: what its features watch and write, and its own part. `deploy/` is held
- * to it by a test.
+ * The Kubernetes permissions of a replica: what its features watch and write, and its own. A test compares
+ * `deploy/` with them.
  */
 import type { Feature } from '../actors/feature.ts';
 import type { Need } from '../actors/need.ts';
 import { groupOf, pluralOf } from '../api/kind-name.ts';
 
-/** Of the replica as a whole, whatever its features are. */
+/** Those of the replica as a whole, whatever its features. */
 const ownRights: readonly Need[] = [
   {
     apiGroup: 'events.k8s.io',

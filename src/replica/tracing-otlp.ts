@@ -1,10 +1,10 @@
 /**
- * Traces by OpenTelemetry's SDK, sent over OTLP/HTTP: the one file that imports it. Loaded only when tracing
- * is wanted.
+ * Traces by OpenTelemetry's SDK, sent over OTLP/HTTP: the only file that imports it. Loaded only if tracing
+ * is on.
  *
  * Reads the standard variables: OTEL_EXPORTER_OTLP_* (the exporter does), OTEL_EXPORTER_OTLP_PROTOCOL
  * (http/protobuf, http/json), OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES, OTEL_TRACES_SAMPLER with _ARG,
- * OTEL_BSP_*. Promise: a receiver that is away costs spans (they are dropped when the queue is full) and
+ * OTEL_BSP_*. Promise: an unreachable receiver costs spans (they are dropped when the queue is full) and
  * nothing else. Absent: gRPC, metrics and logs by OTLP.
  */
 import { type Context, ROOT_CONTEXT, type SpanContext, SpanStatusCode, trace } from '@opentelemetry/api';
@@ -31,11 +31,11 @@ import {
 
 export interface OtlpOptions {
   readonly env: TracingEnvironment;
-  /** Of this process, where the environment does not say otherwise. */
+  /** Attributes of this process, unless the environment sets others. */
   readonly resource: Readonly<Record<string, string>>;
 }
 
-/** @throws OrreryError USAGE for a protocol or a sampler that does not exist here */
+/** @throws OrreryError USAGE for an unsupported protocol or sampler */
 export function startOtlp({ env, resource }: OtlpOptions): Tracing {
   const provider = new TracerProvider({
     resource: resourceFromAttributes({ 'service.name': 'orrery', ...resource }).merge(
@@ -81,7 +81,7 @@ function exporterOf(env: TracingEnvironment): JsonExporter | ProtobufExporter {
   throw notAllowed('OTEL_EXPORTER_OTLP_PROTOCOL', protocol, 'http/protobuf, http/json');
 }
 
-/** The samplers that the specification of OpenTelemetry names. */
+/** The samplers in OpenTelemetry's specification. */
 function samplerOf(env: TracingEnvironment): Sampler {
   const ratio = Number(env.OTEL_TRACES_SAMPLER_ARG || '1');
   const bases: Readonly<Record<string, () => Sampler>> = {

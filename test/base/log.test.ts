@@ -60,9 +60,12 @@ test.each([
   expect(text).not.toMatch(/MHcCAQ|abcdef0123|c2lnbm|s3cret|BBBBBB/);
 });
 
-test('the key of an effect is a name and stays', () => {
-  expect(logged({ key: 'pod/shop/web-0/12/0' }).key).toBe('pod/shop/web-0/12/0');
-});
+test.each(['pod/shop/web-0/12/0', 'node-drain2/_/a/3/0'])(
+  'the key of an effect is a name and stays: %s',
+  (key) => {
+    expect(logged({ key }).key).toBe(key);
+  },
+);
 
 test('an error is written with code, facts and causes', () => {
   const error = new OrreryError('BUS_CONFLICT', 'refused', {

@@ -109,6 +109,11 @@ describe.each([
     expect((await ask('dead')).out).toContain('ACTOR_MISSING');
   });
 
+  test('the flag may stand before the command', async () => {
+    const flags = ['--server', server(), `--kubeconfig=${env.KUBECONFIG}`];
+    expect(await inThisProcess([...flags, 'get', '-o', 'wide'], {}, cwd)).toMatchObject({ code: 0, err: '' });
+  });
+
   test('an event is sent, a letter dropped, each by an account that may', async () => {
     const sent = await ask('send', 'pod/shop/web-0', 'pod.recheck');
     expect(sent).toMatchObject({ code: 0, out: 'pod/shop/web-0 took it and nothing changed\n' });

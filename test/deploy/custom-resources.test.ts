@@ -11,6 +11,7 @@ import { ruleCauses } from '../../packages/kube-api/schema/cel/rule-check.ts';
 import type { Schema } from '../../packages/kube-api/schema/schema.ts';
 import { fillDefaults } from '../../packages/kube-api/schema/structural.ts';
 import { validate } from '../../packages/kube-api/schema/validate.ts';
+import { customResource } from '../../scripts/docs/custom-resource-tables.ts';
 import { declared, definitionOf, withSpec } from '../../scripts/docs/custom-resources.ts';
 import { readIssuerSpec } from '../../src/features/certificates/issuer-spec.ts';
 import { readSpec } from '../../src/kube/api/spec-fields.ts';
@@ -19,20 +20,6 @@ const manifest = (plural: string) =>
   readFileSync(join(import.meta.dirname, '../..', definitionOf(plural)), 'utf8');
 const specOf = (text: string) =>
   parse(text).spec.versions[0].schema.openAPIV3Schema.properties.spec as Schema;
-
-const reference = readFileSync(join(import.meta.dirname, '../../docs/reference/custom-resources.md'), 'utf8');
-
-interface Field {
-  readonly path: string;
-  readonly of: Schema & { readonly description?: string; readonly default?: unknown };
-}
-
-function fieldsOf(schema: Schema, at = 'spec'): readonly Field[] {
-  return Object.entries(schema.properties ?? {}).flatMap(([name, of]) => [
-    { path: `${at}.${name}`, of },
-    ...fieldsOf(of, `${at}.${name}`),
-  ]);
-}
 
 const selector = {
   matchLabels: { app: 'web' },
@@ -84,6 +71,16 @@ const whole: Readonly<Record<string, JsonObject>> = {
   },
 };
 
+test.each([...Object.keys(declared), 'releases'])(
+  'of %s, kubectl explain and the reference say something of each field',
+  (plural) => {
+    const reference = customResource(manifest(plural));
+    expect(reference).toMatch(/^\| `status\.conditions` \| list of objects \| \w/m);
+    // A row whose third cell, the meaning, is empty.
+    expect(reference.match(/^\| [^|]+\| [^|]+\| {2}\|.*$/gm) ?? []).toEqual([]);
+  },
+);
+
 describe.each(Object.entries(declared))('%s', (plural, spec) => {
   const text = manifest(plural);
   const schema = specOf(text);
@@ -93,18 +90,6 @@ describe.each(Object.entries(declared))('%s', (plural, spec) => {
     const other = before.replaceAll(/^( +)(maxLength|maximum|maxItems): \d+$/gm, '$1$2: 7') + after;
     expect(specOf(other)).not.toEqual(schema);
     expect(parse(withSpec(other, spec))).toEqual(parse(text));
-  });
-
-  test('kubectl explain says something of each field, and the reference names it with its default', () => {
-    const kind = parse(text).spec.names.kind as string;
-    const [, section = ''] = reference.split(`\n## ${kind}\n`);
-    const [own = ''] = section.split('\n## ');
-    const fields = fieldsOf(schema).filter(({ path }) => !/match(Labels|Expressions)/.test(path));
-    expect(fields.filter(({ of }) => of.description === undefined)).toEqual([]);
-    const isNamed = ({ path }: Field) => new RegExp(`\\b${path.split('.').at(-1)}\\b`).test(own);
-    expect(fields.filter((one) => !isNamed(one))).toEqual([]);
-    const defaults = fields.map(({ of }) => of.default).filter((one) => typeof one !== 'object');
-    expect(defaults.filter((one) => one !== undefined && !own.includes(String(one)))).toEqual([]);
   });
 
   test('what has every field is taken by the API server and by the program', () => {

@@ -4,8 +4,7 @@ import type { ActorId } from '../../src/base/ids.ts';
 import type { HistoryRequest, StoredPort, Transition } from '../../src/base/views.ts';
 import { readEvents } from '../../src/inspector/events/event-pages.ts';
 import { readSequence } from '../../src/inspector/events/sequence.ts';
-import { createHttp } from '../../src/inspector/http/server.ts';
-import { httpOptions } from './http-parts.ts';
+import { inject } from './http-parts.ts';
 
 const midnight = Date.UTC(2026, 10, 22);
 const second = 1_000;
@@ -119,8 +118,7 @@ describe('how a step led to others', () => {
 
 describe('over HTTP', () => {
   const get = async (url: string) => {
-    const server = createHttp(httpOptions({ stored: stored(night, 500) }));
-    const answer = await server.inject({ method: 'GET', url });
+    const answer = await inject({ stored: stored(night, 500) }, { url });
     return { status: answer.statusCode, body: answer.json() };
   };
 

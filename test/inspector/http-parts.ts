@@ -1,11 +1,15 @@
 /** A replica's HTTP with answers made up by the test. */
 
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import type { Clock } from '../../src/base/clock.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import type { ActorSummary, ControlPort, DropAnswer, SendAnswer } from '../../src/base/views.ts';
 import { type HealthReport, healthAnswer, replyOf } from '../../src/features/proxiers/health-body.ts';
 import { createPageFiles } from '../../src/inspector/http/page-files.ts';
-import type { HttpServerParts } from '../../src/inspector/http/server.ts';
+import { createHttp, type HttpServerParts } from '../../src/inspector/http/server.ts';
 import type { Authorize } from '../../src/kube/api/access.ts';
 import { everybodyMay } from '../../src/kube/api/access.ts';
 import { charts } from '../../src/replica/charts.ts';
@@ -97,4 +101,34 @@ export const byToken: Authorize = async (token) => {
 /** Health as a replica tells it, from what its pipelines look like. */
 export function healthOf(report: () => HealthReport, clock: Pick<Clock, 'now'>): HttpServerParts['health'] {
   return (endpoint) => replyOf(healthAnswer(endpoint, report(), clock.now()));
+}
+
+export interface Injected {
+  readonly method?: string;
+  readonly url: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sent as JSON, unless it is text. */
+  readonly payload?: unknown;
+}
+
+/** One request to a server that listens for as long as it takes. */
+export async function inject(
+  overrides: Partial<HttpServerParts>,
+  { url, method = 'GET', headers = {}, payload }: Injected,
+) {
+  const server = createHttp(httpOptions(overrides)).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const json = payload === undefined ? {} : { 'content-type': 'application/json' };
+  const asked = request({ port, path: url, method, headers: { ...json, ...headers }, agent: false });
+  asked.end(typeof payload === 'object' ? JSON.stringify(payload) : payload);
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+  const body = await text(answer);
+  server.close();
+  return {
+    statusCode: answer.statusCode ?? 0,
+    headers: answer.headers,
+    body,
+    json: () => JSON.parse(body),
+  };
 }

@@ -5,8 +5,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { senderOf } from '../../src/base/words.ts';
 import type { ChartLayout } from '../../src/inspector/charts/chart-layout.ts';
-import { senderOf } from '../../src/inspector/page/actor/cause.ts';
 import { compare } from '../../src/inspector/page/actor/difference.ts';
 import { followView, wholeView, zoomed } from '../../src/inspector/page/chart/camera.ts';
 import { possibleFrom, takenBy } from '../../src/inspector/page/chart/taken.ts';
@@ -221,6 +221,7 @@ describe('the camera', () => {
 
 test.each([
   ['pod/shop/web-0/12/0', { id: 'pod/shop/web-0', rev: 12 }],
+  ['node-drain2/_/a/3/0', { id: 'node-drain2/_/a', rev: 3 }],
   ['rpc.send', null],
   [null, null],
   ['01J8XYZ', null],

@@ -3,20 +3,15 @@ import { connect } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { OrreryError } from '../../src/base/errors.ts';
 import { limits } from '../../src/base/limits.ts';
-import {
-  createHttp,
-  type HttpServer,
-  type HttpServerParts,
-  startHttp,
-} from '../../src/inspector/http/server.ts';
-import { byToken, healthOf, httpOptions, scriptedControl, webPod } from './http-parts.ts';
+import { type HttpServer, type HttpServerParts, startHttp } from '../../src/inspector/http/server.ts';
+import { byToken, healthOf, httpOptions, inject, scriptedControl, webPod } from './http-parts.ts';
 
 async function get(
   url: string,
   overrides: Partial<HttpServerParts> = {},
   headers: Record<string, string> = {},
 ) {
-  const answer = await createHttp(httpOptions(overrides)).inject({ method: 'GET', url, headers });
+  const answer = await inject(overrides, { method: 'GET', url, headers });
   return { status: answer.statusCode, headers: answer.headers, text: answer.body };
 }
 
@@ -137,23 +132,26 @@ describe('every answer', () => {
       status: 404,
       body: { error: { code: 'NOT_FOUND', message: 'there is nothing at /nowhere' } },
     });
-    const posted = await createHttp(httpOptions()).inject({
-      method: 'POST',
-      url: '/readyz',
-      payload: { a: 1 },
-    });
+    const posted = await inject(
+      {},
+      {
+        method: 'POST',
+        url: '/readyz',
+        payload: { a: 1 },
+      },
+    );
     expect(posted.statusCode).toBe(405);
     expect(posted.headers.allow).toBe('GET, HEAD');
   });
 
   test('the live feed without an upgrade is a 426 that names the protocol', async () => {
-    const answer = await createHttp(httpOptions()).inject({ url: '/api/v1/inspect' });
+    const answer = await inject({}, { url: '/api/v1/inspect' });
     expect([answer.statusCode, answer.headers.upgrade]).toEqual([426, 'websocket']);
     expect(answer.json()).toMatchObject({ error: { code: 'UPGRADE_REQUIRED' } });
   });
 
   test('HEAD is answered like GET, without a body', async () => {
-    const answer = await createHttp(httpOptions()).inject({ method: 'HEAD', url: '/readyz' });
+    const answer = await inject({}, { method: 'HEAD', url: '/readyz' });
     expect([answer.statusCode, answer.body]).toEqual([200, '']);
   });
 });
@@ -215,5 +213,38 @@ describe('the socket', () => {
     const url = `http://127.0.0.1:${server.address.port}/api/v1/actors`;
     const answer = await fetch(url, { method: 'POST', body: 'x'.repeat(limits.httpBodyBytes + 1) });
     expect(answer.status).toBe(405);
+  });
+
+  test.each([
+    ['without an end', 413, ['x'.repeat(limits.httpBodyBytes), 'x'], {}],
+    ['that is no JSON', 400, ['{"token'], {}],
+    ['that changes what objects are', 400, ['{"__proto__": {"token": "good"}}'], {}],
+    ['of another type', 415, ['token=good'], { 'content-type': 'application/x-www-form-urlencoded' }],
+    ['that is empty', 400, [], {}],
+  ])('a body %s is %d', async (_, status, pieces, headers) => {
+    server = await startHttp(httpOptions());
+    const answer = await fetch(`http://127.0.0.1:${server.address.port}/api/v1/session`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: ReadableStream.from(pieces.map((piece) => Buffer.from(piece))),
+      duplex: 'half',
+    } as RequestInit);
+    expect(answer.status).toBe(status);
+    expect(await answer.json()).toEqual({ error: { code: expect.any(String), message: expect.any(String) } });
+  });
+
+  test('a path that cannot be unescaped is a 400, a slash at the end changes nothing', async () => {
+    expect((await get('/api/v1/machines/%E0%A4%A')).status).toBe(400);
+    expect((await get('/readyz/')).status).toBe(200);
+    expect((await get('/api/v1/machines//')).status).toBe(404);
+    expect((await get(`/api/v1/actors/pod/shop/${'x'.repeat(513)}`)).status).toBe(404);
+  });
+
+  test('of a parameter that is given twice the last counts, and a question mark may stand in it', async () => {
+    const control = scriptedControl();
+    await json('/api/v1/actors?kind=none&kind=pod&state=what%3F?&namespace=a+b', { control });
+    expect(control.asked).toEqual([
+      { kind: 'pod', state: 'what??', namespace: 'a b', limit: limits.listActors },
+    ]);
   });
 });

@@ -12,7 +12,7 @@ import { createCertificates } from '../../packages/kube-api/http/server-certific
 import { type HttpServer, startHttp } from '../../src/inspector/http/server.ts';
 import { readTls } from '../../src/inspector/http/tls-files.ts';
 import { VirtualClock } from '../virtual-clock.ts';
-import { byToken, httpOptions } from './http-parts.ts';
+import { byToken, httpOptions, inject } from './http-parts.ts';
 
 let dir: string;
 let server: HttpServer | undefined;
@@ -76,9 +76,7 @@ test('files that are missing, or no pair, are a usage error that names the flag'
 });
 
 test('metrics ask for a token where that is wanted', async () => {
-  const { createHttp } = await import('../../src/inspector/http/server.ts');
-  const asked = createHttp(httpOptions({ metricsAuth: 'kubernetes', authorize: byToken }));
-  expect((await asked.inject({ method: 'GET', url: '/metrics' })).statusCode).toBe(401);
-  const open = createHttp(httpOptions());
-  expect((await open.inject({ method: 'GET', url: '/metrics' })).statusCode).toBe(200);
+  const isAsked = { metricsAuth: 'kubernetes', authorize: byToken } as const;
+  expect((await inject(isAsked, { url: '/metrics' })).statusCode).toBe(401);
+  expect((await inject({}, { url: '/metrics' })).statusCode).toBe(200);
 });

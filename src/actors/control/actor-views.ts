@@ -1,4 +1,4 @@
-/** What is told about an actor: the views of `src/base/views.ts`, made from a cell. */
+/** The views of an actor (`src/base/views.ts`), made from its cell. */
 
 import type { Clock } from '../../base/clock.ts';
 import { attempt } from '../../base/errors.ts';
@@ -18,8 +18,8 @@ import { isParked, reasonOf } from './reason.ts';
 export const stateOf = (cell: Cell): string => (cell.unreadable === null ? cell.state : 'parked');
 
 /**
- * Actors of a shard: a cell without a state remembers one that has ended, or that is about to take its first
- * event.
+ * The number of actors in a shard. A cell without a state belongs to an actor that has ended or is about to
+ * take its first event.
  */
 export function livingIn(run: ShardRun): number {
   let living = 0;
@@ -27,7 +27,7 @@ export function livingIn(run: ShardRun): number {
   return living;
 }
 
-/** The record as far as there is one to show: a parked actor's may be no record at all. */
+/** The record, if there is one that can be shown; a parked actor's may be unreadable. */
 export function shownRecordOf(cell: Cell): ActorRecord | null {
   if (cell.unreadable === null) return livingRecordOf(cell);
   return attempt(() => livingRecordOf(cell), null);
@@ -35,11 +35,11 @@ export function shownRecordOf(cell: Cell): ActorRecord | null {
 
 export interface SummaryFacts {
   readonly owner: string;
-  /** Of the actor's kind; undefined: this replica does not know it. */
+  /** The kind's chart; undefined: this replica does not know the kind. */
   readonly chart: Chart | undefined;
-  /** When it is asked, ms since the epoch. */
+  /** The time of the request, ms since the epoch. */
   readonly at: number;
-  /** Whether its facts are wanted too. */
+  /** Whether to include the actor's facts. */
   readonly facts?: boolean | undefined;
 }
 
@@ -85,7 +85,7 @@ export async function viewOf(
   return { ...standingOf(parts, cell, record, owner), recent };
 }
 
-/** Everything but how it came to this. */
+/** The whole view except the recent transitions. */
 export function standingOf(
   parts: {
     readonly clock: Clock;
@@ -114,11 +114,11 @@ export function standingOf(
   };
 }
 
-/** What a record of an earlier version knows, in the form of the present one. */
+/** The context in its present form, also from a record of an earlier version. */
 const contextNow = (chart: Chart | undefined, { snapshot, version }: ActorRecord): unknown =>
   (chart === undefined ? snapshot : asOfNow(chart, snapshot, version)).context;
 
-/** Events from outside for which one of the active states, or one around it, has a transition. */
+/** Events from outside for which one of the active states, or one of their parents, has a transition. */
 function acceptedEvents(stepper: Stepper, record: ActorRecord, admission: Admission): string[] {
   if (record.version > stepper.chart.version || record.gone) return [];
   const nodes = stepper.restore(record.snapshot, record.version)._nodes;
@@ -138,7 +138,7 @@ function meaningOf(stepper: Stepper, record: ActorRecord): ActorView['meaning'] 
   );
 }
 
-/** Read from the event stream: records hold only what is not published yet. */
+/** Read from the event stream, because records contain only transitions that are not published yet. */
 async function recentTransitions(
   { bus, subjects, clock }: Pick<HostParts, 'bus' | 'subjects' | 'clock'>,
   cell: Cell,

@@ -1,5 +1,5 @@
 /**
- * The control port over the request subjects: what the command line asks, any replica answers.
+ * The control port over the request subjects: the command line asks, and any replica answers.
  *
  * Promises: each call ends within `timeoutMs`; an error answer becomes an OrreryError with the replica's
  * code. Absent: the answering side (the replica registers it as the micro service `orrery`), and the
@@ -54,10 +54,7 @@ export function createControl(parts: ControlParts): ControlPort & StoredPort {
   };
 }
 
-/**
- * Removes what is left of a kind that no replica has loaded any more. @param dryRun only tells what there
- * is
- */
+/** Removes the remains of a kind that no replica has loaded. @param dryRun only counts them */
 export function createForget(parts: ControlParts) {
   return (kind: string, dryRun: boolean): Promise<ForgetAnswer> =>
     request<ForgetAnswer>(parts, parts.subjects.rpcForget, { kind, dryRun });
@@ -81,7 +78,7 @@ async function request<T>(
 }
 
 /**
- * The shape is the one of views.ts: both ends are of this program, and replicas of two releases agree on it.
+ * The shape is defined in views.ts. Both ends are this program, and replicas of two releases agree on it.
  */
 function read<T>(answer: BusMessage): T {
   const value = decode(answer.data, answer.headers[contentType.header]);
@@ -91,7 +88,7 @@ function read<T>(answer: BusMessage): T {
   });
 }
 
-/** An owner of an earlier release gives none. */
+/** An owner of an earlier release sends no reason. */
 function withReason(view: Omit<ActorView, 'reason' | 'facts'> & Partial<ActorView>): ActorView {
   return { ...view, reason: view.reason ?? reasonWithout(view), facts: view.facts ?? [] };
 }

@@ -1,9 +1,9 @@
 /**
  * Answers the request subjects on behalf of one replica.
  *
- * `rpc.get` and `rpc.send` reach every replica and only the owner answers; `rpc.list` and `rpc.shards` reach
- * one, which asks the others (`peer.…`) and answers for the whole cluster. Inspecting costs nothing while
- * nobody asks.
+ * `rpc.get` and `rpc.send` reach every replica, and only the owner answers. `rpc.list` and `rpc.shards` reach
+ * one replica, which asks the others (`peer.…`) and answers for the whole cluster. Inspection costs nothing
+ * while nobody asks.
  */
 
 import type { Clock } from '../../base/clock.ts';
@@ -120,7 +120,10 @@ class Control {
     this.#replica = replica;
   }
 
-  /** @returns undefined: another replica owns the actor and will answer. @throws OrreryError ACTOR_MISSING */
+  /**
+   * @returns undefined: another replica owns the actor and will answer
+   * @throws OrreryError ACTOR_MISSING
+   */
   async get(message: BusMessage): Promise<Uint8Array | undefined> {
     const call = this.#subjects.parseRpc(message.subject);
     if (call?.call !== 'get') throw new OrreryError('MESSAGE_UNKNOWN_KIND', 'no actor has such a name');
@@ -231,7 +234,7 @@ class Control {
     }
     found.sort((a, b) => (a.id < b.id ? -1 : 1));
     const at = this.#clock.now();
-    // Only the records that are shown are unpacked; whom to show is told by what the cells know at rest.
+    // Only records that are shown are unpacked; the selection uses what cells know at rest.
     const actors = found.slice(0, request.limit).map((cell) =>
       summaryOf(cell, shownRecordOf(cell), {
         owner: this.#replica,
@@ -264,7 +267,7 @@ class Control {
     return encodeJson({ shards, views });
   }
 
-  /** Asks every replica and waits until all shards are spoken for, or a moment. */
+  /** Asks every replica, and waits until all shards are answered for, or for a moment. */
   async #ask<T extends { readonly shards: readonly ShardName[] }>(what: string, body: object): Promise<T[]> {
     const read = (answers: readonly BusMessage[]) => answers.map(({ data }) => decode(data) as T);
     const answers = await this.#bus.requestMany(this.#subjects.peer(what), encodeJson(body), {
@@ -274,7 +277,7 @@ class Control {
     return read(answers);
   }
 
-  /** Shards that somebody may speak for: releases have one more, if any replica leads. */
+  /** The number of shards that can be answered for: one more if any replica leads releases. */
   #ownedMax(): number {
     const releases = this.#engine.ownership.views().find(({ name }) => name === ledHolding);
     const owned = partsIn(this.#engine).filter(({ owner }) => owner !== null).length;
@@ -282,7 +285,7 @@ class Control {
   }
 }
 
-/** A peer of an earlier release gives none. */
+/** A replica of an earlier release sends no reason. */
 function withReason(summary: Omit<ActorSummary, 'reason'> & Partial<ActorSummary>): ActorSummary {
   return { ...summary, reason: summary.reason ?? reasonWithout(summary) };
 }
@@ -321,7 +324,7 @@ function isListed(cell: Cell, { kind, namespace, after, state }: ListRequest): b
   return is !== '' && (state === undefined || hasState(is, state));
 }
 
-/** `proving` finds `gated.proving.asking`; `sampling` finds `routes.sampling,endpoints.ignored`. */
+/** `proving` matches `gated.proving.asking`; `sampling` matches `routes.sampling,endpoints.ignored`. */
 function hasState(state: string, wanted: string): boolean {
   return (
     state === wanted ||

@@ -1,11 +1,11 @@
 /**
- * Dead letters by request: the list (`rpc.dead`), and one of them sent again or dropped.
+ * Dead letters on request: lists them (`rpc.dead`), and sends one again or drops it.
  *
- * Promises: what is shown holds nothing that looks like a secret (I9). A letter that somebody outside had
- * sent goes again to the same actor as whoever asks now, who may say public messages alone. One that an actor
- * had said to another goes again as that actor's, after the same checks; who said it stands in a header that
- * only replicas write. A letter that was taken is gone; one that was refused stays.
- * Absent: how letters come to be there (host/dead-letters.ts).
+ * Promises: nothing that looks like a secret is shown (I9). A letter from outside is sent again to the same
+ * actor in the name of the requester, who may send public messages only. A letter from one actor to another
+ * is sent again in that actor's name, after the same checks; its sender is in a header that only replicas
+ * write. A letter that is taken is removed; one that is refused stays. Absent: how messages become dead
+ * letters (host/dead-letters.ts).
  */
 import { asError, OrreryError } from '../../base/errors.ts';
 import { type ActorId, parseActorId } from '../../base/ids.ts';
@@ -70,7 +70,7 @@ async function resendOne(parts: DeadLetterParts, sequence: number, by: string | 
   return answer;
 }
 
-/** Only replicas write `tell`, and the letter has the subject under which it stood there. */
+/** Only replicas write `tell`, and the letter names the subject under which it was stored there. */
 async function tellAgain(parts: DeadLetterParts, letter: StoredMessage, to: ActorId): Promise<SendAnswer> {
   const { bus, subjects, admission, random } = parts;
   const from = letter.headers[fromHeader] ?? '';
@@ -84,7 +84,7 @@ async function tellAgain(parts: DeadLetterParts, letter: StoredMessage, to: Acto
   });
   const type = headerOf(letter.headers, contentType.header);
   const headers = { [fromHeader]: from, ...(type === undefined ? {} : { [contentType.header]: type }) };
-  // Two who send it again at once do it once: the receiver remembers the id without the word.
+  // Two simultaneous requests send it once: the receiver remembers the id without the word.
   const msgId = withWord(`dead/${letter.sequence}`, random.id());
   await bus.append(subjects.tell(shardOf(to), to), letter.data, { headers, msgId });
   return { accepted: true, transition: null };
@@ -105,7 +105,7 @@ async function remove(
   { by, letter, what }: { readonly by: string | null; readonly letter: StoredMessage; readonly what: string },
 ): Promise<void> {
   await bus.remove('dead', sequence);
-  // Whoever shows letters takes it out.
+  // Tells every replica that shows letters to remove this one.
   bus.publish(subjects.peer('letter'), encodeJson({ sequence }));
   log.info({ letter: sequence, subject: letterSubject(letter), by: by ?? 'unknown' }, what);
 }

@@ -1,5 +1,5 @@
 /**
- * A dead letter as people see it: to whom it went, what it said, why nobody took it. Pure.
+ * A dead letter as people see it: its receiver, its content, and why no actor took it. Pure.
  *
  * Promise: nothing that looks like a secret is shown, by its name or by its form (I9).
  */
@@ -12,7 +12,7 @@ import { contentType, decode } from '../../bus/codec.ts';
 import { headerOf } from '../../bus/envelope.ts';
 import type { Subjects } from '../../bus/subjects.ts';
 
-/** @param isWhole as much of the body as a line of the log may have; else its beginning */
+/** @param isWhole shows as much of the body as fits into a log line; otherwise only its beginning */
 export function letterView(
   subjects: Subjects,
   letter: StoredMessage,
@@ -34,8 +34,8 @@ export function letterView(
 }
 
 /**
- * The actor that it was for; null: none can be. `isTold`: an actor had said it. The header counts as replicas
- * write it alone: whoever sends may write others beside it.
+ * The actor to which it was sent; null: there is none. `isTold`: another actor sent it. Only a header in the
+ * replicas' own spelling counts, because a sender may have written similar ones.
  */
 export function sentTo(
   subjects: Subjects,

@@ -1,9 +1,9 @@
 /**
- * `rpc.forget`: removes what is left of a kind whose feature no replica has any more.
+ * `rpc.forget`: removes the remains of a kind whose feature no replica has loaded.
  *
- * Promises: while a replica has the feature, nothing is removed; one that loads it meanwhile wins, for the
- * fences of its parts go first, each on condition that nobody has claimed it. Removed are records and mail,
- * and with the last kind of a feature what it mirrored.
+ * Promises: while a replica has the feature, nothing is removed. A replica that loads it meanwhile wins: the
+ * fences of the feature's parts are removed first, each on condition that nobody has claimed it. Removes
+ * records and mail, and with the last kind of a feature the objects it mirrored.
  */
 import { hasCode, OrreryError } from '../../base/errors.ts';
 import { limits, shardCount } from '../../base/limits.ts';
@@ -91,7 +91,7 @@ function fencesOf(
   });
 }
 
-/** @throws OrreryError MESSAGE_NOT_ALLOWED if a replica claims one of them meanwhile */
+/** @throws OrreryError MESSAGE_NOT_ALLOWED if a replica claims one of the parts meanwhile */
 async function retireFences(engine: Engine, feature: string, fences: readonly Fence[]): Promise<void> {
   const { bus, clock } = engine.parts;
   for (const { subject, sequence, rest } of fences) {

@@ -1,10 +1,10 @@
 /**
- * An actor's history: its transitions as the event stream holds them, each with the context that it led to.
+ * An actor's history: its transitions from the event stream, each with the resulting context.
  *
- * The stream does not hold contexts. A chart is pure (I7) and each recorded event carries its stamp, so a
- * context is recomputed by taking the events again, from the actor's beginning on. Where the recording
- * does not hold that, or a step comes out differently (it was another version of the chart), there is no
- * context until the next beginning.
+ * The stream does not contain contexts. A chart is pure (I7) and each recorded event carries its stamp, so
+ * contexts are recomputed by replaying the events from the actor's first step. If the recording does not
+ * reach back that far, or a step gives another result (the chart's version was different), contexts are
+ * missing until the actor's next first step.
  */
 
 import { attempt } from '../../base/errors.ts';
@@ -49,7 +49,7 @@ export async function readHistory(
   return { steps: withinBytes(steps), left };
 }
 
-/** Takes an actor's recorded steps, one after the other, and tells the context after each where it can. */
+/** Replays an actor's recorded steps one by one, and returns the context after each if possible. */
 export function createMemory(charts: readonly Chart[], id: ActorId): { take(step: Transition): unknown } {
   const stepper = stepperOf(charts, id);
   let snapshot: Snapshot | null = null;
@@ -67,7 +67,7 @@ export function createMemory(charts: readonly Chart[], id: ActorId): { take(step
         snapshot = result.done || stateText(result.snapshot.value) !== to ? null : result.snapshot;
         return snapshot === null && !result.done ? undefined : result.snapshot.context;
       } catch {
-        // A chart of another version: what it remembered then cannot be told.
+        // The chart had another version then, so its context is unknown.
         snapshot = null;
         return undefined;
       }
@@ -75,7 +75,7 @@ export function createMemory(charts: readonly Chart[], id: ActorId): { take(step
   };
 }
 
-/** null: it is of another version, or was too large to be told. */
+/** null: another version, or too large to have been recorded. */
 function resumed(stepper: Stepper, resumes: Transition['resumes']): Snapshot | null {
   return attempt(() => (resumes ? stepper.restore(resumes, stepper.chart.version) : null), null);
 }
@@ -86,7 +86,7 @@ function stepperOf(charts: readonly Chart[], id: ActorId): Stepper | null {
   return chart ? createStepper(chart) : null;
 }
 
-/** The newest contexts are kept, as many as fit; the states of the others are still told. */
+/** Keeps the newest contexts that fit; older steps keep their states only. */
 function withinBytes(steps: readonly HistoryStep[]): HistoryStep[] {
   let room: number = limits.historyBytes;
   return steps

@@ -1,10 +1,10 @@
 /**
- * The replicas' side of the live feed: tells about steps while somebody watches, and only then.
+ * The replicas' side of the live feed: reports steps while somebody watches, and only then.
  *
- * A watcher announces what it watches, with a time limit (`peer.watch`), and does so again before the time is
- * over. While nobody does, the engine has no listener and a step costs nothing. Rows of lists are told in
- * bundles, each actor once however often it stepped; the steps of one actor that is watched are told each,
- * with the context.
+ * A watcher announces what it watches, with a time limit (`peer.watch`), and repeats the announcement before
+ * the limit. Without watchers, the engine has no listener and a step costs nothing extra. List rows are sent
+ * in bundles, with each actor once however often it stepped; each step of a watched actor is sent with its
+ * context.
  */
 
 import type { Clock, Timer } from '../../base/clock.ts';
@@ -43,12 +43,12 @@ export function startInspection(parts: {
 class Watched {
   readonly #parts: Parameters<typeof startInspection>[0];
   readonly #watches = new Map<string, { readonly watch: Watch; readonly until: number }>();
-  /** Actors that stepped since the last bundle, with the event that each took last. */
+  /** Actors that stepped since the last bundle, with the last event of each. */
   readonly #stepped = new Map<ActorId, string>();
   #actors: ReadonlySet<string> = new Set();
   #wantsRows = false;
   #wantsSteps = false;
-  /** Kinds whose rows are told with their facts. */
+  /** Kinds whose rows are sent with their facts. */
   #factsOf: ReadonlySet<string> = new Set();
   #bundle: Timer | null = null;
   #expiry: Timer | null = null;
@@ -70,7 +70,7 @@ class Watched {
     this.#sum();
   }
 
-  /** Forgets who went silent, and listens to the engine only while somebody is left. */
+  /** Removes expired watchers, and listens to the engine only while there are others. */
   #sum(): void {
     const { clock, engine } = this.#parts;
     const now = clock.monotonic();
@@ -147,7 +147,7 @@ class Watched {
 }
 
 function readWatch(message: BusMessage): Watch | null {
-  // Foreign bytes on our subject watch nothing.
+  // Unreadable bytes on our subject are ignored.
   return attempt(() => {
     const watch = decode(message.data) as Partial<Watch> | null;
     if (typeof watch?.watcher !== 'string' || typeof watch.ttlMs !== 'number') return null;

@@ -1,8 +1,8 @@
 /**
- * What one replica can tell of features that it has not loaded: others have them, or nobody has any more.
+ * What a replica can report about features that it has not loaded, whether others have them or nobody has.
  *
- * Promises: while some replica has a feature, only the owner of its actors answers for them; what is left of
- * a feature that nobody has is shown as it was stored, marked as such, and nobody changes it.
+ * Promises: while some replica has a feature, only the owner of its actors answers for them. The remains of a
+ * feature that nobody has are shown as stored, marked as such, and never changed.
  */
 import { OrreryError } from '../../base/errors.ts';
 import { type ActorId, type PartName, parseActorId } from '../../base/ids.ts';
@@ -17,7 +17,7 @@ import { wantedEdition } from '../shards/editions.ts';
 
 type Asked = Pick<Engine, 'directory' | 'ownership' | 'parts'>;
 
-/** Parts of all features that were ever loaded in this cluster, and not forgotten. */
+/** The parts of every feature that was ever loaded in this cluster and not forgotten. */
 export function partsIn({ ownership, directory, parts: { subjects } }: Asked): readonly PartView[] {
   const members = directory.all();
   return [...ownership.fencesBySubject()].flatMap(([subject, { value, sequence }]) => {
@@ -32,8 +32,9 @@ export function partsIn({ ownership, directory, parts: { subjects } }: Asked): r
 }
 
 /**
- * Whether another replica answers for actors of the kind. @returns null: the kind is ours, or nobody's; the
- * part in which the actor stands, if nobody has its feature any more
+ * Whether another replica answers for actors of this kind.
+ *
+ * @returns null: the kind is ours or unknown; a part: it contains the actor, and no replica has the feature
  */
 export function elsewhereOf(engine: Asked, id: ActorId): 'another' | PartName | null {
   const { kind } = parseActorId(id);
@@ -47,7 +48,7 @@ export function elsewhereOf(engine: Asked, id: ActorId): 'another' | PartName | 
   return isLoaded ? 'another' : null;
 }
 
-/** Of features that nobody has: their actors as they were stored. */
+/** The stored actors of features that nobody has loaded. */
 export async function absentActors(engine: Asked, request: ListRequest): Promise<readonly ActorSummary[]> {
   const absent = partsIn(engine).filter(({ version }) => version === null);
   if (absent.length === 0) return [];
@@ -131,7 +132,7 @@ async function recordsIn({ parts }: Asked, names: readonly PartName[]): Promise<
         ? []
         : [{ id: parsed.id, part: parsed.shard, record }];
     } catch {
-      // A record that cannot be read parks its actor where its feature is loaded; here nobody can say of it.
+      // An unreadable record parks its actor where the feature is loaded; here it is left out.
       return [];
     }
   });

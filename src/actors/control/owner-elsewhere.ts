@@ -1,6 +1,6 @@
 /**
- * Who answers for an actor whose shard is not open here: its owner, or, where there is none, whoever is
- * asked.
+ * Decides who answers for an actor whose shard is not open here: its owner or, if there is none, this
+ * replica.
  */
 import { OrreryError } from '../../base/errors.ts';
 import type { ActorId } from '../../base/ids.ts';
@@ -9,8 +9,8 @@ import type { EngineView } from '../feature.ts';
 import { holdingName } from '../shards/shard-run.ts';
 
 /**
- * Silence leaves the answer to the owner; where there is none, one replica says so, so that nobody waits in
- * vain.
+ * Returns undefined to leave the answer to the owner. If there is none, one replica says so, so that nobody
+ * waits in vain.
  *
  * @throws OrreryError NOT_OWNER if no live replica owns the actor's shard
  */

@@ -1,7 +1,7 @@
 /**
- * The reason of an actor as it is told to people and programs: the chart's words, the health of its state,
- * and what the host itself knows (an actor that is parked, one that has not begun). Never throws: a chart
- * whose `tell` fails is described by its state.
+ * The reason why an actor stands as it does, for people and programs: the chart's words, the health of its
+ * state, and what only the host knows (the actor is parked, or has not started). Never throws: if a chart's
+ * `tell` fails, its state is described instead.
  */
 import { attempt } from '../../base/errors.ts';
 import type { Fact, Health, Reason } from '../../base/views.ts';
@@ -26,7 +26,7 @@ export interface Explained {
   readonly facts: readonly Fact[];
 }
 
-/** @param at when it is asked, ms since the epoch */
+/** @param at time of the request, ms since the epoch */
 export function reasonOf(
   cell: Cell,
   record: ActorRecord | null,
@@ -56,7 +56,7 @@ export function reasonOf(
   };
 }
 
-/** What a replica of an earlier release says nothing of: it answered without a reason. */
+/** The reason for a row from a replica of an earlier release, which sends none. */
 export function reasonWithout({
   state,
   since,

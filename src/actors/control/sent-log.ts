@@ -1,8 +1,8 @@
 /**
- * Logs who sent what to which actor by request, and what became of it.
+ * Logs who sent which event to which actor by request, and the outcome.
  *
- * Promise: at most `linesPerSecond` lines, so that a program that sends all the time cannot fill a disk; the
- * next line says how many were left out. Absent: mail, which is told in the feed only.
+ * Promise: at most `linesPerSecond` lines, so that a program that sends constantly cannot fill a disk; the
+ * next line says how many were left out. Absent: mail, which appears in the feed only.
  */
 import type { Clock } from '../../base/clock.ts';
 import type { ActorId } from '../../base/ids.ts';
@@ -11,9 +11,9 @@ import type { Log } from '../../base/log-port.ts';
 export interface Sent {
   readonly actor: ActorId;
   readonly event: string;
-  /** `unknown`: neither the server nor a replica says. */
+  /** `unknown`: neither the server nor a replica names the sender. */
   readonly by: string;
-  /** `stepped`, `ignored`, or the code with which it was refused. */
+  /** `stepped`, `ignored`, or the code of the refusal. */
   readonly outcome: string;
 }
 

@@ -1,10 +1,10 @@
 /**
- * What streams hold, page by page, for those who have no right on them: `rpc.history` here, and dead letters
- * (dead-letter-desk.ts).
+ * The contents of the streams, page by page, for clients without permissions on them: `rpc.history` here, and
+ * dead letters (dead-letter-desk.ts).
  *
  * Promises: oldest first; a page has at most `limits.pageMessages` messages and `limits.pageBytes` bytes;
- * `next` is where the page after begins, null at the end of what is stored. What cannot be read is left out.
- * Any replica answers. Absent: what comes later (the feed).
+ * `next` is the start of the next page, or null after the last stored message. Unreadable messages are left
+ * out. Any replica answers. Absent: later messages (the feed).
  */
 import { type Clock, sleep } from '../../base/clock.ts';
 import { attempt, OrreryError } from '../../base/errors.ts';
@@ -131,9 +131,9 @@ export async function readPage(
   return { messages, next: end === 'whole' ? null : (messages.at(-1)?.sequence ?? null) };
 }
 
-/** The step that a message of the feed tells; none: the bytes are foreign. */
+/** The step in a message of the feed; undefined if its bytes are no step. */
 export function readStep({ data, headers }: Pick<StoredMessage, 'data' | 'headers'>): Transition[] {
-  // Foreign bytes on the stream are nobody's step.
+  // Unreadable bytes on the stream are no step.
   return attempt(() => {
     const step = decode(data, headerOf(headers, contentType.header)) as Partial<Transition> | null;
     return typeof step?.id === 'string' && typeof step.event?.type === 'string' ? [step as Transition] : [];

@@ -1,10 +1,10 @@
 /**
- * Re-runs recorded transitions against the charts: what a chart does with an event follows from its state and
- * from the event's own stamp (I7), so every recorded step must come out the same.
+ * Replays recorded transitions against the charts. A step follows from the state and from the event with its
+ * stamp (I7), so every recorded step must give the same result again.
  *
- * Owns: for each actor its live snapshot, from its beginning on. An actor's transitions before the first
- * beginning in the recording (it begins in the middle) cannot be re-run: they are counted, and only looked at
- * for gaps. Pure. Absent: reading files, other versions of a chart than the present.
+ * Owns each actor's live snapshot, from its first step on. Transitions before an actor's first step in the
+ * recording cannot be replayed: they are counted, and only checked for gaps. Pure. Absent: reading files, and
+ * other versions of a chart than the present one.
  */
 
 import { equal } from '../../base/equal.ts';
@@ -14,11 +14,11 @@ import type { Transition } from '../../base/views.ts';
 import type { Chart } from '../../machines/chart.ts';
 import { createStepper, type Snapshot, type Stepper, type StepResult, stateText } from '../host/step.ts';
 
-/** The first step of a recording that does not come out as it was recorded. */
+/** The first step of a recording whose result differs. */
 export interface Difference {
   readonly id: string;
   readonly rev: number;
-  /** Type of the event that was taken. */
+  /** Type of the event. */
   readonly event: string;
   /** What differs, in words: `the state before`, `effect 1: field to.0`. */
   readonly what: string;
@@ -29,7 +29,9 @@ export interface Difference {
 export interface ReplaySummary {
   readonly actors: number;
   readonly transitions: number;
-  /** Actor → transitions that were not re-run, since the recording does not hold the actor's beginning. */
+  /**
+   * Actor → number of transitions that were not replayed, because the recording lacks the actor's first step.
+   */
   readonly skipped: ReadonlyMap<string, number>;
 }
 
@@ -37,11 +39,11 @@ export type Replay = ReturnType<typeof createReplay>;
 
 interface Actor {
   rev: number;
-  /** null: the actor has ended; its next step is a beginning. */
+  /** null: the actor has ended; its next step is a first step. */
   snapshot: Snapshot | null;
 }
 
-/** The last transition of an actor whose beginning is not in the recording. */
+/** The last transition of an actor whose first step is not in the recording. */
 interface Middle {
   readonly rev: number;
   readonly to: string;
@@ -64,12 +66,12 @@ export function createReplay(charts: readonly Chart[]) {
 
   return {
     /**
-     * Takes the next transition of the recording; null: it came out the same, or was left out. Nothing may be
-     * taken after a difference.
+     * Replays the next transition of the recording; null: same result, or left out. Must not be called after
+     * a difference.
      */
     take(transition: Transition): Difference | null {
       const { id, rev, from } = transition;
-      // Steps before it were not told, nor what they led to: its beginning is not in the recording any more.
+      // Earlier steps were not reported, nor was their result, so the recording no longer has a first step.
       if (transition.resumes === null) actors.delete(id);
       const known = actors.get(id);
       if (!known && from !== null) {
@@ -94,14 +96,14 @@ export function createReplay(charts: readonly Chart[]) {
   };
 }
 
-/** A recording with a hole, or out of order. The revisions of an actor that ended may start again. */
+/** Finds a hole in the recording, or a wrong order. The revisions of an actor that ended may start again. */
 function gap({ rev, snapshot }: Actor, transition: Transition): Difference | null {
   const isAnew = snapshot === null && transition.rev === 1;
   if (transition.rev === rev + 1 || isAnew) return null;
   return difference(transition, 'the revision', transition.rev, rev + 1);
 }
 
-/** Where the recording of an actor does not hang together, when its steps cannot be re-run. */
+/** Finds a break in an actor's recording that cannot be replayed. */
 function broken({ rev, to }: Middle, transition: Transition): Difference | null {
   if (transition.rev !== rev + 1) return difference(transition, 'the revision', transition.rev, rev + 1);
   const isTold = transition.resumes === undefined;
@@ -163,7 +165,7 @@ function firstDifference(
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null;
 
-/** As it stands in a recording: what JSON leaves out is not there. */
+/** As a recording stores it: without what JSON leaves out. */
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
 function difference(
@@ -176,7 +178,7 @@ function difference(
 }
 
 /**
- * The transition that a line of a recording holds.
+ * Parses one line of a recording.
  *
  * @throws Error that says what is wrong with the line
  */

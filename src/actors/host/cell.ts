@@ -1,9 +1,9 @@
 /**
  * A cell: what one replica keeps of one actor that it owns.
  *
- * At rest a cell is an id and the bytes of the record (`packed`); while something happens it is `hot`: the
- * live snapshot, the mailbox, the effects in work. The host wakes a cell and lets it rest; nobody else
- * changes one.
+ * At rest, a cell is an id and the bytes of the record (`packed`). While something happens it is `hot`: it
+ * has the live snapshot, the mailbox and the running effects. The host wakes a cell and puts it to rest;
+ * nothing else changes a cell.
  */
 
 import { type ActorId, parseActorId } from '../../base/ids.ts';
@@ -30,22 +30,22 @@ export function createCell(id: ActorId, shard: ShardRun, packed: Uint8Array | nu
 }
 
 /**
- * What is known of the actor without unpacking its record.
- *
- * @param state as text, in the words of the present chart
+ * Updates what is known of the actor without unpacking its record. @param state as text, in the terms of the
+ * present chart
  */
 export function note(cell: Cell, record: ActorRecord, state: string, chart: Chart | undefined): void {
   cell.state = record.gone ? '' : state;
   const isWell = record.gone || chart === undefined || stateWords(chart, state).health === 'ok';
-  // An earlier release kept no time of the trouble.
+  // An earlier release did not store when the trouble began.
   cell.trouble = isWell ? null : (record.trouble ?? record.since);
 }
 
 export const kindOf = (cell: Cell): string => parseActorId(cell.id).kind;
 
 /**
- * Makes the cell hot. @throws OrreryError if its record cannot be read or is of a state that the chart does
- * not have
+ * Makes the cell hot.
+ *
+ * @throws OrreryError if its record is unreadable, or names a state that the chart does not have
  */
 export function wake(cell: Cell, stepper: Stepper | undefined, now: number): Hot {
   if (cell.hot) return cell.hot;
@@ -73,7 +73,7 @@ export function wake(cell: Cell, stepper: Stepper | undefined, now: number): Hot
   return cell.hot;
 }
 
-/** Packs an idle cell; one that never took an event is forgotten. */
+/** Packs an idle cell; removes one that never took an event. */
 export function rest(cell: Cell, hot: Hot): void {
   cell.packed = hot.record === null ? null : packRecord(hot.record);
   cell.hot = null;
@@ -86,18 +86,18 @@ export function isIdle(hot: Hot): boolean {
   return !hot.working && !hot.publishing && !isWaiting;
 }
 
-/** The record as it is now, whether the cell is hot or at rest; null before the first step. */
+/** The current record, whether the cell is hot or at rest; null before the first step. */
 export function recordOf(cell: Cell): ActorRecord | null {
   return cell.hot?.record ?? (cell.packed === null ? null : unpackRecord(cell.packed, cell.id));
 }
 
-/** The record of an actor that exists, null otherwise. */
+/** The record of an actor that exists, otherwise null. */
 export function livingRecordOf(cell: Cell): ActorRecord | null {
   const record = recordOf(cell);
   return record?.gone ? null : record;
 }
 
-/** Whether the event was taken before, or stands for a deadline that does not hold any more (I5). */
+/** Whether the event was taken before, or is a deadline that no longer holds (I5). */
 export function isRepetition(record: ActorRecord | null, { mail, messageId, timer }: MailboxItem): boolean {
   if (timer) return !record?.timers.some(({ id, at }) => id === timer.id && at === timer.at);
   if (record === null) return false;
@@ -107,7 +107,7 @@ export function isRepetition(record: ActorRecord | null, { mail, messageId, time
   return record.recentIds.some((entry) => entry.split(' ').includes(short));
 }
 
-/** Forgets actors that ended so long ago that the stream has forgotten them too. */
+/** Removes actors that ended so long ago that the stream has removed them too. */
 export function forgetEnded(run: ShardRun, now: number): void {
   for (let first = run.ended[0]; first && first.until < now; first = run.ended[0]) {
     run.ended.shift();
@@ -116,14 +116,17 @@ export function forgetEnded(run: ShardRun, now: number): void {
   }
 }
 
-/** What was picked from records at rest: each is unpacked once, however often it is asked for. */
+/**
+ * Results of `pickContext` for records at rest: each record is unpacked once, however often it is asked for.
+ */
 const read = new WeakMap<Uint8Array, { readonly picked: unknown }>();
 
 /**
- * Something of an actor's context, without waking it. A record of an earlier version says what it said then.
+ * Reads a value from an actor's context without waking the actor. For a record of an earlier version, the
+ * context is that version's.
  *
- * @param pick takes what is wanted from the context, and is kept in its place; the same for every call
- * @returns undefined: the actor is new, or its record cannot be read
+ * @param pick reads the value from the context; its result is cached, so pass the same function at every call
+ * @returns undefined: the actor is new, or its record is unreadable
  */
 export function pickContext<T>(cell: Cell, pick: (context: unknown) => T): T | undefined {
   const { hot, packed, id } = cell;
@@ -143,7 +146,7 @@ function picking<T>(work: () => T): T | undefined {
   try {
     return work();
   } catch {
-    // A release that is newer than this one wrote it.
+    // A newer release wrote it.
     return undefined;
   }
 }

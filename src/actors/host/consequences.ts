@@ -1,6 +1,6 @@
 /**
- * What a saved step leads to: its effects and its transition on the event stream. Nothing here runs before
- * the save (I1).
+ * The consequences of a saved step: its effects, and its transition on the event stream. Nothing here runs
+ * before the save (I1).
  */
 
 import { limits } from '../../base/limits.ts';
@@ -14,13 +14,13 @@ import type { OutboxEntry } from './records.ts';
 
 export type Consequences = ReturnType<typeof createConsequences>;
 
-/** The part of the host that is needed here. */
+/** What this file needs of the host. */
 interface ConsequencesHost {
   deliver(cell: Cell, item: MailboxItem): void;
-  /** An outcome is always taken: there is one for each effect that waits, and those are bounded. */
+  /** An outcome is always accepted: each belongs to a waiting effect, and those are bounded. */
   deliverOutcome(cell: Cell, item: MailboxItem): void;
   fail(cell: Cell, error: unknown): void;
-  /** Proves by a write that the shard is ours; rejects, and gives it up, if that cannot be done. */
+  /** Proves by a write that we own the shard; if that fails, gives the shard up and rejects. */
   prove(shard: ShardRun): Promise<void>;
 }
 
@@ -39,32 +39,32 @@ export function createConsequences(parts: HostParts, host: ConsequencesHost) {
   };
 
   return {
-    /** Runs effects of a saved step; each outcome is delivered as an event. */
+    /** Runs the effects of a saved step and delivers each outcome as an event. */
     perform(cell: Cell, hot: Hot, effects: readonly OutboxEntry[], parent?: TraceContext): void {
       for (const entry of effects) start(cell, hot, entry, parent);
     },
-    /** Puts what the feed holds on the event stream, in order. @param sequence of the record just saved */
+    /** Publishes the transitions in the record's feed, in order. @param sequence of the record just saved */
     publish(cell: Cell, hot: Hot, sequence: number): void {
       hot.unpublished.push(sequence);
       publish(cell, hot);
     },
-    /** The same for a record that was loaded with transitions that may not be published. */
+    /** The same for a loaded record whose transitions may not be published yet. */
     publishLoaded(cell: Cell, hot: Hot, sequence: number): void {
-      // The record stands for all of its transitions: it is done with the last of them.
+      // All transitions of the record share its sequence, so it is done with the last of them.
       const earlier = Math.max(0, (hot.record?.feed.length ?? 0) - 1);
       hot.unpublished.push(...Array.from({ length: earlier }, () => 0), sequence);
       publish(cell, hot);
     },
-    /** Resolves when the feed has room for one more transition. */
+    /** Resolves when the feed has room for another transition. */
     room: (hot: Hot): Promise<void> | undefined =>
       (hot.record?.feed.length ?? 0) < limits.unpublishedTransitions ? undefined : waitForRoom(hot),
   };
 }
 
-/** Runs one effect; its outcome is delivered as an event. */
+/** Runs one effect and delivers its outcome as an event. */
 function createEffectStart(parts: HostParts, host: ConsequencesHost) {
   const pool = createEffectsPool(parts);
-  /** One proof for all effects of a shard that wait for it together. */
+  /** One proof for all effects of a shard that wait for it. */
   const proofs = new Map<ShardRun, Promise<void>>();
   const prove = (shard: ShardRun) => {
     const proof = proofs.get(shard) ?? host.prove(shard).finally(() => proofs.delete(shard));
@@ -102,7 +102,7 @@ async function publishAll(parts: HostParts, cell: Cell, hot: Hot): Promise<void>
   }
 }
 
-/** Outcomes that tell of a failure have a message (`sample.failed`, `condition.refused`) or an error. */
+/** Failure events have a message (`sample.failed`, `condition.refused`) or an error. */
 function failureIn({ message, error }: PlainEvent): string | undefined {
   if (typeof message === 'string') return message;
   return typeof error === 'string' ? error : undefined;

@@ -1,5 +1,5 @@
 /**
- * Dead letters: messages that nobody can take, put on a stream of their own with the reason.
+ * Stores dead letters: messages that no actor can take, with the reason, on a stream of their own.
  */
 
 import { asError, hasCode, OrreryError } from '../../base/errors.ts';
@@ -7,17 +7,18 @@ import type { StoredMessage } from '../../bus/bus.ts';
 import type { HostParts } from './host-parts.ts';
 import type { ShardRun } from './owned.ts';
 
-/** A dead letter that could not be stored is offered again. */
+/** Pause before another attempt to store a dead letter. */
 const buryAgainMs = 2_000;
 /**
- * Half a minute of a stream that is there and refuses: it will not change its mind, and an actor must not
- * wait for ever.
+ * Half a minute of refusals from an available stream: it will not change, and an actor must not wait for
+ * ever.
  */
 const refusalsMax = 15;
 
 /**
- * Resolves when the letter is stored, however long that takes, or the shard is given up: the next owner finds
- * it in the mail again. Only what the stream itself refuses for long is lost, with an error in the log.
+ * Resolves when the letter is stored, however long that takes, or when the shard is given up: the next owner
+ * finds the message in the mail again. A letter is lost only if the stream itself keeps refusing it; an error
+ * is logged then.
  */
 export async function bury(
   parts: Pick<HostParts, 'bus' | 'subjects' | 'clock' | 'log' | 'metrics'>,
@@ -51,7 +52,7 @@ export async function bury(
   parts.log.error({ subject: message.subject }, 'a dead letter is lost: its stream refuses it');
 }
 
-/** Headers that tell the server what to do with the message must not be repeated on another stream. */
+/** Removes headers with instructions for the server, which must not be repeated on another stream. */
 function withoutServerHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).filter(([name]) => !name.toLowerCase().startsWith('nats-')),

@@ -1,13 +1,13 @@
 /**
  * Runs the effects of saved steps.
  *
- * Promises: at most `limits.effectsInFlight` of one type at a time, the others of the type wait in order, and
- * no type waits for another (a thousand Services that swallow every probe keep no Pod from being marked);
- * each ends with exactly one outcome event (done, failed or timed out, I4) unless its shard is given up
- * first, and then with none: the next owner runs it again. One that is declared `untilDone` does not fail: it
- * is tried again after pauses that grow, in which it holds no place. While the bus is away none begins (I3):
- * what it led to could not be saved. What had to wait for the bus, waited long, or failed before, begins only
- * after it was proven that the shard still belongs to this replica: another may have taken it meanwhile.
+ * Promises: at most `limits.effectsInFlight` of one type run at a time; others of the type wait in order, and
+ * no type waits for another (a thousand Services that never answer a probe keep no Pod from being marked).
+ * Each effect ends with exactly one outcome event (done, failed or timed out, I4), unless its shard is given
+ * up first: then there is none, and the next owner runs the effect again. An effect declared `untilDone` does
+ * not fail: it is retried after growing pauses, during which it occupies no slot. While the bus is
+ * disconnected, no effect starts (I3), because its outcome could not be saved. An effect that waited for the
+ * bus, waited long, or failed before, starts only after a proof that this replica still owns the shard.
  */
 
 import { backOffMs } from '../../base/back-off.ts';
@@ -29,10 +29,10 @@ interface Job {
   readonly run: EffectContext;
   readonly onOutcome: (event: PlainEvent) => void;
   readonly prove: () => Promise<void>;
-  /** Since when it waits, by both clocks: one of them may stand still while the process does. */
+  /** When it started to wait, by both clocks: one of them may stand still while the process does. */
   readonly since: { readonly wall: number; readonly monotonic: number };
   readonly isHeld: boolean;
-  /** Tries that failed, of an effect that goes on until it is done. */
+  /** Failed tries of an `untilDone` effect. */
   readonly failures: number;
 }
 
@@ -77,7 +77,7 @@ export function createEffectsPool(parts: PoolParts) {
     if (status === 'connected') for (const lane of lanes.values()) next(lane);
   });
   return {
-    /** @param onOutcome called once, unless the run's signal is aborted before */
+    /** @param onOutcome called once, unless the run's signal is aborted first */
     start(
       effect: EffectData,
       run: Omit<EffectContext, 'signal'> & { signal: AbortSignal },
@@ -100,21 +100,21 @@ export function createEffectsPool(parts: PoolParts) {
 }
 
 /**
- * Between the tries of an effect that goes on until it is done: the first soon, since a stream elects its
- * leader within seconds.
+ * First pause between tries of an `untilDone` effect: short, because a stream elects its leader within
+ * seconds.
  */
 const retryMinMs = 250;
 const retryMaxMs = 30_000;
 
 const nowBy = ({ clock }: PoolParts) => ({ wall: clock.now(), monotonic: clock.monotonic() });
 
-/** Features wait for each other as little as types do. */
+/** Features do not wait for each other, just as types do not. */
 function boundOf(parts: PoolParts, effect: EffectData, feature: string | undefined): number {
   const { inFlight } = declarationOf(parts, effect);
   return feature === undefined ? inFlight : Math.min(inFlight, featureLimits.effectsInFlightMax);
 }
 
-/** The effects of one type; of a loaded feature, its own alone. */
+/** The effects of one type; those of a loaded feature have a lane of their own. */
 interface Lane {
   readonly queue: Job[];
   readonly bound: number;
@@ -122,8 +122,8 @@ interface Lane {
 }
 
 /**
- * Records hold only effects that some chart declares: step.ts sees to it. One of a chart that has changed
- * meanwhile ends as failed.
+ * step.ts ensures that records name declared effects only. An effect of a chart that has changed since ends
+ * as failed.
  */
 const declarationOf = ({ effects }: PoolParts, { type }: EffectData) =>
   effects.get(type) ?? declareEffect(type);
@@ -171,7 +171,7 @@ async function perform(parts: PoolParts, job: Job, again: () => void): Promise<v
   }
 }
 
-/** Once in so many tries it is said: the pauses grow, and whoever reads it knows what is not done yet. */
+/** Every so many tries a line is logged, so that an operator sees what is not done yet. */
 const retriesInALine = 10;
 
 function noteRetry({ log, metrics }: PoolParts, { effect, run, failures }: Job, error: string): void {
@@ -184,7 +184,7 @@ function noteRetry({ log, metrics }: PoolParts, { effect, run, failures }: Job, 
 function withDeadline(clock: Clock, outer: AbortSignal, timeoutMs: number) {
   const controller = new AbortController();
   let over = false;
-  // A runner that does not heed its signal must not hold its place for ever.
+  // A runner that ignores its signal must not occupy its slot for ever.
   const ended = new Promise<never>((_, reject) => {
     controller.signal.addEventListener('abort', () => reject(controller.signal.reason), { once: true });
   });

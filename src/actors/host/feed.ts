@@ -1,9 +1,10 @@
 /**
- * The feed: puts each saved transition on the event stream, once and in order of the actor's revisions.
+ * The feed: publishes each saved transition on the event stream, once and in the order of the actor's
+ * revisions.
  *
  * A transition stays in the actor's record until the stream has acknowledged it, so a crash loses none;
- * `Nats-Msg-Id` (id and rev) makes a repetition harmless. After a claim `unpublished` tells which of the
- * loaded transitions are on the stream already.
+ * `Nats-Msg-Id` (id and rev) makes a repetition harmless. After a claim, `unpublished` tells which of the
+ * loaded transitions are already on the stream.
  */
 
 import { backOffMs } from '../../base/back-off.ts';
@@ -17,13 +18,14 @@ import type { HostParts } from './host-parts.ts';
 
 type FeedParts = Pick<HostParts, 'bus' | 'subjects' | 'clock' | 'random' | 'log'>;
 
-/** Attempts, a quarter of a minute together, for a stream that refuses: it may be full for a while. */
+/** Attempts at a stream that refuses, a quarter of a minute together: it may be full for a while. */
 const refusalsMax = 12;
 const jsonHeaders = { 'Content-Type': 'application/json' } as const;
 
 /**
- * Resolves when the stream has the transition; tries for ever while NATS is away. @throws the signal's reason
- * on abort
+ * Resolves when the stream has the transition; retries for ever while NATS is away.
+ *
+ * @throws the signal's reason on abort
  */
 export async function publishTransition(
   parts: FeedParts,
@@ -40,7 +42,8 @@ export async function publishTransition(
       return;
     } catch (error) {
       if (!hasCode(error, 'BUS_UNREACHABLE', 'BUS_UNKNOWN_OUTCOME')) {
-        // The feed is history for people: what the stream will not have is left out, and the actor goes on.
+        // The feed is history for people: a transition that the stream refuses is left out, and the actor
+        // continues.
         if (attempt >= refusalsMax) {
           const facts = { actor: transition.id, rev: transition.rev, error: asError(error).message };
           parts.log.error(facts, 'a transition is missing on the event stream');
@@ -52,15 +55,15 @@ export async function publishTransition(
   }
 }
 
-/** What stands last on the event stream of an actor. */
+/** An actor's last entry on the event stream. */
 export interface Published {
   readonly fence: number;
   readonly rev: number;
 }
 
 /**
- * The last transition on the event stream of each of the actors; the stream outlives its duplicate window, so
- * it is asked.
+ * The last transition of each actor on the event stream. The stream outlives its duplicate window, so it has
+ * to be read.
  */
 export async function lastPublished(
   parts: FeedParts,
@@ -78,10 +81,7 @@ export async function lastPublished(
   return published;
 }
 
-/**
- * null: something foreign stands there; the actor's own transitions are then published again, to be on the
- * safe side.
- */
+/** null: the entry is foreign. The actor's own transitions are then published again, to be safe. */
 function readPublished(data: Uint8Array): Published | null {
   return attempt(() => {
     const { fence, rev } = JSON.parse(new TextDecoder().decode(data)) as Partial<Published>;

@@ -1,5 +1,5 @@
 /**
- * What the parts of the host share: what they are put together from, and the few calls between them.
+ * What the parts of the host share: their dependencies, and the few calls between them.
  */
 
 import type { ActorId } from '../../base/ids.ts';
@@ -23,7 +23,7 @@ export interface HostMetrics {
   stepSeconds(seconds: number): void;
   effect(type: string, outcome: 'done' | 'failed' | 'timed_out' | 'aborted' | 'retried'): void;
   deadLetter(reason: string): void;
-  /** Something that is stored has not the form that it must have. Absent: nobody counts. */
+  /** Counts stored data that does not have the required form. */
   unreadable?(what: 'record' | 'checkpoint' | 'fence' | 'world'): void;
 }
 
@@ -32,38 +32,38 @@ export interface HostParts extends Ambient {
   readonly subjects: Subjects;
   readonly replica: string;
   readonly metrics: HostMetrics;
-  /** Absent: no traces are wanted. */
+  /** Absent: tracing is off. */
   readonly tracing?: Tracing | undefined;
   /** The charts of the durable kinds. */
   readonly steppers: ReadonlyMap<string, Stepper>;
   /** The effects of the charts, by type. */
   readonly effects: ReadonlyMap<string, EffectDeclaration>;
-  /** Called after each saved step, with the context that the step was saved with. */
+  /** Called after each saved step, with the saved context. */
   readonly onStep?: (transition: Transition, context: unknown) => void;
   /** Runs one effect to its outcome. */
   readonly runEffect: (effect: EffectData, run: EffectContext) => Promise<PlainEvent>;
   /** The shard in which an actor lives, and the mail of a shard. */
   readonly homes: Homes;
-  /** How fast actors of loaded features may go. */
+  /** The pace at which actors of loaded features may step. */
   readonly paces: Paces;
-  /** How code of loaded features is called; absent: as it is. */
+  /** How code of loaded features is called; by default directly. */
   readonly care?: Care;
-  /** Kinds of features that others have loaded, or had: what is sent to their actors is not for us. */
+  /** Kinds of features that only other replicas have or had: mail to their actors is not ours. */
   readonly elsewhere: () => ReadonlySet<string>;
-  /** What may come to actors from outside. */
+  /** Which messages actors accept from outside. */
   readonly admission: Admission;
-  /** When a replica was heard last whose actors speak over `send`, ms since the epoch; 0: never. */
+  /** When a replica whose actors send over `send` was last heard, ms since the epoch; 0: never. */
   readonly earlierHeardAt: () => number;
 }
 
-/** What the host tells its owner. */
+/** What the host reports to its owner. */
 export interface HostListener {
-  /** A save showed that another replica owns the shard, or nothing can be saved in it. */
+  /** A save showed that another replica owns the shard, or that nothing can be saved in it. */
   fenced(run: ShardRun): void;
-  /** An actor was brought into being by a message: it has not been told what the world says of it. */
+  /** A message created an actor, which has not been told what the world says of it. */
   born(run: ShardRun, id: ActorId): void;
-  /** Mail was turned away because a mailbox was full, and may be read again now. */
+  /** Mail that was turned away by a full mailbox may be read again now. */
   room(run: ShardRun): void;
-  /** The actor could not take what the world says of it: it is to be told again. */
+  /** The actor could not take its observation and has to be told again. */
   untold(id: ActorId): void;
 }

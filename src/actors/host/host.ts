@@ -2,12 +2,12 @@
  * The host: steps the actors of the shards that this replica owns.
  *
  * Flow of one event: mailbox → step → save under the fence → effects, timers, feed → next event. Many actors
- * are in flight together, one event of one actor at a time.
+ * step concurrently; each takes one event at a time.
  *
  * Invariants kept here: I1 (effects start after the save), I2 (one revision for each step), I3 (no save,
  * nothing outside), I5 (mail sequence and recent ids), I6 (bounds of limits.ts), I8 (a chart that throws
- * parks its own actor only). Absent: who owns what (ownership.ts), reading the stored shard (shard-store.ts),
- * what effects do.
+ * parks its own actor only). Absent: which replica owns what (ownership.ts), reading the stored shard
+ * (shard-store.ts), what effects do.
  */
 import { asError, hasCode } from '../../base/errors.ts';
 import { type ActorId, parseActorId } from '../../base/ids.ts';
@@ -23,7 +23,7 @@ import { createCell, forgetEnded, isIdle, isRepetition, kindOf, note, recordOf, 
 import { type Consequences, createConsequences } from './consequences.ts';
 import type { HostListener, HostParts } from './host-parts.ts';
 import { isOutboxFull, isTurnedAway, placeOfOutcome, refuse, settle, takeNext } from './mailbox.ts';
-import { afterIgnored, isForFormer, nextRecord } from './next-record.ts';
+import { afterIgnored, afterSave, isForFormer, nextRecord } from './next-record.ts';
 import { type OldestWork, oldestWork } from './oldest-work.ts';
 import type { Cell, Hot, MailboxItem, ShardRun } from './owned.ts';
 import { createParking, type Parking } from './parking.ts';
@@ -45,7 +45,7 @@ export class Host {
   readonly #company: Company;
   readonly #hotCells = new Set<Cell>();
   readonly #leaps: Leaps;
-  /** For each shard the event that has been in work for longest. */
+  /** For each shard, the event that has been in progress longest. */
   readonly oldestWork = (): OldestWork => oldestWork(this.#hotCells);
   readonly stop = (): void => this.#timers.stop();
   #listener: HostListener = { fenced: () => {}, born: () => {}, room: () => {}, untold: () => {} };
@@ -81,7 +81,7 @@ export class Host {
     this.#listener = listener;
   }
 
-  /** Takes over a loaded shard: arms deadlines, runs outboxes again, publishes what the feed lacks. */
+  /** Takes over a loaded shard: sets timers, re-runs outboxes, publishes missing transitions. */
   activate(run: ShardRun): void {
     run.phase = 'active';
     this.#leaps.open(run);
@@ -95,7 +95,7 @@ export class Host {
     }
   }
 
-  /** Ends taking events and resolves when every save in flight is done; the shard can be handed over then. */
+  /** Stops taking events; resolves when every save in progress is done and the shard can be handed over. */
   async drain(run: ShardRun): Promise<void> {
     run.phase = 'draining';
     while (run.saving.size > 0) await new Promise<void>((resolve) => this.#parts.clock.after(1, resolve));
@@ -114,7 +114,7 @@ export class Host {
     run.cells.clear();
   }
 
-  /** Puts an event into the actor's mailbox; what becomes of it is told to `item.onTaken`. */
+  /** Puts an event into the actor's mailbox; `item.onTaken` receives the outcome. */
   deliver(run: ShardRun, id: ActorId, item: MailboxItem) {
     if (run.phase === 'closed' || run.phase === 'draining')
       return refuse(item, 'NOT_OWNER', 'the shard is moving');
@@ -130,7 +130,7 @@ export class Host {
     if (!known && item.world === undefined) this.#listener.born(run, id);
   }
 
-  /** Once a second: notices a clock that was set, writes stale records again, lets idle cells rest. */
+  /** Once a second: detects changes of the wall clock, rewrites stale records, puts idle cells to rest. */
   sweep(): void {
     this.#leaps.notice();
     this.#timers.look();
@@ -143,7 +143,7 @@ export class Host {
     }
   }
 
-  /** Forgets actors that the stream has forgotten, long after their end. Called about once a second. */
+  /** Removes actors that the stream has removed, long after their end. Called about once a second. */
   forgetEnded(run: ShardRun): void {
     forgetEnded(run, this.#parts.clock.now());
   }
@@ -178,7 +178,7 @@ export class Host {
     return cell;
   }
 
-  /** A record that cannot be used parks its actor and nobody else (I8). */
+  /** An unusable record parks its own actor only (I8). */
   #wake(cell: Cell): Hot | null {
     if (cell.hot) return cell.hot;
     if (cell.unreadable !== null) return null;
@@ -234,7 +234,7 @@ export class Host {
     let inHand: MailboxItem | undefined;
     try {
       while (shard.phase === 'active' && hot.parkedUntil === 0) {
-        // With a full outbox only outcomes are taken; the next of them goes on from here (I6).
+        // With a full outbox only outcomes are taken; the next outcome resumes the actor (I6).
         if (isOutboxFull(hot) && hot.mailbox[0]?.completes === undefined) break;
         if (this.#company.isAwaited(cell, hot, chart)) break;
         const turn = hot.mailbox.length > 0 ? pace && untilItsTurn(hot, pace) : undefined;
@@ -265,7 +265,7 @@ export class Host {
     }
   }
 
-  /** A save was refused, or its outcome is unknown: only a new claim tells what is stored. */
+  /** A save was refused, or its outcome is unknown: only a new claim shows what is stored. */
   #lose(shard: ShardRun, error: unknown): void {
     if (shard.abort.signal.aborted) return;
     if (!hasCode(error, 'NOT_OWNER')) {
@@ -282,11 +282,11 @@ export class Host {
     const stepper = this.#stepperOf(cell);
     const isNew = record === null || record.gone;
     if (!stepper || (isNew && !this.#creates(stepper.chart.name, item))) {
-      // The outcome of a last effect finds its actor gone: there is only something to tick off.
+      // The last effect's outcome finds its actor gone: only the outbox entry has to be removed.
       if (item.completes !== undefined) return this.#ignore(cell, hot, item);
       return settle(cell, item, { kind: 'refused', code: 'ACTOR_MISSING', reason: `there is no ${cell.id}` });
     }
-    // That the world does not call for it brings no actor into being.
+    // An observation that the world has nothing for it creates no actor.
     if (isNew && item.world !== undefined && item.event.facts === null)
       return settle(cell, item, { kind: 'ignored' });
     const event: StampedEvent = { ...item.event, ...stampOf(this.#parts, cell, stepper) };
@@ -312,7 +312,7 @@ export class Host {
     return settle(cell, item, { kind: 'ignored' });
   }
 
-  /** Saves the step, then lets it have its consequences (I1). */
+  /** Saves the step, then starts its consequences (I1). */
   async #commit(
     cell: Cell,
     hot: Hot,
@@ -327,11 +327,12 @@ export class Host {
     const span = startStepSpan(this.#parts, id, item);
     const room = this.#consequences.room(hot);
     if (room) await room;
+    const before = hot.record;
     let next: ReturnType<typeof nextRecord>;
     let bytes: Uint8Array;
     try {
-      const facts = { id, stepper, before: hot.record, item, event, result, replica, random };
-      next = nextRecord({ ...facts, fence: shard.fence, mailOf: shard.mailOf });
+      const { fence, mailOf } = shard;
+      next = nextRecord({ id, stepper, before, item, event, result, replica, random, fence, mailOf });
       bytes = packRecord(next.record);
       paces.ofKind(stepper.chart.name)?.saved(bytes.byteLength);
     } catch (error) {
@@ -353,8 +354,7 @@ export class Host {
       return await this.#parking.park(cell, hot, item, error);
     }
     const { record, transition, isQuiet, newTimers, newEffects } = next;
-    // The feed was published on while the save was under way: what is stored may name more than is still due.
-    hot.record = { ...record, feed: [...(hot.record?.feed ?? []), ...(isQuiet ? [] : [transition])] };
+    hot.record = afterSave(next, before, hot.record);
     hot.snapshot = result.done ? null : result.snapshot;
     saved(hot);
     note(cell, record, transition.to, stepper.chart);

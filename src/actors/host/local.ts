@@ -1,10 +1,9 @@
 /**
- * Runs a chart that is part of the replica's own life (a shard, a watch): in memory, not saved, same rules
- * otherwise.
+ * Runs a chart of the replica's own life (a shard, a watch): in memory, never saved, otherwise by the same
+ * rules.
  *
- * Events are taken one at a time, in order; effects run after the step; delayed transitions are honoured by
- * the clock. Times in its events are those of the clock that nobody sets (lease-clock.ts): the chart may
- * compare them.
+ * Takes events one at a time, in order; runs effects after the step; keeps deadlines by the clock. The times
+ * in its events come from a clock that cannot be set (lease-clock.ts), so the chart may compare them.
  */
 import type { Clock, Timer } from '../../base/clock.ts';
 import { asError } from '../../base/errors.ts';
@@ -31,7 +30,7 @@ export interface LocalParts {
   ) => Promise<PlainEvent>;
   readonly clock: Clock;
   readonly random: Random;
-  /** The first event; a chart that starts by itself needs none that it knows. */
+  /** The first event; a chart that starts by itself needs none. */
   readonly first?: PlainEvent;
   readonly onTransition?: (transition: {
     readonly event: PlainEvent;
@@ -45,7 +44,7 @@ export interface LocalActor {
   send(event: PlainEvent): void;
   snapshot(): Snapshot;
   state(): string;
-  /** Ends timers and effects; events are ignored from then on. */
+  /** Ends timers and effects; later events are ignored. */
   stop(): void;
 }
 
@@ -54,7 +53,7 @@ export function startLocal(parts: LocalParts): LocalActor {
   return actor;
 }
 
-/** One for each chart: a replica has a holding for each shard. */
+/** One for each chart, because a replica has a holding for each shard. */
 const steppers = new WeakMap<Chart, Stepper>();
 
 function stepperOf(chart: Chart): Stepper {
@@ -116,7 +115,7 @@ class Local implements LocalActor {
       for (let event = this.#queue.shift(); event; event = this.#queue.shift()) {
         if (this.#snapshot.status !== 'active') return;
         const result = this.#stepper.step(this.#snapshot, this.#stamp(event));
-        // A state that is entered again may change nothing but its deadline.
+        // Re-entering a state may change only its deadline.
         const isNews = result.changed || result.effects.length > 0 || result.timers.length > 0;
         if (isNews) this.#apply(event, this.#state, result);
       }

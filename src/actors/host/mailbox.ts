@@ -1,6 +1,6 @@
 /**
- * The rules of a mailbox: what it refuses, what goes first, and how the sender of an item learns what became
- * of it.
+ * The rules of a mailbox: which items it refuses, which come first, and how an item's sender learns the
+ * outcome.
  */
 import { limits } from '../../base/limits.ts';
 import type { Chart } from '../../machines/chart.ts';
@@ -8,15 +8,15 @@ import { isRepetition } from './cell.ts';
 import { idsOf } from './next-record.ts';
 import type { Cell, Hot, MailboxItem, Taken } from './owned.ts';
 
-/** Observations have a place of their own: at most one of each sort waits, the latest. */
+/** Observations have their own rule: at most one of each sort waits, the latest. */
 export function isTurnedAway(cell: Cell, hot: Hot, item: MailboxItem): boolean {
   if (item.replaces !== undefined) return false;
   return hot.mailbox.length >= limits.mailboxEvents || (cell.overflowed && item.mail !== undefined);
 }
 
 /**
- * Outcomes go before what is new: they make room in the outbox, and an actor should know what it did before
- * it does more. But what the effect itself had to say on the way goes before its end.
+ * Outcomes come before new events: they make room in the outbox, and an actor should know what it did before
+ * it does more. But an effect's intermediate events come before its outcome.
  */
 export function placeOfOutcome(mailbox: readonly MailboxItem[], effect: string): number {
   const first = mailbox.findIndex(({ completes }) => completes === undefined);
@@ -25,9 +25,9 @@ export function placeOfOutcome(mailbox: readonly MailboxItem[], effect: string):
 }
 
 /**
- * Takes the next item out of the mailbox, together with those right behind it whose events can be taken in
- * the same step: messages with messages, and what an effect says on the way with what it said before. What
- * was taken already becomes part of nothing.
+ * Takes the next item out of the mailbox, with those right behind it whose events can be merged into one
+ * step: messages with messages, and an effect's intermediate events with each other. An item that was taken
+ * before is never merged.
  */
 export function takeNext({ mailbox, record }: Hot, merge: Chart['merge']): MailboxItem | undefined {
   let item = mailbox.shift();
@@ -64,19 +64,19 @@ function mergedItems(
   };
 }
 
-/** What ends something, or was tried before, is taken at once. */
+/** Outcomes, deadlines and retried events never wait. */
 export const canWait = ({ completes, timer, failures }: MailboxItem): boolean =>
   completes === undefined && timer === undefined && failures === undefined;
 
-/** Observations have a way of their own to stand for one another. */
+/** Observations replace each other by a rule of their own, so they are not merged. */
 const isLoose = (item: MailboxItem): boolean => canWait(item) && item.replaces === undefined;
 
-/** One step asks for a handful of effects at most; the rest of the limit is for it. */
+/** One step requests a handful of effects at most; the rest of the limit is reserved for it. */
 export function isOutboxFull({ record }: Hot): boolean {
   return (record?.outbox.length ?? 0) > limits.outboxEffects - 32;
 }
 
-/** @returns resolves when the next event may be taken; undefined: at once */
+/** @returns a promise that resolves when the next event may be taken; undefined: at once */
 export function settle(cell: Cell, item: MailboxItem, outcome: Taken): Promise<void> | undefined {
   if (outcome.kind === 'stepped') cell.error = null;
   const held = item.onTaken?.(outcome);

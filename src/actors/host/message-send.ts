@@ -1,10 +1,10 @@
 /**
- * `message.send`: one event to other actors, by the mail stream.
+ * The effect `message.send`: sends one event to other actors over the mail stream.
  *
- * The message id is the effect's key and word (message-ids.ts), so a second run within the stream's window
- * stores nothing, and after it the receiver's record tells the repetition; what some receivers were sent
- * already is not sent to them again by later tries. It goes over `tell`, where only replicas may publish;
- * while a replica of an earlier release lives, which reads nothing there, over `send` as that release does.
+ * The message id consists of the effect's key and word (message-ids.ts). A second run within the stream's
+ * duplicate window stores nothing; after that, the receiver's record detects the repetition; retries skip
+ * receivers that were already sent the message. It uses `tell`, where only replicas may publish. While a
+ * replica of an earlier release lives, which reads nothing there, it uses `send`, as that release does.
  */
 
 import type { ActorId } from '../../base/ids.ts';
@@ -18,12 +18,14 @@ import type { MessageSend } from '../../machines/effects.ts';
 import type { EffectRunner } from '../effect-runner.ts';
 import { tellId } from '../shards/message-ids.ts';
 
-/** Header of messages between actors: the sender's id. Replicas set it; over `send` anybody could. */
+/**
+ * The header with the sender's id in messages between actors. Replicas set it; over `send` anybody could.
+ */
 export const fromHeader = 'Orrery-From';
 
 /**
- * @param hearsEarlier whether a replica lives that reads what actors say over `send` alone
- * @param shards into how many the mail is dealt
+ * @param hearsEarlier whether a replica lives that reads actors' messages from `send` only
+ * @param shards number of shards into which the mail is divided
  */
 export function sendMessage(
   bus: Bus,
@@ -31,7 +33,9 @@ export function sendMessage(
   hearsEarlier: () => boolean,
   shards: number = shardCount,
 ): EffectRunner<MessageSend> {
-  /** Of effects that are tried again: who was sent the message. The effect itself is the same at each try. */
+  /**
+   * For retried effects: the receivers that were sent the message. The effect object is the same at each try.
+   */
   const sentTo = new WeakMap<MessageSend, Set<number>>();
   return async (effect, { key, word, actor, trace }) => {
     const { to, event } = effect;

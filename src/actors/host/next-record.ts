@@ -1,4 +1,4 @@
-/** The record that follows from a step: pure. */
+/** Computes the record that follows from a step. Pure. */
 import { invariant } from '../../base/errors.ts';
 import type { ActorId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
@@ -15,13 +15,13 @@ import { type StampedEvent, type Stepper, type StepResult, stateText, type Timer
 export interface StepFacts {
   readonly id: ActorId;
   readonly stepper: Stepper;
-  /** null: the actor begins with this step. */
+  /** null: this is the actor's first step. */
   readonly before: ActorRecord | null;
   readonly item: MailboxItem;
   readonly event: StampedEvent;
   readonly result: StepResult;
   readonly fence: number;
-  /** The mail stream in which the shard is. */
+  /** The mail stream in which the shard's positions are. */
   readonly mailOf: string;
   readonly replica: string;
   readonly random: Pick<Random, 'id'>;
@@ -30,13 +30,13 @@ export interface StepFacts {
 export interface NextRecord {
   readonly record: ActorRecord;
   readonly transition: Transition;
-  /** It is saved at the revision of the step before, and not told. */
+  /** Saved at the revision of the previous step, and not reported. */
   readonly isQuiet: boolean;
   readonly newTimers: readonly TimerRecord[];
   readonly newEffects: readonly OutboxEntry[];
 }
 
-/** @throws OrreryError INVARIANT if the actor would have more effects waiting than the limit */
+/** @throws OrreryError INVARIANT if the actor would exceed the limit of waiting effects */
 export function nextRecord(facts: StepFacts): NextRecord {
   const { id, stepper, before, item, event, result, fence, mailOf, replica, random } = facts;
   const snapshot = stepper.persist(result.snapshot);
@@ -98,14 +98,15 @@ export function nextRecord(facts: StepFacts): NextRecord {
   };
 }
 
-/**
- * In the words of the present chart: a record of an earlier version may have had others for the same state.
- */
+/** In the terms of the present chart: an earlier version may have had another name for the state. */
 function stateBefore(chart: Chart, { snapshot, version }: ActorRecord): string {
   return stateText(stateOfNow(chart, snapshot, version));
 }
 
-/** Retries and detours do not end a trouble: it lasts from the first state that was not ok. */
+/**
+ * When the trouble began. Retries and detours do not end a trouble: it lasts from the first state that was
+ * not ok.
+ */
 function troubleOf(
   chart: Chart,
   step: {
@@ -133,8 +134,8 @@ function isQuietStep(
 }
 
 /**
- * What is told after steps that were not goes on from a snapshot, so that whoever takes the steps again comes
- * out the same.
+ * A step after unreported ones names the snapshot from which it continued, so that a replay gives the same
+ * result.
  */
 function resumption(before: ActorRecord | null): Pick<Transition, 'resumes'> {
   if (before === null || before.gone || (before.quiet ?? 0) === 0) return {};
@@ -143,10 +144,23 @@ function resumption(before: ActorRecord | null): Pick<Transition, 'resumes'> {
   return { resumes: isSmall ? { value, context } : null };
 }
 
-/** The record after an event that the chart ignored: only what the event ended is taken out. */
+/** The record after an event that the chart ignored: only what the event completed is removed. */
 export function afterIgnored(before: ActorRecord, item: MailboxItem): ActorRecord {
   if (item.completes === undefined && item.timer === undefined) return before;
   return { ...before, timers: withoutTimer(before, item), outbox: withoutEffect(before, item) };
+}
+
+/**
+ * The record after its save. Publishing may have continued since `before`, up to `now`; then the saved feed
+ * names transitions that are published.
+ */
+export function afterSave(
+  { record, transition, isQuiet }: NextRecord,
+  before: ActorRecord | null,
+  now: ActorRecord | null,
+): ActorRecord {
+  if (now?.feed === before?.feed) return record;
+  return { ...record, feed: [...(now?.feed ?? []), ...(isQuiet ? [] : [transition])] };
 }
 
 function withoutTimer(before: ActorRecord | null, { timer }: MailboxItem): readonly TimerRecord[] {
@@ -159,13 +173,13 @@ function withoutEffect(before: ActorRecord | null, { completes }: MailboxItem) {
   return completes === undefined ? outbox : outbox.filter(({ key }) => key !== completes);
 }
 
-/** Whoever begins anew under a name finishes what the former one had begun, and hears nothing of it. */
+/** A new actor finishes the effects of the former actor of its name, and learns nothing of their outcome. */
 function inherited(before: ActorRecord | null, item: MailboxItem): readonly OutboxEntry[] {
   const rest = withoutEffect(before, item);
   return before?.gone ? rest.map((entry) => ({ ...entry, former: true })) : rest;
 }
 
-/** Whether an effect of a former actor of this name says it. */
+/** Whether an effect of a former actor of this name sent this event. */
 export function isForFormer({ outbox }: ActorRecord, { completes, cause }: MailboxItem): boolean {
   return outbox.some(({ key, former }) => former === true && (key === completes || key === cause));
 }
@@ -189,17 +203,17 @@ function changedTimers(
 function remembered(before: ActorRecord | null, item: MailboxItem): readonly string[] {
   const known = before?.recentIds ?? [];
   const news = idsOf(item);
-  // One entry for a step: messages that are taken together push out no more than one of them would.
+  // One entry for each step: merged messages displace no more than a single message would.
   const entry = news.map(shortId).join(' ');
   return entry === '' ? known : [...known, entry].slice(-limits.recentMessageIds);
 }
 
-/** The senders' ids of the messages that the item stands for. */
+/** The senders' ids of the messages in this item. */
 export function idsOf({ messageId, messageIds = [] }: MailboxItem): readonly string[] {
   return messageId === undefined ? messageIds : [messageId];
 }
 
-/** 64 bits of a message id: a record holds several, and a chance meeting among so few is one in 10^18. */
+/** 64 bits of a message id: a record holds several, and an accidental match among so few is one in 10^18. */
 export function shortId(messageId: string): string {
   return `${hash(messageId).toString(36)}${hash(`~${messageId}`).toString(36)}`;
 }

@@ -1,11 +1,10 @@
 /**
- * What a replica has been working on longest, by shard: this tells a shard that is stuck from one that is
- * busy.
+ * The event that each shard has been processing longest: it distinguishes a stuck shard from a busy one.
  */
 import type { ActorId, ShardName } from '../../base/ids.ts';
 import type { Cell } from './owned.ts';
 
-/** Shard → the event that has been in work for longest; since when in monotonic ms. */
+/** Shard → the event in progress for longest, with its start in monotonic ms. */
 export type OldestWork = ReadonlyMap<ShardName, { readonly actor: ActorId; readonly since: number }>;
 
 export function oldestWork(cells: Iterable<Cell>): OldestWork {

@@ -1,7 +1,6 @@
 /**
- * What a replica keeps of the shards that it owns and of the actors in them: forms alone. A shard knows its
- * cells and a cell its shard, so both stand here; what is done with them is in cell.ts, shard-run.ts and
- * host.ts.
+ * The data that a replica keeps of the shards it owns and of their actors: types only. A shard refers to its
+ * cells and a cell to its shard, so both are here; cell.ts, shard-run.ts and host.ts work with them.
  */
 import type { Timer } from '../../base/clock.ts';
 import type { ActorId, ShardName } from '../../base/ids.ts';
@@ -15,27 +14,27 @@ import type { Snapshot } from './step.ts';
 /** An event that waits for its turn. */
 export interface MailboxItem {
   readonly event: PlainEvent;
-  /** Id of what caused the event; null if it came from the host. */
+  /** Id of the event's cause; null if it came from the host. */
   readonly cause: string | null;
-  /** Sequence in the mail stream, if it came from there. */
+  /** Its sequence in the mail stream, if it came from there. */
   readonly mail?: number;
-  /** How far the world was known that the event tells of. */
+  /** How far the world stream was read when the observation was made. */
   readonly world?: number;
   /** The sender's own id of the message. */
   readonly messageId?: string;
-  /** The senders' own ids, where the event stands for several messages (mailbox.ts, `takeNext`). */
+  /** The senders' own ids, if several messages were merged into this item (mailbox.ts, `takeNext`). */
   readonly messageIds?: readonly string[];
-  /** The span that the event follows from, where traces are wanted. */
+  /** The span that the event follows from, if tracing is on. */
   readonly trace?: TraceContext | undefined;
   /** The effect that ends with this event. */
   readonly completes?: string;
-  /** The deadline that this event stands for. */
+  /** The deadline that this event represents. */
   readonly timer?: { readonly id: string; readonly at: number };
-  /** A waiting event of the same word is replaced: only the latest observation counts. */
+  /** Replaces a waiting event with the same word: only the latest observation counts. */
   readonly replaces?: string;
-  /** Times that the actor failed over this event. */
+  /** How often the actor has failed on this event. */
   readonly failures?: number;
-  /** Told once what became of the event. A promise holds back what is behind it in the mailbox. */
+  /** Called once with the outcome. If it returns a promise, the next events in the mailbox wait for it. */
   readonly onTaken?: (outcome: Taken) => unknown;
 }
 
@@ -49,29 +48,30 @@ export interface Hot {
   record: ActorRecord | null;
   snapshot: Snapshot | null;
   readonly mailbox: MailboxItem[];
-  /** An event of this actor is being taken; one at a time. */
+  /** An event of this actor is being processed; one at a time. */
   working: boolean;
-  /** Effects in work, by key. */
+  /** Keys of running effects. */
   readonly effects: Set<string>;
   /** The stored record still names effects or deadlines that are over. */
   stale: boolean;
-  /** Its last steps are not saved (time/deferral.ts): the context as it is stored; null: all are. */
+  /** Its last steps are not saved (time/deferral.ts): the stored context; null: all steps are saved. */
   deferred: { readonly saved: unknown } | null;
   /** The feed is being published. */
   publishing: boolean;
-  /** Sequences of the saved records whose transitions wait in the feed. */
+  /** Sequences of the saved records whose transitions are still in the feed. */
   readonly unpublished: number[];
-  /** Woken when the feed has become shorter. */
+  /** Called when the feed has become shorter. */
   onPublished: (() => void) | null;
   /**
-   * Until then the actor takes nothing: its chart failed. Milliseconds since the epoch; 0: it does not wait.
+   * The actor takes no event before this time, because its chart failed; milliseconds since the epoch; 0: no
+   * pause.
    */
   parkedUntil: number;
-  /** Why it waits for a share of the replica (time/pace.ts), in words; null: it does not. */
+  /** Why it waits for a share of the replica (time/pace.ts), in words; null: it does not wait. */
   held: string | null;
-  /** What is in the mailbox waits for more until then, monotonic ms (time/company.ts); null: it does not. */
+  /** The mailbox waits for more items until then, monotonic ms (time/company.ts); null: it does not. */
   company: { readonly until: number; readonly timer: Timer } | null;
-  /** Since when it takes the event in hand, monotonic ms; null: none is. */
+  /** When the present event's processing started, monotonic ms; null: none is in progress. */
   takingSince: number | null;
   /** Monotonic ms. */
   lastUsed: number;
@@ -85,15 +85,18 @@ export interface Cell {
   hot: Hot | null;
   /** The state as text, for counting without unpacking; empty if the actor is gone or new. */
   state: string;
-  /** Since when no state was `ok`, ms since the epoch; null: it is, or the actor is gone or new. */
+  /**
+   * When the trouble began, ms since the epoch: no state was `ok` since; null: the state is ok, or the actor
+   * is gone or new.
+   */
   trouble: number | null;
-  /** Why the actor takes nothing until a replica that knows its version owns it; null otherwise. */
+  /** Why the actor takes no event until a replica that knows its version owns it; otherwise null. */
   unreadable: string | null;
-  /** Why the chart failed last; null once it took an event again. */
+  /** Why the chart failed last; null once it has taken an event again. */
   error: string | null;
-  /** The span of its last step, and since when that trace goes on here; null where no traces are wanted. */
+  /** The span of its last step, and when that trace reached this actor; null without tracing. */
   trace: { readonly context: TraceContext; readonly since: number } | null;
-  /** Mail for it was turned away since the mailbox was full; it is read again from the stream. */
+  /** Mail for it was turned away because the mailbox was full; it will be read again from the stream. */
   overflowed: boolean;
 }
 
@@ -101,14 +104,13 @@ export interface Letter {
   readonly id: ActorId;
   readonly item: MailboxItem;
   readonly message: StoredMessage;
-  /** An actor sent it, as a replica vouches. */
+  /** An actor sent it; a replica vouches for that. */
   readonly isFromActor: boolean;
   readonly retriesLeft: number;
 }
 
 /**
- * A shard while this replica owns it: the fence, the cells, and the signal that ends everything done under
- * that fence.
+ * A shard that this replica owns: the fence, the cells, and the signal that ends all work under that fence.
  */
 export interface ShardRun {
   readonly shard: ShardName;
@@ -117,56 +119,59 @@ export interface ShardRun {
   readonly cells: Map<ActorId, Cell>;
   /** Aborted when the shard is given up or lost: effects end, nothing more is saved. */
   readonly abort: AbortController;
-  /** loading: takes events but does not work; active; draining: finishes what it began. */
+  /** loading: accepts events but does not process them; active; draining: finishes what it started. */
   phase: 'loading' | 'active' | 'draining' | 'closed';
-  /** Saves in flight; each holds the last sequence that was known when it began: its own will be higher. */
+  /** Saves in progress, each with the last known sequence at its start; its own sequence will be higher. */
   readonly saving: Set<{ readonly after: number }>;
-  /** The world must be known so far before actors are told of it: an earlier owner told them of that. */
+  /**
+   * Actors are not told of the world before this sequence is reached, because an earlier owner told them of
+   * it.
+   */
   world: number;
   readonly mail: Progress;
   /**
-   * Mail over `send` that was stored until then may speak for actors (mail-origin.ts); ms since the
-   * epoch.
+   * Messages over `send` stored before this time may come from actors (mail-origin.ts); ms since the epoch.
    */
   sendIsOpenUntil: number;
-  /** The same as the stored checkpoint tells it; null: it does not. */
+  /** The same, as stored in the checkpoint; null: the checkpoint does not have it. */
   savedOpenUntil: number | null;
-  /** The mail stream to which places belong (`mailEpoch`): in another one of the name they mean nothing. */
+  /**
+   * The mail stream to which positions belong (`mailEpoch`); in another stream of the name they are
+   * meaningless.
+   */
   mailOf: string;
-  /** That of records that do not say it: those of releases before. */
+  /** The mail stream for records that name none: those of earlier releases. */
   unnamedMailOf: string | null;
-  /** Sequences of saved records whose transition is not on the event stream yet. */
+  /** Sequences of saved records whose transitions are not on the event stream yet. */
   readonly feed: Progress;
   /** Loaded records whose transitions may not be on the event stream: actor → sequence of its record. */
   readonly unpublished: Map<ActorId, number>;
-  /** Some loaded record asks for effects that may not have run: they will run again. */
+  /** Some loaded record has effects that may not have run; they will run again. */
   owesEffects: boolean;
-  /** Mail below this sequence was removed from the stream. */
+  /** Mail before this sequence was removed from the stream. */
   purged: number;
-  /** Mail that waits in some mailbox. */
+  /** Mail that waits in a mailbox. */
   readonly queuedMail: Set<number>;
-  /** Mail to actors that are not there yet, in order. */
+  /** Mail to actors that do not exist yet, in order. */
   readonly waitingMail: Map<ActorId, Letter[]>;
-  /** Actors of which so many dead letters are not stored yet. */
+  /** Actors with dead letters that are not stored yet, and their number. */
   readonly burying: Map<ActorId, number>;
-  /** Letters that wait for a release that knows the record of their parked actor. */
+  /** Number of letters that wait for a release that can read the record of their parked actor. */
   parkedMail: number;
-  /** Number of the reading of the mail that counts. */
+  /** Number of the current reading of the mail; earlier readings are void. */
   reading: number;
-  /** Actors that ended, in order: their records are forgotten one after the other. */
+  /** Actors that ended, in order: their records are removed one after another. */
   readonly ended: Array<{ readonly id: ActorId; readonly until: number }>;
-  /** The reading of the mail; null while it does not run. */
+  /** The current reading of the mail; null while there is none. */
   following: Following | null;
 }
 
-/**
- * How far a sequence of messages was worked off, when their order of ending is not that of their beginning.
- */
+/** How far a sequence of messages has been processed when they finish in another order than they start. */
 export interface Progress {
-  /** Sequences that began and are not done. */
+  /** Sequences that were started and are not done. */
   readonly outstanding: Set<number>;
-  /** The last sequence that began. */
+  /** The last sequence that was started. */
   begun: number;
-  /** The position that the stored checkpoint names. */
+  /** The position in the stored checkpoint. */
   saved: number;
 }

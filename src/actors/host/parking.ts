@@ -1,10 +1,10 @@
 /**
- * What becomes of an actor whose chart fails over an event (I8): it waits, takes the event again, and after
- * some failures goes on without it.
+ * What happens to an actor whose chart fails on an event (I8): it pauses, takes the event again, and after
+ * several failures continues without it.
  *
- * Promises: mail that is put aside is refused (mail.ts buries it); what nobody but this host would bring
- * again (a deadline, the outcome of an effect, what the world says) comes again after a long pause, for as
- * long as this replica owns the actor. So a chart that is mended by events in between is not left waiting for
+ * Promises: mail that is given up is refused (mail.ts makes it a dead letter). Events that only this host
+ * would deliver again (a deadline, the outcome of an effect, an observation) return after a long pause for as
+ * long as this replica owns the actor. So a chart that other events have put right is not left waiting for
  * ever (I4).
  */
 
@@ -16,9 +16,9 @@ import type { Cell, Hot, MailboxItem } from './owned.ts';
 
 export type Parking = ReturnType<typeof createParking>;
 
-/** After so many failures the event is put aside, so that it does not hold the actor for ever. */
+/** After this many failures the event is put aside, so that it does not block the actor for ever. */
 const failuresMax = 5;
-/** The first pause, ms; each is twice the one before. */
+/** The first pause, ms; each pause is twice as long as the one before. */
 const pauseMs = 1_000;
 
 export function createParking(
@@ -35,12 +35,15 @@ export function createParking(
       if (cell.shard.phase !== 'active' || cell.shard.cells.get(cell.id) !== cell) return;
       if (item.timer) host.due(cell, item.timer);
       else if (item.completes !== undefined) host.deliverOutcome(cell, item);
-      // Not the same observation: the world may say something else by then.
+      // Not the same observation, because the world may have changed by then.
       else if (item.replaces !== undefined) host.untold(cell);
     });
   };
   return {
-    /** @returns resolves when the next event may be taken; undefined: at once, or after the actor's pause */
+    /**
+     * @returns a promise that resolves when the next event may be taken, after the actor's pause; undefined:
+     *   at once
+     */
     park(cell: Cell, hot: Hot, item: MailboxItem, error: Error): Promise<void> | undefined {
       const failures = (item.failures ?? 0) + 1;
       cell.error = error.message;

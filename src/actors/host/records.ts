@@ -1,8 +1,8 @@
 /**
- * The record of an actor: everything that must survive the replica that owns it.
+ * The record of an actor: everything that must outlive the replica that owns it.
  *
- * Owns: the record's shape and its bytes (MessagePack without record extensions, so that any replica and any
- * tool reads it). A record is written whole, once for each step, under the fence of its shard.
+ * Owns the record's shape and its bytes (MessagePack without record extensions, so that any replica and any
+ * tool can read it). A record is written as a whole, once for each step, under the fence of its shard.
  */
 
 import { OrreryError } from '../../base/errors.ts';
@@ -16,11 +16,10 @@ export interface TimerRecord {
   /** xstate's id of the delayed event. */
   readonly id: string;
   readonly event: { readonly type: string };
-  /** The deadline, milliseconds since the epoch; it does not start again when the actor moves. */
+  /** The deadline, milliseconds since the epoch; it does not restart when the actor moves. */
   readonly at: number;
   /**
-   * How far away it was when it was set, ms: it is never further from whoever reads it. Absent in records of
-   * releases before.
+   * The delay when it was set, ms; no replica waits longer than this. Absent in records of earlier releases.
    */
   readonly delayMs?: number;
 }
@@ -29,54 +28,59 @@ export interface OutboxEntry {
   /** `<actor id>/<rev>/<index>` */
   readonly key: string;
   readonly effect: EffectData;
-  /** Makes the ids of its messages (message-ids.ts); absent: it sends none, or a release before wrote it. */
+  /**
+   * Part of the ids of its messages (message-ids.ts); absent: it sends none, or an earlier release wrote it.
+   */
   readonly word?: string;
   /**
-   * A former actor of this name asked for it: it is done, and its outcome is for nobody. Absent: it is ours.
+   * A former actor of this name requested it: it is run, and nobody receives its outcome. Absent: it is this
+   * actor's.
    */
   readonly former?: true;
 }
 
 export interface ActorRecord {
-  /** Of this layout, not of the chart. */
+  /** Version of this layout, not of the chart. */
   readonly format: 1;
   readonly machine: string;
   readonly version: number;
-  /** Grows by one with each step that is told (I2). */
+  /** Increases by one with each reported step (I2). */
   readonly rev: number;
-  /** Steps since then that were saved and not told (`Chart.quiet`); absent: none. */
+  /** Saved steps since then that were not reported (`Chart.quiet`); absent: none. */
   readonly quiet?: number;
   /** The fence under which the record was written (I2). */
   readonly fence: number;
-  /** When the last step was taken, ms since the epoch. */
+  /** Time of the last step, ms since the epoch. */
   readonly at: number;
   /** When the present state was entered, ms since the epoch. */
   readonly since: number;
-  /** Since when no state was `ok`, ms since the epoch. Absent: it is, or an earlier release wrote it. */
+  /**
+   * When the trouble began: since then no state was `ok`; ms since the epoch. Absent: all is well, or an
+   * earlier release wrote the record.
+   */
   readonly trouble?: number;
   readonly snapshot: PersistedSnapshot;
   readonly timers: readonly TimerRecord[];
-  /** Effects that were asked for and are not known to be over. */
+  /** Requested effects that are not known to be over. */
   readonly outbox: readonly OutboxEntry[];
   /** Transitions that are not known to be on the event stream, oldest first. */
   readonly feed: readonly Transition[];
-  /**
-   * How far the world was known when the actor was last told of it; nobody tells it of an older one (I10).
-   */
+  /** The sequence of the world in the actor's last observation; it is never told of an older one (I10). */
   readonly world: number;
-  /** Sequence of the last mail message that was taken; what is not newer was taken already (I5). */
+  /** Sequence of the last mail message that was taken; older messages were taken already (I5). */
   readonly mail: number;
   /**
-   * The mail stream of which that is a sequence (shard-store.ts). Absent in records of releases before 0.1.0.
+   * The mail stream to which that sequence belongs (shard-store.ts). Absent in records of releases before
+   * 0.1.0.
    */
   readonly mailOf?: string;
   /**
-   * Ids of the messages taken last, for repetitions that come under a new sequence (I5): an entry for each
-   * step, with blanks between ids.
+   * Ids of the last messages, to detect repetitions under a new sequence (I5): one entry for each step, ids
+   * separated by blanks.
    */
   readonly recentIds: readonly string[];
   readonly lastError: string | null;
-  /** The actor reached its end; the record only remembers its revision for a while. */
+  /** The actor has ended; the record only keeps its revision for a while. */
   readonly gone: boolean;
 }
 
@@ -101,7 +105,7 @@ export function unpackRecord(bytes: Uint8Array, id: ActorId): ActorRecord {
   return record;
 }
 
-/** Whatever else may be wrong with it, what the host walks over is there. */
+/** Checks only that everything the host iterates over exists. */
 function isRecord(record: Partial<ActorRecord> | null): record is ActorRecord {
   if (record === null || typeof record !== 'object' || record.format !== 1) return false;
   const { rev, fence, at, mail, version, world = 0, snapshot } = record;
@@ -132,17 +136,15 @@ function isListOf(value: unknown, isItem: (item: Readonly<Record<string, unknown
   return Array.isArray(value) && value.every((item) => isObject(item) && isItem(item));
 }
 
-/** A state as xstate writes it: a name, or names with states in them. */
+/** Whether this is a state in xstate's form: a name, or names with states in them. */
 function isState(value: unknown): boolean {
   return isText(value) || (isObject(value) && Object.values(value).every(isState));
 }
 
-/**
- * How long the record of an actor that ended is kept, so that its revisions go on if it comes back; seconds.
- */
+/** How long the record of an ended actor is kept, so that its revisions continue if it returns; seconds. */
 export const goneRecordSeconds = 3600;
 
-/** Whether nothing is known any more of the actor, which ended long ago. */
+/** Whether the actor ended so long ago that nothing is known of it. */
 export function isForgotten({ gone, at }: Pick<ActorRecord, 'gone' | 'at'>, now: number): boolean {
   return gone && at + goneRecordSeconds * 1000 < now;
 }

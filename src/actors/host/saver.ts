@@ -1,15 +1,15 @@
 /**
  * Saving: the one conditional write of each step.
  *
- * Promises: resolves only when the record is surely stored under the fence of the shard (I1, I3); rejects
- * with NOT_OWNER when another replica owns the shard, with BUS_UNKNOWN_OUTCOME when it cannot be known
- * whether the record is stored, and with the abort reason when the shard was given up; with MESSAGE_TOO_LARGE
- * when the server takes nothing so large. While NATS is surely not reached it waits, as long as it takes.
+ * Promises: resolves only when the record is certainly stored under the shard's fence (I1, I3). Rejects with
+ * NOT_OWNER when another replica owns the shard, with BUS_UNKNOWN_OUTCOME when it is unknown whether the
+ * record is stored, with the abort reason when the shard was given up, and with MESSAGE_TOO_LARGE when the
+ * server does not accept the size. While NATS is certainly unreachable, it waits as long as necessary.
  *
- * An unknown outcome is not read back: the write may still be on its way and land after the reading. Whoever
- * gets it gives the shard up and claims it again; the new fence refuses whatever is late, and loading tells
- * what was stored (docs/decisions/0001). So does whoever was stopped between the write and its
- * acknowledgement: what is read so late says nothing of who owns the shard by now.
+ * An unknown outcome is not resolved by reading, because the write may still be in transit and be stored
+ * after the read. The caller gives the shard up and claims it again: the new fence refuses late writes, and
+ * loading shows what was stored (docs/decisions/0001). The same holds if the process was suspended between
+ * the write and its acknowledgement: an answer that is read so late does not show who owns the shard now.
  */
 
 import { backOffMs } from '../../base/back-off.ts';
@@ -28,10 +28,7 @@ export interface Saver {
 
 export interface Saving {
   readonly ttlSeconds?: number | undefined;
-  /**
-   * Called with the sequence before the save counts as over, so that no checkpoint is written that knows of
-   * neither.
-   */
+  /** Called with the sequence before the save counts as finished, so that no checkpoint misses both. */
   readonly onStored?: (sequence: number) => void;
 }
 
@@ -51,7 +48,9 @@ export function createSaver(parts: {
       try {
         for (let attempt = 0; ; attempt++) {
           run.abort.signal.throwIfAborted();
-          const sequence = await inTime(clock, () => tryAppend(bus, subject, bytes, options));
+          const [wall, monotonic] = [clock.now(), clock.monotonic()];
+          const sequence = await tryAppend(bus, subject, bytes, options);
+          checkInTime(Math.max(clock.now() - wall, clock.monotonic() - monotonic));
           if (sequence !== null) {
             onStored?.(sequence);
             return sequence;
@@ -66,19 +65,16 @@ export function createSaver(parts: {
 }
 
 /**
- * What a process reads after it was stopped (SIGSTOP, a suspended machine) is as old as the stop was long;
- * monotonic time may have stood still meanwhile, so both clocks are asked. A wall clock that is put forward
- * costs a claim, no more.
+ * An answer that a process reads after a suspension (SIGSTOP, a suspended machine) is as old as the
+ * suspension was long. Monotonic time may have stood still meanwhile, so both clocks are checked. If the wall
+ * clock is set forward, the only cost is a claim.
  */
-async function inTime<T>(clock: Clock, append: () => Promise<T>): Promise<T> {
-  const [wall, monotonic] = [clock.now(), clock.monotonic()];
-  const answer = await append();
-  const tookMs = Math.max(clock.now() - wall, clock.monotonic() - monotonic);
-  if (tookMs <= limits.appendTimeoutMs) return answer;
+function checkInTime(tookMs: number): void {
+  if (tookMs <= limits.appendTimeoutMs) return;
   throw new OrreryError('BUS_UNKNOWN_OUTCOME', `the acknowledgement was read ${Math.round(tookMs)} ms late`);
 }
 
-/** @returns null: surely not stored, try again */
+/** @returns null: certainly not stored, try again */
 async function tryAppend(
   bus: Bus,
   subject: string,

@@ -1,4 +1,4 @@
-/** The span of one step and the log line that goes with it, each only where somebody wants it. */
+/** The trace span of one step, and its debug line; each is made only if wanted. */
 import { asError } from '../../base/errors.ts';
 import type { ActorId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
@@ -16,7 +16,7 @@ export function startStepSpan(
 ): Span | undefined {
   if (tracing === undefined) return undefined;
   const attributes = { 'orrery.actor': id, 'orrery.event': event.type };
-  // A deadline that came is known by the delay's name.
+  // A deadline is shown by the name of its delay.
   const what = event.type.replace(/^xstate\.after\.([^.]+)\..*/, 'after $1');
   return tracing.start(`step ${id.slice(0, id.indexOf('/'))} ${what}`, { parent: trace, attributes });
 }
@@ -42,14 +42,14 @@ function sinceWhen({ trace }: Cell, { context }: Span, at: number): number {
 }
 
 /**
- * A deadline belongs to the trace of the step before it; not for ever, or the trace of an actor that looks
- * again and again would have no end.
+ * A deadline belongs to the trace of the step before it, for a limited time: otherwise the trace of an actor
+ * that checks periodically would never end.
  */
 export function traceOfTimer({ trace }: Cell, at: number): TraceContext | undefined {
   return trace !== null && at - trace.since <= limits.traceTimersMs ? trace.context : undefined;
 }
 
-/** The work of a span, which ends with it if it fails. */
+/** Runs the work of a span; ends the span with an error if the work fails. */
 export function traced<T>(span: Span | undefined, work: Promise<T>): Promise<T> {
   if (span) work.catch((error) => span.end(asError(error).message));
   return work;

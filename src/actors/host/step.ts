@@ -1,18 +1,17 @@
 /**
- * One event taken by one chart: the only file that knows xstate's insides.
+ * One event taken by one chart: the only file that knows xstate's internals.
  *
- * Owns: how a machine is started, stepped, persisted and restored, and how the actions that it asked for are
- * sorted into timers and effects. Pure: nothing is executed, no clock is read (I7).
- * It calls `machine.transition` with one reused scope that only collects (the public `transition()` builds an
- * actor for each call, three times as slow); an event that the chart ignores gives back the same snapshot
- * object. Absent: spawned and invoked children, what a new version does to old records (the chart's
- * migrations), saving.
+ * Owns how a machine is started, stepped, persisted and restored, and how its requested actions are sorted
+ * into timers and effects. Pure: it executes nothing and reads no clock (I7). It calls `machine.transition`
+ * with one shared scope that only collects actions (the public `transition()` creates an actor for each call,
+ * three times as slow). An event that the chart ignores returns the same snapshot object. Absent: spawned and
+ * invoked children, migrations of old records (the chart's), saving.
  */
 import { type AnyActorScope, type AnyMachineSnapshot, type AnyStateNode, createActor } from 'xstate';
 import { asError, invariant, OrreryError } from '../../base/errors.ts';
 import { type Chart, migrate } from '../../machines/chart.ts';
 
-/** An event as the machine sees it: the fact and the host's stamp. */
+/** An event as the machine receives it: the fact and the host's stamp. */
 export interface StampedEvent {
   readonly type: string;
   readonly at: number;
@@ -21,8 +20,8 @@ export interface StampedEvent {
 }
 
 /**
- * What a chart asked for, in order. Order matters: a state that is re-entered cancels its timer, then sets it
- * again.
+ * The timers that a chart set or cancelled, in order. Order matters: a state that is re-entered cancels its
+ * timer, then sets it again.
  */
 export type TimerChange =
   | {
@@ -40,7 +39,7 @@ export interface EffectData {
 
 export interface StepResult {
   readonly snapshot: Snapshot;
-  /** false: the chart ignored the event, nothing has to be saved. */
+  /** false: the chart ignored the event; nothing has to be saved. */
   readonly changed: boolean;
   /** The chart reached its final state. */
   readonly done: boolean;
@@ -50,37 +49,37 @@ export interface StepResult {
 
 /** A deadline (`after`) of a state. */
 export interface Deadline {
-  /** Of its timer, and the type of its event. */
+  /** Id of its timer, and type of its event. */
   readonly id: string;
-  /** xstate's id of the state, with that of the chart before it. */
+  /** xstate's id of the state, prefixed with the chart's. */
   readonly state: string;
   /** Its key in `after`. */
   readonly delay: string;
-  /** Counted from the event; null: the chart cannot say. */
+  /** Counted from the event; null: the chart cannot compute it. */
   readonly delayMs: number | null;
 }
 
-/** A live snapshot; opaque to everybody else. */
+/** A live snapshot; opaque outside this file. */
 export type Snapshot = AnyMachineSnapshot;
 
-/** A snapshot as plain data, as it stands in a record. */
+/** A snapshot as plain data, as stored in a record. */
 export interface PersistedSnapshot {
   readonly value: unknown;
   readonly context: unknown;
   readonly historyValue?: unknown;
 }
 
-/** A chart made ready to be stepped. */
+/** A chart that is ready to be stepped. */
 export interface Stepper {
   readonly chart: Chart;
   /**
-   * Starts a new actor and lets it take its first event, as one step.
+   * Starts a new actor and lets it take its first event, in one step.
    *
    * @param input the chart's input; for durable actors their id, namespace and name
    * @throws OrreryError INVARIANT if the chart fails
    */
   begin(input: object, event: StampedEvent): StepResult;
-  /** @throws OrreryError INVARIANT if the chart fails; the snapshot stays as it was */
+  /** @throws OrreryError INVARIANT if the chart fails; the snapshot is unchanged then */
   step(snapshot: Snapshot, event: StampedEvent): StepResult;
   persist(snapshot: Snapshot): PersistedSnapshot;
   /**
@@ -88,9 +87,9 @@ export interface Stepper {
    * @throws OrreryError ACTOR_PARKED if the chart does not have the state
    */
   restore(persisted: PersistedSnapshot, version: number): Snapshot;
-  /** The deadlines of all of its states. */
+  /** The deadlines of all states. */
   readonly deadlineIds: ReadonlySet<string>;
-  /** Those of the active states, as if they were entered now. */
+  /** The deadlines of the active states, as if they were entered now. */
   deadlinesOf(
     snapshot: Snapshot,
     stamp: { readonly at: number; readonly random: number },
@@ -98,7 +97,7 @@ export interface Stepper {
 }
 
 /**
- * Actions that the chart declares as effects are collected; every other custom action is a broken invariant.
+ * Collects the actions that the chart declares as effects; any other custom action is an INVARIANT error.
  */
 export function createStepper(chart: Chart): Stepper {
   const { machine } = chart;
@@ -156,7 +155,7 @@ function nodesBelow(node: AnyStateNode): readonly AnyStateNode[] {
   return [node, ...Object.values(node.states).flatMap((child) => nodesBelow(child as AnyStateNode))];
 }
 
-/** As xstate calls them. */
+/** In xstate's terms. */
 function deadlinesIn({ id: state, config }: AnyStateNode): ReadonlyArray<Omit<Deadline, 'delayMs'>> {
   return Object.keys(config.after ?? {}).map((key) => {
     const delay = Number.isNaN(Number(key)) ? key : String(Number(key));
@@ -164,7 +163,7 @@ function deadlinesIn({ id: state, config }: AnyStateNode): ReadonlyArray<Omit<De
   });
 }
 
-/** A delay that counts on the event that leads to its state can fail over this one, which leads to none. */
+/** A delay that depends on the event that enters its state can fail on this event, which enters none. */
 function delayOf(machine: Chart['machine'], delay: string, moment: object): number | null {
   const meaning: unknown = machine.implementations.delays[delay] ?? Number(delay);
   try {
@@ -175,7 +174,7 @@ function delayOf(machine: Chart['machine'], delay: string, moment: object): numb
   }
 }
 
-/** States as a person would say them: `proving`, `marking.patching`, parallel regions joined by commas. */
+/** A state's value as text: `proving`, `marking.patching`, parallel regions joined by commas. */
 export function stateText(value: unknown): string {
   if (typeof value === 'string') return value;
   const parts: string[] = [];
@@ -183,7 +182,7 @@ export function stateText(value: unknown): string {
   return parts.join(',');
 }
 
-/** Of each region the innermost state, with those that it lies in before it. */
+/** For each region, the innermost state prefixed with its parents. */
 function addStates(value: Readonly<Record<string, unknown>>, path: string, parts: string[]): void {
   for (const [key, child] of Object.entries(value)) {
     if (typeof child === 'string') parts.push(child === '' ? `${path}${key}` : `${path}${key}.${child}`);
@@ -283,10 +282,10 @@ interface AssignAction {
 }
 
 /**
- * `assign` without the rest of the snapshot: xstate works out the value and the tags of all active states
- * again whenever an action changes the context, though states only change between actions. That was a third
- * of the time of a step. The result is the same; charts spawn nothing, so there are no children to add.
- * Inside of `enqueueActions` xstate's own is left as it is.
+ * A faster `assign`. Whenever an action changes the context, xstate recomputes the value and the tags of all
+ * active states, although states change only between actions; that was a third of the time of a step. The
+ * result is the same: charts spawn nothing, so there are no children to add. Within `enqueueActions`,
+ * xstate's own `assign` is kept.
  */
 function quickenAssigns({ implementations }: Chart['machine']): void {
   for (const action of Object.values(implementations.actions))
@@ -297,7 +296,9 @@ function isAssign(action: unknown): action is AssignAction {
   return typeof action === 'function' && 'type' in action && action.type === 'xstate.assign';
 }
 
-/** As xstate calls it: scope, snapshot, what actions are given, their parameters, the action itself. */
+/**
+ * The signature in which xstate calls it: scope, snapshot, action arguments, parameters, the action itself.
+ */
 function assigned<S extends { readonly context: Context }>(
   _scope: unknown,
   snapshot: S,

@@ -1,11 +1,10 @@
 /**
- * Deadlines of all actors of one replica: a heap by time and one timer of the clock for the earliest.
+ * The deadlines of all actors of one replica: a heap by time, and one timer of the clock for the earliest.
  *
- * A deadline is a wall time, and is meant by the clock as it was when it was set. Promises: whoever sets the
- * clock afterwards, ahead or back, makes none come earlier or later; none is further away than its delay,
- * however far ahead the clock was of whoever wrote it. Deadlines are never taken out of the heap: whoever is
- * called checks whether the deadline still stands in the actor's record, so a cancelled one costs a
- * comparison and no search.
+ * A deadline is a wall time by the clock at the moment when it was set. Promises: setting the clock later,
+ * forward or back, moves no deadline; none is further away than its delay, even if the clock of the replica
+ * that wrote it was ahead. Deadlines are never removed from the heap: the callback checks whether the
+ * deadline is still in the actor's record, so a cancelled one costs a comparison and no search.
  */
 import type { Clock, Timer } from '../../base/clock.ts';
 import { insertInto, removeFirst } from '../time/heap.ts';
@@ -13,7 +12,7 @@ import { createLeapGauge } from '../time/lease-clock.ts';
 import type { TimerRecord } from './records.ts';
 
 interface Deadline<T> {
-  /** By the clock as it was at the start, whatever it was set by since. */
+  /** By the clock at the start, whatever was set since. */
   readonly due: number;
   readonly at: number;
   readonly what: T;
@@ -22,17 +21,17 @@ interface Deadline<T> {
 export interface Timers<T> {
   /**
    * @param deadline.at milliseconds since the epoch; one in the past is due at once
-   * @param deadline.delayMs how far away it may be; absent: as far as it says
+   * @param deadline.delayMs the longest wait; absent: unlimited
    */
   add(deadline: Pick<TimerRecord, 'at' | 'delayMs'>, what: T): void;
-  /** Checks whether one is over: the clock's own timers stand still while the machine is suspended. */
+  /** Checks for due deadlines: the clock's own timers stand still while the machine is suspended. */
   look(): void;
-  /** Deadlines that wait, cancelled ones included. */
+  /** Number of deadlines in the heap, cancelled ones included. */
   readonly size: number;
   stop(): void;
 }
 
-/** @param onDue called for each deadline that is over, earliest first */
+/** @param onDue called for each due deadline, earliest first */
 export function createTimers<T>(clock: Clock, onDue: (what: T, at: number) => void): Timers<T> {
   const heap: Deadline<T>[] = [];
   let armed: { timer: Timer; due: number } | null = null;

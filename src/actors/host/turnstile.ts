@@ -1,4 +1,4 @@
-/** A counting gate: at most so many pass at a time, the others wait in order. */
+/** A counting semaphore: a limited number pass at a time, the others wait in order. */
 export function createGate(placesMax: number) {
   const waiting: Array<() => void> = [];
   let inside = 0;

@@ -1,25 +1,25 @@
 /**
- * How long a replica that starts listens before it claims: until it has heard of everybody who owns
- * something, so that nothing is taken from the living and its share is the right one.
+ * How long a starting replica listens before it claims: until it has heard all owners, so that it takes
+ * nothing from a live replica and computes its share correctly.
  *
- * Who owns nothing may be heard of later: then holdings move by plan, as to every newcomer. Where nobody owns
- * anything others may be starting too, and an owner of this replica's own name is a former life of it, or
- * somebody who must answer first: then it listens for the whole time.
+ * A replica that owns nothing may be heard later: holdings then move to it by plan, as to every newcomer. If
+ * nobody owns anything, others may be starting too. If an owner has this replica's own name, it is a former
+ * process of this replica, or a twin that must answer first. In both cases it listens for the whole time.
  */
 import type { Clock } from '../../base/clock.ts';
 import type { Directory } from './directory.ts';
 import type { FenceValue } from './fence-value.ts';
 
-/** The others answer a replica's first beat within a round trip; this leaves them ten. */
+/** The others answer a replica's first beat within a round trip; this allows ten. */
 const patienceMs = 200;
 
 export function startAcquaintance(clock: Clock, isMade: () => boolean) {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = clock.after(patienceMs, resolve);
   return {
-    /** Resolves when it is over. */
+    /** Resolves when listening is over. */
     made: promise,
-    /** What the fences say is known, or somebody was heard of. */
+    /** Called when the fences are known, or another replica was heard. */
     look(): void {
       if (!isMade()) return;
       timer.cancel();
@@ -28,7 +28,7 @@ export function startAcquaintance(clock: Clock, isMade: () => boolean) {
   };
 }
 
-/** Whether everybody who owns something was heard of, and somebody does. @param replica who starts */
+/** Whether there are owners and all of them were heard. @param replica the one that starts */
 export function knowsOwners(
   replica: string,
   fences: readonly FenceValue[],

@@ -1,8 +1,8 @@
 /**
- * How far a shard has come: its checkpoint as it stands beside the records.
+ * A shard's checkpoint: how far its mail and feed have been processed. Stored beside the records.
  *
- * Promise: what cannot be read, or has not the form, is null; the shard then begins at the oldest message,
- * and records tell what they took.
+ * Promise: an unreadable or malformed checkpoint is null; the shard then starts at the oldest message, and
+ * the records show which messages were taken.
  */
 import { attempt } from '../../base/errors.ts';
 import { decode, encode } from '../../bus/codec.ts';
@@ -11,15 +11,15 @@ import { decode, encode } from '../../bus/codec.ts';
 export interface Checkpoint {
   /** Every mail message up to this sequence was taken. */
   readonly mail: number;
-  /** The mail stream of which that is a sequence. Absent: a release before wrote it. */
+  /** The mail stream to which that sequence belongs. Absent: an earlier release wrote it. */
   readonly mailOf?: string;
-  /** The mail stream to which the places of records belong that name none. */
+  /** The mail stream for the positions of records that name none. */
   readonly unnamedMailOf?: string | null;
   /** Every transition of a record up to this sequence is on the event stream. */
   readonly feed: number;
   /**
-   * Mail over `send` that was stored until then may speak for actors, ms since the epoch; null: it was
-   * written by a release whose actors all spoke over `send`.
+   * Messages over `send` stored before this time may come from actors, ms since the epoch; null: written by a
+   * release whose actors always used `send`.
    */
   readonly sendIsOpenUntil: number | null;
 }

@@ -1,20 +1,20 @@
 /**
- * Claims that fail, told in one line for all holdings: a store that takes nothing fails each of them, again
- * and again, for one reason.
+ * Logs failing claims in one line for all holdings, because a store that refuses writes fails each of them,
+ * again and again, for the same reason.
  *
- * Promises: the first failure is logged within a second, with all that failed for the same reason meanwhile;
- * while they go on failing, one line every ten seconds.
+ * Promises: the first failure is logged within a second, with all that fail for the same reason meanwhile;
+ * while they keep failing, one line every ten seconds.
  */
 import type { HostParts } from '../host/host-parts.ts';
 
-/** All holdings are planned at each beat: by then each has failed once. */
+/** Each holding is planned at every beat, so by then each has failed once. */
 const gatherMs = 1_000;
 const quietMs = 10_000;
 const namedMax = 5;
 const lostAgainMs = 10_000;
 
 export function createClaimTrouble({ clock, log }: Pick<HostParts, 'clock' | 'log'>) {
-  /** Reason → holdings that failed for it and were not told yet. */
+  /** Reason → holdings that failed for it and were not logged yet. */
   const failing = new Map<string, Set<string>>();
   let toldAt = Number.NEGATIVE_INFINITY;
   let isWaiting = false;
@@ -27,7 +27,7 @@ export function createClaimTrouble({ clock, log }: Pick<HostParts, 'clock' | 'lo
     }
     failing.clear();
   };
-  /** @param error why, in words */
+  /** @param error the reason in words */
   const failed = (holding: string, error: string): void => {
     const same = failing.get(error) ?? new Set();
     failing.set(error, same.add(holding));
@@ -37,9 +37,7 @@ export function createClaimTrouble({ clock, log }: Pick<HostParts, 'clock' | 'lo
   };
   return {
     failed,
-    /**
-     * A holding that is lost again so soon did not change hands: something refuses what is written under it.
-     */
+    /** A holding that is lost again so soon did not change hands: its writes are refused. */
     lost(holding: string, sinceLastMs: number): void {
       if (sinceLastMs < lostAgainMs) failed(holding, 'lost again, soon after it was claimed');
     },

@@ -1,11 +1,11 @@
 /**
- * The directory: which replicas live.
+ * The directory of live replicas.
  *
- * Owns: this replica's heartbeat and what is heard of the others'. Promise: nobody is judged while this
- * replica does not hear its own beats (then the broker is away, not the others). A beat of a new incarnation
- * is answered at once, so a replica that starts knows the others within one round trip. Two that live under
- * one name would take everything from each other for ever: the younger one is told so. The last beats of one
- * that died do not count for that, nor those of one that leaves.
+ * Owns this replica's heartbeat, and what it hears of the others'. Promises: nobody is judged while this
+ * replica does not hear its own beats, because then the broker is away, not the others. A beat of a new
+ * incarnation is answered at once, so a starting replica knows the others within one round trip. Two
+ * processes under one name would take everything from each other for ever, so the younger one is told. The
+ * last beats of a dead process do not count for that, nor do those of one that leaves.
  */
 
 import type { Timer } from '../../base/clock.ts';
@@ -16,31 +16,30 @@ import { type Beat, createMembers, latestWithoutTell, type Member, readBeat } fr
 import { createTwins, type Twin } from './twins.ts';
 
 export const beatMs = 500;
-/** A replica is missing after so many beats. */
+/** Missed beats after which a replica counts as missing. */
 const beatsMissed = 3;
 const silenceMaxMs = beatMs * beatsMissed;
 
 export interface Directory {
   readonly incarnation: string;
-  /** Replicas that live and do not leave, this one included; null while nobody can be judged. */
+  /** Replicas that live and are not leaving, this one included; null while nobody can be judged. */
   live(): ReadonlyMap<string, Member> | null;
-  /** Whether that very process is still heard of; one that leaves is, until it has gone. */
+  /** Whether this process is still heard. A leaving one counts until it has gone. */
   isPresent(replica: string, incarnation: string): boolean;
-  /** How long this process has been there, ms. */
+  /** The age of this process, ms. */
   ageMs(): number;
   /**
-   * Another process of this replica's name took something from this one: it lives, whether or not it is
+   * Another process with this replica's name took something from this one, so it lives, whether or not it is
    * heard.
    */
   sawTwin(twin: Twin): void;
-  /** Everybody who was heard of in the last minute. */
+  /** All replicas heard in the last minute. */
   all(): readonly Member[];
   /**
-   * When a replica was heard last that reads what actors say over `send` alone, wall time in ms; 0:
-   * never.
+   * When a replica that reads actors' messages from `send` only was last heard, wall time in ms; 0: never.
    */
   earlierHeardAt(): number;
-  /** Tells the others now, not at the next beat. */
+  /** Sends a beat now instead of waiting for the next one. */
   beat(): void;
   stop(): void;
 }
@@ -49,9 +48,9 @@ interface DirectoryParts extends Pick<HostParts, 'bus' | 'subjects' | 'clock'> {
   readonly replica: string;
   readonly incarnation: string;
   readonly describe: () => Omit<Beat, 'replica' | 'incarnation' | 'ageMs'>;
-  /** Another process lives under this replica's name. @param isElder that one was there before, and stays */
+  /** Another process lives under this replica's name. @param isElder it was there first, and stays */
   readonly onTwin?: (incarnation: string, isElder: boolean) => void;
-  /** Called after each own beat, and when somebody came or left. */
+  /** Called after each own beat, and when a replica came or left. */
   readonly onChange: () => void;
 }
 

@@ -1,10 +1,11 @@
 /**
- * Which replicas may hold what belongs to a loaded feature (its parts, and the mirrors of what it watches).
+ * Decides which replicas may hold what belongs to a loaded feature: its parts, and the mirrors of its
+ * watches.
  *
- * Promises: all replicas come to the same answer from the same beats. Of the editions that live replicas
- * have, the one of the highest version is wanted; of one version with different forms (somebody forgot to
- * raise it) the greater fingerprint, so that it is one and the same everywhere. Whoever has another edition,
- * or none, holds nothing of the feature and drops nothing of it.
+ * Promises: all replicas reach the same result from the same beats. The wanted edition is the one with the
+ * highest version among live replicas; of two forms with the same version (somebody forgot to raise it), the
+ * one with the greater fingerprint. A replica with another edition, or none, holds nothing of the feature and
+ * drops nothing of it.
  */
 import { compareReleases } from '../../base/semantic-version.ts';
 import type { Edition, Housed } from '../edition.ts';
@@ -19,7 +20,7 @@ export function editionsIn(features: readonly Housed[]): readonly EditionTold[] 
 
 type Living = Pick<Member, 'replica' | 'serving' | 'editions'>;
 
-/** The edition that is wanted; null: no replica that serves has the feature. */
+/** The wanted edition; null: no serving replica has the feature. */
 export function wantedEdition(feature: string, members: Iterable<Living>): EditionTold | null {
   let best: EditionTold | null = null;
   for (const { serving, editions } of members) {
@@ -33,7 +34,7 @@ const compare = (a: Edition, b: Edition): number =>
   compareReleases(a.version, b.version) ||
   (a.fingerprint > b.fingerprint ? 1 : a.fingerprint < b.fingerprint ? -1 : 0);
 
-/** The replicas that may hold what is the feature's. */
+/** The replicas that may hold what belongs to the feature. */
 export function holdersOf(feature: string, members: readonly Living[]): readonly string[] {
   const wanted = wantedEdition(feature, members);
   if (wanted === null) return [];
@@ -45,7 +46,7 @@ export function holdersOf(feature: string, members: readonly Living[]): readonly
 }
 
 /**
- * The same of one replica. @param live null: nobody is judged while the broker is away, and what is held is
+ * The same for one replica. @param live null: nobody is judged while the broker is away, and holdings are
  * kept
  */
 export function mayHoldOf(
@@ -57,7 +58,8 @@ export function mayHoldOf(
 }
 
 /**
- * Kinds of features that somebody has loaded, or had: live replicas say so, and the fences of their parts.
+ * Kinds of features that some replica has or had, by the beats of live replicas and the fences of the
+ * features' parts.
  */
 export function kindsElsewhere(members: Iterable<Living>, fences: Iterable<FenceValue>): ReadonlySet<string> {
   const kinds = new Set<string>();
@@ -67,7 +69,7 @@ export function kindsElsewhere(members: Iterable<Living>, fences: Iterable<Fence
   return kinds;
 }
 
-/** What an operator should know of the features of this replica, in words. */
+/** What an operator should know about this replica's features, in words. */
 export function editionRemarks(
   own: readonly EditionTold[],
   replica: string,

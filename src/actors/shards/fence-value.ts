@@ -1,24 +1,24 @@
-/** What a fence message says: who claimed the holding, and when. JSON, read by every release. */
+/** The content of a fence message: who claimed the holding, and when. JSON, readable by every release. */
 import { attempt } from '../../base/errors.ts';
 import { decode } from '../../bus/codec.ts';
 
 export interface FenceValue {
-  /** null: given back by its last owner. */
+  /** null: the last owner gave it back. */
   readonly replica: string | null;
   readonly incarnation: string;
   readonly at: number;
-  /** When the owner before gave it back, if it did; the holding was nobody's from then on until `at`. */
+  /** When the previous owner gave it back, if it did; nobody owned the holding from then until `at`. */
   readonly releasedAt: number | null;
   /**
-   * A mirror under this fence states again what it has listed, whatever stands in the world already. Absent:
-   * a release before that.
+   * A mirror under this fence states its listing again, whatever the world already contains. Absent: an
+   * earlier release.
    */
   readonly statesAnew?: boolean;
-  /** How long the process that claimed had been there, ms. Absent: a release that does not tell it. */
+  /** The age of the claiming process, ms. Absent: an earlier release. */
   readonly ageMs?: number;
-  /** Of a part of a loaded feature: whose it is, for replicas that do not have the feature. */
+  /** On a part of a loaded feature: its feature, for replicas that have not loaded it. */
   readonly feature?: FencedFeature;
-  /** Nobody wants the holding any more; the message removes itself in a while. */
+  /** The holding is no longer wanted; the message expires after a while. */
   readonly isRetired?: boolean;
 }
 
@@ -33,16 +33,16 @@ function featureIn(value: unknown): FencedFeature | null {
   return { name, kinds: kinds.filter((kind) => typeof kind === 'string') };
 }
 
-/** Whoever held it last has ended without giving it back. @param incarnation of the one who asks */
+/** Whether the last owner ended without giving the holding back. @param incarnation of the asking process */
 export const isOrphaned = (fence: FenceValue | undefined, incarnation: string): boolean =>
   fence?.replica != null && fence.incarnation !== incarnation;
 
-/** A fence that cannot be read is nobody's: whoever is wanted claims it. */
+/** The value of an unreadable fence: it belongs to nobody, so the wanted replica claims it. */
 export const nobodysFence: FenceValue = { replica: null, incarnation: '', at: 0, releasedAt: null };
 
 export const fenceValueOf = (data: Uint8Array): FenceValue => readFenceValue(data) ?? nobodysFence;
 
-/** null: it cannot be read, or has not the form of a fence. */
+/** null: unreadable, or not in the form of a fence. */
 export function readFenceValue(data: Uint8Array): FenceValue | null {
   return attempt(() => {
     const value = (decode(data) ?? {}) as Partial<FenceValue>;

@@ -1,24 +1,28 @@
 /**
- * A holding: anything that one replica at a time may work on, as a shard of actors or a watch (ownership.ts).
+ * A holding: anything that one replica at a time may work on, such as a shard of actors or a watch
+ * (ownership.ts).
  */
 import type { StreamName } from '../../bus/bus.ts';
 
 /** What the owner of a holding does. */
 export interface Work {
-  /** Makes ready to work; rejects if it cannot be done now. */
+  /** Prepares to work; rejects if that is impossible now. */
   load(fence: number, signal: AbortSignal): Promise<void>;
   open(fence: number): void;
-  /** Ends work in good order. */
+  /** Finishes work in good order. */
   drain(fence: number): Promise<void>;
-  /** Ends work at once: another replica is the owner. */
+  /** Stops work at once: another replica is the owner. */
   drop(fence: number): void;
 }
 
-/** Where fences stand. */
+/** A place where fences are stored. */
 export interface FencePlace {
   readonly stream: StreamName;
   readonly subject: string;
-  /** The stream was recreated; whoever is told calls `streamMadeAnew`. Absent: that is called at once. */
+  /**
+   * The stream was recreated; the callee must call `streamMadeAnew`. Without this callback, that is called at
+   * once.
+   */
   readonly onAnother?: () => void;
 }
 
@@ -28,25 +32,26 @@ export interface HoldingSpec {
   readonly stream: StreamName;
   readonly fenceSubject: string;
   /**
-   * Whether this replica may hold it. Absent: the one that rendezvous hashing names among those that serve.
-   * Present: any that may, so that whoever claims first has it, until it may not any more.
+   * Whether this replica may hold it. Without this function, rendezvous hashing names one of the serving
+   * replicas. With it, any replica that may hold it can claim it, and the first keeps it for as long as it
+   * may.
    */
   readonly mayHold?: () => boolean;
   /**
-   * The loaded feature to which it belongs: only replicas with the wanted edition of it may hold it
-   * (editions.ts), and its fence names the feature for those that do not have it.
+   * The loaded feature to which it belongs. Only replicas with its wanted edition may hold it (editions.ts),
+   * and its fence names the feature for the others.
    */
   readonly feature?: { readonly name: string; readonly kinds: readonly string[] };
   readonly work: Work;
-  /** It was removed, and this replica has let go of it. */
+  /** The holding was removed, and this replica has let go of it. */
   readonly onForgotten?: () => void;
 }
 
 export interface HoldingView {
   readonly name: string;
-  /** The owner as the fence says; null if nobody is. */
+  /** The owner by the fence; null if there is none. */
   readonly owner: string | null;
   readonly fence: number;
-  /** State of this replica's own chart of the holding. */
+  /** The state of this replica's own chart of the holding. */
   readonly state: string;
 }

@@ -1,10 +1,10 @@
 /**
  * Where actors live, and which mail is theirs.
  *
- * The kinds of the program share its shards; those of led charts have one of their own, whose owner must be a
+ * The built-in kinds share the shards; those of led charts have one of their own, whose owner must be a
  * replica that may lead. The kinds of each loaded feature live in parts of their own: a shard holds actors of
- * every kind, so whoever lacks a feature could own none of them, but it can leave the feature's parts to
- * others. The mail is dealt to shards by the server, whatever the kind; a part takes that of its kinds out of
+ * every kind, so a replica without the feature could own no shard, but it can leave the feature's parts to
+ * others. The server divides the mail among shards regardless of the kind; a part reads its kinds' mail from
  * the shards that belong to it.
  */
 import type { ActorId, PartName, ShardName } from '../../base/ids.ts';
@@ -20,22 +20,13 @@ export interface Part {
   readonly kinds: readonly string[];
 }
 
-export interface Homes {
-  homeOf(id: ActorId): ShardName;
-  /** The loaded feature of a kind; undefined: it is one of the program's own, or unknown. */
-  featureOf(kind: string): string | undefined;
-  /** Whether it is a kind of the program itself. */
-  isOwn(kind: string): boolean;
-  /** Subjects on which the mail of a shard stands. */
-  mailOf(shard: ShardName): readonly string[];
-  /** The same of a shard without the mail of loaded features, and of kinds that nobody knows. */
-  ownMailOf(shard: number): readonly string[];
-  /** Of the loaded features. */
-  readonly parts: readonly Part[];
-}
+export type Homes = ReturnType<typeof homesOf>;
 
-/** @param subjects of the cluster; @param shards into how many the mail is dealt */
-export function homesOf(features: readonly Housed[], subjects: Subjects, shards: number = shardCount): Homes {
+/**
+ * @param subjects of the cluster
+ * @param shards number of shards into which the mail is divided
+ */
+export function homesOf(features: readonly Housed[], subjects: Subjects, shards: number = shardCount) {
   const parts = features.flatMap((feature) => (feature.edition ? partsOf(feature) : []));
   const byName = new Map(parts.map((part) => [part.name, part]));
   const featureOf = new Map(parts.flatMap(({ kinds, feature }) => kinds.map((kind) => [kind, feature])));
@@ -47,21 +38,26 @@ export function homesOf(features: readonly Housed[], subjects: Subjects, shards:
     );
   const shardsOf = (part: PartName) => dealtTo(part, shards);
   return {
+    /** The parts of the loaded features. */
     parts,
-    featureOf: (kind) => featureOf.get(kind),
-    isOwn: (kind) => own.some(({ name }) => name === kind),
-    homeOf(id) {
+    /** The loaded feature of a kind; undefined: a built-in or unknown kind. */
+    featureOf: (kind: string): string | undefined => featureOf.get(kind),
+    /** Whether it is a built-in kind. */
+    isOwn: (kind: string): boolean => own.some(({ name }) => name === kind),
+    homeOf(id: ActorId): ShardName {
       const kind = id.slice(0, id.indexOf('/'));
       if (led.has(kind)) return ledShard;
       const feature = featureOf.get(kind);
       const shard = shardOf(id, shards);
       return feature === undefined ? shard : `${feature}-${shard % featureLimits.parts}`;
     },
-    mailOf(shard) {
+    /** The subjects with the mail of a shard. */
+    mailOf(shard: ShardName): readonly string[] {
       if (typeof shard === 'number') return [subjects.mailOfShard(shard), subjects.tellOfShard(shard)];
       return ofKinds(shardsOf(shard), byName.get(shard)?.kinds ?? []);
     },
-    ownMailOf: (shard) =>
+    /** The same, without the mail of loaded features and of unknown kinds. */
+    ownMailOf: (shard: number): readonly string[] =>
       ofKinds(
         [shard],
         own.map(({ name }) => name),
@@ -81,7 +77,7 @@ function partsOf(feature: Housed): readonly Part[] {
   }));
 }
 
-/** The shards of which a part takes mail. */
+/** The shards from which a part takes mail. */
 function dealtTo(part: PartName, shards: number): readonly number[] {
   const number = Number(part.slice(part.lastIndexOf('-') + 1));
   return Array.from({ length: shards }, (_, shard) => shard).filter(

@@ -1,11 +1,10 @@
 /**
- * Who speaks in a message of the mail: an actor, as its replica vouches, or somebody outside.
+ * Decides who sent a message of the mail: an actor, for which a replica vouches, or somebody outside.
  *
- * `tell` is the replicas' own: its header names the sender. Over `send` anybody may write any header, so
- * nobody there is an actor, but for as long as a replica lives whose release knows `send` alone (0.1.0 before
- * `tell`): its actors could not be heard otherwise.
- * Promise: what such a replica left unread is still taken, whoever opens the shard after it: each shard's
- * checkpoint tells until when.
+ * Only replicas publish on `tell`, and its header names the sender. Over `send` anybody may write any header,
+ * so senders there are never actors – except while a replica lives whose release knows only `send` (0.1.0
+ * before `tell`), because its actors could not be heard otherwise. Promise: messages that such a replica left
+ * unread are still accepted, whoever opens the shard next: each shard's checkpoint stores the time limit.
  */
 import { OrreryError } from '../../base/errors.ts';
 import { type ActorId, parseActorId } from '../../base/ids.ts';
@@ -16,10 +15,13 @@ import { fromHeader } from '../host/message-send.ts';
 import type { ShardRun } from '../host/owned.ts';
 import type { Origin } from '../kind.ts';
 
-/** What a replica sent before it ended is stored by then, and its silence is no pause of the network. */
+/**
+ * By then everything that a replica sent before it ended is stored, and its silence is no pause of the
+ * network.
+ */
 export const earlierSilenceMs = 10_000;
 
-/** The shard's mail may speak for actors over `send` until then, ms since the epoch. */
+/** The time until which the shard's mail over `send` may come from actors, ms since the epoch. */
 export function openUntil(
   parts: Pick<HostParts, 'earlierHeardAt'>,
   run: Pick<ShardRun, 'sendIsOpenUntil'>,
@@ -28,7 +30,7 @@ export function openUntil(
   return Math.max(run.sendIsOpenUntil, heardAt === 0 ? 0 : heardAt + earlierSilenceMs);
 }
 
-/** @throws OrreryError MESSAGE_NOT_ALLOWED for a message of an actor that names no actor */
+/** @throws OrreryError MESSAGE_NOT_ALLOWED for a message between actors that names no actor */
 export function originOf(
   parts: Pick<HostParts, 'earlierHeardAt' | 'subjects'>,
   run: Pick<ShardRun, 'sendIsOpenUntil'>,

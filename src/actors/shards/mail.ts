@@ -1,10 +1,10 @@
 /**
- * The mail of a shard: reads messages on from where the last owner stopped and puts them into mailboxes.
+ * The mail of a shard: reads messages from where the last owner stopped, and puts them into mailboxes.
  *
- * Nothing is acknowledged to the server: the checkpoint says how far the shard has come and each record how
- * far its actor has, so a message is taken once whoever owns the shard, and none waits for a dead owner's
- * time-out. What cannot be taken by anybody becomes a dead letter and never stops the messages behind it
- * (I8).
+ * Nothing is acknowledged to the server: the checkpoint stores how far the shard has come, and each record
+ * how far its actor has. So each message is taken once, whoever owns the shard, and none waits for a dead
+ * owner's time-out. A message that no actor can take becomes a dead letter and never blocks the messages
+ * behind it (I8).
  */
 
 import { asError, OrreryError } from '../../base/errors.ts';
@@ -35,34 +35,34 @@ interface MailParts
     | 'tracing'
     | 'earlierHeardAt'
   > {
-  /** Whether the world can say already that it does not call for the actor. */
+  /** Whether the world can already say that it has nothing for the actor. */
   readonly isTold: (id: ActorId) => boolean;
-  /** The mail stream is another one than that in which the shard's places are. */
+  /** The mail stream is not the one in which the shard's positions are. */
   readonly onMailAnother: (run: ShardRun) => void;
 }
 
 /**
- * Another replica may know a Service some milliseconds before its owner does: its message to the actor-to-be
- * waits a little.
+ * A replica may know a Service some milliseconds before the owner does, so its message to the future actor
+ * waits briefly.
  */
 const missingRetryMs = 100;
 const missingRetriesMax = 10;
 /**
- * The world may call for the actor once the mirrors have listed everything: until then nobody can say that
- * there is none.
+ * The world may have something for the actor once the mirrors have listed everything; until then its absence
+ * is not certain.
  */
 const untoldRetryMs = 500;
 
 /**
- * Starts reading the shard's mail after its checkpoint; `run.following` ends it. One reading counts at a
- * time: the latest.
+ * Starts reading the shard's mail after its checkpoint; `run.following` ends it. Only the latest reading
+ * counts.
  */
 export async function followMail(parts: MailParts, host: Host, run: ShardRun): Promise<void> {
   const reading = ++run.reading;
   const following = await parts.bus.follow('mail', {
     subjects: parts.homes.mailOf(run.shard),
     from: { kind: 'sequence', sequence: position(run.mail) + 1, of: streamOf(run) },
-    // Nothing that is known of the mail holds any more: the shard is read again.
+    // Nothing known of the mail holds any more, so the shard is loaded again.
     onAnother: () => {
       if (reading === run.reading && run.phase !== 'closed') parts.onMailAnother(run);
     },
@@ -74,10 +74,10 @@ export async function followMail(parts: MailParts, host: Host, run: ShardRun): P
   else run.following = following;
 }
 
-/** Without the mark of a state to which the stream was put back. */
+/** Without the mark of a restored stream. */
 const streamOf = ({ mailOf }: ShardRun) => mailOf.replace(/~.*$/, '');
 
-/** Reads the mail again from the first message that was not taken: after a mailbox was full. */
+/** Reads the mail again from the first message that was not taken, after a mailbox was full. */
 export async function rereadMail(parts: MailParts, host: Host, run: ShardRun): Promise<void> {
   void run.following?.stop();
   run.following = null;
@@ -87,7 +87,7 @@ export async function rereadMail(parts: MailParts, host: Host, run: ShardRun): P
 function take(parts: MailParts, host: Host, run: ShardRun, message: StoredMessage): void {
   if (run.phase === 'closed' || run.phase === 'draining') return;
   const { sequence } = message;
-  // Read again because another mailbox was full: this one waits in its mailbox already.
+  // Read again because another mailbox was full; this message is already in its mailbox.
   if (run.queuedMail.has(sequence)) return;
   begin(run.mail, sequence);
   const parsed = parts.subjects.parseTell(message.subject) ?? parts.subjects.parseMail(message.subject);
@@ -125,8 +125,8 @@ function take(parts: MailParts, host: Host, run: ShardRun, message: StoredMessag
 }
 
 /**
- * Mail to actors of a loaded feature is dealt to shards like any other: the part in which the actor lives
- * reads it, here or at another replica, and it waits in the stream while nobody has the feature.
+ * Mail to actors of a loaded feature is divided among shards like any other: the part in which the actor
+ * lives reads it, here or on another replica, and it waits in the stream while no replica has the feature.
  */
 function isForAnother({ homes, elsewhere }: MailParts, run: ShardRun, id: ActorId): boolean {
   const home = homes.homeOf(id);
@@ -136,8 +136,8 @@ function isForAnother({ homes, elsewhere }: MailParts, run: ShardRun, id: ActorI
 }
 
 /**
- * Letters to one actor stay in order: while one waits for the actor to be there, or to be buried, those after
- * it wait behind it.
+ * Letters to one actor stay in order: while one waits for the actor to appear, or to be stored as a dead
+ * letter, those behind it wait too.
  */
 function deliver(parts: MailParts, host: Host, run: ShardRun, letter: Letter): void {
   const waiting = run.waitingMail.get(letter.id);
@@ -163,7 +163,7 @@ function offer(parts: MailParts, host: Host, run: ShardRun, letter: Letter): voi
   host.deliver(run, letter.id, { ...letter.item, onTaken });
 }
 
-/** Not for ever: what waits keeps the position of the shard's mail. */
+/** Bounded, because a waiting letter holds the position of the shard's mail. */
 const isYoung = ({ clock }: MailParts, { message }: Letter) =>
   clock.now() - message.storedAt < limits.parkedMailMs;
 
@@ -174,7 +174,7 @@ function offerWaiting(parts: MailParts, host: Host, run: ShardRun, id: ActorId):
   for (const letter of waiting) deliver(parts, host, run, letter);
 }
 
-/** @returns resolves when the actor may take what is behind the letter; undefined: at once */
+/** @returns a promise that resolves when the actor may take what is behind the letter; undefined: at once */
 function settle(
   parts: MailParts,
   host: Host,
@@ -186,10 +186,10 @@ function settle(
   if (outcome.kind === 'refused' && outcome.code === 'ACTOR_PARKED' && waits(parts, host, run, letter))
     return undefined;
   run.queuedMail.delete(message.sequence);
-  // Not taken and not lost: it stays outstanding and is read again, here or by the next owner.
+  // Neither taken nor lost: it stays outstanding and is read again, here or by the next owner.
   if (outcome.kind === 'refused' && (outcome.code === 'MAILBOX_FULL' || outcome.code === 'NOT_OWNER'))
     return undefined;
-  // What one actor says to another that has ended meanwhile is no mistake of anybody.
+  // A message from one actor to another that has ended meanwhile is nobody's mistake.
   const isNobodysMistake =
     outcome.kind === 'refused' && outcome.code === 'ACTOR_MISSING' && letter.isFromActor;
   if (outcome.kind !== 'refused' || isNobodysMistake) {
@@ -207,12 +207,14 @@ function settle(
 }
 
 /**
- * A release that knows the parked actor's record may own the shard soon: its mail waits for that, and keeps
- * the position of the shard's mail. Not for ever, and not without bound: the stream would fill up and refuse
- * everybody. @returns false: it has waited long enough
+ * A release that can read the parked actor's record may own the shard soon: the actor's mail waits for that
+ * and holds the position of the shard's mail. This is bounded in time and number, because otherwise the
+ * stream would fill up and refuse everybody.
+ *
+ * @returns false: it has waited long enough
  */
 function waits(parts: MailParts, host: Host, run: ShardRun, letter: Letter): boolean {
-  // By two clocks, the server's and ours: never longer than it says.
+  // By two clocks, the server's and ours, so never longer than stated.
   const ageMs = Math.max(0, parts.clock.now() - letter.message.storedAt);
   const restMs = limits.parkedMailMs - ageMs;
   if (restMs <= 0 || run.parkedMail >= limits.mailboxEvents) return false;
@@ -225,8 +227,9 @@ function waits(parts: MailParts, host: Host, run: ShardRun, letter: Letter): boo
 }
 
 /**
- * What is behind a dead letter to the same actor waits until it is stored. A record that names a later
- * message would tell the next owner that this one was taken, and it would be neither taken nor buried.
+ * Messages behind a dead letter to the same actor wait until it is stored. Otherwise the record would name a
+ * later message, and the next owner would take the dead letter for taken: it would be neither taken nor
+ * stored.
  */
 async function buryInOrder(
   parts: MailParts,

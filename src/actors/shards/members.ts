@@ -1,13 +1,13 @@
-/** Who was heard of: the latest beat of each replica, and of each process where several share a name. */
+/** The replicas heard of: the latest beat of each, and of each process if several share a name. */
 import type { Clock } from '../../base/clock.ts';
 import { attempt } from '../../base/errors.ts';
 import { decode } from '../../bus/codec.ts';
 import type { Edition } from '../edition.ts';
 
-/** A loaded feature, as a replica says in its beats that it has it. */
+/** A loaded feature, as a replica announces it in its beats. */
 export interface EditionTold extends Edition {
   readonly name: string;
-  /** Of its actors. */
+  /** The kinds of its actors. */
   readonly kinds: readonly string[];
 }
 
@@ -17,40 +17,37 @@ export interface Beat {
   /** Differs from start to start of one replica. */
   readonly incarnation: string;
   readonly release: string;
-  /** It is ending: its holdings go to others. */
+  /** It is shutting down: its holdings move to others. */
   readonly leaving: boolean;
-  /** false: what is written in the cluster does not suit it, and it takes no shards. */
+  /** false: the cluster's state does not suit its release, and it takes no shards. */
   readonly serving: boolean;
-  /**
-   * It reads what actors say to one another over `tell`; replicas of releases before that say
-   * nothing of it.
-   */
+  /** It reads messages between actors from `tell`; absent in earlier releases. */
   readonly tells: boolean;
   readonly shards: readonly number[];
-  /** Features that it has loaded; releases before say nothing of it, and have none. */
+  /** The features that it has loaded; absent in earlier releases, which have none. */
   readonly editions: readonly EditionTold[];
   /** Features that it has a reason to call with care (time/care.ts). Absent: none. */
   readonly suspects?: readonly string[];
   readonly actors: number;
   readonly stepsPerSecond: number;
-  /** How long the process has been there, ms. Absent: a release before 0.1.0. */
+  /** The age of the process, ms. Absent: a release before 0.1.0. */
   readonly ageMs?: number;
 }
 
 export interface Member extends Beat {
-  /** When it was heard first in this incarnation, monotonic ms of this replica. */
+  /** When it was first heard in this incarnation, this replica's monotonic ms. */
   readonly firstHeard: number;
-  /** When it was heard last, monotonic ms of this replica. */
+  /** When it was last heard, this replica's monotonic ms. */
   readonly lastHeard: number;
   /** The same in wall time, ms since the epoch. */
   readonly lastSeen: number;
 }
 
-/** Whoever is silent for longer is not listed any more, ms. */
+/** A replica that is silent for longer is removed from the list, ms. */
 const rememberedMs = 60_000;
 
 export function createMembers(clock: Clock) {
-  /** By name: whoever was heard last under it. */
+  /** By name: the process that was last heard under it. */
   const named = new Map<string, Member>();
   /** By name and incarnation. */
   const processes = new Map<string, Member>();
@@ -60,7 +57,7 @@ export function createMembers(clock: Clock) {
       const key = processKey(beat.replica, beat.incarnation);
       const before = processes.get(key);
       const now = clock.monotonic();
-      // One that starts says that it leaves until it can take something over; it lives from then on.
+      // A starting replica announces that it leaves until it can take something over; its life starts then.
       const firstHeard = !before || (before.leaving && !beat.leaving) ? now : before.firstHeard;
       const member: Member = { ...beat, firstHeard, lastHeard: now, lastSeen: clock.now() };
       named.set(beat.replica, member);
@@ -95,7 +92,7 @@ function isEdition(value: Partial<EditionTold> | null): boolean {
 }
 
 export function readBeat(data: Uint8Array): Beat | null {
-  // Foreign bytes on our subject are nobody's heartbeat.
+  // Unreadable bytes on our subject are no heartbeat.
   return attempt(() => {
     const beat = decode(data) as Partial<Beat> | null;
     if (typeof beat?.replica !== 'string' || typeof beat.incarnation !== 'string') return null;
@@ -104,7 +101,7 @@ export function readBeat(data: Uint8Array): Beat | null {
       incarnation: beat.incarnation,
       release: String(beat.release ?? ''),
       leaving: beat.leaving === true,
-      // Replicas of earlier releases say nothing of it.
+      // Absent in beats of earlier releases.
       serving: beat.serving !== false,
       tells: beat.tells === true,
       shards: Array.isArray(beat.shards) ? beat.shards : [],

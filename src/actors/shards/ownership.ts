@@ -2,14 +2,13 @@
  * Ownership: which replica holds which shard, and which mirrors which kind of Kubernetes object.
  *
  * A *holding* is anything that one replica at a time may work on. Its fence is a message on one literal
- * subject: whoever writes it, on condition that it is still the one that was seen, is the owner, and its
- * stream sequence is the fence number. Every write made as the owner is conditional on that sequence, so
- * correctness does not rest on anybody's judgement here; planning may be fast.
+ * subject. A replica becomes the owner by writing it, on condition that the fence has not changed since it
+ * was read; the message's stream sequence is the fence number. Every write by the owner is conditional on
+ * that sequence, so correctness does not depend on any judgement made here, and planning may be fast.
  *
- * Rules: a holding is claimed when nobody owns it or its owner is missing, by the replica that rendezvous
- * hashing names. It moves by plan only to a replica that has lived for 5 s, at most `limits.plannedMoves` at
- * a time. Absent: what a holding does (each brings its own `Work`), saving, the judgement on who lives
- * (directory.ts).
+ * Rules: a holding without a live owner is claimed by the replica that rendezvous hashing names. It moves by
+ * plan only to a replica that has lived for 5 s, at most `limits.plannedMoves` at a time. Absent: what a
+ * holding does (each brings its own `Work`), saving, and the judgement on who lives (directory.ts).
  */
 
 import { asError, hasCode } from '../../base/errors.ts';
@@ -31,27 +30,29 @@ import { rememberedOwners } from './rendezvous.ts';
 export interface OwnershipParts extends Pick<HostParts, 'bus' | 'clock' | 'random' | 'log'> {
   readonly replica: string;
   readonly directory: () => Directory;
-  /** Whether this replica may work at all; false: it gives back all but what says otherwise itself. */
+  /**
+   * Whether this replica may work at all; false: it gives back all holdings without a `mayHold` of their own.
+   */
   readonly isServing: () => boolean;
-  /** Where fences stand. */
+  /** Where fences are stored. */
   readonly fences: readonly FencePlace[];
   readonly onMove?: (name: string) => void;
   /** A part of the feature was taken from a replica that ended without giving it back. */
   readonly onOrphaned?: (feature: string) => void;
-  /** A fence has not the form of one. */
+  /** A fence is malformed. */
   readonly onUnreadable?: (subject: string) => void;
 }
 
 interface Held {
   readonly spec: HoldingSpec;
   readonly chart: LocalActor;
-  /** The fence message that our last claim was conditional on, if the claim was lost: a newer one exists. */
+  /** The fence on which our last claim was conditional, if that claim was lost: a newer one exists. */
   lostTo: number | null;
-  /** false: it is given back, then forgotten. */
+  /** false: it is given back, then removed. */
   isWanted: boolean;
 }
 
-/** A replica must have lived so long before holdings are moved to it by plan. */
+/** How long a replica must have lived before holdings move to it by plan. */
 const provenAfterMs = 5_000;
 
 export class Ownership {
@@ -61,7 +62,7 @@ export class Ownership {
   readonly #bySubject = new Map<string, Held>();
   readonly #fences = new Map<string, { value: FenceValue; sequence: number }>();
   readonly #followings: Following[] = [];
-  /** When a holding was dropped last, monotonic ms. */
+  /** When a holding was last dropped, monotonic ms. */
   readonly #fencedAt = new Map<string, number>();
   readonly #claimTrouble: ReturnType<typeof createClaimTrouble>;
   readonly #ownerAmong = rememberedOwners();
@@ -75,21 +76,21 @@ export class Ownership {
     this.#claimTrouble = createClaimTrouble(parts);
   }
 
-  /** Learns all fences; claims nothing. */
+  /** Reads all fences; claims nothing. */
   async learn(): Promise<void> {
     this.#learning ??= Promise.all(this.#parts.fences.map((fences) => this.#followFences(fences)));
     await this.#learning;
     this.#knowsFences = true;
   }
 
-  /** Begins to claim, once all fences are known. */
+  /** Starts to claim, once all fences are known. */
   async start(): Promise<void> {
     await this.learn();
     this.#planning = true;
     this.plan();
   }
 
-  /** What the fences say; null while they are being learned. */
+  /** The values of all fences; null while they are being read. */
   fences(): readonly FenceValue[] | null {
     return this.#knowsFences ? [...this.#fences.values()].map(({ value }) => value) : null;
   }
@@ -135,7 +136,7 @@ export class Ownership {
     this.plan();
   }
 
-  /** Lets go of a holding that does not exist any more. */
+  /** Lets go of a holding that no longer exists. */
   remove(name: string): void {
     const held = this.#held.get(name);
     if (!held) return;
@@ -143,18 +144,18 @@ export class Ownership {
     this.plan();
   }
 
-  /** A write was refused, or its outcome is unknown: drop it at once; if still ours, it is claimed again. */
+  /** A write was refused or has an unknown outcome: drops the holding; if still ours, it is claimed again. */
   fenced(name: string): void {
     this.#held.get(name)?.chart.send({ type: 'holding.fenced' });
     const now = this.#parts.clock.monotonic();
     const before = this.#fencedAt.get(name) ?? Number.NEGATIVE_INFINITY;
     this.#fencedAt.set(name, now);
     this.#claimTrouble.lost(name, now - before);
-    // Once at once; what is lost again so soon waits for the next beat, so no fault makes this a loop.
+    // At once the first time; if lost again so soon, at the next beat, so that a fault makes no tight loop.
     if (now - before > beatMs) this.plan();
   }
 
-  /** A stream that was recreated holds no fence: what was owned under one has to be claimed again. */
+  /** A recreated stream holds no fences: everything owned under one has to be claimed again. */
   streamMadeAnew(stream: StreamName): void {
     for (const held of [...this.#held.values()]) {
       if (held.spec.stream !== stream) continue;
@@ -164,7 +165,7 @@ export class Ownership {
     }
   }
 
-  /** Whom the fence of a holding names; null: nobody, or it is none of ours. */
+  /** The owner that the fence of a holding names; null: nobody, or not one of our holdings. */
   ownerOf(name: string): string | null {
     const fenceSubject = this.#held.get(name)?.spec.fenceSubject ?? '';
     return this.#fences.get(fenceSubject)?.value.replica ?? null;
@@ -182,14 +183,14 @@ export class Ownership {
     });
   }
 
-  /** Names of what this replica works on. */
+  /** Names of the holdings that this replica works on. */
   active(): string[] {
     return [...this.#held.values()].flatMap(({ spec, chart }) =>
       chart.state() === 'held.active' ? [spec.name] : [],
     );
   }
 
-  /** Looks at every holding and does what is due. Cheap; called at each beat and each change. */
+  /** Checks every holding and does what is due. Cheap; called at each beat and each change. */
   plan(): void {
     if (!this.#planning) return;
     const live = this.#parts.directory().live();
@@ -208,7 +209,7 @@ export class Ownership {
       const wanted = this.#stopping ? null : this.#wantedOwner(spec, candidates);
       const isMine = wanted === this.#parts.replica;
       if (state === 'unowned') {
-        // What the last claim was lost to is still to come: to claim again before would be to lose again.
+        // The fence that won our last claim has not arrived yet; claiming before that would lose again.
         if (lostTo === this.#fenceOf(spec) || !this.#mayClaim(spec, isMine)) continue;
         chart.send({ type: 'holding.assigned', seen: this.#fenceOf(spec) });
       } else if (state.startsWith('held.') && !this.#mayKeep(spec)) {
@@ -223,12 +224,12 @@ export class Ownership {
     }
   }
 
-  /** Hands everything over; resolves when nothing is held any more, or after `patienceMs`. */
+  /** Hands everything over; resolves when nothing is held, or after `patienceMs`. */
   async stop(patienceMs: number): Promise<void> {
     const { clock } = this.#parts;
     this.#stopping = true;
     const until = clock.monotonic() + patienceMs;
-    // Said again while it waits: a claim that was under way is won meanwhile.
+    // Repeated while waiting, because a claim in progress may be won meanwhile.
     const withdraw = () => {
       const rest = [...this.#held.values()].filter(({ chart }) => chart.state() !== 'unowned');
       for (const { chart } of rest) chart.send({ type: 'holding.withdrawn' });
@@ -250,7 +251,7 @@ export class Ownership {
     held.spec.onForgotten?.();
   }
 
-  /** Sequence of the last fence message that was seen. */
+  /** Sequence of the last fence message seen. */
   #fenceOf({ fenceSubject }: HoldingSpec): number {
     return this.#fences.get(fenceSubject)?.sequence ?? 0;
   }
@@ -265,7 +266,7 @@ export class Ownership {
     return this.#ownerAmong(name, candidates);
   }
 
-  /** Not where it goes, but that it must not stay: nobody needs to be there to take it. */
+  /** Decides only that it must not stay, not where it goes: nobody needs to be there to take it. */
   #mayKeep({ mayHold, feature }: HoldingSpec): boolean {
     const { directory, replica } = this.#parts;
     if (feature !== undefined && !mayHoldOf(feature.name, directory().live(), replica)) return false;
@@ -278,15 +279,15 @@ export class Ownership {
     const directory = this.#parts.directory();
     // Our own claim, whose answer was lost: take it up, whoever is wanted; the plan moves it later.
     if (owner?.replica === this.#parts.replica && owner.incarnation === directory.incarnation) return true;
-    // A former life's is ours, too, whoever is wanted.
+    // A former process of this replica counts as this replica, too.
     if (!isMine && owner?.replica !== this.#parts.replica) return false;
     if (!owner || owner.replica === null) return true;
-    // One that leaves hands over by itself; taking it away meanwhile would cut short what it is finishing.
-    // One that lives under our name is not robbed, either: one of the two ends (directory.ts).
+    // A leaving replica hands over by itself; taking a holding from it would cut off what it is finishing. A
+    // process under our name is not robbed either: one of the two ends (directory.ts).
     return !directory.isPresent(owner.replica, owner.incarnation);
   }
 
-  /** A claim was lost, perhaps to a release that it came before: who is to claim now? */
+  /** A claim was lost, perhaps to the message that gave the holding back: decides who should claim now. */
   #onLost(spec: HoldingSpec, seen: number): void {
     const held = this.#held.get(spec.name);
     if (held) held.lostTo = seen;
@@ -295,13 +296,13 @@ export class Ownership {
 
   #onFence(message: StoredMessage): void {
     const value = this.#readValue(message);
-    // Whoever comes to want it again learns by a lost claim where the fence stands.
+    // A replica that wants it again learns the fence's position from a lost claim.
     if (value.isRetired) this.#fences.delete(message.subject);
     else this.#fences.set(message.subject, { value, sequence: message.sequence });
     const held = this.#bySubject.get(message.subject);
     if (held) {
       const { fence } = held.chart.snapshot().context as { fence: number };
-      // Also who gave it back had taken it, while we were cut off: only the last word is read.
+      // A process that gave it back had taken it while we were cut off: only the last message is read.
       const isForeign = value.incarnation !== this.#parts.directory().incarnation;
       if (fence !== 0 && message.sequence > fence && isForeign) {
         this.#noteTwin(value);
@@ -311,7 +312,7 @@ export class Ownership {
     if (value.replica === null) this.plan();
   }
 
-  /** Whoever takes a fence that we held lives: if under our name, its beats may only have been lost. */
+  /** A process that takes our fence lives. If it has our name, its beats may only have been lost. */
   #noteTwin({ replica, incarnation, ageMs }: FenceValue): void {
     if (replica !== this.#parts.replica) return;
     this.#parts
@@ -319,7 +320,7 @@ export class Ownership {
       .sawTwin({ incarnation, leaving: false, ...(ageMs === undefined ? {} : { ageMs }) });
   }
 
-  /** A fence that cannot be read is nobody's: whoever is wanted claims it. */
+  /** An unreadable fence belongs to nobody, so the wanted replica claims it. */
   #readValue(message: StoredMessage): FenceValue {
     const value = readFenceValue(message.data);
     if (value !== null) return value;
@@ -345,7 +346,7 @@ export class Ownership {
         work.drop(fence);
         return { type: 'holding.dropped' };
       default:
-        // The next owner must find all that was done under this fence when it claims: work ends first.
+        // The next owner must find everything done under this fence when it claims, so work ends first.
         work.drop(fence);
         await this.#write(spec, { replica: null }, fence);
         return { type: 'holding.released', fence };
@@ -369,7 +370,7 @@ export class Ownership {
     }
   }
 
-  /** What was followed may be wrong for good: a stream recreated has no such fence and does not say so. */
+  /** The followed value may be wrong for good: a recreated stream has no such fence and does not say so. */
   async #readFence({ stream, fenceSubject }: HoldingSpec): Promise<void> {
     const last = await this.#parts.bus.last(stream, fenceSubject);
     if (last) this.#fences.set(fenceSubject, { value: this.#readValue(last), sequence: last.sequence });
@@ -395,5 +396,5 @@ export class Ownership {
   }
 }
 
-/** The fence on which the chart's last claim was conditional. */
+/** The fence sequence on which the chart's last claim was conditional. */
 const seenBy = ({ context }: Snapshot) => (context as HoldingContext).seen;

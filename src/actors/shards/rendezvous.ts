@@ -1,6 +1,6 @@
 /**
- * Rendezvous hashing: who of the live replicas is wanted as the owner of a thing. Everybody computes the same
- * answer, and when a replica comes or goes only the things that it wins or held change hands.
+ * Rendezvous hashing: which of the live replicas should own a thing. Every replica computes the same result,
+ * and when a replica comes or goes, only the things that it wins or held change hands.
  */
 export function wantedOwner(thing: string, replicas: Iterable<string>): string | null {
   let best: string | null = null;
@@ -15,7 +15,7 @@ export function wantedOwner(thing: string, replicas: Iterable<string>): string |
   return best;
 }
 
-/** The same, remembered for as long as the same replicas are asked about: that is asked at each beat. */
+/** The same, cached for as long as the set of replicas stays the same, because it is asked at each beat. */
 export function rememberedOwners(): (thing: string, replicas: readonly string[]) => string | null {
   const known = new Map<string, { readonly among: string; readonly owner: string | null }>();
   return (thing, replicas) => {
@@ -29,8 +29,7 @@ export function rememberedOwners(): (thing: string, replicas: readonly string[])
 }
 
 /**
- * FNV-1a of 32 bits with murmur3's finalizer: FNV alone spreads names that differ in the last character
- * badly.
+ * 32-bit FNV-1a with murmur3's finalizer: FNV alone spreads names that differ in the last character badly.
  */
 export function hash(text: string): number {
   let h = 0x811c9dc5;

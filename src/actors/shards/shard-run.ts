@@ -1,13 +1,12 @@
 /**
- * A shard while this replica owns it: the fence, the cells, and the signal that ends everything done under
- * that fence.
+ * Operations on a shard that this replica owns: its creation, and the positions of its mail and feed.
  */
 
 import type { ShardName } from '../../base/ids.ts';
 import { ledShard } from '../../base/limits.ts';
 import type { Progress, ShardRun } from '../host/owned.ts';
 
-/** The holding of the shard of led actors. */
+/** The holding of the shard with led actors. */
 export const ledHolding = 'led';
 
 export function holdingName(shard: ShardName): string {
@@ -50,7 +49,7 @@ export function position({ outstanding, begun }: Progress): number {
   return lowest - 1;
 }
 
-/** Up to this sequence of the state stream every transition is on the event stream. */
+/** All transitions up to this sequence of the state stream are on the event stream. */
 export function feedPosition({ feed, saving }: ShardRun): number {
   let lowest = position(feed);
   for (const { after } of saving) lowest = Math.min(lowest, after);
@@ -62,10 +61,10 @@ export function begin(progress: Progress, sequence: number): void {
   progress.begun = Math.max(progress.begun, sequence);
 }
 
-/** Mail is removed in portions of so many messages: removing costs the stream a search. */
+/** Mail is removed in portions of this many messages, because each removal costs the stream a search. */
 const purgePortion = 1_000;
 
-/** Mail below this sequence was taken for good and may be removed; null while that is not worth it. */
+/** The sequence before which all mail was taken and may be removed; null while removal is not worthwhile. */
 export function mailToPurge({ mail, purged }: ShardRun): number | null {
   return mail.saved - purged >= purgePortion ? mail.saved + 1 : null;
 }

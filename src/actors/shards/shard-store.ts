@@ -1,9 +1,9 @@
 /**
- * Reads a shard as its last owner saved it, and keeps its checkpoint.
+ * Reads a shard as its last owner saved it, and saves its checkpoint.
  *
- * Promise: `loadShard` resolves only when everything up to the new fence was read. Every save of an earlier
- * owner stands before the fence in the stream, and later ones are refused, so nothing is missed; where it is
- * read from a replica of the stream that lags, it waits.
+ * Promise: `loadShard` resolves only when everything before the new fence was read. Every save of an earlier
+ * owner precedes the fence in the stream, and later ones are refused, so nothing is missed. If it reads from
+ * a copy of the stream that lags, it waits.
  */
 
 import { sleep } from '../../base/clock.ts';
@@ -68,7 +68,7 @@ export async function loadShard(parts: ShardStoreParts, run: ShardRun, signal: A
   }
 }
 
-/** Saves how far the shard has come, if it has come further. */
+/** Saves how far the shard has come, if that has changed. */
 export async function saveCheckpoint(parts: ShardStoreParts, saver: Saver, run: ShardRun): Promise<void> {
   const next = checkpointOf(parts, run);
   const isKnown = next.mail === run.mail.saved && next.feed === run.feed.saved;
@@ -87,10 +87,10 @@ function checkpointOf(parts: ShardStoreParts, run: ShardRun): Checkpoint {
   return { ...places, mailOf, unnamedMailOf, sendIsOpenUntil: openUntil(parts, run) };
 }
 
-/** Some milliseconds of reading; a shard of usual records has less. */
+/** A few milliseconds of reading; most shards have less. */
 const pieceBytes = 2 * 1024 * 1024;
 
-/** A stream without a leader, or one that is being made, is there in a moment. */
+/** A stream without a leader, or one that is being created, is available in a moment. */
 const busRetryMs = 250;
 
 async function answered<T>(
@@ -109,8 +109,8 @@ async function answered<T>(
 }
 
 /**
- * When this replica claimed the shard: until then it may have been of a release whose actors spoke over
- * `send`. By the server's clock, as the times of the mail are: one that is ahead here would hold `send` open.
+ * When this replica claimed the shard. Before that, its owner may have run a release whose actors used
+ * `send`. By the server's clock, like the times of the mail: if our clock were ahead, `send` would stay open.
  */
 async function claimedAt(parts: ShardStoreParts, run: ShardRun, signal: AbortSignal): Promise<number> {
   const fence = parts.subjects.fence(run.shard);
@@ -118,10 +118,9 @@ async function claimedAt(parts: ShardStoreParts, run: ShardRun, signal: AbortSig
 }
 
 /**
- * Where the shard goes on in its mail. A place is one in a certain stream: in one that was recreated, or put
- * back to an earlier state, the
- * same numbers are other messages, and the shard begins at the oldest. What was taken before may come again
- * then (at least once).
+ * Finds the position in the mail from which the shard continues. A position belongs to one stream: in a
+ * recreated or restored stream the same numbers are other messages, and the shard starts at the oldest.
+ * Messages that were taken may then come again (at least once).
  */
 function findMail(
   { clock, log }: ShardStoreParts,
@@ -169,7 +168,7 @@ async function readAll(bus: Bus, subjects: Subjects, run: ShardRun, signal: Abor
   const found: StoredMessage[] = [];
   let stored: StoredMessage | null = null;
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  // It may be aborted before anybody waits for it.
+  // It may be aborted before anybody awaits it.
   promise.catch(() => {});
   const onAbort = () => reject(signal.reason);
   signal.addEventListener('abort', onAbort, { once: true });
@@ -193,8 +192,8 @@ async function readAll(bus: Bus, subjects: Subjects, run: ShardRun, signal: Abor
 }
 
 /**
- * A checkpoint that cannot be read must not make the shard deaf: it begins at the oldest message,
- * and its records know what they took.
+ * An unreadable checkpoint must not make the shard deaf: it starts at the oldest message, and its records
+ * show which ones they took.
  */
 function placesOf(parts: ShardStoreParts, run: ShardRun, stored: StoredMessage | null): Checkpoint {
   const nowhere = { mail: 0, feed: 0, sendIsOpenUntil: null };
@@ -209,7 +208,7 @@ function placesOf(parts: ShardStoreParts, run: ShardRun, stored: StoredMessage |
   return { ...nowhere, sendIsOpenUntil: 0 };
 }
 
-/** In pieces: between two of them all else in this replica has its turn, however large the records are. */
+/** In pieces, so that all other work in this replica continues in between, however large the records are. */
 async function readRecords(
   parts: ShardStoreParts,
   run: ShardRun,
@@ -241,12 +240,12 @@ function readRecord(parts: ShardStoreParts, run: ShardRun, message: StoredMessag
   }
 }
 
-/** Of a record of an earlier version, the state in which the actor is taken up. */
+/** For a record of an earlier version, the state in which the actor continues. */
 function stateNow(chart: Chart | undefined, { snapshot, version }: ActorRecord): string {
   return stateText(chart === undefined ? snapshot.value : stateOfNow(chart, snapshot, version));
 }
 
-/** What is wrong with one record hurts its actor alone (I8). */
+/** A bad record hurts its own actor only (I8). */
 function park(parts: ShardStoreParts, run: ShardRun, id: ActorId, bytes: Uint8Array, error: unknown): void {
   const cell = createCell(id, run, bytes);
   cell.unreadable = asError(error).message;
@@ -262,7 +261,7 @@ function place(
   published: Published,
 ): void {
   const { clock, steppers } = parts;
-  // Not for ever, where the clock of whoever wrote it was ahead.
+  // Bounded, in case the clock of the replica that wrote it was ahead.
   const until = Math.min(record.at, clock.now()) + goneRecordSeconds * 1000;
   if (record.gone && until < clock.now()) return;
   if (record.gone) run.ended.push({ id, until });

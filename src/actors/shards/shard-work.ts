@@ -1,9 +1,9 @@
 /**
- * What the owner of a shard does with it: the work of the `shard/<n>` holdings.
+ * The work of a shard's owner: the `Work` of the `shard/<n>` holdings.
  *
- * Owns: the shards that this replica has open, and the way into them for whatever comes from the world. Order
- * at opening: saved actors first, then what the world says of them, then the mail; so a message never meets
- * an actor that the world already called for but that was not told yet.
+ * Owns the shards that this replica has open, and how observations of the world reach their actors. Order of
+ * opening: saved actors first, then their observations, then the mail. So a message never meets an actor that
+ * the world has something for, but that was not told yet.
  */
 
 import { sleep } from '../../base/clock.ts';
@@ -31,13 +31,15 @@ export interface Shards {
   /** The shard of an actor if it is open here. */
   runOf(id: ActorId): ShardRun | null;
   open(): Iterable<ShardRun>;
-  /** Called when a shard was opened here: its actors take events from now on. @returns what ends it */
+  /**
+   * Called when a shard was opened here; from then on its actors take events.
+   *
+   * @returns a function that cancels the callback
+   */
   onOpened(callback: () => void): () => void;
   /** Tells actors of open shards what the world says of them now. */
   observe(ids: Iterable<string>): void;
-  /**
-   * Saves how far the shards have come, and lets the mail stream forget what was taken. About once a second.
-   */
+  /** Saves how far the shards have come, and removes taken mail from the stream. About once a second. */
   checkpoint(): Promise<void>;
 }
 
@@ -48,7 +50,7 @@ interface ShardsParts {
   readonly world: Pick<World, 'reached' | 'sequence' | 'isWhole' | 'onWhole'>;
   readonly onFenced: (holding: string) => void;
   readonly traces: TraceNotes;
-  /** How many there are beside the led one; absent: as many as the program has. */
+  /** Number of shards beside the led one; by default that of limits.ts. */
   readonly shards?: number | undefined;
 }
 
@@ -112,11 +114,9 @@ export function createShards(given: ShardsParts): Shards {
   };
 }
 
-/**
- * Tells one actor what the world says of it now, or, if its feature has used its share, when it is its turn.
- */
+/** Tells an actor what the world says of it: now, or in its turn if its feature has used up its share. */
 function createTell({ parts, host, router, world, traces }: ShardsParts) {
-  /** What cannot be told to one actor hurts that one alone (I8). */
+  /** An actor that cannot be told hurts itself only (I8). */
   const observe = (kind: string, namespace: string, name: string) => {
     try {
       return router.observe(kind, namespace, name);
@@ -139,7 +139,7 @@ function createTell({ parts, host, router, world, traces }: ShardsParts) {
       });
     }
   };
-  /** Those that wait for their turn. */
+  /** Actors that wait for their turn. */
   const due = new Map<ActorId, ShardRun>();
   const tell = (run: ShardRun, id: ActorId): void => {
     const parsed = parseActorId(id);
@@ -158,7 +158,7 @@ function createTell({ parts, host, router, world, traces }: ShardsParts) {
   return { tell, isDue: (id: ActorId) => due.has(id) };
 }
 
-/** Many shards open together after a claim: the members are sorted into shards once for all of them. */
+/** Many shards open together after a claim, so the members are sorted into shards once for all of them. */
 function createMembersOf({ parts, router }: ShardsParts): (shard: ShardName) => readonly ActorId[] {
   let membersByShard: Map<ShardName, ActorId[]> | null = null;
   return (shard) => {
@@ -175,8 +175,8 @@ function createMembersOf({ parts, router }: ShardsParts): (shard: ShardName) => 
 }
 
 /**
- * What may go once it was taken. While some replica has, or had, a loaded feature, its mail stands among ours
- * and stays.
+ * Mail that may be removed once taken. While some replica has or had a loaded feature, that feature's mail is
+ * mixed with ours and stays.
  */
 function removable({ homes, elsewhere }: HostParts, { shard }: ShardRun): readonly string[] {
   const isShared = typeof shard === 'number' && homes.parts.length + elsewhere().size > 0;
@@ -217,9 +217,9 @@ interface WorkParts {
 }
 
 /**
- * The owner before may have known more of the world than this replica does yet: what it told is waited for
- * (I10). Not for ever: a world stream that was recreated counts from the beginning, and to tell something old
- * is better than to tell nothing.
+ * The previous owner may have known more of the world than this replica does yet, so it waits to catch up
+ * (I10). Bounded: a recreated world stream counts from the beginning, and an old observation is better than
+ * none.
  */
 const worldPatienceMs = 5_000;
 
@@ -235,9 +235,9 @@ function shardWork({ parts, host, world, saver, runs, openings, shard, tellAll }
       const ended = AbortSignal.any([signal, run.abort.signal]);
       await loadShard(parts, run, ended);
       await Promise.race([world.reached(run.world), sleep(parts.clock, worldPatienceMs, signal)]);
-      // Since the claim this process may have stood still: what the shard owes is run only by who surely owns
-      // it now (I3).
-      // Until when others may have spoken over `send` has to stand there before this owner may be away.
+      // The process may have been suspended since the claim: what the shard owes runs only after a proof of
+      // ownership (I3). The time limit for actors' messages over `send` must be stored before this owner may
+      // go away.
       if (run.owesEffects || run.savedOpenUntil === null) await proveOwner(parts, saver, run);
     },
     open(fence) {

@@ -1,15 +1,15 @@
 /**
- * When actors are told what the world says: only while the picture is whole (world.ts). Whatever is to be
- * told meanwhile waits.
+ * When actors are told what the world says: only while the picture is consistent (world.ts). Until then they
+ * wait.
  *
- * But not for ever: a wrong count of what is still to come must not silence a replica.
+ * Bounded in time, because a wrong count of messages still to come must not silence a replica.
  */
 import type { Clock, Timer } from '../../base/clock.ts';
 import type { ActorId } from '../../base/ids.ts';
 import type { ShardRun } from '../host/owned.ts';
 import type { World } from '../world/world.ts';
 
-/** Reading what was missed takes a moment; a picture that is not whole for so long is taken as it is. */
+/** Catching up takes a moment; after this time the picture is used as it is. */
 const patienceMs = 5_000;
 
 export function createTelling(parts: {
@@ -38,12 +38,12 @@ export function createTelling(parts: {
   world.onWhole(tellNow);
 
   return {
-    /** Tells these actors, where their shards are open here. */
+    /** Tells these actors, if their shards are open here. */
     tell(affected: Iterable<string>): void {
       for (const id of affected) ids.add(id);
       tellWhenWhole();
     },
-    /** Tells every actor of a shard that was opened just now. */
+    /** Tells every actor of a shard that was just opened. */
     tellAll(run: ShardRun): void {
       runs.add(run);
       tellWhenWhole();

@@ -1,35 +1,35 @@
 /**
- * Other processes that live under this replica's name. They would take everything from each other for ever,
- * so all of them come to the same answer about which of them was there first.
+ * Detects other processes under this replica's name. They would take everything from each other for ever, so
+ * all of them reach the same decision about which was first.
  *
- * The last beats of one that died do not count, nor do those of one that leaves.
+ * The last beats of a process that died do not count, nor do those of one that leaves.
  */
 import type { Clock } from '../../base/clock.ts';
 
 export interface Twin {
   readonly incarnation: string;
   readonly leaving: boolean;
-  /** Absent: a release that does not tell it, and counts as the elder. */
+  /** Absent: an earlier release, which counts as the elder. */
   readonly ageMs?: number;
 }
 
-/** Ages that differ by less tell nothing: the messages took some time. */
+/** A smaller difference in age decides nothing, because messages take time. */
 const ageDoubtMs = 100;
 
 export function createTwins(parts: {
   readonly clock: Clock;
   readonly incarnation: string;
-  /** Whoever is heard of over so long a time lives: a process that died has said its last word. */
+  /** A process that is heard over this span lives; a dead one is only heard for a moment. */
   readonly livesAfterMs: number;
-  /** Whoever is not heard of for so long has gone. */
+  /** A process that is silent for this long has gone. */
   readonly goneAfterMs: number;
-  /** One was heard of for the first time. */
+  /** A process was heard for the first time. */
   readonly onNew: () => void;
   readonly onTwin: (incarnation: string, isElder: boolean) => void;
 }) {
   const { clock, incarnation, livesAfterMs, goneAfterMs, onNew, onTwin } = parts;
   const born = clock.monotonic();
-  /** Those that are there, by incarnation; `since`: heard of without a gap, or told of last. */
+  /** The processes that are present, by incarnation; `since`: heard without a gap, or last reported. */
   const heard = new Map<string, { readonly since: number; readonly last: number }>();
   const ageMs = () => Math.round(clock.monotonic() - born);
   const forgetGone = (now: number) => {
@@ -41,7 +41,9 @@ export function createTwins(parts: {
       forgetGone(clock.monotonic());
       return heard.has(other);
     },
-    /** @param hasActed it did something that only the living do: no second sign of life is awaited */
+    /**
+     * @param hasActed it did something that only a live process does, so no second sign of life is needed
+     */
     hear(twin: Twin, hasActed = false): void {
       const now = clock.monotonic();
       forgetGone(now);

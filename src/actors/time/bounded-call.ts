@@ -1,9 +1,9 @@
 /**
- * A call of somebody else's code that ends in time, whatever it does.
+ * Calls code that may never return, and ends the call in time.
  *
- * Owns the one way in which Node can interrupt code that never yields, such as `for (;;) {}`: a call of a
- * script with a time limit, for which a thread watches. That thread costs about 0.1 ms of each call, so it is
- * for calls of which something is feared. What is interrupted stops where it is: no `finally` of it runs.
+ * Owns the only way in which Node can interrupt code that never yields, such as `for (;;) {}`: running it as
+ * a script with a time limit, which a thread watches. That thread costs about 0.1 ms per call, so it is used
+ * only for suspicious code. Interrupted code stops where it is, without running any `finally`.
  */
 import { Script } from 'node:vm';
 

@@ -1,12 +1,13 @@
 /**
- * How the code of loaded features is called: what never yields must not hold every actor of its replica.
+ * Calls the code of loaded features with care, so that code that never yields does not hold every actor of
+ * its replica.
  *
- * Promises: whoever watches over the process knows which feature's code it is in (`Marks`). A feature under
- * suspicion is called with care: what doesn't yield in time is interrupted, and fails as if it had thrown, so
- * that it hurts the actor that it was called for (I8), and is not tried again at once for others. Care costs
- * about 0.1 ms a call, so there has to be a reason for it: a replica that had actors of the feature ended
- * without a word, another replica says so in its beats, or a call was interrupted. It lasts until nothing of
- * the kind was seen for a while.
+ * Promises: a watchdog of the process knows which feature's code is running (`Marks`). A call into a feature
+ * under suspicion is interrupted if it does not return in time; it then fails as if it had thrown, so it
+ * hurts only the actor for which it was made (I8), and is not repeated at once for others. Care costs about
+ * 0.1 ms a call, so it needs a reason: a replica that had actors of the feature died silently, another
+ * replica reports the feature in its beats, or a call was interrupted. Suspicion ends when there was no such
+ * sign for a while.
  */
 
 import type { Clock } from '../../base/clock.ts';
@@ -15,7 +16,7 @@ import type { Ambient } from '../../base/log-port.ts';
 import { featureLimits } from '../feature-limits.ts';
 import { boundedCall, isOverdue } from './bounded-call.ts';
 
-/** Where a process notes what code it is in, for a thread beside it. */
+/** Where a process notes which code it is running, for a thread that watches it. */
 export interface Marks {
   enter(feature: string, what: string): void;
   leave(): void;
@@ -23,15 +24,17 @@ export interface Marks {
 
 export interface Care {
   /**
-   * Calls code of a feature. @param what it is called for, for people
-   * @throws what it throws; OrreryError INVARIANT if it was interrupted
+   * Calls code of a feature.
+   *
+   * @param what the purpose of the call, for people
+   * @throws the code's exception; OrreryError INVARIANT if it was interrupted
    */
   run<T>(feature: string, what: string, work: () => T): T;
-  /** A replica that had actors of the feature ended without a word. */
+  /** A replica that had actors of the feature died silently. */
   suspect(feature: string): void;
   /** Features that other replicas have a reason to call with care. */
   heard(features: Iterable<string>): void;
-  /** Those for which this replica has a reason of its own. */
+  /** Features that this replica itself has a reason to call with care. */
   suspects(): readonly string[];
   /** What an operator should know, in words. */
   remarks(): readonly string[];
@@ -50,7 +53,7 @@ export function createCare({
   log,
   marks,
 }: Pick<Ambient, 'clock' | 'log'> & { readonly marks: Marks }): Care {
-  /** Until when, monotonic ms. */
+  /** End of the suspicion, monotonic ms. */
   const until = new Map<string, number>();
   const interruptions = createInterruptions(clock);
   let others: ReadonlySet<string> = new Set();
@@ -91,10 +94,10 @@ export function createCare({
   };
 }
 
-/** Of one feature: as many as somebody reads. */
+/** For each feature: as many as somebody reads. */
 const rememberedCalls = 10;
 
-/** What was interrupted, and when; by feature, newest last. */
+/** Interrupted calls and their times, by feature, newest last. */
 function createInterruptions(clock: Clock) {
   const known = new Map<string, ReadonlyMap<string, number>>();
   const isWithin = (at: number | undefined, ms: number) => at !== undefined && clock.monotonic() - at < ms;
@@ -107,7 +110,7 @@ function createInterruptions(clock: Clock) {
     },
     wasJust: (feature: string, what: string): boolean =>
       isWithin(known.get(feature)?.get(what), featureLimits.callAgainMs),
-    /** Feature and call of each. */
+    /** The feature and the call of each. */
     recent: (): ReadonlyArray<readonly [feature: string, what: string]> =>
       [...known.keys()].flatMap((feature) => recentOf(feature).map(([what]) => [feature, what] as const)),
   };

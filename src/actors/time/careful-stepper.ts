@@ -1,6 +1,6 @@
 /**
- * A chart of a loaded feature, each call of its code with the care that the feature needs (care.ts). What it
- * tells people is charged to its share (pace.ts): a list asks thousands at once, and none of them can wait.
+ * Steps a chart of a loaded feature with the care that the feature needs (care.ts). The chart's `tell` is
+ * charged to the feature's share (pace.ts) but does not wait: a list asks thousands of actors at once.
  */
 import type { Chart } from '../../machines/chart.ts';
 import type { Stepper } from '../host/step.ts';

@@ -1,10 +1,10 @@
 /**
- * Waiting for company: what an actor need not know at once stays in its mailbox a little, so that what comes
- * meanwhile is taken in the same step. A step saves a whole record, and an actor that twenty others speak to
- * would save it twenty times.
+ * Batching: an event that an actor need not process at once waits in its mailbox for others, so that one step
+ * takes them together. A step saves a whole record, and an actor with twenty senders would save it twenty
+ * times.
  *
- * The chart says how long (`Chart.patience`). Whatever cannot wait takes along what waits before it. Nothing
- * is lost by waiting: mail that is not taken is read again by the next owner, and the world is told again.
+ * The chart defines the wait (`Chart.patience`). An event that cannot wait takes along those waiting before
+ * it. Waiting loses nothing: the next owner reads untaken mail again, and the world is told again.
  */
 import type { Clock } from '../../base/clock.ts';
 import type { Chart } from '../../machines/chart.ts';
@@ -19,14 +19,12 @@ export function createCompany(clock: Clock, work: (cell: Cell, hot: Hot) => void
     hot.company = null;
   };
   return {
-    /**
-     * Whether everything in the mailbox waits for more; if so, `work` is called when it has waited enough.
-     */
+    /** Whether everything in the mailbox waits for more; if so, `work` is called when the wait is over. */
     isAwaited(cell: Cell, hot: Hot, chart: Chart | undefined): boolean {
       const { mailbox, snapshot } = hot;
       if (mailbox.length === 0) over(hot);
       if (mailbox.length === 0 || chart?.patience === undefined || snapshot === null) return false;
-      // What waits behind what cannot has its time still.
+      // What waits behind an urgent event keeps its own time.
       if (!mailbox.every(canWait)) return false;
       const standing = { states: cell.state.split(','), context: snapshot.context };
       const restMs = chart.patience(

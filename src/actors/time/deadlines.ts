@@ -1,11 +1,11 @@
 /**
- * Deadlines of an actor that is taken up: by another clock, or by another chart than that of its record.
+ * Deadlines of a loaded actor whose record was written by another clock, or by another version of its chart.
  *
- * A deadline is stored under the names of its state and its delay. When a chart names them otherwise, the
- * timer of the record would call nobody, and the state would wait for ever (I4).
- * Promises: whatever waits in the present chart has a deadline; one that was running keeps its time, and
- * comes no later than the present chart would set it; one that had none counts from now. A deadline of a
- * state that is not active any more is gone, so that it never ends a later wait of the same name.
+ * A deadline is stored under the names of its state and its delay. If the present chart uses other names, the
+ * stored timer would match nothing, and the state would wait for ever (I4). Promises: every waiting state of
+ * the present chart has a deadline; a running deadline keeps its time, and comes no later than the present
+ * chart would set it; a new one counts from now. A deadline of an inactive state is dropped, so that it never
+ * ends a later wait of the same name.
  */
 
 import { kindOf } from '../host/cell.ts';
@@ -15,12 +15,12 @@ import type { ActorRecord, TimerRecord } from '../host/records.ts';
 import type { Deadline, Stepper } from '../host/step.ts';
 import { stampOf } from './deferral.ts';
 
-/** The record of an actor that is taken up, with the deadlines that hold now; the same if it has them. */
+/** The record of a loaded actor with the deadlines that hold now; the same object if nothing changes. */
 export function recordOfNow(
   parts: Pick<HostParts, 'clock' | 'random' | 'steppers'>,
   cell: Cell,
   stored: ActorRecord,
-  /** null: the record cannot be used. Asked for only where the chart differs. */
+  /** null: the record is unusable. Called only if the chart differs. */
   wake: () => Hot | null,
 ): ActorRecord {
   const record = withinReach(stored, parts.clock.now());
@@ -32,7 +32,7 @@ export function recordOfNow(
   return withDeadlines(record, stepper.deadlinesOf(snapshot, stamp), stamp.at);
 }
 
-/** @param wanted those of the states that are active in the present chart */
+/** @param wanted the deadlines of the states that are active in the present chart */
 function withDeadlines(record: ActorRecord, wanted: readonly Deadline[], now: number): ActorRecord {
   const isWanted = ({ id }: TimerRecord) => wanted.some((one) => one.id === id);
   const left = record.timers.filter((timer) => isDeadline(timer) && !isWanted(timer));
@@ -44,16 +44,16 @@ function withDeadlines(record: ActorRecord, wanted: readonly Deadline[], now: nu
   return { ...record, timers: [...kept, ...set] };
 }
 
-/** Whether it may have deadlines that the chart does not know, or lack some that it has. */
+/** Whether the record may have deadlines that the chart does not know, or lack some that it has. */
 function isOfOtherChart({ chart, deadlineIds }: Stepper, { version, timers, gone }: ActorRecord): boolean {
   if (gone) return false;
   return version < chart.version || timers.some((timer) => isDeadline(timer) && !deadlineIds.has(timer.id));
 }
 
-/** xstate's own name for it; others are events that a chart sends to itself, and stay as they are. */
+/** xstate's own name for it; other timers are events that a chart sends to itself, and stay as they are. */
 const isDeadline = ({ id, event }: TimerRecord) => id === event.type && id.startsWith('xstate.after.');
 
-/** @param before what it was called in the record; undefined: the state had no deadline */
+/** @param before the deadline of the record that it continues; undefined: the state had none */
 function timerFor({ id, delayMs }: Deadline, before: TimerRecord | undefined, now: number): TimerRecord {
   const event = { type: id };
   const fresh = delayMs === null ? null : { id, event, at: now + delayMs, delayMs };
@@ -61,14 +61,14 @@ function timerFor({ id, delayMs }: Deadline, before: TimerRecord | undefined, no
   return fresh !== null && fresh.at < before.at ? fresh : { ...before, id, event };
 }
 
-/** The same state under another delay, or the same delay in another state, or whatever else was running. */
+/** The same state under another delay, or the same delay in another state, or any other that was running. */
 const likenesses: ReadonlyArray<(deadline: Deadline, timer: TimerRecord) => boolean> = [
   ({ state }, { id }) => id.endsWith(`.${state}`),
   ({ delay }, { id }) => id.startsWith(`xstate.after.${delay}.`),
   () => true,
 ];
 
-/** @param left deadlines of the record that no active state has; each becomes one at most */
+/** @param left deadlines of the record without an active state; each is used once at most */
 function predecessors(missing: readonly Deadline[], left: readonly TimerRecord[]) {
   const found = new Map<Deadline, TimerRecord>();
   const free = new Set(left);
@@ -83,10 +83,7 @@ function predecessors(missing: readonly Deadline[], left: readonly TimerRecord[]
   return found;
 }
 
-/**
- * The record with no deadline further away than its delay: whoever wrote it had a clock that was ahead of
- * ours.
- */
+/** The record with every deadline at most its delay away, in case the writer's clock was ahead of ours. */
 function withinReach(record: ActorRecord, now: number): ActorRecord {
   const isFar = ({ at, delayMs }: TimerRecord) => delayMs !== undefined && at > now + delayMs;
   if (!record.timers.some(isFar)) return record;

@@ -1,10 +1,10 @@
 /**
- * Steps that need not be saved at once: the chart says which (`Chart.deferrable`), and what its actors lose
- * by it if the replica dies.
+ * Steps that need not be saved at once, as the chart defines (`Chart.deferrable`), and what its actors lose
+ * if the replica dies.
  *
- * Promises: a deferred step is in the record of the next save, whatever that is for; a cell that holds one
- * does not rest; whatever a message, an effect, a deadline or the world asked for is always saved, for a
- * record must not name what is over.
+ * Promises: the next save of the record contains the deferred step; a cell with one does not rest; a step
+ * that took a message, an outcome, a deadline or an observation is always saved, because a record must not
+ * name what is over.
  */
 import type { Stamp } from '../../machines/stamp.ts';
 import type { HostParts } from '../host/host-parts.ts';
@@ -20,7 +20,7 @@ export interface TakenStep {
   readonly next: NextRecord;
 }
 
-/** Keeps the step in memory alone, if it may be. @returns whether it did */
+/** Keeps the step in memory only, if allowed. @returns whether it did */
 export function defer(hot: Hot, step: TakenStep): boolean {
   const { record } = hot;
   if (record === null || !mayWait(hot, record.snapshot.context, step)) return false;
@@ -43,13 +43,13 @@ function mayWait(hot: Hot, before: unknown, { stepper, item, event, result, next
 const isOwed = ({ mail, messageId, messageIds, completes, timer, world }: MailboxItem): boolean =>
   [mail, messageId, messageIds, completes, timer, world].some((one) => one !== undefined);
 
-/** What is stored is the record as it is. */
+/** The stored record is up to date. */
 export function saved(hot: Hot): void {
   hot.stale = false;
   hot.deferred = null;
 }
 
-/** The actor is told with its first step here that it has moved, where its chart asks for it. */
+/** If its chart wants it, the actor learns with its first step here that it has moved. */
 export function stampOf(
   { clock, random }: Pick<HostParts, 'clock' | 'random'>,
   { shard, hot }: Cell,

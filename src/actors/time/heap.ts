@@ -1,6 +1,6 @@
-/** A binary heap in an array: the entry that comes before all others is the first. */
+/** A binary heap in an array; the first entry precedes all others. */
 
-/** Puts the entry where it belongs. */
+/** Inserts an entry. */
 export function insertInto<T>(heap: T[], entry: T, isBefore: (a: T, b: T) => boolean): void {
   let index = heap.length;
   heap.push(entry);
@@ -14,7 +14,7 @@ export function insertInto<T>(heap: T[], entry: T, isBefore: (a: T, b: T) => boo
   heap[index] = entry;
 }
 
-/** Takes the first entry out. */
+/** Removes the first entry. */
 export function removeFirst<T>(heap: T[], isBefore: (a: T, b: T) => boolean): void {
   const last = heap.pop();
   if (last === undefined || heap.length === 0) return;

@@ -1,9 +1,8 @@
 /**
- * Tells actors that count in real time by how much the wall clock was set: their deadlines are wall times,
- * and were meant by the clock as it was (`Chart.leaps`).
+ * Tells actors that count in real time how far the wall clock was set: their deadlines are wall times by the
+ * clock before that (`Chart.leaps`).
  *
- * Promise: they hear of it before they take anything that is timed by the new clock. Absent: what they do
- * about it.
+ * Promise: they are told before they take any event stamped by the new clock. Absent: how they react.
  */
 import type { Clock } from '../../base/clock.ts';
 import type { Cell, Hot, ShardRun } from '../host/owned.ts';
@@ -24,8 +23,8 @@ export function createLeaps(
   let known = 0;
   return {
     /**
-     * Tells of what the clock was set by since it was called last; about once a second, and before an event
-     * is taken.
+     * Reports what the clock was set by since the last call; about once a second, and before an event is
+     * taken.
      */
     notice(): void {
       const leapt = gauge();

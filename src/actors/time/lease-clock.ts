@@ -1,26 +1,25 @@
 /**
- * The clock by which a process counts time that really passed: how long it may lead, how long another one has
- * been silent.
+ * The clock for real elapsed time: how long a process may lead, how long another has been silent.
  *
- * Wall time can be set back and ahead; monotonic time stands still while the machine is suspended, and then a
- * leadership would last longer. This clock goes with monotonic time and adds how long the machine was
- * suspended, which the time since its start tells. Where that is not known, whatever wall time leaps ahead
- * counts as a suspension: a leadership then ends too early, never too late. Promises: it never goes back;
- * after a suspension it has gone on for at least as long; where suspensions are known, a clock that is set
- * ahead changes nothing. `createLeapGauge` tells by how much wall time was set.
+ * Wall time can be set; monotonic time stands still while the machine is suspended, which would prolong a
+ * leadership. This clock uses monotonic time and adds suspensions, which it derives from the time since the
+ * machine started. If that is unknown, any forward jump of wall time counts as a suspension: a leadership
+ * then ends too early, never too late. Promises: it never goes back; after a suspension it has advanced at
+ * least that far; if suspensions are known, setting the clock forward has no effect. `createLeapGauge` tells
+ * by how much wall time was set.
  */
 import type { Clock } from '../../base/clock.ts';
 
 /**
- * The clocks are read one after the other, and time since the start is told in hundredths of a second: less
- * than this is no leap, ms.
+ * The clocks are read one after another, and the time since the start has a resolution of 10 ms, so a smaller
+ * difference is no leap, ms.
  */
 const leapMs = 250;
 
-/** One for each clock: whoever compares its times with another's has them from the same one. */
+/** One for each clock, so that times from the same clock are comparable. */
 const made = new WeakMap<Clock, Clock>();
 
-/** @param clock where all times come from; timers stay its own */
+/** @param clock source of all times; its timers are used unchanged */
 export function leaseClock(clock: Clock): Clock {
   const known = made.get(clock) ?? makeLeaseClock(clock);
   made.set(clock, known);
@@ -63,15 +62,15 @@ function leapsAhead(clock: Clock): () => number {
 }
 
 /**
- * By how many milliseconds wall time has been set since the gauge was made, ahead or (negative) back;
- * suspensions are not leaps.
+ * By how many milliseconds wall time was set since the gauge was created, forward or (negative) back;
+ * suspensions do not count.
  */
 export function createLeapGauge(clock: Clock): () => number {
   const passed = leaseClock(clock);
   const apart = () => clock.now() - clock.monotonic();
   let [wall, real, leapt, known] = [clock.now(), passed.now(), 0, apart()];
   return () => {
-    // Whether the machine slept costs the system a file; a clock that keeps step with the other was not set.
+    // Asking for suspensions costs a file read; if the clocks agree, nothing was set.
     const now = apart();
     if (Math.abs(now - known) <= leapMs) return leapt;
     known = now;

@@ -1,16 +1,15 @@
 /**
- * How much of a replica a loaded feature may use, so that what is wrong with it slows down its own actors and
- * nobody else's.
+ * Limits how much of a replica a loaded feature may use, so that a faulty feature slows down only its own
+ * actors.
  *
- * Owns: one share for each feature and replica, counted in milliseconds for which the feature holds the
- * thread that everybody waits for. Steps, joins, effects and requests are charged with the time that they
- * took, and a saved step with its bytes beside: the server, the feed and the next owner have them to carry.
- * While a share is used up, its actors and effects wait in line, and one after the other is let in as time
- * comes back; so one dear call is paid for before the next. Messages have a bucket of their own, since others
- * work for them too.
+ * Owns a share for each feature and replica, counted in milliseconds of the thread that all actors share.
+ * Steps, joins, effects and requests are charged with their time; a saved step also with its bytes, because
+ * the server, the feed and the next owner carry them. Once a share is used up, the feature's actors and
+ * effects queue, and are let in one by one as time accrues, so an expensive call is paid for before the next
+ * one. Messages have their own budget, because others do work for them.
  *
- * Promises: the program's own kinds never wait; whoever waits is let in once in so long as what went before
- * it costs. Absent: what code does after its first `await`, and code that never yields (care.ts).
+ * Promises: built-in kinds never wait; a waiting actor is let in once the cost of its predecessor is paid.
+ * Absent: code after its first `await`, and code that never yields (care.ts).
  */
 import { type Clock, sleep, type Timer } from '../../base/clock.ts';
 import { featureLimits } from '../feature-limits.ts';
@@ -20,45 +19,39 @@ import type { Hot } from '../host/owned.ts';
 export interface Used {
   readonly feature: string;
   readonly busyMs: number;
-  /** How long somebody of it waited for its share. */
+  /** How long work of the feature waited for its share. */
   readonly heldMs: number;
-  /** Somebody of it waited for more than half of the last while. */
+  /** Whether work of the feature waited for more than half of the recent period. */
   readonly isHeld: boolean;
 }
 
 export interface Pace {
   readonly feature: string;
   /**
-   * A turn to do something. @returns resolves when it may be done; undefined: at once. Whoever asked ends the
-   * turn with `charge`, whatever came of it
+   * Requests a turn.
+   *
+   * @returns a promise that resolves at the turn; undefined: at once. The caller ends the turn with `charge`,
+   *   whatever the result
    */
   turn(): Promise<void> | undefined;
-  /** Does it, and charges the time that it took; what is charged inside of it is charged once. */
+  /** Runs the work and charges its time; nested charges count once. */
   charge<T>(work: () => T): T;
-  /** Does it when it is its turn. */
+  /** Runs the work at its turn. */
   inTurn<T>(work: () => T | Promise<T>): Promise<T>;
-  /** Charges what a saved record of so many bytes costs beside. */
+  /** Charges the additional cost of a saved record of this size. */
   saved(bytes: number): void;
-  /** It owes more than the share of a second: what cannot wait is better left out. */
+  /** The feature owes more than its share of a second: work that cannot wait is better skipped. */
   isOverdrawn(): boolean;
-  /** @returns resolves when so many messages may be sent; undefined: at once */
+  /** @returns a promise that resolves when this many messages may be sent; undefined: at once */
   messages(count: number): Promise<void> | undefined;
   used(): Used;
 }
 
-/** By the feature of an actor's kind; kinds of the program itself have none. */
-export interface Paces {
-  ofKind(kind: string): Pace | undefined;
-  ofFeature(feature: string): Pace;
-  /** Of every feature that has done something. */
-  used(): readonly Used[];
-}
-
-/** For people, of an actor or of a feature. */
+/** For people, about an actor or a feature. */
 export const heldBack = (feature: string) =>
   `held back: the feature ${feature} has used its share of this replica, ${featureLimits.shareMs} ms of each second`;
 
-/** An actor waits for its turn, and tells why. */
+/** An actor waits for its turn, and shows why. */
 export function untilItsTurn(hot: Hot, pace: Pace): Promise<void> | undefined {
   const turn = pace.turn();
   if (turn === undefined) return undefined;
@@ -68,7 +61,10 @@ export function untilItsTurn(hot: Hot, pace: Pace): Promise<void> | undefined {
   });
 }
 
-export function createPaces(clock: Clock, featureOf: (kind: string) => string | undefined): Paces {
+/** By the feature of an actor's kind; built-in kinds have none. */
+export type Paces = ReturnType<typeof createPaces>;
+
+export function createPaces(clock: Clock, featureOf: (kind: string) => string | undefined) {
   const paces = new Map<string, Pace>();
   const ofFeature = (feature: string) => {
     const pace = paces.get(feature) ?? createPace(clock, feature);
@@ -77,17 +73,18 @@ export function createPaces(clock: Clock, featureOf: (kind: string) => string | 
   };
   return {
     ofFeature,
-    ofKind(kind) {
+    ofKind(kind: string): Pace | undefined {
       const feature = featureOf(kind);
       return feature === undefined ? undefined : ofFeature(feature);
     },
-    used: () => [...paces.values()].map((pace) => pace.used()),
+    /** Every feature that has done something. */
+    used: (): readonly Used[] => [...paces.values()].map((pace) => pace.used()),
   };
 }
 
-/** What comes back is handed out in pieces, ms: timers tell milliseconds, and steps take less. */
+/** Returning time is handed out in pieces, ms: timers have millisecond resolution, and steps take less. */
 const pieceMs = 1;
-/** A feature that is held all the time is told of after 7 s; a start, or a burst of news, is over by then. */
+/** A feature that always waits is reported after 7 s; a start, or a burst of changes, is over by then. */
 const whileMs = 10_000;
 
 export function createPace(clock: Clock, feature: string): Pace {
@@ -124,7 +121,7 @@ export function createPace(clock: Clock, feature: string): Pace {
     saved: (bytes) => spend(stepMs + bytes / recordBytesPerMs),
     isOverdrawn: () => share.take(0) < -shareMs,
     messages(count) {
-      // Those that wait have taken theirs already: each waits for its own.
+      // Those that wait have already taken theirs, so each waits only for its own.
       const missing = -messages.take(count);
       return missing <= 0 ? undefined : sleep(clock, (missing * 1_000) / messagesPerSecond);
     },
@@ -136,26 +133,26 @@ function createBucket(clock: Clock, perSecond: number, burst: number) {
   let left = burst;
   let at = clock.monotonic();
   return {
-    /** @returns what is left; below 0: it was more than there was */
+    /** @returns the rest; below 0: there was not enough */
     take(count: number): number {
       const now = clock.monotonic();
       left = Math.min(burst, left + ((now - at) * perSecond) / 1_000) - count;
       at = now;
       return left;
     },
-    /** How long until there is so much, ms. */
+    /** Time until this many are available, ms. */
     msUntil: (count: number) => ((count - left) * 1_000) / perSecond,
   };
 }
 
-/** Whoever waits for a share: the next is let in when it is known what the one before has cost. */
+/** The queue for a share: the next is let in once the cost of its predecessor is known. */
 function createLine(clock: Clock, share: ReturnType<typeof createBucket>) {
   const waiting: Array<() => void> = [];
   let timer: Timer | null = null;
   let heldMs = 0;
   let at = clock.monotonic();
   let isHeld = false;
-  /** Of the last while, the part in which somebody waited. */
+  /** The fraction of the recent period in which something waited. */
   let part = 0;
   const note = () => {
     const now = clock.monotonic();

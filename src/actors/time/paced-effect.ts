@@ -1,5 +1,6 @@
 /**
- * Effects of a loaded feature begin while it has a share of the replica left, and are charged to it: pace.ts.
+ * Starts effects of a loaded feature only while its share of the replica lasts, and charges them to it
+ * (pace.ts).
  */
 import type { PlainEvent } from '../../base/plain-event.ts';
 import { type MessageSend, messageSend } from '../../machines/effects.ts';
@@ -7,10 +8,10 @@ import type { EffectContext, RunnableEffect } from '../effect-runner.ts';
 import type { EffectData } from '../host/step.ts';
 import type { Pace } from './pace.ts';
 
-/** Messages that were waited for once, and are sent at once when they are tried again. */
+/** Messages that already waited; a retry sends them at once. */
 const paid = new WeakSet<object>();
 
-/** @param pace of the actor's feature; undefined: it is one of the program's own */
+/** @param pace of the actor's feature; undefined: a built-in feature */
 export async function pacedEffect(
   pace: Pace | undefined,
   effect: EffectData,

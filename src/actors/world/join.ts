@@ -1,37 +1,37 @@
 /**
- * A join: what a part of the world says to the actors of some kinds. Each concern (routes, endpoints,
- * certificates, …) has one; the router puts them together.
+ * A join: what one part of the world tells the actors of some kinds. Each concern (routes, endpoints,
+ * certificates, …) has one; the router combines them.
  *
- * Promises of each: what it keeps is an index over the world picture and nothing more, so that every replica
- * has the same; it speaks only when its part of the picture is complete, since a thing that is merely not
- * listed yet must not look like one that does not exist.
+ * Promises of each join: it keeps nothing but an index over the world picture, so it is the same on every
+ * replica; it reports nothing until its part of the picture is complete, because a thing that is not listed
+ * yet must not look like one that does not exist.
  */
 import type { AnyDigest, WorldEntry } from '../../base/digests.ts';
 
-/** What the world says to one actor. */
+/** What the world tells one actor. */
 export interface Observation {
-  /** The event that says it; each join has event types of its own. */
+  /** The event that carries it; each join has its own event types. */
   readonly type: string;
-  /** null: nothing in this part of the world calls for the actor (any more). */
+  /** null: this part of the world has nothing (any more) for the actor. */
   readonly facts: object | null;
-  /** There is more to say once every mirror that it takes has stated that it has listed everything. */
+  /** More follows once every mirror that it needs has stated that it has listed everything. */
   readonly isPartial?: true;
 }
 
-/** Ids of actors that have to look again, as `pod/<ns>/<name>`. */
+/** Ids of actors to be told again, as `pod/<ns>/<name>`. */
 export type Affected = Set<string>;
 
 export interface Join {
-  /** The kinds of actors that it speaks to. */
+  /** The kinds of actors that it tells. */
   readonly kinds: readonly string[];
-  /** Takes a change of the world. @returns the actors that it concerns */
+  /** Processes a change of the world. @returns the actors concerned */
   fold(entry: WorldEntry, before: AnyDigest | null): Iterable<string>;
-  /** Ids of the actors that this part of the world calls for. */
+  /** Ids of the actors for which this part of the world has something. */
   members(): Iterable<string>;
   /**
-   * What an actor has to be told now; null: nothing can be said, since some mirror has not stated that all of
-   * its objects stand in the picture (`world.statement`). Whoever was told nothing, or a part, is told again
-   * when one does.
+   * What the actor has to be told now; null: unknown, because some mirror has not stated that all of its
+   * objects are in the picture (`world.statement`). An actor that was told nothing, or only a part, is told
+   * again after that statement.
    */
   observe(kind: string, namespace: string, name: string): Observation | null;
 }

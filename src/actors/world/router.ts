@@ -1,28 +1,19 @@
 /**
- * The router: turns a change of the world into events for exactly the actors that it concerns. What it says
- * to whom is the joins' (join.ts); an actor may hear of several, each by an event of its own. Whoever could
- * not be told, since a mirror had not listed everything yet, is told when it has.
+ * The router: turns a change of the world into events for exactly the actors concerned. The joins decide what
+ * each is told (join.ts); an actor may be told by several joins, with an event from each. An actor that could
+ * not be told, because a mirror had not listed everything, is told once it has.
  */
 import type { Affected, Join, Observation } from './join.ts';
 import type { World } from './world.ts';
 
-export interface Router {
-  /** Ids of the actors that the world calls for; one may be named more than once. */
-  members(): Iterable<string>;
-  /** What an actor has to be told now; nothing for what no join can speak of yet. */
-  observe(kind: string, namespace: string, name: string): readonly Observation[];
-  /** Whether the world can say already that it does not call for the actor. */
-  isTold(kind: string, namespace: string, name: string): boolean;
-  /** Calls back with the ids that a change concerns. */
-  onAffected(callback: (ids: Affected) => void): void;
-}
+export type Router = ReturnType<typeof createRouter>;
 
-export function createRouter(world: Pick<World, 'onChange' | 'onStatement'>, joins: readonly Join[]): Router {
+export function createRouter(world: Pick<World, 'onChange' | 'onStatement'>, joins: readonly Join[]) {
   const joinsOf = new Map<string, Join[]>();
   for (const join of joins) {
     for (const kind of join.kinds) joinsOf.set(kind, [...(joinsOf.get(kind) ?? []), join]);
   }
-  /** Actors that asked and could not be told everything. */
+  /** Actors that were told nothing, or not everything. */
   const untold: Affected = new Set();
   let affectedListener: (ids: Affected) => void = () => {};
 
@@ -45,14 +36,18 @@ export function createRouter(world: Pick<World, 'onChange' | 'onStatement'>, joi
   };
 
   return {
-    *members() {
+    /** Ids of the actors for which the world has something; may contain duplicates. */
+    *members(): Iterable<string> {
       for (const join of joins) yield* join.members();
     },
-    observe: (kind, namespace, name) =>
+    /** What the actor has to be told now; empty while no join can say anything. */
+    observe: (kind: string, namespace: string, name: string): readonly Observation[] =>
       (joinsOf.get(kind) ?? []).flatMap((join) => ask(join, kind, namespace, name)),
-    isTold: (kind, namespace, name) =>
+    /** Whether the world can already say that it has nothing for the actor. */
+    isTold: (kind: string, namespace: string, name: string): boolean =>
       (joinsOf.get(kind) ?? []).every((join) => join.observe(kind, namespace, name) !== null),
-    onAffected(callback) {
+    /** Calls back with the ids of the actors that a change concerns. */
+    onAffected(callback: (ids: Affected) => void): void {
       affectedListener = callback;
     },
   };

@@ -1,35 +1,20 @@
 /**
- * Which statements of the mirrors count: "everything of this resource stands in the world" (`_synced`).
+ * Decides which statements of the mirrors count: "everything of this resource is in the world" (`_synced`).
  *
- * The stream outlives all replicas, and a statement in it speaks of the time when it was made. It counts only
- * while the mirror that made
- * it goes on: made under the last fence, whose holder lives. While nobody mirrors, and until the next holder
- * has listed everything
- * again, what the world lacks may merely not be known, and what it holds may be gone (I10).
+ * The stream outlives all replicas, and a statement in it describes the time when it was made. It counts only
+ * while the mirror that made it continues: it was made under the last fence, and that fence's holder lives.
+ * While no mirror runs, and until the next holder has listed everything again, an object that is missing from
+ * the world may exist, and one in it may be gone (I10).
  *
- * A mirror writes under its fence alone, so what stands behind the last fence was written under it. Holders
- * of a release that does not
- * state again what stood there before are believed from their claim on: nobody could ever wait for more.
+ * A mirror writes under its fence only, so everything after the last fence was written under it. Holders of
+ * an earlier release, which does not repeat its statements, are believed from their claim on, because they
+ * would never state more.
  */
 import type { SyncedDigest } from '../../base/digests.ts';
 import { type FenceValue, fenceValueOf } from '../shards/fence-value.ts';
 
-/**
- * Whether that very process lives; null: nobody can be judged now (the broker is away), and whoever was
- * believed still is.
- */
+/** Whether that process lives; null: unknown, because the broker is away, and the last judgement stays. */
 export type IsAlive = (replica: string, incarnation: string) => boolean | null;
-
-export interface Statements {
-  noteFence(mirror: string, sequence: number, data: Uint8Array): void;
-  noteStatement(mirror: string, sequence: number, digest: SyncedDigest | null): void;
-  /** The statement of the mirror, while it counts. */
-  counting(mirror: string): SyncedDigest | null;
-  /** Looks again who lives. */
-  judge(): void;
-  /** The stream was recreated. */
-  forget(): void;
-}
 
 interface Known {
   fence: { readonly sequence: number; readonly value: FenceValue } | null;
@@ -37,8 +22,10 @@ interface Known {
   counts: boolean;
 }
 
-/** @param onCounting called when a statement begins to count, and when one takes the place of another */
-export function createStatements(isAlive: IsAlive, onCounting: (mirror: string) => void): Statements {
+export type Statements = ReturnType<typeof createStatements>;
+
+/** @param onCounting called when a statement starts to count, and when another replaces it */
+export function createStatements(isAlive: IsAlive, onCounting: (mirror: string) => void) {
   const mirrors = new Map<string, Known>();
   const of = (mirror: string): Known => {
     const known = mirrors.get(mirror) ?? { fence: null, made: null, counts: false };
@@ -51,7 +38,7 @@ export function createStatements(isAlive: IsAlive, onCounting: (mirror: string) 
     if (known.counts && (isNews || !before)) onCounting(mirror);
   };
   return {
-    noteFence(mirror, sequence, data) {
+    noteFence(mirror: string, sequence: number, data: Uint8Array): void {
       const value = fenceValueOf(data);
       if (value.isRetired) {
         mirrors.delete(mirror);
@@ -61,19 +48,22 @@ export function createStatements(isAlive: IsAlive, onCounting: (mirror: string) 
       known.fence = { sequence, value };
       judgeOne(mirror, known, false);
     },
-    noteStatement(mirror, sequence, digest) {
+    noteStatement(mirror: string, sequence: number, digest: SyncedDigest | null): void {
       const known = of(mirror);
       known.made = digest === null ? null : { sequence, digest };
       judgeOne(mirror, known, true);
     },
-    counting(mirror) {
+    /** The mirror's statement, while it counts. */
+    counting(mirror: string): SyncedDigest | null {
       const known = mirrors.get(mirror);
       return known?.counts === true ? (known.made?.digest ?? null) : null;
     },
-    judge() {
+    /** Checks again who lives. */
+    judge(): void {
       for (const [mirror, known] of mirrors) judgeOne(mirror, known, false);
     },
-    forget: () => mirrors.clear(),
+    /** The stream was recreated. */
+    forget: (): void => mirrors.clear(),
   };
 }
 

@@ -1,6 +1,6 @@
 /**
- * Which change of the world an actor is about to be told of, for its trace: noted when the change is folded,
- * taken when the actor is told. Bounded; what falls out begins a trace of its own.
+ * Notes which change of the world an actor is about to be told of, for its trace: written when the change is
+ * processed, removed when the actor is told. Bounded; an actor without a note starts a new trace.
  */
 import { limits } from '../../base/limits.ts';
 import type { TraceContext } from '../../base/tracing.ts';

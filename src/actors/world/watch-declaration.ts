@@ -1,52 +1,51 @@
 /**
- * What a feature declares of a Kubernetes resource that it watches. Where several features watch one
- * resource, it is mirrored once: the world holds every object that one of them wants, and a digest is the
- * merge of their parts.
+ * What a feature declares about a Kubernetes resource that it watches. A resource that several features watch
+ * is mirrored once: the world contains every object that one of them wants, and a digest merges their parts.
  */
 import type { DigestBase, ObjectDigest, ResourceName, WorldEntry } from '../../base/digests.ts';
 import type { KubeObject, KubeResource } from '../../base/kube-port.ts';
 
 /**
- * @typeParam Asked what a digest must tell beside what it always tells; `interest` says it, `digest` is
- * handed it
+ * @typeParam Asked what a digest must contain on request, beside its fixed fields: `interest` computes it,
+ *   `digest` receives it
  */
 export interface WatchDeclaration<Asked = unknown> {
   /**
-   * The resource, where every cluster has it or Orrery brings it; a kind alone is looked up, again and again
-   * while the cluster does not have it: until then it has no objects.
+   * The resource, if every cluster has it or Orrery installs it. A kind alone is looked up by discovery,
+   * repeatedly while the cluster does not have it; until then it has no objects.
    */
   readonly resource: KubeResource | NamedKind;
   /**
-   * Its name in the world, and that of its mirror; absent: what others that watch it call it, else
+   * Its name in the world, and that of its mirror; default: the name that another feature gives it, otherwise
    * `<plural>.<group>` and `<apiVersion>/<kind>`.
    */
   readonly name?: string;
   /**
-   * The loaded feature whose own watch it is: it has a mirror of its own under its `name`, whoever else
-   * watches the resource, which only replicas with the feature run.
+   * The loaded feature that owns this watch. It has a mirror of its own under its `name`, independent of
+   * other watches of the resource, and only replicas with the feature run it.
    */
   readonly apart?: { readonly name: string; readonly kinds: readonly string[] };
   /** No replica is ready before the resource was listed once. */
   readonly needed?: true;
-  /** Only objects with the label; the API server leaves out all others. */
+  /** Only objects with this label; the API server leaves out the others. */
   readonly label?: string;
-  /** The `kind` of its digests; absent: what others call it, else the plural. */
+  /** The `kind` of its digests; default: the one that another feature gives, otherwise the plural. */
   readonly digestKind?: string;
-  /** The feature asks for no labels; the world holds none where no feature does. */
+  /** The feature needs no labels. If no feature does, the world contains none. */
   readonly withoutLabels?: true;
   /**
-   * The fields that the feature keeps, added to `{kind, uid, resourceVersion, createdAt, deleting, labels}`;
-   * plain data, nothing secret (I9). Fields of a wrong type count as absent: one broken object hurts nobody
-   * else (I8). What two features call by one name must say the same.
+   * The fields that the feature keeps, added to `{kind, uid, resourceVersion, createdAt, deleting, labels}`:
+   * plain data, nothing secret (I9). Fields of a wrong type count as absent, so one broken object hurts no
+   * other (I8). Fields of the same name in two features must have the same value.
    */
   digest(object: KubeObject, asked: Asked): KeptFields;
-  /** What takes the place of `after`, where that says something only together with what was known before. */
+  /** Replaces `after` if it is meaningful only together with the previous digest. */
   carry?(before: ObjectDigest | null, after: ObjectDigest): ObjectDigest;
-  /** Which objects the feature wants; absent: all of them. Called once for each reign of a mirror. */
+  /** The objects that the feature wants; absent: all. Called once for each term of a mirror. */
   interest?(resource: KubeResource): Interest<Asked>;
 }
 
-/** Any fields but those that every digest has. */
+/** Any fields except those that every digest has. */
 export type KeptFields = object & { readonly [field in 'kind' | keyof DigestBase]?: never };
 
 /** A kind as a manifest names it. */
@@ -56,29 +55,26 @@ export interface NamedKind {
 }
 
 /**
- * What news of the world changes. `digests`: what digests of the entry's namespace must tell; `wanted`:
- * perhaps what is wanted of it; names: the same, of those objects alone.
+ * What a change of the world affects. `digests`: what digests in the entry's namespace must contain;
+ * `wanted`: possibly which of its objects are wanted; names: the same, for those objects only.
  */
 export type InterestChange = 'digests' | 'wanted' | 'nothing' | readonly string[];
 
-/** Which objects are wanted, folded from what the world says. */
+/** Which objects are wanted, computed from the world. */
 export interface Interest<Asked = unknown> {
-  /** Resources of the world whose entries it folds. */
+  /** The world's resources on which this depends. */
   readonly tellers: readonly ResourceName[];
   fold(entry: WorldEntry): InterestChange;
   wants(namespace: string, name: string, digest: ObjectDigest): boolean;
-  /** What a digest of an object of the namespace must tell. */
+  /** What a digest of an object in the namespace must contain. */
   asked?(namespace: string): Asked;
-  /**
-   * Versions of those who ask; the statement of the mirror names those with which in mind everything stands
-   * in the world.
-   */
+  /** The versions of the requests. The mirror's statement names those for which the world is complete. */
   versions?(): readonly string[];
 }
 
-/** Resources whose kinds are known at run time only. */
+/** Resources whose kinds are known only at run time. */
 export interface NamedWatches {
-  /** Resources of the world whose entries say which kinds are wanted. */
+  /** The world's resources that name the wanted kinds. */
   readonly tellers: readonly ResourceName[];
   wanted(entries: (resource: ResourceName) => Iterable<WorldEntry>): Iterable<NamedKind>;
   declare(named: NamedKind): WatchDeclaration;

@@ -1,11 +1,11 @@
 /**
- * Reads the world stream: goes on where it was after an interruption, and reads it again when that is not
+ * Reads the world stream: continues after an interruption, and reads the stream again if continuing is not
  * enough.
  *
- * That something is gone stands in the stream for an hour only (`limits.worldTombstoneSeconds`). A replica
- * that was away for longer, cut off or stopped, would keep what was removed meanwhile for ever: it reads the
- * last message of each object once more, and what it does not find is gone. A stream that was recreated holds
- * nothing of what was known: all of it is forgotten, until the mirrors have said it again.
+ * The stream keeps the mark of a removed object for an hour only (`limits.worldTombstoneSeconds`). A replica
+ * that was cut off or suspended for longer would keep removed objects for ever. So it reads the last message
+ * of each object again, and drops the objects it does not find. If the stream was recreated, everything is
+ * dropped until the mirrors have published it again.
  */
 
 import type { Timer } from '../../base/clock.ts';
@@ -14,20 +14,20 @@ import { limits } from '../../base/limits.ts';
 import type { Following, StoredMessage, Subscription } from '../../bus/bus.ts';
 import type { HostParts } from '../host/host-parts.ts';
 
-/** Half the life of a tombstone: what was removed since is still to be read. */
+/** Half the life of a tombstone: within this time, marks of removed objects are still there. */
 const awayMaxMs = (limits.worldTombstoneSeconds * 1_000) / 2;
-/** How often it is noted that the stream is within reach. */
+/** How often the time of the last contact with the stream is noted. */
 const lookMs = 60_000;
 
 type ReadingParts = Pick<HostParts, 'bus' | 'subjects' | 'clock' | 'log'>;
 
 export interface ReadingEvents {
   fold(message: StoredMessage): void;
-  /** Nothing more was in the stream when the last message was sent. */
+  /** The last message was the last in the stream when it was sent. */
   beWhole(): void;
-  /** More is to come. */
+  /** More messages follow. */
   notWhole(): void;
-  /** It was, and this is all that it holds. */
+  /** The stream was read again, and contains only these subjects. */
   onRead(subjects: ReadonlySet<string>): void;
   /** It is another stream. */
   onAnother(): void;
@@ -39,7 +39,7 @@ export class WorldReading {
   readonly #status: Subscription;
   #following: Following | null = null;
   #reading = 0;
-  /** What was read since the reading began again; null: it goes on from where it was. */
+  /** The subjects found since reading started again; null: reading continued from its position. */
   #found: Set<string> | null = null;
   #nearAt: number;
   #timer: Timer | null = null;
@@ -57,7 +57,7 @@ export class WorldReading {
     await this.#begin();
   }
 
-  /** Reads the last message of each object once more. */
+  /** Reads the last message of each object again. */
   anew(): void {
     this.#found = new Set();
     this.#events.notWhole();

@@ -1,9 +1,9 @@
 /**
- * The world picture: what this replica knows of Kubernetes, folded from the `world` stream.
+ * The world picture: what this replica knows of Kubernetes, built from the `world` stream.
  *
- * Owns: the latest digest of each object and how far the stream was read. Promises: entries are applied in
- * the stream's order; what is gone is gone; listeners are called once for each change, after it is applied.
- * Absent: joins (router.ts), where digests come from (kube/mirror/mirror.ts).
+ * Owns the latest digest of each object, and how far the stream was read. Promises: entries are applied in
+ * the stream's order; removed objects are gone; listeners are called once for each change, after it is
+ * applied. Absent: joins (router.ts), and the origin of digests (kube/mirror/mirror.ts).
  */
 
 import {
@@ -23,7 +23,7 @@ import { createStatements, type IsAlive, type Statements } from './statements.ts
 import { WorldReading } from './world-reading.ts';
 
 interface WorldParts extends Pick<HostParts, 'bus' | 'subjects' | 'clock' | 'log'> {
-  /** Counts what has not the form of a digest. */
+  /** Counts malformed digests. */
   readonly onUnreadable?: () => void;
   /** Whose statements may count. */
   readonly isAlive: IsAlive;
@@ -66,7 +66,7 @@ export class World {
 
   async start(): Promise<void> {
     await this.#reading.start();
-    // A stream without a message is whole, too.
+    // An empty stream is consistent, too.
     this.#isWhole ||= this.#sequence === 0;
   }
 
@@ -74,7 +74,7 @@ export class World {
     this.#reading.stop();
   }
 
-  /** Entries of one resource that exist. */
+  /** The existing entries of one resource. */
   entries(resource: ResourceName): Iterable<WorldEntry> {
     return this.#resources.get(resource)?.values() ?? [];
   }
@@ -83,30 +83,30 @@ export class World {
     return this.#resources.get(resource)?.get(`${namespace}/${name}`)?.digest ?? null;
   }
 
-  /** Calls back after each change; `before` is what was known. */
+  /** Calls back after each change; `before` is the previous digest. */
   onChange(callback: (entry: WorldEntry, before: AnyDigest | null) => void): void {
     this.#onChange.push(callback);
   }
 
   /**
-   * What the mirror of that name states, while it counts (statements.ts): only then is an object that is
-   * absent gone, and one that stands there known to be. null: everybody waits.
+   * The statement of the mirror with this name, while it counts (statements.ts): only then are absent objects
+   * gone and present ones known to exist. null: everybody waits.
    */
   statement(mirror: string): SyncedDigest | null {
     return this.#statements.counting(mirror);
   }
 
-  /** Calls back when a statement begins to count, and when one takes the place of another. */
+  /** Calls back when a statement starts to count, and when another replaces it. */
   onStatement(callback: (mirror: string) => void): void {
     this.#onStatement.push(callback);
   }
 
-  /** Somebody came or left: looks again whose statements count. */
+  /** A replica came or left: checks again whose statements count. */
   judge(): void {
     this.#statements.judge();
   }
 
-  /** Resolves once the stream was read up to this sequence, and the picture is whole. */
+  /** Resolves once the stream was read up to this sequence and the picture is consistent. */
   async reached(sequence: number): Promise<void> {
     if (!this.#isWhole || this.#sequence < sequence) await this.#reaching.wait(sequence);
   }
@@ -115,32 +115,32 @@ export class World {
     return this.#sequence;
   }
 
-  /** The trace of the change that listeners are being told of; undefined where it has none. */
+  /** The trace of the change that listeners are being told of; undefined if it has none. */
   get trace(): TraceContext | undefined {
     return this.#trace;
   }
 
   /**
-   * Whether things stood together so at some time. Not while the stream is being read after an interruption:
-   * only the last message of each object is left in it, so that an object may look gone until its later
-   * message is read.
+   * Whether the picture is a state that existed at some time. It is not while the stream is read after an
+   * interruption: only the last message of each object is left in it, so an object may look gone until its
+   * later message is read.
    */
   get isWhole(): boolean {
     return this.#isWhole;
   }
 
-  /** Calls back each time that the picture is whole again. */
+  /** Calls back each time the picture becomes consistent again. */
   onWhole(callback: () => void): void {
     this.#onWhole.push(callback);
   }
 
-  /** Somebody else has heard that the stream was recreated: forgets everything and reads it. */
+  /** Another part noticed that the stream was recreated: clears the picture and reads the stream. */
   beginAnew(): void {
     this.#beginAnew();
     this.#reading.anew();
   }
 
-  /** Calls back when the stream was recreated and everything is forgotten. */
+  /** Calls back when the stream was recreated and the picture is cleared. */
   onForgotten(callback: () => void): void {
     this.#onForgotten.push(callback);
   }
@@ -203,7 +203,7 @@ export class World {
   }
 }
 
-/** @throws Error for what is no digest: joins and charts rely on these fields */
+/** @throws Error for anything but a digest, because joins and charts rely on its fields */
 function digestOf(message: StoredMessage): AnyDigest | null {
   if (message.data.byteLength === 0) return null;
   const value = decode(message.data) as (Partial<AnyDigest> & { readonly deleted?: boolean }) | null;

@@ -1,4 +1,4 @@
-/** The tools for Kubernetes in one replica, over its port (tools.ts says what they promise). */
+/** The Kubernetes tools in one replica, over its port (tools.ts states the promises). */
 import { runs } from '../../actors/effect-runner.ts';
 import { hasCode, OrreryError } from '../../base/errors.ts';
 import type { ActorId } from '../../base/ids.ts';
@@ -43,7 +43,7 @@ export interface CallParts {
   readonly kube: KubePort;
   readonly kinds: Kinds;
   readonly signal: AbortSignal;
-  /** Of the effect. */
+  /** The effect's key. */
   readonly key: string;
   readonly actor: ActorId;
   readonly replica: string;
@@ -78,8 +78,8 @@ export function kubernetesTools(parts: CallParts): KubernetesTools {
       try {
         return written(await kube.patch(resource, { ...placeOf(at), type: 'merge', body }, signal));
       } catch (thrown) {
-        // Of another uid the server says that it cannot be changed; the feature asks whether it is that
-        // object.
+        // For an object with another uid, the server answers that the uid cannot be changed; the feature
+        // asked for that object only.
         const isAsked = uid !== undefined && hasCode(thrown, 'KUBE_REFUSED');
         if (isAsked) sameAs({ ...at, uid }, await kube.get(resource, at.namespace, at.name, signal));
         throw thrown;
@@ -146,7 +146,7 @@ async function evict(
     await kube.create(pods, body, signal, 'eviction');
     return { outcome: 'evicted', retryAfterMs: null, message: '' };
   } catch (thrown) {
-    // A conflict: another Pod of that name stands there now.
+    // A conflict: another Pod has that name now.
     if (hasCode(thrown, 'KUBE_NOT_FOUND', 'KUBE_CONFLICT'))
       return { outcome: 'gone', retryAfterMs: null, message: thrown.message };
     if (!hasCode(thrown, 'KUBE_THROTTLED')) throw thrown;

@@ -1,6 +1,6 @@
 /**
- * Effects on Kubernetes that come with the program: each is made under a name of the feature's own, so that
- * two of them never share an outcome, and brings the rights that it needs.
+ * Ready-made effects on Kubernetes. Each is created under a name of the feature's own, so two of them never
+ * share an outcome, and contains the permissions it needs.
  */
 
 import type { Need } from '../../actors/need.ts';
@@ -62,7 +62,7 @@ export const kubernetes = {
       needs: [needOf({ resource }, type, ['get']), needOf({ resource }, type, ['patch'], '/status')],
       run: (params: StatusParams, tools) => tools.kubernetes.status(resource, params),
     }),
-  /** An Event about an object; every replica has the right. */
+  /** An Event about an object; every replica has the permission. */
   event: <const T extends string>(type: T): Effect<T, EventParams, void> =>
     effect(type, { run: (params: EventParams, tools) => tools.kubernetes.event(params) }),
   addFinalizer: <const T extends string>(
@@ -73,7 +73,7 @@ export const kubernetes = {
       needs: [needOf({ resource }, type, ['get', 'patch'])],
       run: (params: ObjectAt, tools) => tools.kubernetes.addFinalizer(resource, finalizer, params),
     }),
-  /** An object that is gone has none. */
+  /** Succeeds if the object is gone. */
   removeFinalizer: <const T extends string>(
     type: T,
     { resource, finalizer }: OfFinalizer,
@@ -92,7 +92,7 @@ export const kubernetes = {
       run: ({ owner, ...at }: ObjectAt & { readonly owner: Owner }, tools) =>
         tools.kubernetes.own(resource, owner, at),
     }),
-  /** Deletes with preconditions; an object that is gone is done. */
+  /** Deletes with preconditions; succeeds if the object is gone. */
   delete: <const T extends string>(
     type: T,
     { resource }: OnResource,
@@ -101,7 +101,7 @@ export const kubernetes = {
       needs: [needOf({ resource }, type, ['delete'])],
       run: (params: DeleteParams, tools) => tools.kubernetes.delete(resource, params),
     }),
-  /** Evicts a Pod as its budgets allow. */
+  /** Evicts a Pod if its disruption budgets allow it. */
   evict: <const T extends string>(type: T): Effect<T, EvictParams, Evicted> =>
     effect(type, {
       needs: [{ apiGroup: '', resources: ['pods/eviction'], verbs: ['create'], why: `the effect ${type}` }],

@@ -1,16 +1,15 @@
 /**
- * What a feature may do to Kubernetes: the calls, each as one function of what it needs.
+ * The Kubernetes calls available to a feature, each as one function with exactly the fields it needs.
  *
- * Promises of all of them: they reject with an OrreryError (KUBE_NOT_FOUND, KUBE_CONFLICT, KUBE_THROTTLED,
- * KUBE_SERVER, KUBE_UNREACHABLE, KUBE_REFUSED); with a `uid` they touch that very object and no other of its
- * name; done twice they change nothing the second time. Which resource a kind is is looked up in the cluster
- * once.
+ * All of them reject with an OrreryError (KUBE_NOT_FOUND, KUBE_CONFLICT, KUBE_THROTTLED, KUBE_SERVER,
+ * KUBE_UNREACHABLE, KUBE_REFUSED); with a `uid` they change only that object, and no other of its name; a
+ * repeated call changes nothing. A kind's resource is looked up in the cluster once.
  */
 import type { KubeList, KubeObject, ListOptions } from '../../base/kube-port.ts';
 import type { Changed, ObjectAt, StatusFields } from '../../kube/effects/object-edit.ts';
 import type { KindName, NamedResource } from '../kind-name.ts';
 
-/** An object that owns another: it is in the same namespace, or of the whole cluster. */
+/** The owner of another object; it is in the same namespace, or cluster-scoped. */
 export interface Owner {
   readonly apiVersion: string;
   readonly kind: string;
@@ -20,7 +19,7 @@ export interface Owner {
   readonly blockOwnerDeletion?: boolean;
 }
 
-/** An object to be applied: its name, and the fields that it shall have. */
+/** An object to apply: its name and the desired fields. */
 export interface AppliedObject {
   readonly metadata: {
     readonly name: string;
@@ -37,22 +36,22 @@ export interface ApplyParams {
 }
 
 export interface ApplyOptions {
-  /** Who owns the fields that are applied; `orrery-<feature>` if absent. */
+  /** The owner of the applied fields; default `orrery-<feature>`. */
   readonly fieldManager?: string;
-  /** Takes over fields of other managers; absent: they are a conflict (KUBE_CONFLICT). */
+  /** Takes fields over from other managers; absent: they are a conflict (KUBE_CONFLICT). */
   readonly force?: boolean;
 }
 
-/** What stands in the cluster after a write. */
+/** The object's identity after a write. */
 export interface Written {
   readonly uid: string;
   readonly resourceVersion: string;
-  /** 0 where the resource counts none. */
+  /** 0 if the resource has no generation. */
   readonly generation: number;
 }
 
 export interface PatchParams extends ObjectAt {
-  /** Precondition: the object must be in this version. */
+  /** Precondition: the object's present version. */
   readonly resourceVersion?: string;
   /** A JSON merge patch: null removes a field, lists are replaced whole. */
   readonly patch: Readonly<Record<string, unknown>>;
@@ -69,14 +68,14 @@ export interface EventParams {
     readonly uid: string;
   };
   readonly eventType: 'Normal' | 'Warning';
-  /** CamelCase, for machines. */
+  /** CamelCase, machine-readable. */
   readonly reason: string;
   /** For people, at most 1 KiB. */
   readonly note: string;
 }
 
 export interface DeleteParams extends ObjectAt {
-  /** Precondition: the object must be in this version. */
+  /** Precondition: the object's present version. */
   readonly resourceVersion?: string;
   readonly gracePeriodSeconds?: number;
 }
@@ -89,11 +88,11 @@ export interface EvictParams {
 }
 
 export interface Evicted {
-  /** `blocked`: a PodDisruptionBudget allows it not now; `gone`: there is no such Pod (any more). */
+  /** `blocked`: a PodDisruptionBudget does not allow it now; `gone`: there is no such Pod. */
   readonly outcome: 'evicted' | 'gone' | 'blocked';
-  /** How long the API server asks to wait; null: it says nothing. */
+  /** How long the API server asks to wait; null: it does not say. */
   readonly retryAfterMs: number | null;
-  /** Its words; empty if it was evicted. */
+  /** The server's message; empty if the Pod was evicted. */
   readonly message: string;
 }
 
@@ -103,20 +102,20 @@ export interface KubernetesTools {
   /** @throws OrreryError KUBE_NOT_FOUND */
   get(kind: Kind, at: ObjectAt): Promise<KubeObject>;
   list(kind: Kind, options?: ListOptions): Promise<KubeList>;
-  /** Makes it. @throws OrreryError KUBE_CONFLICT if there is one of that name */
+  /** Creates the object. @throws OrreryError KUBE_CONFLICT if one of that name exists */
   create(kind: Kind, object: AppliedObject): Promise<KubeObject>;
-  /** Server-side apply: makes the object, or the fields so. */
+  /** Server-side apply: creates the object, or sets its fields. */
   apply(kind: Kind, params: ApplyParams, options?: ApplyOptions): Promise<Written>;
   patch(kind: Kind, params: PatchParams): Promise<Written>;
   status(kind: Kind, params: StatusParams): Promise<Changed>;
-  /** Writes an Event about an object; the same again is counted. */
+  /** Writes an Event about an object; a repetition is counted in the same Event. */
   event(params: EventParams): Promise<void>;
   addFinalizer(kind: Kind, finalizer: string, at: ObjectAt): Promise<Changed>;
   removeFinalizer(kind: Kind, finalizer: string, at: ObjectAt): Promise<Changed>;
   /** Adds an owner reference. */
   own(kind: Kind, owner: Owner, at: ObjectAt): Promise<Changed>;
-  /** @returns whether there was such an object. @throws OrreryError KUBE_CONFLICT if it is another one */
+  /** @returns whether the object existed. @throws OrreryError KUBE_CONFLICT if it is another one */
   delete(kind: Kind, params: DeleteParams): Promise<{ readonly existed: boolean }>;
-  /** Asks for a Pod to be evicted, as its budgets allow. */
+  /** Evicts a Pod if its disruption budgets allow it. */
   evict(params: EvictParams): Promise<Evicted>;
 }

@@ -1,9 +1,11 @@
 /**
- * How many connections the HTTP server holds, and whose: nobody who opens and says nothing keeps others out.
+ * Bounds the connections of the HTTP server, in total and for each address, so that idle clients cannot keep
+ * others out.
  *
- * Promises: at the bound of an address, or of all, the oldest connection without a request under way makes
- * room; of all addresses the one with most gives. Where every one is at work, the new one is closed. A
- * request under way and a live feed are never cut off. Absent: time limits, which the servers set.
+ * Promises: at the bound of an address, or at the total bound, the oldest connection without a request in
+ * progress is closed to make room; for the total bound, the address with the most connections loses one. If
+ * all of them are busy, the new connection is closed. A request in progress and a live feed are never cut
+ * off. Absent: time limits, which the servers set.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -16,7 +18,7 @@ export interface Bounds {
 
 const usual: Bounds = { all: limits.httpConnections, perAddress: limits.httpConnectionsPerAddress };
 
-/** @param event under which the server tells connections on which it reads requests */
+/** @param event the server's event that reports each connection that carries requests */
 export function boundConnections(
   server: Server,
   event: 'connection' | 'secureConnection',
@@ -53,11 +55,11 @@ export function boundConnections(
     work(socket, 1);
     response.once('close', () => work(socket, -1));
   });
-  // For as long as it lasts.
+  // An upgraded connection is busy for as long as it lasts.
   server.on('upgrade', ({ socket }: IncomingMessage) => work(socket, 1));
 }
 
-/** @returns whether one was closed */
+/** @returns whether a connection was closed */
 function makeRoom(crowd: ReadonlySet<Socket>, atWork: ReadonlyMap<Socket, number>): boolean {
   for (const socket of crowd) {
     if (atWork.has(socket) || socket.destroyed) continue;

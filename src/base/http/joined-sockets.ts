@@ -1,13 +1,13 @@
-/** Joins two sockets after an upgrade to another protocol: each gets what the other sends. */
+/** Joins two sockets after an upgrade to another protocol: each receives what the other sends. */
 import type { Duplex } from 'node:stream';
 
 export interface Upgraded {
   readonly socket: Duplex;
-  /** What came behind the head of the request, or of the answer. */
+  /** The bytes that followed the head of the request or of the answer. */
   readonly head: Buffer;
 }
 
-/** Passes on what comes, both ways, until one of them ends; then the other does. */
+/** Forwards data both ways until one of the two ends; then ends the other. */
 export function joinSockets(here: Upgraded, there: Upgraded): void {
   there.socket.on('error', () => here.socket.destroy());
   there.socket.on('close', () => here.socket.destroy());

@@ -1,34 +1,36 @@
-/** What a simulation may do to one client of the memory bus. By default, everything arrives. */
+/** The faults that a simulation can inject into one client of the memory bus. By default there are none. */
 
-/** What becomes of an append. */
+/** What happens to an append. */
 export type AppendFate =
   | 'store'
   /** Stored, but the answer never comes: BUS_UNKNOWN_OUTCOME. */
   | 'answerLost'
-  /** Never reaches the stream: BUS_UNKNOWN_OUTCOME as well, the client cannot tell. */
+  /** Never reaches the stream: also BUS_UNKNOWN_OUTCOME, because the client cannot tell the difference. */
   | 'requestLost'
   /** Not stored, and the client is told: BUS_REFUSED. */
   | 'refuse'
-  /** Not stored, since there is no room: BUS_UNKNOWN_OUTCOME, as a server's own trouble is. */
+  /** Not stored because the store is full: BUS_UNKNOWN_OUTCOME, as for any internal error of a server. */
   | 'full'
-  /** Reaches the stream only after so long, perhaps after its sender gave up; the guard is looked at then. */
+  /**
+   * Reaches the stream only after this delay, possibly after its sender gave up. Its guard is checked then.
+   */
   | { readonly lateMs: number };
 
-/** What becomes of a message that is not stored, at each of its receivers. */
+/** What happens to a message that is not stored, for each receiver. */
 export type CoreFate = 'deliver' | 'lose' | 'duplicate' | { readonly delayMs: number };
 
 /**
- * up: everything passes. down: cut, and the client knows (`status` is disconnected). silent: cut, and neither
- * side knows yet; what is sent is gone, answers never come, and following goes on without a gap once it is up
- * again.
+ * up: everything passes. down: disconnected, and the client knows (`status` is disconnected). silent:
+ * disconnected, and neither side knows yet; messages are lost and answers never come. Following continues
+ * without a gap once the link is up again.
  */
 export type LinkState = 'up' | 'down' | 'silent';
 
 export interface MemoryFaults {
   readonly link: LinkState;
   setLink(link: LinkState): void;
-  /** Asked for each append of this client. */
+  /** Called for each append of this client. */
   onAppend: ((subject: string) => AppendFate) | undefined;
-  /** Asked for each core message (also requests and answers) that this client is to receive. */
+  /** Called for each core message (requests and answers included) before this client receives it. */
   onReceive: ((subject: string) => CoreFate) | undefined;
 }

@@ -1,8 +1,8 @@
 /**
  * Following a stream, for one client of the memory hub.
  *
- * Keeps the place in the stream at the client: after every interruption the reader is attached again where
- * delivery ended.
+ * The client keeps its position in the stream: after every interruption the reader resumes where delivery
+ * stopped.
  */
 
 import type { Bus, FollowFrom, Following, FollowOptions, StoredMessage } from '../bus.ts';
@@ -20,7 +20,7 @@ export function memoryFollow(parts: ClientParts): Bus['follow'] {
       if (link.state === 'closed') return reject(unreachable('closed'));
       const readers = server.readers(streamName);
       const caughtUp = Promise.withResolvers<void>();
-      // Not everybody waits for it.
+      // Not every caller awaits it.
       caughtUp.promise.catch(() => undefined);
       let isCaughtUp = false;
       const place = streamPlace(parts, server.stream(streamName), options);
@@ -62,17 +62,17 @@ export function memoryFollow(parts: ClientParts): Bus['follow'] {
     });
 }
 
-/** Where one follower is in the stream. */
+/** One follower's position in the stream. */
 function streamPlace(
   parts: ClientParts,
   stream: MemoryStream,
   { subjects, from, onMessage, onAnother }: FollowOptions,
 ) {
   const matches = matcherOfAny(subjects);
-  /** The sequence to go on from; undefined until the first place is fixed. */
+  /** The next sequence; undefined until the first position is fixed. */
   let next = from.kind === 'sequence' ? from.sequence : undefined;
   let stopped = false;
-  /** Of the stream in which the place is. */
+  /** The stream to which the position belongs. */
   let generation = from.kind === 'sequence' && from.of !== undefined ? from.of : String(stream.generation);
   const receive = (message: StoredMessage): void => {
     if (stopped || message.sequence < (next ?? 0)) return;
@@ -86,7 +86,10 @@ function streamPlace(
     stop(): void {
       stopped = true;
     },
-    /** Sends what is there; the function it returns fixes the place, once the client has heard of it. */
+    /**
+     * Sends the existing messages. The returned function fixes the position, once the client has received
+     * them.
+     */
     attach(): () => void {
       if (generation !== String(stream.generation)) {
         generation = String(stream.generation);

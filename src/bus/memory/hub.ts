@@ -1,12 +1,12 @@
 /**
- * The bus in one process: a hub that is the "server", and any number of clients.
+ * The bus in one process: a hub in the role of the server, and any number of clients.
  *
  * For tests, for simulations (deterministic: the order of everything follows from the order of calls, or from
- * the scheduler handed in; time comes from the Clock alone) and as the baseline of the benchmark.
+ * the given scheduler; time comes from the Clock alone) and as the baseline of the benchmark.
  *
- * Promises B1–B7 as `nats.ts` does. Each direction of each client is a queue of its own, like a TCP
- * connection: a scheduler may serve clients in any order, yet no two messages of one connection overtake each
- * other. Absent: durability, and the time that a real server needs.
+ * Keeps promises B1–B7, as `nats.ts` does. Each direction of each client is a queue of its own, like a TCP
+ * connection: a scheduler may serve clients in any order, but no two messages of one connection overtake each
+ * other. Absent: durability, and a real server's delays.
  */
 import type { Clock } from '../../base/clock.ts';
 import { type Log, silentLog } from '../../base/log-port.ts';
@@ -19,42 +19,34 @@ import { memoryServer } from './memory-server.ts';
 export interface MemoryHubParts {
   readonly clock: Clock;
   readonly cluster: string;
-  /** The order in which clients are served; by default microtasks, first come first served. */
+  /** The order in which clients are served; by default microtasks, first come, first served. */
   readonly schedule?: Schedule;
   /** By default those of the cluster. */
   readonly streams?: StreamDefinitions;
   readonly log?: Log;
 }
 
-export interface MemoryHub {
-  /** @param name appears in the log; need not be unique */
-  connect(name?: string): MemoryBus;
-  /**
-   * Replaces a stream by an empty one of its name; whoever follows it finds out when it is connected next.
-   */
-  makeAnew(stream: StreamName): void;
-  /**
-   * Replaces a stream by one of its name that holds what `stored` said at some time: restored from a backup.
-   */
-  putBack(stream: StreamName, messages: readonly StoredMessage[]): void;
-  /** What a stream holds now, oldest first. */
-  stored(stream: StreamName): readonly StoredMessage[];
-  /** Sees every message as it is stored, before anybody else; for the checkers of a simulation. */
-  observe(callback: (stream: StreamName, message: StoredMessage) => void): void;
-}
+export type MemoryHub = ReturnType<typeof memoryHub>;
 
-export function memoryHub(parts: MemoryHubParts): MemoryHub {
+export function memoryHub(parts: MemoryHubParts) {
   const { clock, cluster, schedule = queueMicrotask, log = silentLog } = parts;
   const server = memoryServer(clock, parts.streams ?? streamDefinitions(cluster));
   let clients = 0;
   return {
-    connect(_name = 'client') {
+    /** @param name appears in the log; need not be unique */
+    connect(_name = 'client'): MemoryBus {
       const id = `${++clients}`;
       return memoryClient({ id, server, clock, schedule, log });
     },
-    makeAnew: (stream) => server.stream(stream).makeAnew(),
-    putBack: (stream, messages) => server.stream(stream).putBack(messages),
-    stored: (stream) => server.stream(stream).from(0, () => true),
-    observe: (callback) => void server.observers.push(callback),
+    /** Replaces a stream by an empty one of the same name. Followers find out at their next connection. */
+    makeAnew: (stream: StreamName): void => server.stream(stream).makeAnew(),
+    /** Replaces a stream by one that contains an earlier result of `stored`, as if restored from a backup. */
+    putBack: (stream: StreamName, messages: readonly StoredMessage[]): void =>
+      server.stream(stream).putBack(messages),
+    /** The messages of a stream, oldest first. */
+    stored: (stream: StreamName): readonly StoredMessage[] => server.stream(stream).from(0, () => true),
+    /** Sees every message when it is stored, before anybody else; for the checkers of a simulation. */
+    observe: (callback: (stream: StreamName, message: StoredMessage) => void): void =>
+      void server.observers.push(callback),
   };
 }

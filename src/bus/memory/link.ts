@@ -1,8 +1,8 @@
 /**
- * The connection of one client of the memory hub: a queue in each direction, and whether anything passes.
+ * The connection of one client of the memory hub: a queue in each direction, and the state of the link.
  *
- * Promises: within one direction nothing overtakes; what is under way when the link is cut never arrives, and
- * the one who sent it is told so (`onLost`), so that it can wait for its timeout.
+ * Promises: within one direction nothing overtakes; messages in transit when the link is cut never arrive,
+ * and their sender is told (`onLost`) so that it can wait for its timeout.
  */
 import type { BusStatus } from '../bus.ts';
 import type { LinkState } from './faults.ts';
@@ -10,33 +10,28 @@ import type { LinkState } from './faults.ts';
 /** Runs `fn` later, exactly once. */
 export type Schedule = (fn: () => void) => void;
 
-export interface MemoryLink {
-  readonly state: LinkState | 'closed';
-  readonly status: BusStatus;
-  toServer(task: () => void, onLost?: () => void): void;
-  toClient(task: () => void, onLost?: () => void): void;
-  set(state: LinkState | 'closed'): void;
-  /** Called at each change of state, after what was under way is gone. */
-  readonly onChange: Set<(state: LinkState | 'closed') => void>;
-}
+export type MemoryLink = ReturnType<typeof memoryLink>;
 
-export function memoryLink(schedule: Schedule): MemoryLink {
+export function memoryLink(schedule: Schedule) {
   let state: LinkState | 'closed' = 'up';
   const outbound = fifo(schedule);
   const inbound = fifo(schedule);
-  const onChange: MemoryLink['onChange'] = new Set();
+  const onChange = new Set<(state: LinkState | 'closed') => void>();
   return {
+    /** Called at each change of state, after messages in transit were lost. */
     onChange,
-    get state() {
+    get state(): LinkState | 'closed' {
       return state;
     },
-    get status() {
+    get status(): BusStatus {
       if (state === 'closed') return 'closed';
       return state === 'down' ? 'disconnected' : 'connected';
     },
-    toServer: (task, onLost) => (state === 'up' ? outbound.push(task, onLost) : onLost?.()),
-    toClient: (task, onLost) => (state === 'up' ? inbound.push(task, onLost) : onLost?.()),
-    set(next) {
+    toServer: (task: () => void, onLost?: () => void): void =>
+      state === 'up' ? outbound.push(task, onLost) : onLost?.(),
+    toClient: (task: () => void, onLost?: () => void): void =>
+      state === 'up' ? inbound.push(task, onLost) : onLost?.(),
+    set(next: LinkState | 'closed'): void {
       if (state === next || state === 'closed') return;
       state = next;
       outbound.drop();

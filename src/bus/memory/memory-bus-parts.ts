@@ -16,8 +16,8 @@ export interface ClientParts extends ClientEnvironment {
   readonly link: MemoryLink;
   readonly faults: MemoryFaults;
   readonly counters: { handlerErrors: number; disconnects: number; followRestarts: number };
-  /** Calls a handler of the user; what it throws is logged and counted. */
+  /** Calls a user's handler; an exception is logged and counted. */
   guarded<T>(handler: (message: T) => void, subject: string, message: T): void;
-  /** Brings a core message to the client, as its faults will have it. */
+  /** Delivers a core message to the client, subject to its faults. */
   receive(message: BusMessage, handler: (message: BusMessage) => void): void;
 }

@@ -122,7 +122,7 @@ function subscribe(
   };
   const interest = interestIn(subject, queue, (message) => receive(message, handler));
   const onChange = () => {
-    // A server that has lost a client gives its share of a queue group to the others.
+    // When a client is disconnected, the server gives its share of a queue group to the others.
     if (link.state === 'up' && !stopped) server.addInterest(interest);
     else server.removeInterest(interest);
   };
@@ -148,7 +148,7 @@ function lastOfMany(stream: MemoryStream, subjects: readonly string[]): Readonly
 
 interface CallOptions {
   readonly timeoutMs: number;
-  /** What the caller is told if no answer comes. */
+  /** The error if no answer comes. */
   readonly lost: (reason: string) => OrreryError;
   readonly fate?: AppendFate;
 }
@@ -158,15 +158,15 @@ interface Waiting {
   timer: Timer | undefined;
 }
 
-/** What a fault makes the server say in place of storing. */
+/** What a fault makes the server answer instead of storing. */
 const refusals = {
   refuse: () => refused('a fault of the simulation'),
   full: () => unknownOutcome('insufficient storage resources available'),
 } as const;
 
 /**
- * A call that the server answers: it ends with the answer, or with its timeout, or when the link is known to
- * be down.
+ * A call that the server answers. It ends with the answer, with its timeout, or as soon as the link is known
+ * to be down.
  */
 function memoryCall({ link, clock }: ClientParts) {
   const waiting = new Set<Waiting>();
@@ -208,7 +208,7 @@ function memoryCall({ link, clock }: ClientParts) {
 function memoryCalls(parts: ClientParts) {
   const { server, faults } = parts;
   const call = memoryCall(parts);
-  /** @param subject the one whose stream stores it, and that faults are asked about */
+  /** @param subject selects the stream, and is passed to the faults */
   const store = (
     subject: string,
     timeoutMs: number,
@@ -223,7 +223,7 @@ function memoryCalls(parts: ClientParts) {
     };
     return call(atServer, { timeoutMs, lost: unknownOutcome, ...(fate === undefined ? {} : { fate }) });
   };
-  /** As on the wire: a stream is one of those who hear what is sent, whatever it makes of it. */
+  /** As on the wire: subscribers receive an appended message, whether or not the stream stores it. */
   const tell = ({ subject, data, headers = {} }: Pick<BatchMessage, 'subject' | 'data' | 'headers'>) =>
     void server.route({ subject, data, headers, reply: '' });
   const append = (subject: string, data: Uint8Array, options: AppendOptions): Promise<Appended> =>
@@ -254,7 +254,7 @@ function answerOf<T>(run: () => T): Answer<T> {
   }
 }
 
-/** Closes once everything sent before has been answered, or at once if nothing passes. */
+/** Closes once everything sent so far has been answered, or at once if the link is down. */
 function memoryClose(link: MemoryLink, schedule: Schedule): () => Promise<void> {
   let closed: Promise<void> | undefined;
   return () => {

@@ -1,6 +1,5 @@
 /**
- * Requests of one client of the memory hub: a message with an inbox of its own, and the answers that come
- * there.
+ * Requests of one client of the memory hub: each message has an inbox of its own for the answers.
  */
 import type { Timer } from '../../base/clock.ts';
 import type { OrreryError } from '../../base/errors.ts';
@@ -16,7 +15,7 @@ export function memoryRequests(parts: ClientParts): { one: Bus['request']; many:
   return { one: requestOne(parts, send), many: requestMany(parts, send) };
 }
 
-/** Sends, and hands each outcome to `onOutcome` until the function it returned is called. */
+/** Sends, and passes each outcome to `onOutcome` until the returned function is called. */
 type Send = (
   subject: string,
   data: Uint8Array,

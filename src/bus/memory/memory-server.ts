@@ -1,7 +1,7 @@
 /**
- * The "server" of the memory bus: the streams, who reads them, and who wants which core message.
+ * The server's side of the memory bus: the streams, their readers, and the subscriptions to core messages.
  *
- * Knows nothing of connections: `memory-bus.ts` decides what of all this reaches a client.
+ * Knows nothing of connections: `memory-bus.ts` decides which messages reach a client.
  */
 import type { Clock } from '../../base/clock.ts';
 import { asError } from '../../base/errors.ts';
@@ -12,31 +12,31 @@ import type { StreamDefinitions } from '../streams.ts';
 import { matcher, type SubjectMatcher } from '../subject-match.ts';
 import { MemoryStream } from './stored-stream.ts';
 
-/** A client's interest in core messages. */
+/** A client's subscription to core messages. */
 export interface Interest {
   readonly matches: SubjectMatcher;
   readonly queue: string | undefined;
   readonly deliver: (message: BusMessage) => void;
 }
 
-/** A client's place in a stream. */
+/** A client's position in a stream. */
 export interface Reader {
   readonly matches: SubjectMatcher;
   readonly deliver: (message: StoredMessage) => void;
 }
 
 export interface MemoryServer {
-  /** See every message as it is stored, before any reader. */
+  /** Called with each message when it is stored, before any reader. */
   readonly observers: Array<(stream: StreamName, message: StoredMessage) => void>;
-  /** Answers go straight to the client's inbox, by its id. */
+  /** Answers go directly to the client's inbox, by its id. */
   readonly inboxes: Map<string, (message: BusMessage) => void>;
   addInterest(interest: Interest): void;
   removeInterest(interest: Interest): void;
   stream(name: StreamName): MemoryStream;
-  /** The stream that takes what is sent to `subject`. */
+  /** The stream that takes messages on `subject`. */
   streamOf(subject: string): MemoryStream | undefined;
   readers(name: StreamName): Set<Reader>;
-  /** Gives a core message to everybody concerned; how many they were. */
+  /** Delivers a core message to all subscribers; returns their number. */
   route(message: BusMessage): number;
 }
 
@@ -77,7 +77,7 @@ function coreRouter(): Pick<MemoryServer, 'addInterest' | 'removeInterest' | 'in
   const interests = new Set<Interest>();
   const inboxes: MemoryServer['inboxes'] = new Map();
   const concerned = bySubject(interests);
-  /** Whose turn it is in the queue groups. */
+  /** Position of the round robin in the queue groups. */
   let turn = 0;
   return {
     inboxes,
@@ -99,13 +99,13 @@ function coreRouter(): Pick<MemoryServer, 'addInterest' | 'removeInterest' | 'in
 }
 
 interface Concerned {
-  /** Each of them gets the message. */
+  /** Each of these receives the message. */
   readonly all: readonly Interest[];
-  /** One of each gets it. */
+  /** One member of each group receives it. */
   readonly groups: readonly (readonly Interest[])[];
 }
 
-/** Subjects whose receivers are remembered; most come again and again. */
+/** Number of subjects whose receivers are cached; most subjects recur. */
 const subjectsRemembered = 1_000;
 
 function bySubject(interests: Iterable<Interest>) {
@@ -148,8 +148,9 @@ export function interestIn(
 const payloadBytesMax = 1024 * 1024;
 
 /**
- * As on the wire: a payload has a limit, and a header cannot break out of its line. @throws OrreryError
- * BUS_REFUSED
+ * As on the wire: a payload has a limit, and a header cannot break out of its line.
+ *
+ * @throws OrreryError BUS_REFUSED
  */
 export function checkSendable(data: Uint8Array, headers: Headers = {}): void {
   if (data.length > payloadBytesMax) throw refused('max_payload size exceeded');

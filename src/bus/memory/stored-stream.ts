@@ -2,7 +2,7 @@
  * One stored stream in memory, by the rules of its definition: sequences, guards, the duplicate window,
  * bounds, age, TTL.
  *
- * Owns what is stored. Absent: who is told of it and over which connection (`memory-server.ts`, `link.ts`).
+ * Owns what is stored. Absent: who receives it and over which connection (`memory-server.ts`, `link.ts`).
  * Everything happens at once and in the order of the calls, as at the leader of a stream.
  */
 import type { Clock } from '../../base/clock.ts';
@@ -20,9 +20,9 @@ interface SubjectState {
 
 export class MemoryStream {
   readonly definition: StreamDefinition;
-  /** Whether the stream takes what is sent to the subject. */
+  /** Whether the stream takes messages on the subject. */
   readonly takes: SubjectMatcher;
-  /** Called with each message as it is stored. */
+  /** Called with each message when it is stored. */
   onStored: (message: StoredMessage) => void = () => undefined;
   readonly #clock: Clock;
   readonly #storedSubject: (subject: string) => string;
@@ -40,7 +40,7 @@ export class MemoryStream {
     this.#duplicates = duplicateWindow(definition.duplicateWindowMs);
   }
 
-  /** Tells the stream from those before it. */
+  /** Distinguishes this stream from earlier ones of the same name. */
   get generation(): number {
     return this.#generation;
   }
@@ -67,8 +67,9 @@ export class MemoryStream {
   }
 
   /**
-   * All or none; guards are checked against what was stored before. @throws OrreryError BUS_CONFLICT |
-   * BUS_REFUSED
+   * Stores all or none; guards are checked against the state before the batch.
+   *
+   * @throws OrreryError BUS_CONFLICT | BUS_REFUSED
    */
   appendAll(messages: readonly BatchMessage[]): Appended {
     const { name, batches } = this.definition;
@@ -90,7 +91,7 @@ export class MemoryStream {
     return this.#sequence;
   }
 
-  /** What matches from a sequence on (inclusive), oldest first. */
+  /** The matching messages from a sequence on (inclusive), oldest first. */
   from(sequence: number, matches: SubjectMatcher): StoredMessage[] {
     this.#dropAged();
     return this.#log.from(sequence).filter((message) => matches(message.subject));
@@ -109,17 +110,14 @@ export class MemoryStream {
     return found.sort((a, b) => a.sequence - b.sequence);
   }
 
-  /** @param first 0: from the first message on */
+  /** @param first 0: from the first message */
   purge(matches: SubjectMatcher, belowSequence: number, first = 0): void {
     for (const message of this.#log.from(first)) {
       if (message.sequence < belowSequence && matches(message.subject)) this.#remove(message);
     }
   }
 
-  /**
-   * The stream is another one of the same name, without a message: a server that came back with an empty
-   * disk.
-   */
+  /** Replaces the stream by an empty one of the same name: a server that came back with an empty disk. */
   makeAnew(): void {
     this.#bySubject.clear();
     this.#duplicates = duplicateWindow(this.definition.duplicateWindowMs);
@@ -128,10 +126,7 @@ export class MemoryStream {
     this.#generation++;
   }
 
-  /**
-   * The stream is another one of the same name that holds these, under their sequences: restored from a
-   * backup.
-   */
+  /** Replaces the stream by one with these messages under their sequences: restored from a backup. */
   putBack(messages: readonly StoredMessage[]): void {
     this.makeAnew();
     for (const message of messages) {
@@ -209,7 +204,7 @@ function subjectTransform(definition: StreamDefinition): (subject: string) => st
   };
 }
 
-/** Ids and the sequences that they were stored under, forgotten after the window. */
+/** Message ids and the sequences under which they were stored, forgotten after the window. */
 function duplicateWindow(windowMs: number) {
   const known = new Map<string, { readonly sequence: number; readonly at: number }>();
   const prune = (now: number): void => {
@@ -227,7 +222,7 @@ function duplicateWindow(windowMs: number) {
   };
 }
 
-/** Messages by growing sequence, with holes; holes are swept out when they are the greater part. */
+/** Messages by ascending sequence, with holes; the array is compacted when more than half of it is holes. */
 function messageLog() {
   let messages: Array<StoredMessage | undefined> = [];
   let sequences: number[] = [];
@@ -279,7 +274,9 @@ function messageLog() {
   };
 }
 
-/** The subject without a message that was removed. @param rest what is still stored, of all subjects */
+/**
+ * Updates the last message of a subject after a removal. @param rest the remaining messages of all subjects
+ */
 function forgetLast(
   bySubject: Map<string, SubjectState>,
   { subject, sequence }: StoredMessage,

@@ -1,9 +1,9 @@
 /**
- * Makes the streams of a cluster on a NATS server, or brings them up to date.
+ * Creates the streams of a cluster on a NATS server, or updates them.
  *
- * Safe to run by every replica at once, and again after every reconnect: making a stream that is there in the
- * same form is no error to the server. Settings only grow (stream-growth.ts). What cannot be changed any more
- * – the number of shards – is compared and refused.
+ * Every replica may run this at the same time, and again after every reconnect: creating a stream that exists
+ * in the same form is no error. Settings only grow (stream-growth.ts). A setting that cannot be changed – the
+ * number of shards – is compared, and a difference is refused.
  */
 import { OrreryError } from '../../base/errors.ts';
 import type { StreamName } from '../bus.ts';
@@ -12,14 +12,14 @@ import { isJetStreamError, type JetStreamApi, jetStreamCode } from './jetstream-
 import { formatKey, grown, streamsFormat } from './stream-growth.ts';
 
 const nanosPerMs = 1e6;
-/** Remembers for how many shards a cluster was made. */
+/** Metadata key: the number of shards for which the cluster was created. */
 const shardsKey = 'orrery.shards';
 
 /**
  * @param replicas copies of each stream, 1 or 3
- * @returns the streams that were not there
- * @throws OrreryError BUS_UNREACHABLE (try again) | BUS_REFUSED (another number of shards, or the server will
- * not)
+ * @returns the streams that did not exist
+ * @throws OrreryError BUS_UNREACHABLE (try again) | BUS_REFUSED (a different number of shards, or the server
+ *   refuses)
  */
 export async function ensureStreams(
   api: JetStreamApi,
@@ -31,7 +31,7 @@ export async function ensureStreams(
   return names.filter((_, index) => !wereThere[index]);
 }
 
-/** @returns whether it was there */
+/** @returns whether it existed */
 async function ensureStream(
   api: JetStreamApi,
   definition: StreamDefinition,
@@ -54,7 +54,7 @@ async function create(
   try {
     return (await api(`STREAM.CREATE.${name}`, config)).config as Record<string, unknown>;
   } catch (error) {
-    // Another replica, perhaps of another release, was first.
+    // Another replica, perhaps of another release, was faster.
     const found = isJetStreamError(error, jetStreamCode.streamNameInUse)
       ? await configOf(api, name)
       : undefined;
@@ -85,7 +85,7 @@ function checkShards(definition: StreamDefinition, found: Record<string, unknown
 
 type StreamConfig = ReturnType<typeof streamConfig>;
 
-/** The server's form of a definition. */
+/** A definition in the server's format. */
 function streamConfig(definition: StreamDefinition, replicas: number) {
   const { transform } = definition;
   return {
@@ -110,7 +110,7 @@ function streamConfig(definition: StreamDefinition, replicas: number) {
   };
 }
 
-/** Deep equality of what the API speaks; a field that is absent equals one that is false or empty. */
+/** Deep equality of API values; an absent field equals one that is false or empty. */
 function isSame(a: unknown, b: unknown): boolean {
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null)
     return (a || undefined) === (b || undefined);

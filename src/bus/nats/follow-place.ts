@@ -1,5 +1,5 @@
 /**
- * Where a follower stands in its stream; outlives every consumer, so that each new one begins after the last
+ * A follower's position in its stream. It outlives every consumer, so each new one starts after the last
  * delivered message.
  */
 import type { FollowFrom } from '../bus.ts';
@@ -7,32 +7,33 @@ import type { FollowFrom } from '../bus.ts';
 export type FollowPlace = ReturnType<typeof followPlace>;
 
 export function followPlace(from: FollowFrom) {
-  /** The sequence to go on from; undefined until the first place is fixed. */
+  /** The next sequence; undefined until the first position is fixed. */
   let next: number | undefined = from.kind === 'sequence' ? Math.max(1, from.sequence) : undefined;
   let created: unknown = from.kind === 'sequence' ? from.of : undefined;
   let hasDelivered = false;
   return {
     next: () => next,
     from: (): FollowFrom => (next === undefined ? from : { kind: 'sequence', sequence: next }),
-    /** Whether the message is new; it counts as delivered then. */
+    /** Whether the message is new; if so, it counts as delivered. */
     take(sequence: number): boolean {
       if (next !== undefined && sequence < next) return false;
       next = sequence + 1;
       hasDelivered = true;
       return true;
     },
-    /** From the first message. */
+    /** Starts over from the first message. */
     again(): void {
       next = 1;
     },
-    /** The server has chosen the place to begin at. */
+    /** The server has chosen the starting position. */
     fix(sequence: number): void {
       next ??= sequence;
     },
     /**
-     * Compares with what the stream is now, and moves to where it can go on; what was wrong, in words.
+     * Compares the position with the stream's present state and moves it to where following can continue;
+     * returns what was wrong, in words.
      *
-     * @param createdNow tells a stream from another one of the same name
+     * @param createdNow distinguishes the stream from others of the same name
      */
     checkStream(
       createdNow: unknown,
@@ -44,7 +45,7 @@ export function followPlace(from: FollowFrom) {
         next = 1;
         return { isAnother, text: 'the stream was recreated; following it from its first message' };
       }
-      // Who asked for a sequence that is still to come has lost nothing.
+      // A caller that asked for a future sequence has lost nothing.
       const isAhead = from.kind === 'sequence' && from.of === undefined && !hasDelivered;
       if (next === undefined || isAhead || lastSequence + 1 >= next) return undefined;
       next = lastSequence + 1;

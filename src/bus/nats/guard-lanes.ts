@@ -1,15 +1,15 @@
 /**
  * Conditional writes on replicated streams: one at a time for each guarded subject.
  *
- * A server that keeps copies refuses a write while another one with a condition on the same subject is on
- * its way to the copies ("wrong last sequence", 10164), even though the condition holds: it cannot check the
- * second before the first is stored (nats-server 2.12 to 2.15, `checkMsgHeadersPreClusteredProposal`). All
- * saves of a shard depend on its one fence. So those that come while one is on its way wait, and leave
- * together as one atomic batch.
+ * A replicated server refuses a write while another conditional write on the same subject is being replicated
+ * ("wrong last sequence", 10164), even if the condition holds: it cannot check the second before the first is
+ * stored (nats-server 2.12 to 2.15, `checkMsgHeadersPreClusteredProposal`). All saves of a shard depend on
+ * its one fence. So writes that arrive while one is in progress wait, and are sent together as one atomic
+ * batch.
  *
- * Promises: a caller is told what happened to its own message; such a refusal never counts as a loss of
- * ownership, it is retried; a caller that waited too long is told that nothing was stored. A stream with one
- * copy is written as fast as before: lanes are used from the first refusal of that kind on. Absent: the wire
+ * Promises: each caller learns the outcome of its own message; such a refusal never counts as a loss of
+ * ownership and is retried; a caller that waited too long learns that nothing was stored. A stream with one
+ * copy is as fast as without lanes: lanes are used from the first refusal of that kind on. Absent: the wire
  * format.
  */
 import { type Clock, sleep } from '../../base/clock.ts';
@@ -28,7 +28,7 @@ export interface GuardLanesParts {
   readonly append: Append;
   readonly appendAll: AppendAll;
   readonly clock: Clock;
-  /** Whether streams are known to have several copies; false: it's found out. */
+  /** Whether the streams are known to have several copies; if false, the first refusal shows it. */
   readonly isReplicated: boolean;
 }
 
@@ -39,17 +39,17 @@ interface Waiting {
   readonly since: number;
   readonly resolve: (appended: Appended) => void;
   readonly reject: (error: unknown) => void;
-  /** What the server thinks of it cannot be told from a batch. */
+  /** Sent alone: a batch would not show the server's answer to this message. */
   isAlone: boolean;
 }
 
-/** The server takes 1,000; so many are stored in some milliseconds, and nobody waits long behind them. */
+/** The server takes 1,000. This many are stored within milliseconds, so nobody waits long behind a batch. */
 const batchMessages = 128;
 const batchBytes = 256 * 1024;
-/** Between two tries while somebody else's write is on its way, ms. */
+/** Pauses between tries while another replica's write is in progress, ms. */
 const retryMs = { first: 2, most: 50 };
 
-/** @returns the same two ways to write, in lanes */
+/** @returns the same two ways of writing, in lanes */
 export function guardLanes(parts: GuardLanesParts): { append: Append; appendAll: AppendAll } {
   const { append, clock } = parts;
   const lanes = new Map<string, Waiting[]>();
@@ -93,7 +93,7 @@ export function guardLanes(parts: GuardLanesParts): { append: Append; appendAll:
   };
 }
 
-/** The first of the line, and those behind it that may share its fate. */
+/** The first of the lane, and the messages behind it that can be sent in the same batch. */
 function takeFrom(lane: Waiting[]): readonly Waiting[] {
   const [first] = lane;
   if (first === undefined) return [];
@@ -108,7 +108,7 @@ function takeFrom(lane: Waiting[]): readonly Waiting[] {
   return lane.splice(0, count);
 }
 
-/** Ends when each of them is decided, or stands at the head of the line again. */
+/** Ends when each message is decided, or is back at the head of the lane. */
 async function write(parts: GuardLanesParts, taken: readonly Waiting[], lane: Waiting[]): Promise<void> {
   const { clock } = parts;
   const late = (entry: Waiting) => clock.monotonic() - entry.since > waitMs(entry);
@@ -123,11 +123,11 @@ async function write(parts: GuardLanesParts, taken: readonly Waiting[], lane: Wa
         ? parts.append(first.subject, first.data, { ...first.options, timeoutMs })
         : parts.appendAll(entries.map(asMessage), { timeoutMs }),
     );
-    // A batch is stored as it was sent, without anything in between.
+    // The server stores a batch contiguously.
     for (const [index, entry] of entries.entries())
       entry.resolve({ sequence: sequence - (entries.length - 1 - index), duplicate });
   } catch (error) {
-    // One of them is not as the server wants it, or known already: which, is told to each alone.
+    // The server refuses one of them, or already knows it. Each is sent alone to find out which.
     if (entries.length > 1 && hasCode(error, 'BUS_REFUSED')) {
       for (const entry of entries) entry.isAlone = true;
       lane.unshift(...entries);
@@ -139,7 +139,7 @@ const timeoutOf = ({ options }: Waiting) => options.timeoutMs ?? limits.appendTi
 /** The other half is for the answer. */
 const waitMs = (entry: Waiting) => timeoutOf(entry) / 2;
 
-/** The condition of the first speaks for all: they are stored together or not at all. */
+/** The first message's condition stands for all: they are stored together or not at all. */
 function asMessage({ subject, data, options }: Waiting, index: number): BatchMessage {
   const { headers, msgId, ttlSeconds, guard } = options;
   return {
@@ -152,7 +152,7 @@ function asMessage({ subject, data, options }: Waiting, index: number): BatchMes
   };
 }
 
-/** Tries again while the server cannot check the condition; then nothing was stored. */
+/** Retries while the server cannot check the condition; until then nothing is stored. */
 async function untilChecked(
   { clock }: GuardLanesParts,
   forMs: number,

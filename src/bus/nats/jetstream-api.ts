@@ -1,6 +1,6 @@
 /**
- * The JSON API of JetStream, as far as the bus uses it: `$JS.API.<verb>` requests, answered by the leader of
- * the stream.
+ * The JSON API of JetStream, as far as the bus uses it: `$JS.API.<verb>` requests, answered by the stream's
+ * leader.
  */
 import { asError, OrreryError } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
@@ -14,9 +14,9 @@ import { ask, type WireRequests } from './wire-requests.ts';
  */
 export type JetStreamApi = (verb: string, body?: unknown) => Promise<Record<string, unknown>>;
 
-/** The codes that Orrery tells apart (server's `errors.json`). */
+/** The codes that Orrery distinguishes (`errors.json` of the server). */
 export const jetStreamCode = {
-  /** Servers of a cluster that have not met yet, or one that is away: it passes. */
+  /** The servers of a cluster have not met yet, or one of them is away: temporary. */
   noSuitablePeers: 10005,
   noMessage: 10037,
   sequenceNotFound: 10043,
@@ -29,7 +29,7 @@ export const jetStreamCode = {
 } as const;
 
 export interface JetStreamError {
-  /** As in HTTP: 4xx the request is wrong, 5xx the server cannot now. */
+  /** As in HTTP: 4xx for a wrong request, 5xx if the server cannot answer now. */
   readonly code: number;
   readonly err_code: number;
   readonly description: string;
@@ -49,7 +49,7 @@ export function jetStreamApi(requests: WireRequests): JetStreamApi {
     });
 }
 
-/** A JSON object off the wire. @throws OrreryError BUS_UNREACHABLE */
+/** Parses a JSON object from a message. @throws OrreryError BUS_UNREACHABLE */
 export function jsonOf(message: WireMessage): Record<string, unknown> {
   try {
     const { buffer, byteOffset, length } = message.data;

@@ -1,9 +1,9 @@
 /**
  * Keeps the streams of a cluster in existence for as long as the connection lives.
  *
- * After each reconnect they are looked at again: the server may be another one, with an empty disk. And every
- * few seconds: somebody may have deleted one, and a replica of an older release removes what it does not
- * know at each of its reconnects.
+ * Checks them after each reconnect, because the server may be another one with an empty disk, and every few
+ * seconds, because somebody may have deleted one, and a replica of an older release removes settings that it
+ * does not know at each of its reconnects.
  */
 import { sleep } from '../../base/clock.ts';
 import { asError } from '../../base/errors.ts';
@@ -16,7 +16,7 @@ import type { JetStreamApi } from './jetstream-api.ts';
 import { type KeepTrying, keepTrying } from './keep-trying.ts';
 import type { Wire } from './wire.ts';
 
-/** A small request for each stream; what is sent meanwhile to one that is gone is not stored. */
+/** One small request for each stream; messages sent to a deleted stream in the meantime are not stored. */
 const lookMs = 2_000;
 
 export interface KeepStreams extends Ambient {
@@ -38,7 +38,7 @@ export async function keepStreams(parts: KeepStreams): Promise<void> {
     success: 'JetStream answers now',
   };
   await keepTrying(attempt, () => ensureStreams(api, streams, replicas));
-  /** One at a time; ends with the connection, the next one begins again. */
+  /** One check at a time. It ends with the connection; the next connection starts another. */
   let looking: AbortController | undefined;
   const lookAgain = (isNew: boolean): void => {
     const mine = new AbortController();
@@ -54,7 +54,7 @@ export async function keepStreams(parts: KeepStreams): Promise<void> {
   if (wire.status === 'connected') lookAgain(false);
 }
 
-/** Until the connection is lost. */
+/** Runs until the connection is lost. */
 async function lookAfter(
   parts: KeepStreams & { readonly signal: AbortSignal },
   attempt: Omit<KeepTrying, 'signal'>,

@@ -1,4 +1,4 @@
-/** Tries again for ever, and logs no more than it must. */
+/** Retries until success, with as few log lines as possible. */
 import { sleep } from '../../base/clock.ts';
 import { asError, OrreryError } from '../../base/errors.ts';
 import type { Ambient } from '../../base/log-port.ts';
@@ -7,21 +7,22 @@ import { unreachable } from '../bus-errors.ts';
 
 export interface KeepTrying extends Ambient {
   readonly signal?: AbortSignal | undefined;
-  /** Facts for the log: what is tried. */
+  /** Facts for the log: what is being tried. */
   readonly facts: Readonly<Record<string, unknown>>;
-  /** What to say while it does not work, and when it does again. */
+  /** The log messages: while it fails, and when it works again. */
   readonly trouble: string;
   readonly success: string;
 }
 
-/** Between attempts; short, since others wait for this, and jittered, since all replicas do it at once. */
+/**
+ * Between attempts, ms; short because others wait, and jittered because all replicas try at the same time.
+ */
 const retryMs = 500;
 
 /**
- * Runs `attempt` until it succeeds; logs once for each distinct reason why it does not.
+ * Runs `attempt` until it succeeds; logs each distinct reason for failure once.
  *
- * @throws OrreryError what the attempt threw, if trying again cannot help; BUS_UNREACHABLE if `signal` was
- * aborted
+ * @throws OrreryError the attempt's error, if retrying cannot help; BUS_UNREACHABLE if `signal` was aborted
  */
 export async function keepTrying<T>(parts: KeepTrying, attempt: () => Promise<T>): Promise<T> {
   const { clock, random, log, signal, facts } = parts;

@@ -21,14 +21,14 @@ export function parseServer(text: string): ServerUrl {
       `"${withoutPassword(text)}" is not a NATS server: nats://host:port or tls://host:port`,
     );
   }
-  // A password that was not escaped as in a URL is taken as it stands.
+  // A password that was not percent-encoded is taken literally.
   const [user, pass] = (login ?? '')
     .split(':', 2)
     .map((text) => attempt(() => decodeURIComponent(text), text));
   return { server, isTls: scheme === 'tls', user: user || undefined, pass };
 }
 
-/** The same address, fit for a log (I9). */
+/** The same address without the password, for the log (I9). */
 export function withoutPassword(server: string): string {
   return server.replace(/^([a-z]+:\/\/)?.*@/, '$1…@');
 }

@@ -1,9 +1,9 @@
 /**
- * Which NATS servers are new enough.
+ * Checks whether a NATS server is new enough.
  *
- * Per-message TTL, subject transforms and guards on another subject need 2.12. On replicated streams a guard
- * was not safe before 2.12.14 and 2.14.4 (2.13 was never a release line of its own), so a cluster needs one
- * of those, or 2.15.
+ * Per-message TTL, subject transforms and guards on another subject need 2.12. On replicated streams, guards
+ * were unsafe before 2.12.14 and 2.14.4 (there was no 2.13 release line), so a cluster needs one of those, or
+ * 2.15.
  */
 import { OrreryError } from '../../base/errors.ts';
 
@@ -15,9 +15,7 @@ export interface Version {
 
 const single: Version = { major: 2, minor: 12, patch: 0 };
 
-/**
- * undefined for a text that is no version; what follows the third number (`-RC.1`, `-dev`) is not looked at.
- */
+/** undefined if the text is no version. Anything after the third number (`-RC.1`, `-dev`) is ignored. */
 export function parseVersion(text: string): Version | undefined {
   const [, major, minor, patch] = /^v?(\d+)\.(\d+)\.(\d+)(?:[-+.].*)?$/.exec(text.trim()) ?? [];
   if (major === undefined) return undefined;
@@ -30,7 +28,7 @@ export function isAtLeast(version: Version, least: Version): boolean {
   return version.patch >= least.patch;
 }
 
-/** @throws OrreryError BUS_VERSION that says what would do */
+/** @throws OrreryError BUS_VERSION, which names the versions that would do */
 export function checkServerVersion(text: string, isCluster: boolean): void {
   const version = parseVersion(text);
   if (version && (isCluster ? isSafeInCluster(version) : isAtLeast(version, single))) return;

@@ -1,14 +1,15 @@
 /**
- * The connection to NATS: the one file that imports the client library.
+ * The connection to NATS: the only file that imports the client library.
  *
- * Owns: finding a server (it tries for ever, and says so once), authentication, the version check, the
- * streams' existence, and the few things that the library does differently from what the port promises.
- * Everything else is `wire-bus.ts`.
+ * Owns: finding a server (it retries for ever and logs that once), authentication, the version check, the
+ * existence of the streams, and the few behaviours in which the library differs from the port. Everything
+ * else is in `wire-bus.ts`.
  *
- * Differences that matter: the library gives up reconnecting after ten attempts and after two refusals of the
- * same credentials – here it never does; it keeps what is published while disconnected and sends it later –
- * here it is dropped or refused (a write whose caller has given up must not appear); an exception in a
- * subscription's callback ends its reader – here none gets there (`wire-bus.ts`).
+ * Differences: the library stops reconnecting after ten attempts, or after two refusals of the same
+ * credentials; here it never stops. The library keeps messages published while disconnected and sends them
+ * later; here they are dropped or refused, because a write must not appear after its caller has given up. In
+ * the library, an exception in a subscription's callback ends its reader; here none gets that far
+ * (`wire-bus.ts`).
  */
 import { readFileSync } from 'node:fs';
 import {
@@ -42,39 +43,33 @@ import { wireBus } from './wire-bus.ts';
 import { wireRequests } from './wire-requests.ts';
 
 export interface NatsParts {
-  /** `nats://`, `tls://` URLs or `host:port`; a user and password, or a token, may stand in the first. */
+  /** `nats://` or `tls://` URLs, or `host:port`; the first may contain a user and password, or a token. */
   readonly servers: readonly string[];
   readonly credsFile?: string;
   readonly tls?: { readonly caFile?: string; readonly certFile?: string; readonly keyFile?: string };
-  /**
-   * What the subjects begin with on which answers come, where this connection's rights name one;
-   * absent: `_INBOX`.
-   */
+  /** The prefix of subjects for answers, if this connection's permissions require one; default `_INBOX`. */
   readonly inboxPrefix?: string;
   /** The connection's name in the server's reports. */
   readonly name: string;
   readonly cluster: string;
   /**
-   * Copies of each stream (1 or 3). Absent: the streams are neither made nor changed, for clients that only
-   * ask and watch.
+   * Copies of each stream (1 or 3). Absent: the client neither creates nor changes streams; it only requests
+   * and watches.
    */
   readonly streamReplicas?: number;
   readonly clock: Clock;
   readonly random: Random;
   readonly log?: Log;
-  /** Ends the waiting for a first connection. */
+  /** Stops waiting for the first connection. */
   readonly signal?: AbortSignal;
 }
 
-/**
- * With `maxPingOut` a server that is silent is given up after 4 to 6 s; a broken connection is noticed at
- * once.
- */
+/** With `maxPingOut`, a silent server is given up after 4 to 6 s; a broken connection is noticed at once. */
 const pingIntervalMs = 2_000;
 const maxPingOut = 2;
 /**
- * Reconnecting: at once is a stampede of all replicas, a second is a third of the time that a takeover may
- * need.
+ * Pauses before reconnecting: without one, all replicas would stampede; a second would be a third of the time
+ * available for a takeover.
  */
 const reconnectFirstMs = 100;
 const reconnectSpreadMs = 150;
@@ -82,10 +77,10 @@ const reconnectSpreadMs = 150;
 const dialTimeoutMs = 5_000;
 
 /**
- * Connects, checks the server's version, makes or updates the streams. While NATS is away it keeps trying.
+ * Connects, checks the server's version, and creates or updates the streams. Keeps trying while NATS is away.
  *
- * @throws OrreryError BUS_VERSION, BUS_REFUSED (the streams are of another number of shards, or max_payload
- * is too small), USAGE (a file cannot be read), BUS_UNREACHABLE (only if `signal` was aborted)
+ * @throws OrreryError BUS_VERSION, BUS_REFUSED (the streams have another number of shards, or max_payload is
+ *   too small), USAGE (a file cannot be read), BUS_UNREACHABLE (only if `signal` was aborted)
  */
 export async function connectNats(parts: NatsParts): Promise<Bus> {
   const log = parts.log ?? silentLog;
@@ -160,7 +155,7 @@ function loginOf(user: string, pass: string | undefined): Pick<ConnectionOptions
 }
 
 /**
- * Reads the file at each login, so that renewed credentials are taken; keeps to the last good ones while it
+ * Reads the file at each login, so that renewed credentials are used; keeps the last good ones while it
  * cannot be read.
  */
 function credentials(file: string): Authenticator {
@@ -169,7 +164,7 @@ function credentials(file: string): Authenticator {
     try {
       latest = credsAuthenticator(readFileSync(file));
     } catch {
-      // It is being replaced at this moment; an exception here would close the connection for good.
+      // The file is just being replaced; an exception here would close the connection for good.
     }
     return latest(nonce);
   };
@@ -179,7 +174,7 @@ function checkVersion(wire: Wire, parts: NatsParts): void {
   checkServerVersion(wire.serverVersion, wire.isClustered || (parts.streamReplicas ?? 1) > 1);
 }
 
-/** What actors save, with its headers; whoever only asks sends less. */
+/** The size of a saved record with its headers; clients that only ask send less. */
 const payloadMin = limits.recordBytes + 16 * 1024;
 
 function checkPayload({ maxPayload }: Wire): void {
@@ -190,8 +185,8 @@ function checkPayload({ maxPayload }: Wire): void {
 }
 
 /**
- * A cluster in the middle of an upgrade: refusing now would take down what still works; saying it must not
- * wait.
+ * During the upgrade of a NATS cluster, a server may be too old. Refusing it now would break what still
+ * works, so it is logged.
  */
 function onReconnect(status: BusStatus, wire: Wire, parts: NatsParts, log: Log): void {
   if (status === 'disconnected')
@@ -277,9 +272,7 @@ async function watchStatus(
   }
 }
 
-/**
- * Draining asks the server for its last word; without a connection there is none, so it is not waited for.
- */
+/** Draining waits for the server, so it is skipped while disconnected. */
 async function closeConnection(connection: NatsConnection, status: BusStatus, clock: Clock): Promise<void> {
   if (status === 'connected') {
     const { promise: tooLong, resolve } = Promise.withResolvers<void>();
@@ -292,8 +285,8 @@ async function closeConnection(connection: NatsConnection, status: BusStatus, cl
 }
 
 /**
- * The library encodes whatever it is handed as headers by calling `encode`; its own type canonicalizes and
- * searches on each `set`, which is a third of the cost of a guarded write.
+ * The library encodes any object passed as headers by calling `encode`. Its own headers type canonicalizes
+ * and searches on each `set`, a third of the cost of a guarded write.
  */
 function publishOptions(
   headers: Headers | undefined,
@@ -308,7 +301,9 @@ function publishOptions(
   return options;
 }
 
-/** The last net: an exception that passed here would end the library's reader, and with it the connection. */
+/**
+ * The last resort: an exception that escaped here would end the library's reader, and with it the connection.
+ */
 function receive(onMessage: (message: WireMessage) => void, message: Msg, log: Log): void {
   try {
     onMessage(wireMessage(message));
@@ -317,7 +312,7 @@ function receive(onMessage: (message: WireMessage) => void, message: Msg, log: L
   }
 }
 
-/** The library's messages as they are inside. */
+/** The internal form of the library's messages. */
 interface Inside {
   readonly _msg?: { readonly hdr?: number };
   readonly _rdata?: Uint8Array;
@@ -337,8 +332,8 @@ function wireMessage(message: Msg): WireMessage {
 }
 
 /**
- * The library's reading of headers canonicalizes each name; heartbeats and stored messages come by the
- * thousand. This reaches into it: if its inside is not what we expect, it is asked for them.
+ * Reads the raw header block, because the library canonicalizes each name and heartbeats and stored messages
+ * come by the thousand. If the internal form is not as expected, the library's own reading is used.
  */
 function headerBlock(message: Msg): string {
   const { _msg: { hdr = undefined } = {}, _rdata: bytes } = message as unknown as Inside;

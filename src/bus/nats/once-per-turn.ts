@@ -1,14 +1,13 @@
 /**
- * Sends whatever is published in one turn of the event loop in one piece.
+ * Sends everything published in one turn of the event loop together.
  *
  * The client library writes to its socket once per microtask, so a hundred answers that arrive in one packet
- * become a hundred system calls: a tenth of the processor time of a busy replica. Here it writes when the
- * turn is over. This reaches into the library: if its inside is not what we expect, it writes as often as it
- * likes, and nothing else changes.
+ * cause a hundred system calls: a tenth of the processor time of a busy replica. Here it writes at the end of
+ * the turn. This uses the library's internals: if they are not as expected, the library writes as usual.
  */
 
 interface Protocol {
-  /** Writes what is buffered, all of it. */
+  /** Writes the whole buffer. */
   flushPending(): void;
 }
 

@@ -1,16 +1,16 @@
 /**
- * Stored messages as the server hands them out: over a consumer, or by an API request.
+ * Stored messages in the forms that the server uses: delivered by a consumer, or read by an API request.
  */
 import type { Headers, StoredMessage } from '../bus.ts';
 import type { WireMessage } from './wire.ts';
 
-/** Where a delivered message stands, from its reply subject. */
+/** The position of a delivered message, from its reply subject. */
 export interface Delivery {
   readonly streamSequence: number;
-  /** Grows by one with each message of the consumer. */
+  /** The consumer's own count of its messages. */
   readonly consumerSequence: number;
   readonly storedAt: number;
-  /** Messages still to come, when this one was sent. */
+  /** Messages still to be delivered when this one was sent. */
   readonly pending: number;
 }
 
@@ -43,7 +43,7 @@ export function storedMessage(message: WireMessage, delivery: Delivery): StoredM
   };
 }
 
-/** The `message` of an answer to `STREAM.MSG.GET`. */
+/** The `message` in an answer to `STREAM.MSG.GET`. */
 export interface ApiMessage {
   readonly subject: string;
   readonly seq: number;

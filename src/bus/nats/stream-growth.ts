@@ -1,12 +1,12 @@
 /**
- * The settings of a stream that replicas of two releases look after: they only grow.
+ * The settings of a stream that replicas of two releases maintain: they only grow.
  *
- * An older replica neither takes a newer one's subjects away nor shortens what it keeps. The stream's
- * metadata names the newest release that has shaped it; an older one then changes nothing.
+ * An older replica neither removes a newer one's subjects nor shortens its retention. The stream's metadata
+ * names the newest format that has shaped it; a replica with an older format then changes nothing.
  */
 
 /**
- * Grows with each change of a stream's definition. 1: before it was written down; 2: `tell` beside
+ * Increases with each change of a stream's definition. 1: not yet recorded in the metadata; 2: `tell` beside
  * `send`.
  */
 export const streamsFormat = 2;
@@ -14,7 +14,7 @@ export const formatKey = 'orrery.streams';
 
 export type StreamSettings = Readonly<Record<string, unknown>>;
 
-/** Bounds, and the value that stands for none. */
+/** Each bound, with the value that means unlimited. */
 const bounds: Readonly<Record<string, number>> = {
   max_msgs: -1,
   max_msgs_per_subject: -1,
@@ -24,10 +24,10 @@ const bounds: Readonly<Record<string, number>> = {
   duplicate_window: Number.NaN,
   num_replicas: Number.NaN,
 };
-/** What is allowed once stays allowed. */
+/** A permission that was granted stays granted. */
 const permissions = ['allow_direct', 'allow_msg_ttl', 'allow_atomic'];
 
-/** @returns the settings that the stream is to have; `found` itself if a newer release has shaped it */
+/** @returns the new settings of the stream; `found` itself if a newer format has shaped it */
 export function grown(found: StreamSettings, wanted: StreamSettings): StreamSettings {
   if (formatOf(found) > formatOf(wanted)) return found;
   const grownBounds = Object.entries(bounds).map(([name, none]) => [
@@ -44,7 +44,7 @@ export function grown(found: StreamSettings, wanted: StreamSettings): StreamSett
   };
 }
 
-/** 1 where nobody wrote it down. */
+/** 1 if the metadata does not name a format. */
 function formatOf({ metadata }: StreamSettings): number {
   const format = Number((metadata as Record<string, string> | undefined)?.[formatKey] ?? 1);
   return Number.isFinite(format) ? format : 1;

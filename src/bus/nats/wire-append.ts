@@ -1,8 +1,8 @@
 /**
- * Storing a message: a plain request to its subject, with the conditions in headers (B2–B4, B6).
+ * Stores a message: a plain request to its subject, with the conditions in headers (B2–B4, B6).
  *
- * The client library's own publish makes a promise chain, a stack trace and a timer for each message; this
- * one shares the inbox and the timer of all requests, and is what makes pipelined saves fast.
+ * The client library's own publish creates a promise chain, a stack trace and a timer for each message. This
+ * one shares the inbox and the timer of all requests, which makes pipelined saves fast.
  */
 import type { OrreryError } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
@@ -13,16 +13,14 @@ import { errorIn, type JetStreamError, jetStreamCode, jsonOf } from './jetstream
 import type { Wire, WireMessage } from './wire.ts';
 import { ask, type WireRequests } from './wire-requests.ts';
 
-/**
- * The library has no say in these: a guard on another subject than the message's own is not in its interface.
- */
+/** The library's interface cannot express a guard on another subject than the message's own. */
 const guardSubject = 'Nats-Expected-Last-Subject-Sequence-Subject';
 const guardSequence = 'Nats-Expected-Last-Subject-Sequence';
 const timeToLive = 'Nats-TTL';
 
 export function wireAppend(wire: Wire, requests: WireRequests) {
   return async (subject: string, data: Uint8Array, options: AppendOptions = {}): Promise<Appended> => {
-    // Never into the client's own buffer: it would be sent at some later time, after its caller had given up.
+    // Never into the client's buffer: it would be sent later, after its caller had given up.
     if (wire.status !== 'connected') throw unreachable(wire.status);
     return ask(requests, {
       subject,
@@ -71,7 +69,7 @@ function appendError(error: JetStreamError, guard: Guard | undefined): OrreryErr
       return inProcess(text);
     default:
       // A server that "cannot now" (no leader, store failed, no resources) does not say how far the message
-      // came.
+      // got.
       return error.code >= 500 ? unknownOutcome(text) : refused(text);
   }
 }

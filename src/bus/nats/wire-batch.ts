@@ -1,9 +1,9 @@
 /**
- * Storing several messages at once or none of them: the server's atomic batches (ADR-50), with a guard for
- * each message.
+ * Stores several messages at once or none: the server's atomic batches (ADR-50), with a guard for each
+ * message.
  *
- * The messages leave in one packet; only the last, which commits, asks for an answer, and that answer speaks
- * for all. The client library's own batches drop the conditions of the single messages, so the headers are
+ * The messages are sent together. Only the last, which commits, requests an answer, and that answer is for
+ * the whole batch. The client library's batches drop the conditions of single messages, so the headers are
  * written here.
  */
 import { limits } from '../../base/limits.ts';
@@ -17,7 +17,7 @@ const batchId = 'Nats-Batch-Id';
 const batchSequence = 'Nats-Batch-Sequence';
 const batchCommit = 'Nats-Batch-Commit';
 
-/** @param nextId gives each batch of this connection a name that no other batch has */
+/** @param nextId makes a name that no other batch of this connection has */
 export function wireBatch(wire: Wire, requests: WireRequests, nextId: () => string) {
   return async (
     messages: readonly BatchMessage[],

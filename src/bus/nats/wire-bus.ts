@@ -1,6 +1,5 @@
 /**
- * The port `Bus` over a connection to NATS: puts requests, appends, following and the reading of streams
- * together.
+ * The port `Bus` over a connection to NATS: combines requests, appends, following and the reading of streams.
  */
 import type { Clock } from '../../base/clock.ts';
 import { asError } from '../../base/errors.ts';
@@ -16,7 +15,7 @@ import { type ApiMessage, storedMessageOfApi } from './stored-message.ts';
 import type { Wire, WireMessage } from './wire.ts';
 import { wireAppend } from './wire-append.ts';
 import { wireBatch } from './wire-batch.ts';
-import { silenceMaxMs } from './wire-consumer.ts';
+import { silenceBounds } from './wire-consumer.ts';
 import { type FollowEnvironment, follow } from './wire-follow.ts';
 import { ask, type WireRequests } from './wire-requests.ts';
 
@@ -25,7 +24,7 @@ export interface WireBusParts extends Ambient {
   readonly requests: WireRequests;
   readonly api: JetStreamApi;
   readonly streams: StreamDefinitions;
-  /** Whether streams are known to have several copies. */
+  /** Whether the streams are known to have several copies. */
   readonly isReplicated: boolean;
 }
 
@@ -48,7 +47,7 @@ export function wireBus(parts: WireBusParts): Bus {
   };
   const following: FollowEnvironment = {
     ...parts,
-    silence: createSilenceWatch(clock, silenceMaxMs),
+    silence: createSilenceWatch(clock, silenceBounds),
     deliver: guarded,
     onRestart: () => counters.followRestarts++,
   };
@@ -88,12 +87,12 @@ export function wireBus(parts: WireBusParts): Bus {
   };
 }
 
-/** What was written is left to the server's own tidying: no message is worth overwriting its place. */
+/** Does not overwrite the message's data; the server reclaims the space. */
 async function remove(api: JetStreamApi, stream: string, sequence: number): Promise<void> {
   try {
     await api(`STREAM.MSG.DELETE.${stream}`, { seq: sequence, no_erase: true });
   } catch (error) {
-    // Of a sequence beyond the end the store says that it cannot delete, and "EOF".
+    // For a sequence beyond the end, the store reports that it cannot delete, and "EOF".
     const isBeyond =
       isJetStreamError(error, jetStreamCode.deleteFailed) && asError(error).message.includes('EOF');
     if (!isBeyond && !isJetStreamError(error, jetStreamCode.sequenceNotFound)) throw error;
@@ -126,9 +125,7 @@ function requestMany(
   });
 }
 
-/**
- * `STREAM.MSG.GET` is answered by the stream's leader; the "direct" reads may come from a replica that lags.
- */
+/** The stream's leader answers `STREAM.MSG.GET`; "direct" reads may come from a copy that lags. */
 async function last(api: JetStreamApi, stream: string, subject: string): Promise<StoredMessage | undefined> {
   try {
     const answer = await api(`STREAM.MSG.GET.${stream}`, { last_by_subj: subject });
@@ -140,9 +137,8 @@ async function last(api: JetStreamApi, stream: string, subject: string): Promise
 }
 
 /**
- * Many at once by reads from the leader. A direct multi-get would be one request, but any replica may answer
- * it, with an old state, and says nothing by which that could be told; what is read here decides who owns
- * what.
+ * Many reads from the leader in parallel. A direct multi-get would be one request, but any copy may answer it
+ * with an old state, without saying so, and these values decide ownership.
  */
 async function lastOfMany(
   api: JetStreamApi,
@@ -161,7 +157,7 @@ async function lastOfMany(
   return found;
 }
 
-/** Lets what waits for an answer have it, for a while, then closes. */
+/** Waits a while for outstanding answers, then closes. */
 function closer(wire: Wire, requests: WireRequests, clock: Clock): () => Promise<void> {
   let closed: Promise<void> | undefined;
   const answered = (): Promise<void> =>

@@ -1,10 +1,9 @@
 /**
- * One ordered consumer on a NATS server, from its making to the first doubt.
+ * One ordered consumer on a NATS server, from its creation to the first doubt.
  *
- * The server pushes to a subject of our own, unacknowledged, with flow control and heartbeats. Each message
- * carries the consumer's own count. A count that is missing, a heartbeat that does not come, a status that is
- * no heartbeat: each is a doubt, and this consumer is of no use any more; `wire-follow.ts` makes the next
- * one.
+ * The server pushes to a subject of ours, unacknowledged, with flow control and heartbeats. Each message
+ * carries the consumer's own count. A gap in the count, a missing heartbeat or an unexpected status is a
+ * doubt: this consumer then ends, and `wire-follow.ts` creates the next one.
  */
 import { timestamp } from '../../base/clock.ts';
 import { asError } from '../../base/errors.ts';
@@ -12,34 +11,37 @@ import type { Log } from '../../base/log-port.ts';
 import type { FollowFrom, FollowOptions, StoredMessage, Subscription } from '../bus.ts';
 import type { FollowPlace } from './follow-place.ts';
 import type { JetStreamApi } from './jetstream-api.ts';
-import type { Listening, SilenceWatch } from './silence.ts';
+import type { Listening, SilenceBounds, SilenceWatch, Silent } from './silence.ts';
 import { readDelivery, storedMessage } from './stored-message.ts';
 import type { Wire, WireMessage } from './wire.ts';
 
 export interface ConsumerEnvironment {
   readonly wire: Wire;
   readonly api: JetStreamApi;
-  /** Of `silenceMaxMs`. */
+  /** Configured with `silenceBounds`. */
   readonly silence: SilenceWatch;
   readonly log: Log;
-  /** Calls the user's handler; it catches what the handler throws. */
+  /** Calls the user's handler and catches its exceptions. */
   readonly deliver: (handler: (message: StoredMessage) => void, message: StoredMessage) => void;
 }
 
 export interface ConsumerPlan {
   readonly stream: string;
   readonly name: string;
-  /** Where the server pushes to. */
+  /** The subject to which the server pushes. */
   readonly inbox: string;
   readonly options: FollowOptions;
   readonly place: FollowPlace;
 }
 
-/** Nothing is told after `end`. */
+/** No event follows after `end`. */
 export interface ConsumerEvents {
-  /** The place to begin at is fixed. */
+  /** The starting position is fixed. */
   onReady(): void;
-  /** What waited in the stream when the consumer was made has been delivered; may be called again. */
+  /**
+   * The messages that were in the stream at the creation of the consumer have been delivered; may be called
+   * again.
+   */
   onCaughtUp(): void;
   onDoubt(reason: string): void;
   onFailure(error: Error): void;
@@ -49,13 +51,18 @@ export interface Consumer {
   end(): void;
 }
 
-/** Short, so that a consumer that died with its server is missed soon; a heartbeat is some 100 bytes. */
-const heartbeatMs = 1_000;
-/** Two and a half heartbeats: one may be late, two may not. */
-export const silenceMaxMs = 2_500;
 /**
- * The server removes a consumer that nobody listens to after this time; we delete it ourselves where we can.
+ * Rare, because a replica has one consumer per shard; only the loss of the last message on a broken route is
+ * seen by a heartbeat alone.
  */
+const heartbeatMs = 5_000;
+export const silenceBounds: SilenceBounds = {
+  askAfterMs: 1_000,
+  answerMaxMs: 1_500,
+  /** Two and a half heartbeats: one may be late, two may not. */
+  consumerMaxMs: 2.5 * heartbeatMs,
+};
+/** The server removes an abandoned consumer after this time; usually we delete it ourselves. */
 const inactiveMs = 30_000;
 const nanosPerMs = 1e6;
 const empty = new Uint8Array(0);
@@ -95,12 +102,12 @@ export function startConsumer(
     const made = await api(`CONSUMER.CREATE.${stream}.${name}`, body);
     if (ended) return remove();
     isMade = true;
+    silence = environment.silence.listen(silentOf(made, environment, plan, events));
     onMade(made.num_pending as number, (made.delivered as { stream_seq: number }).stream_seq);
   };
   const onMade = (waiting: number, before: number): void => {
-    // From the last of each subject there is no place before the first message, unless there is none.
+    // With `lastPerSubject`, there is no position before the first message, unless the stream is empty.
     if (waiting === 0 || options.from.kind !== 'lastPerSubject') place.fix(before + 1);
-    silence = environment.silence.listen((ms) => events.onDoubt(`nothing heard for ${Math.round(ms)} ms`));
     events.onReady();
     progress.start(waiting);
   };
@@ -120,7 +127,21 @@ export function startConsumer(
   };
 }
 
-/** Whether it is still the stream that was read before; if it is another one, reading begins again. */
+/** @param made the answer of the server that runs the consumer */
+function silentOf(
+  made: Record<string, unknown>,
+  { api }: ConsumerEnvironment,
+  { stream, name }: ConsumerPlan,
+  events: ConsumerEvents,
+): Silent {
+  return {
+    server: (made.cluster as { leader?: string } | undefined)?.leader ?? '',
+    ask: () => api(`CONSUMER.INFO.${stream}.${name}`),
+    onSilent: (ms) => events.onDoubt(`nothing heard for ${Math.round(ms)} ms`),
+  };
+}
+
+/** Checks whether this is the stream that was read before; if not, reading starts over. */
 function noteStream({ stream, place, options }: ConsumerPlan, info: Record<string, unknown>, log: Log): void {
   const finding = place.checkStream(info.created, (info.state as { last_seq: number }).last_seq);
   if (!finding) return;
@@ -132,10 +153,10 @@ function noteStream({ stream, place, options }: ConsumerPlan, info: Record<strin
 
 type Progress = ReturnType<typeof progressOf>;
 
-/** Counts deliveries, and tells when those that waited at the beginning have come. */
+/** Counts deliveries, and reports when the messages that waited at the beginning have come. */
 function progressOf(events: ConsumerEvents) {
   let count = 0;
-  /** undefined until the server has said how many waited; messages may come before. */
+  /** undefined until the server has said how many messages waited; some may arrive before that. */
   let waiting: number | undefined;
   const look = (pending: number): void => {
     if (waiting !== undefined && (count >= waiting || pending === 0)) events.onCaughtUp();
@@ -143,7 +164,7 @@ function progressOf(events: ConsumerEvents) {
   return {
     delivered: () => count,
     look,
-    /** Whether it is the next one; a doubt if not. */
+    /** Whether this is the next message; otherwise there is a doubt. */
     count(sequence: number): boolean {
       if (sequence === count + 1) {
         count = sequence;
@@ -159,7 +180,7 @@ function progressOf(events: ConsumerEvents) {
   };
 }
 
-/** A flow control request, a heartbeat, or the end of the consumer. */
+/** Handles a flow control request, a heartbeat, or the end of the consumer. */
 function onControl(wire: Wire, message: WireMessage, progress: Progress, events: ConsumerEvents): void {
   if (message.status !== 100) events.onDoubt(`${message.status} ${message.description}`);
   else if (message.reply !== '') wire.publish(message.reply, empty);
@@ -174,7 +195,7 @@ function onHeartbeat(wire: Wire, message: WireMessage, progress: Progress, event
   if (last !== progress.delivered()) {
     events.onDoubt(`the heartbeat counts ${last} deliveries, ${progress.delivered()} came`);
   } else if (!stalled) {
-    // The server beats when it has nothing to send: unless it waits for us, that was all.
+    // A server sends heartbeats when it has nothing to send: unless it waits for us, that was all.
     progress.look(0);
   }
 }
@@ -191,7 +212,8 @@ function consumerConfig({ name, inbox, options, place }: ConsumerPlan): Record<s
     flow_control: true,
     idle_heartbeat: heartbeatMs * nanosPerMs,
     inactive_threshold: inactiveMs * nanosPerMs,
-    // It is gone with its server, and recreated elsewhere: nothing of it is worth a disk or a second copy.
+    // The consumer is lost with its server and recreated elsewhere, so it needs neither a disk nor a second
+    // copy.
     mem_storage: true,
     num_replicas: 1,
   };

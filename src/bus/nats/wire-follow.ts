@@ -1,12 +1,11 @@
 /**
- * Following a stream on a NATS server (B5): one ordered consumer after the other.
+ * Following a stream on a NATS server (B5): one ordered consumer after another.
  *
- * Whenever there is any doubt – a lost message, silence, a lost connection – the consumer ends, and the next
- * begins at the sequence after the last delivered one. So nothing is missed and nothing comes twice, whoever
- * died. It never gives up.
+ * At any doubt – a lost message, silence, a lost connection – the consumer ends, and the next one starts
+ * after the last delivered sequence. So no message is missed or delivered twice. Following never gives up.
  *
  * A stream that was deleted and recreated is followed from its first message; one that lost its end with its
- * disk from where it ends now. Both are logged as errors (`follow-place.ts`).
+ * disk, from its present end. Both are logged as errors (`follow-place.ts`).
  */
 import type { Clock, Timer } from '../../base/clock.ts';
 import { jittered, type Random } from '../../base/random.ts';
@@ -26,7 +25,7 @@ export interface FollowEnvironment extends ConsumerEnvironment {
   readonly onRestart: () => void;
 }
 
-/** Between attempts to make a consumer; a stream without a leader refuses at once. */
+/** Pause between attempts to create a consumer; a stream without a leader refuses at once. */
 const retryFirstMs = 50;
 const retryMaxMs = 1_000;
 
@@ -39,7 +38,7 @@ export function follow(
   const { wire } = environment;
   const { promise, resolve, reject } = Promise.withResolvers<Following>();
   const caughtUp = Promise.withResolvers<void>();
-  // Not everybody waits for it.
+  // Not every caller awaits it.
   caughtUp.promise.catch(() => undefined);
   const chain = consumerChain(environment, stream, options, {
     onReady: () => resolve(following),
@@ -68,7 +67,7 @@ export function follow(
   return promise;
 }
 
-/** At most one consumer at a time, and the place in the stream that they share. */
+/** At most one consumer at a time, and the position that they share. */
 function consumerChain(
   environment: FollowEnvironment,
   stream: string,
@@ -116,7 +115,7 @@ function consumerChain(
   };
   return {
     begin,
-    /** The connection is lost; `begin` when it is back. */
+    /** The connection is lost; `begin` resumes. */
     interrupt(): void {
       if (consumer) environment.onRestart();
       drop();

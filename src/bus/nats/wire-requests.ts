@@ -1,9 +1,9 @@
 /**
- * Requests over one shared inbox: a token for each that nobody can guess, one subscription for all, one
- * timer for all deadlines.
+ * Requests over one shared inbox: an unguessable token for each, one subscription for all, one timer for all
+ * deadlines.
  *
- * Promises: each request ends exactly once, by its answer, by "nobody listens", by its deadline (up to
- * `sweepMs` late), by abort, or at once when the connection is lost. Absent: any meaning of the answer.
+ * Promises: each request ends exactly once: with its answer, with "no responders", at its deadline (up to
+ * `sweepMs` late), on abort, or at once when the connection is lost. Absent: the meaning of the answer.
  */
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
@@ -13,7 +13,7 @@ import type { Wire, WireMessage } from './wire.ts';
 export type Failure = 'nobody' | 'timeout' | 'disconnected' | 'aborted';
 
 export interface RequestHandlers {
-  /** Whether more answers are wanted. */
+  /** Returns whether more answers are wanted. */
   onAnswer(message: WireMessage): boolean;
   onFailure(failure: Failure): void;
 }
@@ -25,9 +25,9 @@ export interface Sending {
 }
 
 export interface WireRequests {
-  /** How many wait for an answer. */
+  /** Number of requests without an answer. */
   readonly waiting: number;
-  /** @throws what `Wire.publish` throws; nothing waits then */
+  /** @throws what `Wire.publish` throws; the request does not exist then */
   send(subject: string, data: Uint8Array, sending: Sending, handlers: RequestHandlers): void;
 }
 
@@ -37,7 +37,8 @@ interface Entry extends RequestHandlers {
 }
 
 /**
- * Deadlines are looked at this often; far below every timeout in limits.ts, and cheap with thousands waiting.
+ * How often deadlines are checked, ms: far below every timeout in limits.ts, and cheap with thousands of
+ * requests.
  */
 const sweepMs = 25;
 
@@ -98,17 +99,17 @@ export function wireRequests(wire: Wire, clock: Clock, random: Pick<Random, 'id'
   };
 }
 
-/** One question to one subject. */
+/** One request to one subject. */
 export interface Question<T> extends Sending {
   readonly subject: string;
   readonly data: Uint8Array;
-  /** What is made of the answer. */
+  /** Converts the answer. */
   readonly read: (message: WireMessage) => T;
-  /** What there is to say if none comes. */
+  /** The error if no answer comes. */
   readonly failed: (failure: Failure) => Error;
 }
 
-/** Settles when the one answer is there, or surely none. */
+/** Settles with the answer, or when it is certain that none comes. */
 export function ask<T>(requests: WireRequests, { subject, data, read, failed, ...sending }: Question<T>) {
   return new Promise<T>((resolve, reject) => {
     const onAnswer = (message: WireMessage): boolean => {

@@ -1,9 +1,8 @@
 /**
- * What the bus asks of a connection to NATS: plain messages with headers, and to know whether it is
- * connected.
+ * What the bus needs of a connection to NATS: plain messages with headers, and the state of the connection.
  *
- * `nats.ts` makes one of the client library; everything above it (requests, stored streams, following) is
- * ours and knows no library.
+ * `nats.ts` implements it with the client library; everything above it (requests, stored streams, following)
+ * is independent of the library.
  */
 import type { BusStatus, Headers, Subscription } from '../bus.ts';
 
@@ -20,21 +19,22 @@ export interface WireMessage {
 
 export interface Wire {
   readonly status: BusStatus;
-  /** Begins the subjects on which this connection alone listens; without a dot at its end. */
+  /** Prefix of the subjects on which only this connection listens; without a trailing dot. */
   readonly inbox: string;
   readonly serverVersion: string;
-  /** Whether the server says that it belongs to a cluster. */
+  /** Whether the server belongs to a cluster. */
   readonly isClustered: boolean;
-  /** The largest message that the server takes, bytes. */
+  /** The largest message that the server accepts, bytes. */
   readonly maxPayload: number;
   onStatus(callback: (status: BusStatus) => void): Subscription;
   /**
-   * Sends, or drops while not connected. Messages of one turn of the event loop leave in one packet.
+   * Sends; drops the message while disconnected. Messages of one turn of the event loop leave together.
+   *
    * @throws OrreryError BUS_REFUSED for a payload above the server's limit, or an illegal subject or header
    */
   publish(subject: string, data: Uint8Array, headers?: Headers, reply?: string): void;
-  /** Holds over reconnects. What `onMessage` throws must be caught by the caller. */
+  /** Survives reconnects. The caller must catch exceptions of `onMessage`. */
   subscribe(subject: string, onMessage: (message: WireMessage) => void, queue?: string): Subscription;
-  /** Sends what is buffered and closes; in bounded time. */
+  /** Flushes the buffer and closes, in bounded time. */
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** The whole program of a node agent's process (agent-process.ts). */
+/** The main program of a node agent's own process (agent-process.ts). */
 import { systemClock } from '../../base/clock.ts';
 import { asError } from '../../base/errors.ts';
 import { processTerminal } from '../terminal.ts';
@@ -6,7 +6,7 @@ import { type AgentConfig, runAgent } from './agent-run.ts';
 import { agentVariable } from './agent-variable.ts';
 
 const terminal = processTerminal();
-/** What the start and a lost connection leave behind is given back; a collection takes some milliseconds. */
+/** Frees the memory of the start and of lost connections; a collection takes some milliseconds. */
 const tidyMs = 15_000;
 const tidy = () => {
   globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });

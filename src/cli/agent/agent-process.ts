@@ -1,9 +1,9 @@
 /**
- * How the node agent becomes small: the same Node without its compilers, running the agent's files alone.
+ * Makes the node agent small: runs only the agent's files, in the same Node without its compilers.
  *
  * An interpreter is fast enough for an answer a second, and the compilers' code is a third of the process.
- * Without them Node cannot read TypeScript, so a checkout's files are stripped of their types first and kept
- * in node_modules/.cache; a build has them already.
+ * Without them Node cannot read TypeScript, so in a checkout the files are stripped of their types first and
+ * kept in node_modules/.cache; a build needs no stripping.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -24,9 +24,8 @@ import type { AgentConfig } from './agent-run.ts';
 import { agentVariable } from './agent-variable.ts';
 
 /**
- * No compilers, no threads for them, a small young heap; Node's own start from its files instead of a picture
- * of memory, of which it would keep all; and the right to collect garbage when there is nothing else to do
- * (agent-main.ts).
+ * No compilers, no threads for them, a small young heap; Node's start from its files instead of a snapshot,
+ * which would stay in memory; and permission to collect garbage while idle (agent-main.ts).
  */
 const leanFlags = [
   '--lite-mode',
@@ -36,7 +35,7 @@ const leanFlags = [
   '--expose-gc',
 ];
 
-/** The process that runs this agent and nothing else; null where its files cannot be written. */
+/** The process that runs only this agent; null if its files cannot be written. */
 export function agentProcess(config: AgentConfig): NewProgram | null {
   const source = join(import.meta.dirname, '../..');
   const folder = import.meta.filename.endsWith('.ts') ? strippedCopy(source) : source;
@@ -45,7 +44,7 @@ export function agentProcess(config: AgentConfig): NewProgram | null {
     argv: [...leanFlags, join(folder, 'cli/agent/agent-main.js')],
     env: {
       [agentVariable]: JSON.stringify(config),
-      // Both cost memory and buy speed that nobody needs here.
+      // Both cost memory for speed that is not needed here.
       MSGPACKR_NATIVE_ACCELERATION_DISABLED: 'true',
       MALLOC_ARENA_MAX: '1',
     },
@@ -67,7 +66,7 @@ function strippedCopy(source: string): string | null {
   try {
     if (!existsSync(folder)) makeCopy(source, files, folder);
   } catch {
-    // A checkout that may only be read: the agent runs as it is, and is larger.
+    // A read-only checkout: the agent runs unchanged, and is larger.
     return null;
   }
   return join(folder, 'src');
@@ -86,7 +85,7 @@ function makeCopy(source: string, files: readonly string[], folder: string): voi
   try {
     renameSync(unfinished, folder);
   } catch {
-    // Another process was faster; its copy is the same.
+    // Another process was faster, with the same copy.
     rmSync(unfinished, { recursive: true, force: true });
   }
 }

@@ -1,4 +1,4 @@
-/** The node agent put together: its connection, its log, its end. Loads nothing that it does not need. */
+/** Composes the node agent: its connection, its log, its end. Imports nothing that it does not need. */
 
 import { once } from 'node:events';
 import { createControl } from '../../actors/control/control-client.ts';
@@ -20,7 +20,7 @@ export interface AgentConfig {
   readonly timeoutMs: number;
 }
 
-/** Runs until it is interrupted. @throws Error of the system if the address cannot be listened on */
+/** Runs until it is interrupted. @throws Error of the system if it cannot listen on the address */
 export async function runAgent(
   { cluster, nats, node, http, timeoutMs }: AgentConfig,
   { err, interrupted }: Pick<Terminal, 'err' | 'interrupted'>,
@@ -41,9 +41,7 @@ export async function runAgent(
   await agent.stop();
 }
 
-/**
- * One JSON object a line, without the library of log.ts: the agent has little to say and is to stay small.
- */
+/** One JSON object per line, without the library of log.ts: the agent logs little and has to stay small. */
 function lines(err: Terminal['err']): Log {
   const write = (level: string) => (facts: object, message: string) =>
     err(`${JSON.stringify({ level, ...facts, msg: message })}\n`);

@@ -1,5 +1,5 @@
 /**
- * Where the configuration stands for the agent's own process: addresses of NATS may hold passwords, so not on
- * its command line (I9).
+ * The variable that passes the configuration to the agent's own process. Addresses of NATS may contain
+ * passwords, so they are not on its command line (I9).
  */
 export const agentVariable = 'ORRERY_AGENT_CONFIG';

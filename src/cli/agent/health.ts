@@ -1,4 +1,4 @@
-/** `orrery health`: the agent of one node, until it is asked to end. */
+/** `orrery health`: runs the agent of one node until it is interrupted. */
 
 import { hostPort, nodeName, readAs } from '../../base/config-values.ts';
 import { type FlagTexts, readProxierTimeoutMs } from '../../replica/config.ts';
@@ -37,7 +37,7 @@ async function run(given: FlagTexts, nodeText: string, terminal: Terminal): Prom
   const timeoutMs = readProxierTimeoutMs(given, terminal.env);
   const { config } = whichOrrery(given, terminal);
   const agent: AgentConfig = { ...config, node, http, timeoutMs };
-  // Started again as a process that holds nothing but the agent, where that can be done.
+  // Restarts as a process with nothing but the agent, where possible.
   const alone = terminal.become ? agentProcess(agent) : null;
   if (alone) terminal.become?.(alone);
   const { runAgent } = await import('./agent-run.ts');

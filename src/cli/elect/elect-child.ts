@@ -1,4 +1,4 @@
-/** The command of `orrery elect` as this process sees it: behind its guard (elect-guard.ts). */
+/** The command of `orrery elect`, run behind its guard (elect-guard.ts). */
 import { spawn } from 'node:child_process';
 import { extname, join } from 'node:path';
 import type { GuardOrder, GuardReport } from './elect-guard.ts';
@@ -8,15 +8,14 @@ export interface GuardedCommand {
   lasts(termMs: number, killMs: number): void;
   signal(signal: NodeJS.Signals): void;
   /**
-   * Resolves when nothing of the command is left, with its exit code; 128 + number for a signal, as shells
-   * have it.
+   * Resolves when the whole command has ended, with its exit code; 128 + number for a signal, as in shells.
    */
   readonly ended: Promise<{ readonly code: number; readonly problem: string | null }>;
 }
 
-/** From the same place as this file, compiled or not. */
+/** Beside this file, compiled or not. */
 const guardFile = join(import.meta.dirname, `elect-guard${extname(import.meta.filename)}`);
-/** The guard died, and not by itself: what an interrupted command ends with. */
+/** The guard was killed; the exit code is that of a killed command. */
 const killedCode = 137;
 
 export function startGuarded(
@@ -26,7 +25,7 @@ export function startGuarded(
   const guard = spawn(process.execPath, [guardFile, ...command], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     env,
-    // A Ctrl-C at the terminal reaches this process alone, which passes it on.
+    // Ctrl-C at the terminal then reaches this process only, which passes it on.
     detached: true,
   });
   let pid = 0;
@@ -53,12 +52,12 @@ export function startGuarded(
   };
 }
 
-/** Nobody guards the command any more. */
+/** The command has lost its guard. */
 function killGroup(pid: number): void {
   if (pid === 0) return;
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // It has ended already.
+    // It has already ended.
   }
 }

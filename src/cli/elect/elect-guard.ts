@@ -1,11 +1,10 @@
 /**
- * Runs the command of `orrery elect` and ends it in time, whatever becomes of `orrery elect` itself.
+ * Guards the command of `orrery elect`: ends it in time, whatever happens to `orrery elect` itself.
  *
- * A process of its own, between the two: it is told again and again how long the leadership and its Lease
- * last, and counts by itself. So a command does not outlive the Lease because its `orrery elect` was killed,
- * stopped or kept busy. Promises: SIGTERM when the leadership is over or `orrery elect` is gone, SIGKILL when
- * the Lease is over; the command is a process group of its own, and nothing of the group is left when the
- * command has ended.
+ * A separate process between the two: it is told repeatedly how long the leadership and its Lease last, and
+ * keeps the time itself. So the command does not outlive the Lease if its `orrery elect` is killed, suspended
+ * or busy. Promises: SIGTERM when the leadership is over or `orrery elect` is gone, SIGKILL when the Lease is
+ * over; the command is a process group of its own, and nothing of the group remains when it has ended.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { constants } from 'node:os';
@@ -16,7 +15,7 @@ import { asError } from '../../base/errors.ts';
 
 /** To the guard. */
 export type GuardOrder =
-  /** From now on: ms until SIGTERM, and until SIGKILL. */
+  /** From now: ms until SIGTERM, and until SIGKILL. */
   | { readonly type: 'lasts'; readonly termMs: number; readonly killMs: number }
   | { readonly type: 'signal'; readonly signal: NodeJS.Signals };
 
@@ -26,9 +25,9 @@ export type GuardReport =
   | { readonly type: 'failed'; readonly code: number; readonly message: string }
   | { readonly type: 'ended'; readonly code: number };
 
-/** Timers stand still while the machine is suspended: time is looked at so often. */
+/** Timers stand still while the machine is suspended, so the clock is checked this often. */
 const lookAgainMs = 250;
-/** As shells say it: not found, not to be executed. */
+/** The shells' exit codes for "not found" and "not executable". */
 const notFound = 127;
 const notExecutable = 126;
 
@@ -62,7 +61,7 @@ function guard(command: readonly string[]): void {
   });
   // The kernel closes the channel however the other side ends.
   process.on('disconnect', () => signalGroup(child, 'SIGTERM'));
-  // They are for the command, and come by order.
+  // They are meant for the command, and arrive as orders.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) process.on(signal, () => {});
 
   child.once('spawn', () => report({ type: 'started', pid: child.pid ?? 0 }));
@@ -82,7 +81,7 @@ function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
   try {
     process.kill(-pid, signal);
   } catch {
-    // Nobody is left in the group.
+    // The group is empty.
   }
 }
 

@@ -1,9 +1,8 @@
 /**
- * The life of `orrery elect`: campaigns, runs the command while it leads, and ends or campaigns again.
+ * The life of `orrery elect`: campaigns, runs the command while it leads, then ends or campaigns again.
  *
- * Promises: the command runs only under a term of our own and is told to end as soon as the leadership is
- * over; nothing is claimed while a command of ours still runs; the Lease is given back only after the command
- * has ended.
+ * Promises: the command runs only during our own term and is told to end as soon as the leadership is over;
+ * nothing is claimed while our command still runs; the Lease is given back only after the command has ended.
  */
 
 import { type Clock, sleep } from '../../base/clock.ts';
@@ -19,15 +18,15 @@ export interface ElectParts extends Omit<CampaignParts, 'onLeading' | 'onRenewed
   readonly clock: Clock;
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Campaigns again when the command has ended. */
+  /** Campaigns again after the command has ended. */
   readonly keep: boolean;
-  /** One line for people. */
+  /** Prints one line for people. */
   readonly say: (line: string) => void;
 }
 
-/** Signals that ask us to end; others only go to the command. */
+/** Signals that end us; others only go to the command. */
 const ending: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'];
-/** Before it campaigns again: a command that fails at once must not make the leadership spin. */
+/** Pause before campaigning again: a command that fails at once must not make the leadership spin. */
 const againMs = 2_000;
 
 export class Electing {
@@ -57,7 +56,7 @@ export class Electing {
     parts.say(`campaigns for ${this.#election}`);
   }
 
-  /** Passes a signal on to the command, or ends where there is none. */
+  /** Passes a signal to the command, or ends if there is none. */
   signal(signal: NodeJS.Signals): void {
     if (ending.includes(signal)) this.#stopping.abort(signal);
     if (this.#command !== null) this.#command.signal(signal);
@@ -66,7 +65,7 @@ export class Electing {
 
   async #lead(leadership: Leadership): Promise<void> {
     const { command, env, say } = this.#parts;
-    // Asked to end, or an earlier command is still ending: what was won is given back.
+    // We are ending, or an earlier command still is: gives the leadership back.
     if (this.#stopping.signal.aborted || this.#command !== null) return this.#campaign.resign();
     say(`leads ${this.#election} under term ${leadership.term}`);
     const ours = { ORRERY_TERM: String(leadership.term), ORRERY_ELECTION: this.#election };
@@ -80,7 +79,7 @@ export class Electing {
     await this.#again(code);
   }
 
-  /** The same trouble again and again is told once. */
+  /** A repeated problem is reported once. */
   #tell(message: string): void {
     if (message === this.#told) return;
     this.#told = message;
@@ -88,7 +87,7 @@ export class Electing {
   }
 
   #lose(leadership: Leadership, reason: string): void {
-    // Without a command it was given back: nothing has been lost.
+    // Without a command the leadership was given back, not lost.
     const why = this.#command === null ? 'given back' : reason;
     this.#parts.say(`leads ${this.#election} no more: ${why}`);
     this.#command?.lasts(0, leadership.leaseLeftMs());

@@ -20,7 +20,7 @@ Examples:
   orrery elect shop/worker --id a --keep -- sh -c 'echo leading under term $ORRERY_TERM; exec sleep 600'
 
 COMMAND starts when this process has won, with ORRERY_TERM and ORRERY_ELECTION in its environment. When the leadership is lost it gets
-SIGTERM, and SIGKILL when the Lease is over. Its exit code is ours; signals are passed on to it. Who leads is decided by the Lease
+SIGTERM, and SIGKILL when the Lease is over. orrery passes signals on to it and ends with its exit code. Who leads is decided by the Lease
 NS/NAME, or the one that the Election NS/NAME names; programs with client-go's leader election may contend for it, too.`;
 
 interface ElectFlags {
@@ -99,7 +99,7 @@ async function elect(
 
 const passedOn = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const;
 
-/** Signals that come before there is anybody to pass them on to end us. */
+/** Handles signals that arrive before the command runs: they end us. */
 function listen() {
   const early = new AbortController();
   let pass = (signal: NodeJS.Signals) => early.abort(signal);
@@ -124,7 +124,8 @@ async function connect(flags: ElectFlags, { env, directory }: Terminal): Promise
 }
 
 /**
- * Where there is no Election of the name, or none may be read, the Lease has the name and the usual times.
+ * Without an Election of that name, or without permission to read it, the Lease has that name and the default
+ * times.
  */
 async function findElection(
   kube: KubeConnection,

@@ -1,6 +1,5 @@
 /**
- * How one step led to others, for `orrery events ID@REV`: each below the one that caused it, in whichever
- * actor.
+ * The steps that one step led to, across actors, for `orrery events ID@REV`: each below its cause.
  */
 import { OrreryError } from '../../base/errors.ts';
 import type { ActorId } from '../../base/ids.ts';
@@ -15,7 +14,7 @@ export interface StepName {
   readonly rev: number;
 }
 
-/** `pod/shop/web-0@12`; null: no revision is named. @throws OrreryError USAGE */
+/** `pod/shop/web-0@12`; null: no revision given. @throws OrreryError USAGE */
 export async function readStepName(text: string, kinds: KindsKnown): Promise<StepName | null> {
   const [, id, rev] = /^(.+)@(\d+)$/.exec(text) ?? [];
   return id === undefined || rev === undefined
@@ -23,7 +22,7 @@ export async function readStepName(text: string, kinds: KindsKnown): Promise<Ste
     : { id: await readKnownId(id, kinds), rev: Number(rev) };
 }
 
-/** @throws OrreryError ACTOR_MISSING if no such step is kept */
+/** @throws OrreryError ACTOR_MISSING if the step is not stored */
 export async function sequenceOf(
   stored: Pick<StoredPort, 'history'>,
   { id, rev }: StepName,
@@ -33,7 +32,7 @@ export async function sequenceOf(
   throw new OrreryError('ACTOR_MISSING', `there is no step ${rev} of ${id} in the last 24 hours`);
 }
 
-/** Lines: how long after the first, the actor with its revision, and what happened there. */
+/** The lines: time after the first step, actor with revision, and the step. */
 export function sequenceLines(
   { steps, isCut }: SequenceView,
   { id, rev }: StepName,

@@ -1,12 +1,12 @@
 /**
- * Times as people type them: `03:12`, `2026-11-22T03:12`, `15m` ago; local or UTC. Pure but for the zone of
- * this machine.
+ * Times as people type them: `03:12`, `2026-11-22T03:12`, `15m` ago; local or UTC. Pure except for the time
+ * zone of this machine.
  */
 import { duration, notAllowed } from '../../base/config-values.ts';
 import { isTimeOfDay, nextDay, readMoment } from '../../base/words.ts';
 
 /**
- * A time of day is the latest one that is past; what names no zone is local, or UTC where `isUtc`.
+ * A time of day means its latest occurrence in the past; a time without a zone is local, or UTC if `isUtc`.
  *
  * @param flag for the error
  * @returns ms since the epoch
@@ -23,7 +23,8 @@ export function readTime(flag: string, text: string, now: number, isUtc: boolean
 }
 
 /**
- * A time of day ends what begins before it, though it be still to come: `--from 08:50 --to 08:51` at 08:50.
+ * As the end of a range, a time of day follows the start, even if it is in the future: `--from 08:50 --to
+ * 08:51` at 08:50.
  */
 export function readEnd(
   text: string,

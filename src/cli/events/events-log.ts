@@ -1,9 +1,9 @@
 /**
- * The log of transitions for somebody who has no right on the streams: what is past from the history, what
- * happens from a feed.
+ * The log of transitions for callers without permissions on the streams: past ones from the history, live
+ * ones from a feed.
  *
- * Promises: each transition once; what happened while the connection was away is read when it is back.
- * Absent: how it is printed.
+ * Promises: each transition once; transitions during a lost connection are read when it returns. Absent: how
+ * it is printed.
  */
 import { readStep } from '../../actors/control/stored-pages.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -15,7 +15,7 @@ import type { Subjects } from '../../bus/subjects.ts';
 import { isBeyond, overlapMs } from '../../inspector/events/event-pages.ts';
 
 export interface EventsLog {
-  /** How many there were. */
+  /** The number of transitions so far. */
   told(): number;
   stop(): void;
 }
@@ -26,12 +26,12 @@ export interface FeedScope {
   readonly kind?: string;
 }
 
-/** What happens, as it happens. */
+/** Live steps. */
 export interface Feed {
   /**
-   * Tells every step at least once while it is connected; what happened before `back` has to be read.
+   * Reports every step at least once while connected; steps before `back` have to be read from the history.
    *
-   * @returns how to end it
+   * @returns a function that ends it
    */
   listen(listener: FeedListener): () => void;
 }
@@ -45,20 +45,20 @@ export interface FeedListener {
 export interface EventsLogParts {
   readonly feed: Feed;
   readonly history: (request: PageRequest) => Promise<HistoryPage>;
-  /** From when on, ms since the epoch. */
+  /** Start, ms since the epoch. */
   readonly since: number;
-  /** Up to when, ms since the epoch; what comes later is not read to its end. Absent: to the end. */
+  /** End, ms since the epoch; reading stops there. Absent: no end. */
   readonly until?: number;
-  /** Whether what happens is told, too. */
+  /** Whether live steps are included. */
   readonly isLive: boolean;
   readonly clock: Clock;
   readonly onStep: (step: Transition) => void;
 }
 
-/** So many are known again when both ways tell of them. */
+/** Number of steps remembered to recognize those that arrive both ways. */
 const knownMax = 10_000;
 
-/** Resolves when what is past has been told. @throws OrreryError BUS_UNREACHABLE if nobody answers */
+/** Resolves when the past steps were reported. @throws OrreryError BUS_UNREACHABLE if nobody answers */
 export async function followEvents(parts: EventsLogParts): Promise<EventsLog> {
   const { feed, history, clock, until = Number.POSITIVE_INFINITY } = parts;
   const teller = createTeller(parts.onStep);
@@ -85,7 +85,7 @@ export async function followEvents(parts: EventsLogParts): Promise<EventsLog> {
         },
         back: () => {
           waiting ??= [];
-          // What cannot be read now is not told; what happens from now on is.
+          // What cannot be read now is skipped; live steps continue.
           void readPast(awaySince - overlapMs).then(goOn, goOn);
         },
       })
@@ -112,7 +112,7 @@ function createTeller(onStep: (step: Transition) => void) {
   };
 }
 
-/** Over NATS, from the replicas themselves. */
+/** Over NATS, directly from the replicas. */
 export function busFeed(
   { bus, subjects }: { readonly bus: Pick<Bus, 'subscribe' | 'onStatus'>; readonly subjects: Subjects },
   { id, kind }: FeedScope,

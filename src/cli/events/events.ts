@@ -38,7 +38,7 @@ Examples:
   orrery events pod/shop/web-0 --follow     one actor, live, until Ctrl-C
   orrery events -o json | jq -r .to         one JSON object a line
 
-Transitions are kept for 24 hours. Heartbeats that change nothing are none.`;
+Transitions are kept for 24 hours. Heartbeats that change nothing are left out.`;
 
 export function eventsCommand(program: Program, terminal: Terminal): void {
   const command = program
@@ -123,7 +123,7 @@ function readFrom({ from, since, follow, utc = false }: EventsOptions, now: numb
     throw new OrreryError('USAGE', '--from and --since cannot be used together');
   }
   if (from !== undefined) return readTime('--from', from, now, utc);
-  // From now on is asked for as well: who waits for steps learns whether anybody is there to take them.
+  // "From now" is requested, too, so that a person who waits for steps learns whether anybody answers.
   if (since === undefined) return follow ? now : now - 3_600_000;
   return now - readAs(duration, '--since', since);
 }

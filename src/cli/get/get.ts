@@ -1,4 +1,4 @@
-/** `orrery get`: the actors of the whole cluster, what is wrong first, each with its reason. */
+/** `orrery get`: lists the actors of the whole cluster, those with trouble first, each with its reason. */
 import { sleep, systemClock } from '../../base/clock.ts';
 import { OrreryError } from '../../base/errors.ts';
 import type { ShardName } from '../../base/ids.ts';
@@ -19,12 +19,12 @@ interface GetOptions extends Filters {
 
 const examples = `
 Examples:
-  orrery get                                every actor, what is wrong first
-  orrery get pods -n shop                   the Pods of one namespace, and why each stands as it does
+  orrery get                                every actor, whatever is wrong first
+  orrery get pods -n shop                   the Pods of one namespace, and why each is in its state
   orrery get domains --ending 30d           certificates that end within 30 days or fail, and why
   orrery get services --sort-by -pods-that-wait
   orrery get el,rel -o wide                 elections and releases, with owner, revision and next deadline
-  orrery get --health wrong -w              what is in trouble, and what comes to be
+  orrery get --health wrong -w              what is in trouble now, and what joins it
   orrery get pod/shop/web-0 domain/app.example.com
   orrery get -o json | jq '.actors[] | select(.parked)'`;
 
@@ -65,7 +65,7 @@ export function getCommand(program: Program, terminal: Terminal): void {
   });
 }
 
-/** What is listed, and what was named. */
+/** The listed and the named actors. */
 async function ask(
   control: ControlPort,
   { requests, ids, includes, hasFacts }: Selection,
@@ -94,7 +94,7 @@ const inOrder = (a: ShardName, b: ShardName) =>
     ? a - b
     : String(a).localeCompare(String(b), 'en', { numeric: true });
 
-/** Page by page, as many as `limits.listPages`. */
+/** Page by page, at most `limits.listPages`. */
 export async function listAll(control: ControlPort, request: ListRequest): Promise<ListAnswer> {
   const actors: ActorSummary[] = [];
   const missing = new Set<ShardName>();
@@ -135,10 +135,10 @@ function tableOptions({ kind }: Selection, { output }: GetOptions, { style }: Te
   return { isWide: output === 'wide', hasFacts: kind !== null, now: systemClock.now(), style };
 }
 
-/** How often is looked for changes. */
+/** How often changes are polled. */
 const watchMs = 1_000;
 
-/** Prints an actor whenever it stands otherwise than when it was printed last. */
+/** Prints an actor whenever its row has changed since the last print. */
 async function watch(
   control: ControlPort,
   selection: Selection,
@@ -152,7 +152,7 @@ async function watch(
     const { actors, missingShards } = await ask(control, selection);
     const changed = actors.filter((actor) => known.get(actor.id) !== standing(actor));
     printChanges(changed, selection, options, terminal);
-    // What nobody answers for is not gone.
+    // Actors of shards that nobody answers for are not gone.
     const isKept = missingShards.length > 0 ? [...known] : [];
     known = new Map([...isKept, ...actors.map((actor) => [actor.id, standing(actor)] as const)]);
   }

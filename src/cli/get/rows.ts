@@ -1,6 +1,6 @@
 /**
- * Actors as lines of a table: what is wrong first, the reason last; of one kind the facts that its chart
- * tells are columns. Pure but for colours.
+ * Actors as rows of a table: trouble first, the reason last; for a single kind, its facts are columns. Pure
+ * except for colours.
  */
 import { notAllowed } from '../../base/config-values.ts';
 import type { ActorSummary, Fact } from '../../base/views.ts';
@@ -20,16 +20,16 @@ export interface TableOptions {
 interface Column {
   readonly heading: string;
   readonly text: (actor: ActorSummary) => string;
-  /** By which it is sorted; absent: by its text. */
+  /** The value to sort by; default: the text. */
   readonly value?: (actor: ActorSummary) => number | string;
 }
 
-/** A longer reason is cut short, but not in wide tables. */
+/** A longer reason is cut, except in wide tables. */
 const reasonChars = 110;
 const severity = { wrong: 0, waiting: 1, ok: 2 } as const;
 const colours = { wrong: 'red', waiting: 'yellow', ok: 'green' } as const;
 
-/** @returns a text for the table, heading included; empty if there is nothing to show */
+/** @returns the table's text with its heading; empty if there are no rows */
 export function tableOf(actors: readonly ActorSummary[], options: TableOptions): string {
   if (actors.length === 0) return '';
   const columns = columnsOf(actors, options);
@@ -40,9 +40,9 @@ export function tableOf(actors: readonly ActorSummary[], options: TableOptions):
 }
 
 /**
- * @param by a column's heading in any case, with a `-` before it the largest first; absent: what is wrong
- * first, then what has been so for longest, then what ends soonest
- * @throws OrreryError USAGE that names the columns
+ * @param by a column's heading in any case; with a leading `-`, largest first; absent: trouble first, longest
+ *   trouble first, then what ends soonest
+ * @throws OrreryError USAGE with the columns
  */
 export function sorted(
   actors: readonly ActorSummary[],
@@ -68,11 +68,11 @@ export function sorted(
 }
 
 const rank = ({ parked, reason }: ActorSummary) => (parked ? -1 : severity[reason.health]);
-/** Only trouble is sorted by its age: what is well comes by its end, where it has one, and by name. */
+/** Only trouble is sorted by its age; healthy actors by their end, if they have one, and by name. */
 const trouble = ({ reason }: ActorSummary) => (reason.health === 'ok' ? 0 : reason.since);
 
 function compare(a: number | string, b: number | string, isLargestFirst: boolean): number {
-  // What has no value comes last, whichever way.
+  // Actors without a value come last in both directions.
   if (a === '-' || b === '-') return Number(a === '-') - Number(b === '-');
   const order =
     typeof a === 'number' && typeof b === 'number'
@@ -119,7 +119,7 @@ function wideColumns(now: number): readonly Column[] {
   ];
 }
 
-/** In the order in which the chart tells them; an actor without one has a dash there. */
+/** In the chart's order; an actor without the fact shows a dash. */
 function factColumns(actors: readonly ActorSummary[], { now, isWide }: TableOptions): readonly Column[] {
   const find = ({ facts = [] }: ActorSummary, label: string): Fact | undefined =>
     facts.find((fact) => fact.label === label);
@@ -133,7 +133,7 @@ function factColumns(actors: readonly ActorSummary[], { now, isWide }: TableOpti
   }));
 }
 
-/** Of several lines the first and how many more there are; in wide tables all of them. */
+/** Of several lines the first, and the number of others; all of them in wide tables. */
 function cellText(text: string, isWide: boolean): string {
   const [first = '', ...more] = text.split('\n').map(oneLine);
   if (isWide || more.length === 0) return [first, ...more].join('; ');

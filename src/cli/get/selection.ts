@@ -1,6 +1,6 @@
 /**
- * What `orrery get` is asked for: kinds by name, plural or short name, names after a kind, whole ids,
- * filters. Pure.
+ * What `orrery get` should list: kinds by name, plural or short name, names after a kind, whole ids, filters.
+ * Pure.
  *
  * `pod`, `pods`, `po`, `pod,domain`, `domain app.example.com`, `pod/shop/web-0 election/shop/leader`.
  */
@@ -18,28 +18,28 @@ export interface Filters {
   readonly owner?: string;
   /** `state=proving,health=wrong,owner=r1,namespace=shop` */
   readonly selector?: string;
-  /** `30d`: what ends within so long, or is not ok. */
+  /** `30d`: actors that end within this time, or are not ok. */
   readonly ending?: string;
 }
 
 export interface Selection {
-  /** Each is listed; empty: only ids were named. */
+  /** One list each; empty: only ids were given. */
   readonly requests: readonly ListRequest[];
   readonly ids: readonly ActorId[];
-  /** After a kind: only actors of these names. */
+  /** After a kind: only actors with these names. */
   readonly names: readonly string[];
-  /** Of a listed actor: whether it is meant. */
+  /** Whether a listed actor is selected. */
   readonly includes: (actor: ActorSummary) => boolean;
-  /** The one kind that is meant, whose facts are the columns; null: several. */
+  /** The single selected kind, whose facts are the columns; null: several. */
   readonly kind: string | null;
-  /** Facts are asked for, whether or not they are columns. */
+  /** Whether facts are requested, as columns or otherwise. */
   readonly hasFacts: boolean;
 }
 
 const healths = oneOf<Health>('ok', 'waiting', 'wrong');
 const selectable = ['namespace', 'state', 'health', 'owner'] as const;
 
-/** @throws OrreryError USAGE that names what is not allowed, and what is */
+/** @throws OrreryError USAGE with what is wrong and what is allowed */
 export function readSelection(
   words: readonly string[],
   given: Filters,
@@ -96,14 +96,14 @@ function readSelector(text = ''): Filters {
   );
 }
 
-/** Whether it ends within the time, or is not ok now. */
+/** Selects actors that end within the time, or are not ok now. */
 function readEnding(text: string | undefined, now: number): (actor: ActorSummary) => boolean {
   if (text === undefined) return () => true;
   const ms = readAs(duration, '--ending', text);
   return (actor) => actor.reason.health !== 'ok' || endOf(actor) <= now + ms;
 }
 
-/** When what the actor is about ends, ms since the epoch; infinity: it tells of no end. */
+/** When the actor's fact with an end is due, ms since the epoch; infinity: it has none. */
 export function endOf({ facts = [] }: Pick<ActorSummary, 'facts'>): number {
   const end = facts.find(({ ends }) => ends === true)?.value;
   return typeof end === 'number' ? end : Number.POSITIVE_INFINITY;

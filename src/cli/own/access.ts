@@ -1,6 +1,6 @@
 /**
- * `orrery access`: the rights that a set of features needs, of Kubernetes and of NATS. Needs no running
- * Orrery.
+ * `orrery access`: prints the permissions that a set of features needs, in Kubernetes and in NATS. Needs no
+ * running Orrery.
  */
 import type { Feature } from '../../actors/feature.ts';
 import type { Need } from '../../actors/need.ts';
@@ -14,7 +14,7 @@ Examples:
   orrery access --feature ./drain/feature.ts | kubectl apply -f -
   orrery access --feature ./drain/feature.ts -o nats
 
-As yaml the rights of NATS are comments: the whole is one file for kubectl.`;
+In the YAML the NATS permissions are comments, so that kubectl takes all of it.`;
 
 interface AccessOptions {
   readonly output: 'yaml' | 'nats' | 'json';
@@ -82,7 +82,7 @@ function rolesOf(rights: readonly Need[], { name, namespace }: AccessOptions): r
 interface NatsRights {
   /** Of the replicas. */
   readonly replica: readonly string[];
-  /** What people and programs may publish, beside what deploy/nats/permissions.conf gives them. */
+  /** Subjects on which people and programs may publish, beyond deploy/nats/permissions.conf. */
   readonly people: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** `orrery forget`: removes what is left of a kind whose feature is not loaded any more. */
+/** `orrery forget`: removes the remains of a kind whose feature is no longer loaded. */
 import { createInterface } from 'node:readline';
 import { notAllowed } from '../../base/config-values.ts';
 import { OrreryError } from '../../base/errors.ts';
@@ -14,8 +14,8 @@ Examples:
   orrery forget drain                       asks first
   orrery forget drain --yes
 
-Records, mail and what the feature mirrored go for good. While a replica has the feature loaded, it is refused.
-Over NATS alone, by whoever may publish rpc.forget (deploy/nats/permissions.conf).`;
+It deletes the kind's records, mail and mirrored objects for good, and is refused while a replica has the feature loaded.
+It works over NATS only, for users who may publish rpc.forget (deploy/nats/permissions.conf).`;
 
 export function forgetCommand(program: Program, terminal: Terminal): void {
   const command = program

@@ -1,4 +1,4 @@
-/** The kinds that a command knows: those of the program, and of the features that it was told of. */
+/** The kinds that a command knows: the built-in ones, and those of the features it was told to load. */
 import type { Kinds } from '../../replica/charts.ts';
 import { readFeaturePlaces } from '../../replica/config.ts';
 import { readDevFile } from '../dev-file.ts';
@@ -6,9 +6,9 @@ import { flagTexts } from '../parser.ts';
 import type { Terminal } from '../terminal.ts';
 
 /**
- * Features are named by `--feature`, by `ORRERY_FEATURES`, or by the development cluster that runs here.
+ * Features are named by `--feature`, by `ORRERY_FEATURES`, or by the running development cluster.
  *
- * @param options of the command, as the parser gives them
+ * @param options of the command, as the parser returns them
  * @throws OrreryError USAGE
  */
 export async function loadedKinds(

@@ -1,9 +1,9 @@
 /**
- * `orrery new-feature`: a folder with a feature that runs as it is: chart, join, effect, reason, rights and
+ * `orrery new-feature`: writes a folder with a working feature: chart, join, effect, reason, permissions and
  * tests.
  *
- * Promises: nothing is written over; what is written passes its own tests. Absent: features of the program
- * itself, which are written within the repository.
+ * Promises: no file is overwritten; the written code passes its own tests. Absent: built-in features, which
+ * are written within the repository.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -39,7 +39,7 @@ interface NewFeature {
   readonly name: string;
   readonly kind: string;
   readonly watch: { readonly apiVersion: string; readonly kind: string };
-  /** The resource of the watched kind, for its rights. */
+  /** The resource of the watched kind, for its permissions. */
   readonly group: string;
   readonly plural: string;
 }
@@ -60,11 +60,11 @@ async function readOptions(
   }
 }
 
-/** The files of a new feature; words such as `__kind__` stand for what is its own. */
+/** The template files; words such as `__kind__` are replaced. */
 const template = join(import.meta.dirname, 'feature-template');
 const files = ['feature.ts', 'feature.test.ts', 'access.yaml', 'README.md', 'package.json'];
 
-/** @returns the paths. @throws OrreryError USAGE if one of them is there already; then nothing is written */
+/** @returns the paths. @throws OrreryError USAGE if one of them exists; then nothing is written */
 function write(directory: string, feature: NewFeature): readonly string[] {
   const paths = files.map((file) => join(feature.name, file));
   const taken = paths.find((path) => existsSync(join(directory, path)));

@@ -1,8 +1,8 @@
 /**
- * The control port over a replica's HTTP, for people who have no NATS.
+ * The control port over a replica's HTTP, for people without access to NATS.
  *
- * Promises: an error answer becomes an OrreryError with the replica's code, or says who refused and what to
- * do. Absent: the way there (http-exchange.ts).
+ * Promise: an error answer becomes an OrreryError with the replica's code, or says who refused and what to
+ * do. Absent: the connection (http-exchange.ts).
  */
 import { type ErrorCode, errorCodes, OrreryError } from '../../base/errors.ts';
 import { type ActorId, parseActorId } from '../../base/ids.ts';
@@ -19,7 +19,7 @@ import type {
 } from '../../base/views.ts';
 import { exchange, type HttpQuestion, type Way } from './http-exchange.ts';
 
-/** Who is calling, as `/api/v1/session` has it. */
+/** The caller's identity, as in `/api/v1/session`. */
 export interface Session {
   readonly user: string;
   readonly maySend: boolean;
@@ -29,7 +29,7 @@ export interface HttpControl extends ControlPort, StoredPort {
   session(): Promise<Session>;
 }
 
-/** An answer that is an object, and its status. */
+/** An answer that is an object, with its status. */
 interface Answer {
   readonly status: number;
   readonly body: Readonly<Record<string, unknown>>;
@@ -64,7 +64,7 @@ function actorPath(id: ActorId): string {
   return `/api/v1/actors/${[kind, namespace, name].map(encodeURIComponent).join('/')}`;
 }
 
-/** Numbers as whole ones: the time line asks in milliseconds. */
+/** Numbers are rounded, because the time line uses whole milliseconds. */
 function withQuery(path: string, query: object): string {
   const given = Object.entries(query)
     .filter(([, value]) => value !== undefined)
@@ -78,7 +78,7 @@ async function answerOf(way: Way, question: HttpQuestion): Promise<Answer> {
     const body: unknown = JSON.parse(text);
     if (typeof body === 'object' && body !== null) return { status, body: { ...body } };
   } catch {
-    // Told below.
+    // Reported below.
   }
   const bare = question.path.split('?', 1)[0];
   throw new OrreryError(
@@ -87,14 +87,14 @@ async function answerOf(way: Way, question: HttpQuestion): Promise<Answer> {
   );
 }
 
-/** A letter that is gone is an answer, too. */
+/** A letter that no longer exists is an answer, too. */
 async function decided<T extends object>(way: Way, question: HttpQuestion): Promise<T> {
   const answer = await answerOf(way, question);
   if (answer.status === 200 || ('reason' in answer.body && !('kind' in answer.body))) return answer.body as T;
   throw refusal(way, question, answer);
 }
 
-/** Orrery's own refusal, or the one of the Kubernetes API that stands before it. */
+/** A refusal by Orrery, or by the Kubernetes API in front of it. */
 function refusal(way: Way, { method }: HttpQuestion, { status, body }: Answer): OrreryError {
   const { code, message } = own(body);
   if (code !== undefined && Object.hasOwn(errorCodes, code)) {

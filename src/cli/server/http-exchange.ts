@@ -1,23 +1,23 @@
 /**
- * One question over HTTP and its answer, on a way that somebody else knows.
+ * One HTTP request and its answer, over a given way.
  *
- * Promises: bounded in time and size; what is not an answer of Orrery's is told as what it is. Absent: where
- * Orrery is (the ways), what is asked (http-control.ts).
+ * Promises: bounded in time and size; an answer that is not Orrery's is reported as what it is. Absent: where
+ * Orrery is (the ways), what is requested (http-control.ts).
  */
 import { asError, OrreryError } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import { type Access, askOnce } from '../../kube/api/kube-http.ts';
 
-/** What is asked needs the right to look, or the right to change. */
+/** The permission that the request needs: to read or to change. */
 export type Right = 'get' | 'update';
 
-/** How Orrery's HTTP is reached. */
+/** A way to reach Orrery's HTTP. */
 export interface Way {
   /** For messages: `https://orrery.example.com`. */
   readonly name: string;
   /**
-   * @param right of the token that is shown
-   * @param refused the token that was shown last was answered with 401
+   * @param right that the token must have
+   * @param refused the previous token was answered with 401
    */
   access(right: Right, refused: boolean): Promise<Access>;
   close(): void;

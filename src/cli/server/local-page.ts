@@ -1,10 +1,10 @@
 /**
- * The inspector page on this machine, while a command runs: a loopback server that hands every request on to
+ * The inspector page on this machine, while a command runs: a loopback server that forwards every request to
  * Orrery with a token of the person who runs the command.
  *
- * Promises: only the browser that opened the link which was printed is served: it holds a cookie with a
- * secret of this process; no token reaches the browser; requests of other sites' pages, and those under
- * another name than a loopback one, are refused. Absent: opening a browser.
+ * Promises: only the browser that opened the printed link is served, because it has a cookie with a secret of
+ * this process; no token reaches the browser; requests from other sites' pages, and those to a host name
+ * other than loopback, are refused. Absent: opening a browser.
  */
 import { timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, request as requestHttp, type ServerResponse } from 'node:http';
@@ -19,7 +19,7 @@ import type { Access } from '../../kube/api/kube-http.ts';
 import type { Right, Way } from './http-exchange.ts';
 
 export interface LocalPage {
-  /** The link that lets one browser in. */
+  /** The link that admits one browser. */
   readonly url: string;
   close(): Promise<void>;
 }
@@ -28,8 +28,8 @@ const cookie = 'orrery_open';
 
 /**
  * @param port 0: any free one
- * @param right of the tokens that are shown
- * @throws Error of the system if it cannot be listened on
+ * @param right that the tokens must have
+ * @throws Error of the system if it cannot listen
  */
 export async function serveLocalPage(
   plain: Way,
@@ -73,7 +73,7 @@ function isKnown({ headers }: IncomingMessage, secret: string): boolean {
   return one.length === other.length && timingSafeEqual(one, other);
 }
 
-/** The link is left behind at once, so that it stands in no history but this one. */
+/** Redirects at once, so that the link is in no history but this one. */
 function letIn(response: ServerResponse, secret: string): void {
   const flags = 'Path=/; HttpOnly; SameSite=Strict';
   response.writeHead(302, { location: '/', 'set-cookie': `${cookie}=${secret}; ${flags}` }).end();
@@ -92,7 +92,7 @@ async function handOn(way: Way, incoming: IncomingMessage, response: ServerRespo
       outgoing.once('response', resolve);
       outgoing.once('error', reject);
     });
-    // The next request shows a fresh token.
+    // The next request uses a fresh token.
     if (there.statusCode === 401) await way.access('get', true).catch(() => {});
     response.writeHead(there.statusCode ?? 502, kept(there.headers));
     there.pipe(response);
@@ -135,7 +135,7 @@ function open(
   return (target.protocol === 'https:' ? requestHttps : requestHttp)(target, options);
 }
 
-/** Of this connection alone, or of this browser alone. */
+/** Headers that belong to this connection or this browser only. */
 const ours = new Set([
   'host',
   'connection',

@@ -1,7 +1,7 @@
 /**
- * `orrery login` and `orrery logout`: which Orrery the other commands ask when nothing else says so.
+ * `orrery login` and `orrery logout`: sets the Orrery that the other commands use by default.
  *
- * Promises: it's asked before it's remembered; no token is kept.
+ * Promises: the address is tried before it's stored; no token is stored.
  */
 import { OrreryError } from '../../base/errors.ts';
 import { addServerFlags, flagTexts, type Program } from '../parser.ts';

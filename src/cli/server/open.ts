@@ -1,4 +1,4 @@
-/** `orrery open`: the inspector page in a browser, without a token to paste and a port to forward. */
+/** `orrery open`: opens the inspector page in a browser, without pasting a token or forwarding a port. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readAs, wholeNumber } from '../../base/config-values.ts';
@@ -41,7 +41,7 @@ async function open(options: OpenFlags, terminal: Terminal): Promise<void> {
   ]);
   const way = wayTo(which(options, terminal), terminal);
   try {
-    // Whoever may not look is told here, not by an empty page.
+    // A missing permission is reported here, not by an empty page.
     await createHttpControl(way).session();
     const page = await serveLocalPage(way, { port, right: options.send ? 'update' : 'get' });
     terminal.out(`${way.name}: ${page.url}\n`);
@@ -63,7 +63,7 @@ function which(options: OpenFlags, terminal: Terminal): ServerChoice {
   return chosen;
 }
 
-/** Where there is none, the link stands there anyway. */
+/** Without a browser, the printed link remains. */
 function openBrowser(url: string, { env }: Terminal): void {
   const programs: Partial<Record<NodeJS.Platform, readonly string[]>> = {
     darwin: ['open'],

@@ -1,17 +1,15 @@
 /**
- * What happens in a running Orrery, heard by asking again and again what is new: for those who have HTTP
- * alone.
+ * Live steps of a running Orrery by polling, for callers that have only HTTP.
  *
- * Promises: each step at least once while Orrery answers. Absent: telling apart what is known
- * (events-log.ts).
+ * Promise: each step at least once while Orrery answers. Absent: removing duplicates (events-log.ts).
  */
 import type { Clock, Timer } from '../../base/clock.ts';
 import type { StoredPort, Transition } from '../../base/views.ts';
 import type { Feed, FeedScope } from '../events/events-log.ts';
 
-/** A person who follows sees what is new within so long, ms. */
+/** The delay with which a follower sees new steps, ms. */
 const askMs = 1_000;
-/** A step is stored a little after it was taken, and clocks differ: so far back is read again, ms. */
+/** How far back each poll reads, ms: a step is stored a little after it was taken, and clocks differ. */
 const overlapMs = 5_000;
 
 export function polledFeed(history: StoredPort['history'], scope: FeedScope, clock: Clock): Feed {
@@ -29,7 +27,7 @@ export function polledFeed(history: StoredPort['history'], scope: FeedScope, clo
           if (isLost) back();
           isLost = false;
         } catch {
-          // Asked again below; what happened meanwhile is read then.
+          // Polled again below; steps in between are read then.
           if (!isLost) lost();
           isLost = true;
         }

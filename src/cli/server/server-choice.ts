@@ -1,9 +1,8 @@
 /**
- * Which Orrery is meant when it's reached over HTTP: what was given, what the environment says, what
- * `orrery login` remembered.
+ * Chooses the Orrery to reach over HTTP: from the flags, the environment, or the choice of `orrery login`.
  *
- * Promises: a wrong value ends in one USAGE error that names the flag, the value and what is allowed; what is
- * remembered holds no secret. Absent: asking anything.
+ * Promises: a wrong value ends in one USAGE error with the flag, the value and what is allowed; the stored
+ * choice contains no secret. Absent: any request.
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -13,7 +12,7 @@ import { asError, OrreryError } from '../../base/errors.ts';
 import { environmentName, type FlagTexts } from '../../replica/config.ts';
 import type { Terminal } from '../terminal.ts';
 
-/** Flags of the commands that can ask over HTTP, beside those for NATS. */
+/** Flags of the commands that can use HTTP, beside those for NATS. */
 export const serverFlags = {
   server: [
     'URL',
@@ -29,15 +28,15 @@ export const serverFlags = {
 
 type ServerFlag = keyof typeof serverFlags;
 
-/** A Service that the Kubernetes API leads to. */
+/** A Service, reached through the Kubernetes API. */
 export interface ServicePlace {
   readonly namespace: string;
-  /** `[https:]NAME:PORT`, as the path of the API has it. */
+  /** `[https:]NAME:PORT`, as in the API's path. */
   readonly service: string;
 }
 
 export interface ServerChoice {
-  /** As it was given. */
+  /** As given. */
   readonly server: string;
   /** null: `server` is an address. */
   readonly place: ServicePlace | null;
@@ -47,7 +46,7 @@ export interface ServerChoice {
   readonly context?: string;
 }
 
-/** @returns undefined: nothing speaks for HTTP. @throws OrreryError USAGE */
+/** @returns undefined: HTTP was not chosen. @throws OrreryError USAGE */
 export function givenServer(given: FlagTexts, { env, directory }: Terminal): ServerChoice | undefined {
   const server = given.server ?? (env.ORRERY_SERVER || undefined);
   if (server === undefined) return undefined;
@@ -103,7 +102,7 @@ function memoryFile({ env }: Pick<Terminal, 'env'>): string {
   return join(folder, 'orrery', 'server.json');
 }
 
-/** What `orrery login` left. @throws OrreryError USAGE if it cannot be read */
+/** The choice of `orrery login`. @throws OrreryError USAGE if it cannot be read */
 export function rememberedServer(terminal: Pick<Terminal, 'env'>): ServerChoice | undefined {
   const file = memoryFile(terminal);
   try {

@@ -1,9 +1,9 @@
 /**
- * The two ways to Orrery's HTTP: straight to its address, and through the Kubernetes API to its Service, for
- * whoever has nothing but a kubeconfig.
+ * The two ways to Orrery's HTTP: directly to its address, or through the Kubernetes API to its Service, for
+ * people who have only a kubeconfig.
  *
- * Promises: the token that is shown is the one that was given, else a short-lived one that Kubernetes makes
- * for the account that may do just what is asked; it's kept in memory alone (I9).
+ * Promise: the token is the given one, otherwise a short-lived one that Kubernetes issues for the account
+ * with exactly the needed permission; it's kept in memory only (I9).
  */
 import { systemClock } from '../../base/clock.ts';
 import { readGivenFile } from '../../base/config-values.ts';
@@ -17,7 +17,7 @@ import { accounts, requestToken, whichKubeconfig } from '../token.ts';
 import type { Right, Way } from './http-exchange.ts';
 import type { ServerChoice, ServicePlace } from './server-choice.ts';
 
-/** Long enough for any command but those that watch, which ask again. */
+/** Long enough for any command except those that watch, which request another. */
 const tokenSeconds = 3_600;
 const namespaceOfAccounts = 'orrery';
 
@@ -63,7 +63,7 @@ function throughKubernetes(
 }
 
 interface Tokens {
-  /** null: there is none to be had. */
+  /** null: none is available. */
   of(right: Right, refused: boolean): Promise<string | null>;
   close(): void;
 }
@@ -71,7 +71,7 @@ interface Tokens {
 function tokensFor(chosen: ServerChoice, terminal: Terminal): Tokens {
   const given = terminal.env.ORRERY_TOKEN || undefined;
   const { tokenFile } = chosen;
-  // Read again each time: something may keep the file fresh.
+  // Read each time, because something may refresh the file.
   if (tokenFile !== undefined) {
     return {
       of: async () => readGivenFile('token-file', tokenFile).toString('utf8').trim(),
@@ -92,7 +92,7 @@ function tokensOfKubernetes(chosen: ServerChoice, terminal: Terminal): Tokens {
     try {
       return (await requestToken(kube, namespace, account, tokenSeconds)).token;
     } catch (thrown) {
-      // An Orrery that asks for no token, as in development, needs none.
+      // An Orrery without authentication, as in development, needs no token.
       if (thrown instanceof OrreryError && thrown.code === 'KUBE_NOT_FOUND') return null;
       throw thrown;
     }

@@ -1,6 +1,5 @@
 /**
- * What the feature counts: lives of certificates, hosts without one, Issuers, and attempts by their outcome.
- * Pure.
+ * The feature's metrics: lives of certificates, hosts without one, Issuers, and attempts by outcome. Pure.
  */
 import type { EngineView, Gauge } from '../../actors/feature.ts';
 import { pickContext } from '../../actors/host/cell.ts';
@@ -9,9 +8,9 @@ import type { Transition } from '../../base/views.ts';
 type Reading = Pick<EngineView, 'shards'>;
 
 /**
- * Of the hosts and Issuers whose actors are owned here: so each is told by one replica. What counts is the
- * certificate that the host's own record names: whatever stands in Secrets of other namespaces, with whatever
- * label, changes nothing (docs/features/certificates.md §9.4).
+ * Gauges of the hosts and Issuers whose actors this replica owns, so each is reported once. They use the
+ * certificate named in the host's own record: Secrets of other namespaces, with any labels, change nothing
+ * (docs/features/certificates.md §9.4).
  */
 export function* certificateGauges(view: Reading): Iterable<Gauge> {
   for (const cell of ownedCells(view)) {
@@ -23,7 +22,7 @@ export function* certificateGauges(view: Reading): Iterable<Gauge> {
   }
 }
 
-/** @param life undefined: it cannot be told */
+/** @param life undefined: unknown */
 function* hostGauges(host: string, life: Life | null | undefined): Iterable<Gauge> {
   const labels = { host };
   if (life === undefined) return;
@@ -33,10 +32,10 @@ function* hostGauges(host: string, life: Life | null | undefined): Iterable<Gaug
   yield { name: 'orrery_certificate_lifetime_seconds', labels, value: (notAfter - notBefore) / 1000 };
 }
 
-/** Nothing asks for it any more. */
+/** No object asks for it any more. */
 const isOver = (state: string) => state === 'retired' || state === 'clearing';
 
-/** As records of version 1 call it too, until their actor's next step. */
+/** Records of version 1 use this name too, until their actor's next step. */
 const isServing = (state: string) => state.startsWith('serving.') || state === 'ready' || state === 'trying';
 
 function* ownedCells({ shards }: Reading) {
@@ -51,7 +50,7 @@ interface Life {
   readonly notAfter: number;
 }
 
-/** Of every version of the record. */
+/** Works for every version of the record. */
 function lifeIn(context: unknown): Life | null {
   const { certificate } = context as { readonly certificate?: Life | null };
   return certificate == null ? null : { notBefore: certificate.notBefore, notAfter: certificate.notAfter };
@@ -68,7 +67,7 @@ const outcomes: Readonly<Record<string, string>> = {
   'resting.failed': 'failed',
 };
 
-/** How an attempt ended with this step; null: none did. */
+/** The outcome of the attempt that this step ended; null: it ended none. */
 export function attemptOutcome({ id, from, to, event }: Transition, context: unknown): string | null {
   if (!id.startsWith('domain/') || from === null || !from.startsWith(steps)) return null;
   const outcome = outcomes[to];

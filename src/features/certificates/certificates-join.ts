@@ -1,19 +1,19 @@
 /**
- * The join of hosts with those that ask for them – Domains, Services, Ingresses –, with the Issuer that
- * allows them, and with what stands in their Secrets.
+ * The join of hosts: the objects that ask for a host – Domains, Services, Ingresses –, the Issuer that allows
+ * it, and the contents of its Secrets.
  *
- * Promises: one actor for one host, however many ask for it. A host hears nothing until every kind that may
- * ask for it, and the Issuers and Secrets, were listed once: what is merely not listed yet must not look as
- * if it were gone.
- * Absent: whose host it is (claims.ts, and the domain's chart).
+ * Promises: one actor for each host, however many objects ask for it. A host is told nothing until all kinds
+ * that may ask for it, the Issuers and the Secrets were listed once, because an object that is not listed yet
+ * must not look deleted. Absent: which namespace owns the host (claims/claims.ts, and the domain's chart).
  */
 import type { Join } from '../../actors/world/join.ts';
 import type { World } from '../../actors/world/world.ts';
 import { type AnyDigest, asDigest, isDigest, isOfObject, type WorldEntry } from '../../base/digests.ts';
 import { equal } from '../../base/equal.ts';
-import type { DomainSource, IssuerFacts, Target } from '../../machines/domain/domain-facts.ts';
+import type { DomainSource, IssuerFacts } from '../../machines/domain/domain-facts.ts';
 import { secretNameOf } from '../../machines/domain/secret-name.ts';
-import { type Asking, byAge, claimsOf, type OtherClaim, secretKey } from './claims.ts';
+import { Askings } from './claims/askings.ts';
+import { type Asking, claimsOf } from './claims/claims.ts';
 import type { DomainDigest, IngressDigest, IssuerDigest, NamespaceDigest, ServiceDigest } from './digests.ts';
 
 const needed = [
@@ -30,7 +30,7 @@ export function createCertificatesJoin(world: Pick<World, 'get' | 'entries' | 's
   const asked = new Askings();
   const isListed = (resource: string) => world.statement(resource) !== null;
   const isComplete = () => needed.every(isListed);
-  // Before they are listed every namespace looks as if its Issuer did not serve it.
+  // Before Namespaces are listed, no Issuer would seem to serve any of them.
   const areNamespacesKnown = () => isListed('v1/Namespace') || !choosesNamespaces(world);
   return {
     kinds: ['domain', 'issuer'],
@@ -43,11 +43,7 @@ export function createCertificatesJoin(world: Pick<World, 'get' | 'entries' | 's
       const was = askedBy(entry, before);
       const is = askedBy(entry, digest);
       if (was.size === 0 && is.size === 0) return [];
-      const key = `${resource}/${namespace}/${name}`;
-      const concerned = new Set([...asked.sharing(was), ...asked.sharing(is)]);
-      asked.remove(key, was);
-      asked.add(key, is);
-      return domainIds(concerned);
+      return domainIds(asked.replace(`${resource}/${namespace}/${name}`, is, was.keys()));
     },
     members: () => membersOf(world, asked),
     observe(kind, _namespace, name) {
@@ -60,83 +56,7 @@ export function createCertificatesJoin(world: Pick<World, 'get' | 'entries' | 's
   };
 }
 
-/** Who asks for what, and which hosts' certificates are to stand in which Secrets. */
-class Askings {
-  /** Host → who asks for it, by `<kind>/<ns>/<name>`. */
-  readonly #askers = new Map<string, Map<string, Asking>>();
-  /** `<ns>/<secret>` → the hosts whose certificate is to stand there, and how many ask for that. */
-  readonly #hostsOfSecret = new Map<string, Map<string, number>>();
-
-  add(key: string, asked: ReadonlyMap<string, Asking>): void {
-    for (const [host, asking] of asked) {
-      const others = this.#askers.get(host) ?? new Map<string, Asking>();
-      this.#askers.set(host, others.set(key, asking));
-      this.#count(asking, host, 1);
-    }
-  }
-
-  remove(key: string, asked: ReadonlyMap<string, Asking>): void {
-    for (const [host, asking] of asked) {
-      const others = this.#askers.get(host);
-      others?.delete(key);
-      if (others?.size === 0) this.#askers.delete(host);
-      this.#count(asking, host, -1);
-    }
-  }
-
-  hosts(): Iterable<string> {
-    return this.#askers.keys();
-  }
-
-  of(host: string): Iterable<Asking> {
-    return this.#askers.get(host)?.values() ?? [];
-  }
-
-  hostsOf(namespace: string, secretName: string): Iterable<string> {
-    return this.#hostsOfSecret.get(secretKey(namespace, secretName))?.keys() ?? [];
-  }
-
-  *hostsIn(namespace: string): Iterable<string> {
-    for (const [host, askers] of this.#askers) {
-      if ([...askers.values()].some(({ source }) => source.namespace === namespace)) yield host;
-    }
-  }
-
-  /**
-   * The hosts that are asked for, and those that name the same Secrets: what is one's may become the other's.
-   */
-  *sharing(asked: ReadonlyMap<string, Asking>): Iterable<string> {
-    for (const [host, { source, secretName }] of asked) {
-      yield host;
-      yield* this.hostsOf(source.namespace, secretName);
-    }
-  }
-
-  /** Of the other hosts that are to stand in a Secret, the one that was asked for first. */
-  otherClaim(host: string): OtherClaim {
-    return (target) => {
-      const others = [...this.hostsOf(target.namespace, target.secretName)].filter((one) => one !== host);
-      const claims = others.flatMap((other) => {
-        const [first] = [...this.of(other)]
-          .filter((asking) => isAt(asking, target) && !asking.isShown)
-          .sort(byAge);
-        return first === undefined ? [] : [{ host: other, first }];
-      });
-      return claims.sort((a, b) => byAge(a.first, b.first))[0] ?? null;
-    };
-  }
-
-  #count({ source, secretName }: Asking, host: string, by: number): void {
-    const key = secretKey(source.namespace, secretName);
-    const hosts = this.#hostsOfSecret.get(key) ?? new Map<string, number>();
-    const times = (hosts.get(host) ?? 0) + by;
-    if (times > 0) this.#hostsOfSecret.set(key, hosts.set(host, times));
-    else hosts.delete(host);
-    if (hosts.size === 0) this.#hostsOfSecret.delete(key);
-  }
-}
-
-/** Whether any Issuer does; clusters without such ones need no right to read Namespaces. */
+/** Whether any Issuer does; otherwise the permission to read Namespaces is not needed. */
 function choosesNamespaces(world: Pick<World, 'entries'>): boolean {
   for (const { digest: any } of world.entries(issuers)) {
     const { spec } = asDigest<IssuerDigest>(any, 'issuers') ?? {};
@@ -144,9 +64,6 @@ function choosesNamespaces(world: Pick<World, 'entries'>): boolean {
   }
   return false;
 }
-
-const isAt = ({ source, secretName }: Asking, target: Target) =>
-  source.namespace === target.namespace && secretName === target.secretName;
 
 const domainIds = (hosts: Iterable<string>) => [...hosts].map((host) => `domain/_/${host}`);
 

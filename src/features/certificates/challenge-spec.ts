@@ -1,26 +1,26 @@
 /**
- * `spec.acme.challenge` of an Issuer: from what somebody wrote to how control of a host is proven, or why it
- * cannot be read. Nothing secret is in it.
+ * Reads `spec.acme.challenge` of an Issuer: how control of a host is proven, or why the text is unreadable.
+ * Contains nothing secret.
  */
 import * as v from 'valibot';
 import { hostPort } from '../../base/config-values.ts';
 
-/** RFC 2136, signed by a key that somebody keeps in a Secret. */
+/** RFC 2136, signed with a key from a Secret. */
 export interface UpdateSpec {
   /** `host:port` */
   readonly server: string;
-  /** null: the server is asked which it is. */
+  /** null: ask the server for it. */
   readonly zone: string | null;
   readonly keyName: string;
   readonly algorithm: TsigAlgorithm;
   readonly secretRef: { readonly namespace: string; readonly name: string; readonly key: string };
 }
 
-/** A solver that was written for cert-manager. */
+/** A solver written for cert-manager. */
 export interface SolverSpec {
   readonly groupName: string;
   readonly solverName: string;
-  /** Whatever the solver takes. */
+  /** In the solver's own form. */
   readonly config?: unknown;
 }
 
@@ -28,10 +28,10 @@ export const tsigAlgorithms = ['hmac-sha256', 'hmac-sha512'] as const;
 export type TsigAlgorithm = (typeof tsigAlgorithms)[number];
 
 export interface DnsSpec {
-  /** A URL, as earlier releases knew it alone, or a solver. */
+  /** A URL, the only form in earlier releases, or a solver. */
   readonly webhook?: string | SolverSpec;
   readonly rfc2136?: UpdateSpec;
-  /** A CNAME of `_acme-challenge` is followed to where it leads. Absent: it is not. */
+  /** Follows a CNAME of `_acme-challenge`. Absent: it is not followed. */
   readonly cnameStrategy?: 'Follow';
 }
 
@@ -47,7 +47,7 @@ const url = v.pipe(
   text,
   v.check((value) => /^https?:$/.test(URL.parse(value)?.protocol ?? ''), 'must be an http or https URL'),
 );
-/** A name of DNS, as people write it: the dot at its end is left out. */
+/** A DNS name as people write it: a trailing dot is dropped. */
 const dnsName = v.pipe(
   text,
   v.transform((value) => value.replace(/\.$/, '').toLowerCase()),
@@ -57,7 +57,7 @@ const dnsName = v.pipe(
   ),
 );
 
-/** Of the world and of a record: small. */
+/** Stored in the world and in a record, so it has to be small. */
 const configCharsMax = 16 * 1024;
 
 const solver = v.strictObject({
@@ -116,7 +116,7 @@ const http = v.strictObject({
 
 const form = 'must be http01, {http01: {ingress | gateway}} or {dns01: {webhook | rfc2136}}';
 
-/** The challenge as it can be relied on, or why it cannot, from `spec.acme.challenge` on. */
+/** The checked challenge, or why it is invalid, starting at `spec.acme.challenge`. */
 export function readChallenge(value: unknown): ChallengeSpec | { readonly invalid: string } {
   if (value === 'http01') return value;
   const { http01, dns01, ...others } = (typeof value === 'object' && value !== null ? value : {}) as Record<

@@ -1,10 +1,10 @@
 /**
- * The board of challenge answers: in the world stream, so every replica has them at hand, one that starts
- * later too.
+ * The board of challenge answers: in the world stream, so every replica has them, including one that starts
+ * later.
  *
- * Promises: an answer is gone from NATS after `limits.challengeSeconds` whatever becomes of its order; a
- * token that this replica has not heard of is looked up at the stream's leader, so an authority that is
- * quicker than the news is answered all the same.
+ * Promises: NATS deletes an answer after `limits.challengeSeconds`, whatever happens to its order; a token
+ * that is unknown here is looked up at the stream's leader, so an authority that is faster than the stream
+ * gets its answer.
  */
 
 import type { World } from '../../actors/world/world.ts';
@@ -17,7 +17,7 @@ import type { Subjects } from '../../bus/subjects.ts';
 import type { ChallengeBoard } from './acme/challenge.ts';
 import type { ChallengeDigest } from './digests.ts';
 
-/** No resource of Kubernetes has this name. */
+/** No Kubernetes resource has this name. */
 const resource = '_acme';
 
 export function createChallengeBoard(parts: {

@@ -1,8 +1,8 @@
 /**
- * What certificates are asked for by, and what stands in their Secrets, as digests.
+ * The digests of objects that ask for certificates, and of the Secrets that contain them.
  *
- * Promises: of a Secret nothing leaves this file but the public part of its certificate (I9); hosts are
- * canonical; a list of hosts that cannot be read changes nothing: the last one that could be read stands on.
+ * Promises: of a Secret, only the public part of its certificate leaves this file (I9); hosts are canonical;
+ * an unreadable list of hosts changes nothing: the last readable one stays in effect.
  */
 
 import { asDigest, type DigestPart, type ObjectDigest } from '../../base/digests.ts';
@@ -23,7 +23,7 @@ const hostAnnotation = 'orrery.dev/host';
 /** On Domains that show hosts of Services and Ingresses. */
 export const shownLabel = 'orrery.dev/shown';
 const renewAnnotation = 'orrery.dev/renew';
-/** Enough to tell one wish from the next. */
+/** Enough to distinguish one request from the next. */
 const renewCharsMax = 64;
 
 export function issuerPart(object: KubeObject): DigestPart<IssuerDigest> {
@@ -39,14 +39,14 @@ export function domainPart(object: KubeObject): DigestPart<DomainDigest> {
 
 function shown({ metadata }: KubeObject): Pick<DomainDigest, 'shown' | 'owners'> {
   const owners = list(metadata.ownerReferences).map((one) => String(record(one).uid));
-  // A person's own may bear the label by mistake: without an owner it would ask for nothing for ever.
+  // A person's own Domain may have the label by mistake: without an owner, it would never ask for anything.
   return metadata.labels?.[shownLabel] === undefined || owners.length === 0 ? {} : { shown: true, owners };
 }
 
 export function ingressPart(object: KubeObject): DigestPart<IngressDigest> {
   const issuer = object.metadata.annotations?.[issuerAnnotation] ?? null;
   const digest = { generation: generationOf(object), issuer };
-  // Of an Ingress that is none of ours nothing else is told (I10).
+  // Of an Ingress without our annotation, nothing else is kept (I10).
   if (issuer === null) return { ...digest, hosts: [], invalid: null };
   const entries = list(record(object.spec).tls).map(record).flatMap(tlsHosts);
   const hosts = entries.flatMap(({ host, secretName }) =>
@@ -63,7 +63,9 @@ export function ingressPart(object: KubeObject): DigestPart<IngressDigest> {
   };
 }
 
-/** A Secret holds the certificate of one host: that of an entry with one host bears the entry's own name. */
+/**
+ * A Secret contains the certificate of one host: an entry with one host uses the entry's own Secret name.
+ */
 function tlsHosts({ hosts: given, secretName }: Fields) {
   const hosts = list(given).filter((host) => typeof host === 'string');
   return hosts.map((text) => {
@@ -110,7 +112,7 @@ export function servicePart(object: KubeObject): DigestPart<ServiceDigest> {
 const tooMany = (count: number) =>
   `${count} hosts are named, but one object may request ${limits.hostsPerObject}`;
 
-/** A list that cannot be read takes over the hosts of the one before. */
+/** An unreadable list takes over the previous hosts. */
 export function carriedOver(before: ObjectDigest | null, after: ObjectDigest): ObjectDigest {
   const { serve } = asDigest<ServiceDigest>(after, 'services') ?? {};
   if (serve == null || serve.invalid === null) return after;

@@ -1,4 +1,4 @@
-/** What the world holds for the sake of certificates. Nothing secret is part of it (I9). */
+/** The digests that certificates need in the world. Nothing in them is secret (I9). */
 import type { DigestBase } from '../../base/digests.ts';
 import type { Invalid } from '../../kube/api/spec-fields.ts';
 import type { DomainSpec } from './domain-spec.ts';
@@ -18,29 +18,32 @@ export interface DomainDigest extends DigestBase {
   readonly renew?: string;
   /** It only shows the host of a Service or an Ingress, and asks for nothing. */
   readonly shown?: true;
-  /** Of one that shows a host: the uids of its owners. */
+  /** For one that shows a host: the uids of its owners. */
   readonly owners?: readonly string[];
 }
 
 export interface ServiceDigest extends DigestBase {
   readonly kind: 'services';
-  /** Hosts that the annotation `orrery.dev/serve` wants served on port 443; absent without the annotation. */
+  /** The hosts that the annotation `orrery.dev/serve` wants on port 443; absent without the annotation. */
   readonly serve?: ServeDigest;
 }
 
 export interface ServeDigest {
   readonly hosts: readonly string[];
-  /** Why the annotation cannot be read; the hosts are then those of the last one that could. null: it can. */
+  /**
+   * Why the annotation is unreadable; the hosts are then those of the last readable one. null: it is
+   * readable.
+   */
   readonly invalid: string | null;
 }
 
 export interface IngressDigest extends DigestBase {
   readonly kind: 'ingresses';
   readonly generation: number;
-  /** The value of the annotation `orrery.dev/issuer`; null: the Ingress is none of ours. */
+  /** The annotation `orrery.dev/issuer`; null: the Ingress asks for nothing. */
   readonly issuer: string | null;
   readonly hosts: ReadonlyArray<{ readonly host: string; readonly secretName: string }>;
-  /** Hosts that are no host names, for people; null: there are none. */
+  /** Invalid host names, for people; null: none. */
   readonly invalid: string | null;
 }
 
@@ -49,7 +52,7 @@ export interface SecretDigest extends DigestBase {
   readonly kind: 'secrets';
   /** The annotation `orrery.dev/host`. */
   readonly host: string;
-  /** SHA-256 of the certificate; null: certificate or key are broken, or do not belong together. */
+  /** SHA-256 of the certificate; null: certificate or key are broken, or do not match. */
   readonly fingerprint: string | null;
   readonly hosts: readonly string[];
   /** Milliseconds since the epoch; 0 if broken. */
@@ -57,18 +60,15 @@ export interface SecretDigest extends DigestBase {
   readonly notAfter: number;
 }
 
-/** Of a Namespace nothing but its labels is told. */
+/** Of a Namespace only its labels are kept. */
 export interface NamespaceDigest extends DigestBase {
   readonly kind: 'namespaces';
 }
 
-/**
- * The answer to an HTTP-01 challenge, public by its nature (RFC 8555 8.3). It stands at
- * `world._acme._.<token>`.
- */
+/** The answer to an HTTP-01 challenge, which is public (RFC 8555 8.3). Stored at `world._acme._.<token>`. */
 export interface ChallengeDigest {
   readonly kind: 'challenge';
   readonly keyAuthorization: string;
-  /** Milliseconds since the epoch; then nobody asks for it any more. */
+  /** Milliseconds since the epoch; nobody asks for it after that. */
   readonly expiresAt: number;
 }

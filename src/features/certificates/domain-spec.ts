@@ -1,6 +1,5 @@
 /**
- * Domain: from the specification as somebody wrote it to one that can be relied on, or to the reasons why it
- * cannot.
+ * Reads the specification of a Domain: checked and with defaults, or the reasons why it is unusable.
  */
 import * as v from 'valibot';
 import {
@@ -31,7 +30,7 @@ export const domainSpec = shape({
   secretName: v.exactOptional(objectName),
   /** null: any. */
   issuer: v.optional(v.nullable(objectName), null),
-  /** Namespaces that may have the key too; absent: none. */
+  /** Further namespaces that may have the key; absent: none. */
   sharedWith: v.exactOptional(
     v.pipe(
       v.array(namespaceName, 'must be a list'),

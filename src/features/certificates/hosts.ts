@@ -1,5 +1,5 @@
 /**
- * Host names of certificates: their one canonical form, and which of them an Issuer allows.
+ * Host names of certificates: their canonical form, and which of them an Issuer allows.
  *
  * Pure. Absent: whether the host exists, and public suffixes (registered-domain.ts).
  */
@@ -9,7 +9,7 @@ import { sha256Hex } from './stored-certificate.ts';
 
 /** RFC 1035: characters of a whole name, and of one label. */
 const hostCharsMax = 253;
-/** Letters of any script, digits, hyphens, and the dots that IDNA knows. */
+/** Letters of any script, digits, hyphens, and the dots of IDNA. */
 const hostCharacters = /^[\p{L}\p{N}\p{M}\-.\u3002\uFF0E\uFF61]+$/u;
 const label = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
@@ -22,7 +22,7 @@ export function readHost(text: string): string | { readonly invalid: string } {
   const trimmed = text.trim();
   const isWildcard = trimmed.startsWith('*.');
   const given = trimmed.slice(isWildcard ? 2 : 0).replace(/\.$/, '');
-  // Node takes what follows a slash or the like for another part of a URL, and leaves it out.
+  // Node takes a slash and the like as the start of another part of a URL, and drops it.
   const ascii = hostCharacters.test(given) ? domainToASCII(given).replace(/\.$/, '') : '';
   const labels = ascii.split('.');
   if (ascii === '' || isIP(ascii.replace(/^\[|\]$/g, '')) !== 0 || !labels.every((one) => label.test(one))) {
@@ -37,15 +37,15 @@ export function readHost(text: string): string | { readonly invalid: string } {
 
 /**
  * Whether a pattern of an Issuer's `spec.domains` allows the host: `*` stands for one label, `**` for one or
- * more. The host's own wildcard label is matched by `*` and `**` only.
+ * more. Only `*` and `**` match the host's own wildcard label.
  */
 export function allows(pattern: string, host: string): boolean {
   return matches(pattern.toLowerCase().replace(/\.$/, '').split('.'), host.split('.'));
 }
 
-/** One pass over the host, with every place in the pattern where it may be: no pattern makes that long. */
+/** One pass over the host with all possible positions in the pattern, so no pattern makes it slow. */
 function matches(pattern: readonly string[], host: readonly string[]): boolean {
-  // A host has at most so many labels, and each part of a pattern takes one at least.
+  // Each part of a pattern takes at least one label, and a host has a bounded number.
   if (pattern.length > host.length) return false;
   let places: ReadonlySet<number> = new Set([0]);
   for (const one of host) {
@@ -60,7 +60,7 @@ function matches(pattern: readonly string[], host: readonly string[]): boolean {
   return places.has(pattern.length);
 }
 
-/** The pattern in the form in which hosts are compared, or why it is none. */
+/** The pattern in canonical form, or why it is invalid. */
 export function readPattern(text: string): string | { readonly invalid: string } {
   const parts = text.trim().replace(/\.$/, '').split('.');
   const stars = parts.filter((part) => part === '*' || part === '**').length;
@@ -74,7 +74,7 @@ export function readPattern(text: string): string | { readonly invalid: string }
 }
 
 /**
- * The value of the label `orrery.dev/domain`: the host where that is a legal value, else a readable prefix
+ * The value of the label `orrery.dev/domain`: the host if it is a valid value, otherwise a readable prefix
  * and a hash.
  */
 export function hostLabel(host: string): string {

@@ -1,9 +1,8 @@
 /**
- * Issuer: from the specification as somebody wrote it to one that can be relied on, or to the reasons why it
- * cannot.
+ * Reads the specification of an Issuer: checked and with defaults, or the reasons why it is unusable.
  *
- * The schema of the custom resource refuses most of this already; here it is judged again, since a resource
- * can be older than its schema. Nothing secret is in it: keys are named by the Secrets that hold them.
+ * The custom resource's schema refuses most errors already; they are checked again here, because an object
+ * can be older than its schema. Contains nothing secret: keys are named by their Secrets.
  */
 import { X509Certificate } from 'node:crypto';
 import * as v from 'valibot';
@@ -28,19 +27,19 @@ import { readPattern } from './hosts.ts';
  * domain, duplicates.
  */
 const acmeBudget = { ordersPer3h: 300, certificatesPerDomainPer7d: 50, duplicatesPer7d: 5 };
-/** A private CA has no limits; of those that are named only some, the others are out of reach. */
+/** A private CA has no limits; if only some are given, the others are unreachable. */
 const noBudget = { ordersPer3h: 1e6, certificatesPerDomainPer7d: 1e6, duplicatesPer7d: 1e6 };
 
 type Written = v.InferOutput<typeof issuerSpec>;
 export type IssuerSpec = Omit<Written, 'allowedNamespaces' | 'budget'> & {
-  /** Namespaces whose objects it serves; null, or absent in the world of earlier releases: all. */
+  /** Selects the namespaces that it serves; null, or absent in the world of earlier releases: all. */
   readonly allowedNamespaces?: LabelSelector | null;
   /** null: no limits. */
   readonly budget: Required<NonNullable<Written['budget']>> | null;
 };
 export type AcmeSpec = NonNullable<Written['acme']>;
 export type CaSpec = NonNullable<Written['ca']>;
-/** Where a Secret stands. */
+/** The place of a Secret. */
 export type SecretRef = CaSpec['secret'];
 
 /** The specification with its defaults, or what is wrong with it and why. */
@@ -52,7 +51,7 @@ export function readIssuerSpec(spec: unknown): IssuerSpec | Invalid {
   return { ...read, budget: isUnlimited ? null : { ...(acme === null ? noBudget : acmeBudget), ...budget } };
 }
 
-/** `24h`, `90m`, `1h30m`: as Go writes durations. @returns ms; null: it is none, or not positive */
+/** `24h`, `90m`, `1h30m`: Go's format of durations. @returns ms; null: invalid, or not positive */
 export function readDuration(text: string): number | null {
   if (!/^(?:[0-9]+(?:\.[0-9]+)?[hms])+$/.test(text)) return null;
   const units: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1_000 };
@@ -63,7 +62,7 @@ export function readDuration(text: string): number | null {
   return ms > 0 ? Math.round(ms) : null;
 }
 
-/** What a text stands for, or why for nothing. */
+/** The parsed value of a text, or why it is invalid. */
 const becomes = <I, T extends string | number | object>(make: (value: I) => T | Invalid) =>
   v.rawTransform<I, T>(({ dataset, addIssue, NEVER }) => {
     const made = make(dataset.value);

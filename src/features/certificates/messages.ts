@@ -1,15 +1,15 @@
-/** What domains and Issuers take from outside and from each other (admission.ts). */
+/** The messages that domains and Issuers accept from outside and from each other (admission.ts). */
 import * as v from 'valibot';
 import type { MessageOptions } from '../../actors/kind.ts';
 
 const name = v.pipe(v.string(), v.minLength(1), v.maxLength(253));
 const domain = v.pipe(v.string(), v.regex(/^domain\/_\/.+$/), v.maxLength(600));
-/** Milliseconds: up to a day and what rounding adds. */
+/** Milliseconds: up to a day, with a margin for rounding. */
 const waitMs = v.pipe(v.number(), v.minValue(0), v.maxValue(86_400_000));
 
 const message = v.optional(v.pipe(v.string(), v.maxLength(2_000)));
 
-/** What replicas of the release before do not say is optional. */
+/** Fields that replicas of the previous release do not send are optional. */
 const asking = {
   domain,
   registered: name,

@@ -1,10 +1,9 @@
 /**
- * Removes Ingresses and HTTPRoutes of challenges that nobody else took away: their domain's record was
- * lost,
- * or another release made them.
+ * Removes left-over Ingresses and HTTPRoutes of challenges: their domain's record was lost, or another
+ * release created them.
  *
- * Kept by the replica that mirrors Domains, at its start and every ten minutes. Promises: an object that is
- * wanted still stays (its own annotation says until when).
+ * Runs in the replica that mirrors Domains, at its start and every ten minutes. Promise: an object that is
+ * still wanted stays (its annotation says until when).
  */
 import type { Keeper } from '../../actors/feature.ts';
 import { type Clock, sleep } from '../../base/clock.ts';

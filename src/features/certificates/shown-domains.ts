@@ -1,11 +1,11 @@
 /**
- * Domain objects that show the hosts of Services and Ingresses, so that kubectl lists every host
+ * Creates Domain objects that show the hosts of Services and Ingresses, so that kubectl lists every host
  * (docs/features/certificates.md §1.2).
  *
- * Kept by the replica that mirrors Domains, from the world picture alone: one object for a host in a
- * namespace, owned by whatever asks for it there, none where a Domain of a person's own asks for it. It asks
- * for nothing itself: the join makes it one more to be told.
- * Absent: its status, which the host's actor writes as that of any Domain.
+ * Runs in the replica that mirrors Domains, from the world picture alone: one object for each host in a
+ * namespace, owned by the objects that ask for it there; none if a person's own Domain asks for it. The
+ * object asks for nothing itself: the join treats it as one more object to be told. Absent: its status, which
+ * the host's actor writes as for any Domain.
  */
 import type { FeatureParts } from '../../actors/feature.ts';
 import type { World } from '../../actors/world/world.ts';
@@ -26,7 +26,7 @@ export interface ShownDomainsParts extends Pick<FeatureParts, 'kube' | 'clock'> 
   readonly log: Pick<Log, 'warn'>;
 }
 
-/** What is to be shown: who owns the object, and what it says. */
+/** The desired object: its owners and its content. */
 interface Wanted {
   readonly owners: ReadonlyArray<Pick<ShownSource, 'kind' | 'name' | 'uid'>>;
   readonly secretName: string;
@@ -35,12 +35,12 @@ interface Wanted {
 
 const resources = ['services', 'ingresses.networking.k8s.io', 'domains.orrery.dev'];
 const listed = ['services', 'networking.k8s.io/v1/Ingress', 'orrery.dev/v1alpha1/Domain'];
-/** Between two attempts to write what could not be written, ms. */
+/** Between two attempts at a failed write, ms. */
 const retryPauseMs = 5_000;
 
 export class ShownDomains {
   readonly #parts: ShownDomainsParts;
-  /** By `<ns>/<host>`: what asks there. */
+  /** By `<ns>/<host>`: the objects that ask there. */
   readonly #asking = new Map<string, Map<string, WorldEntry>>();
   readonly #due = new Set<string>();
   #abort: AbortController | null = null;
@@ -92,7 +92,7 @@ export class ShownDomains {
     this.#wake();
   }
 
-  /** One place after the other; what fails is tried again. */
+  /** One place after another; failures are retried. */
   async #run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const [place] = this.#isListed() ? this.#due : [];
@@ -112,7 +112,7 @@ export class ShownDomains {
     }
   }
 
-  /** What is merely not listed yet must not look as if it were gone. */
+  /** An object that is not listed yet must not look deleted. */
   #isListed(): boolean {
     return listed.every((resource) => this.#parts.world.statement(resource) !== null);
   }
@@ -144,7 +144,7 @@ export class ShownDomains {
   ): Promise<void> {
     const { secretName, issuer } = wanted;
     const plain = secretNameOf(host);
-    // A person's own Domain may have the name, and another host.
+    // A person's own Domain may have the name, with another host.
     for (const name of [plain, `${plain.slice(0, 230)}-${sha256Hex(host).slice(0, 8)}`]) {
       const metadata = {
         name,
@@ -158,7 +158,7 @@ export class ShownDomains {
         return;
       } catch (thrown) {
         if (!hasCode(thrown, 'KUBE_CONFLICT')) throw thrown;
-        // Ours, which the world does not show yet.
+        // Our object, which the world does not show yet.
         const there = await this.#parts.kube.get(domains, namespace, name, signal);
         if (there.metadata.labels?.[shownLabel] !== undefined) return;
       }
@@ -207,7 +207,7 @@ function shownSources({ name, digest }: WorldEntry, host: string): readonly Show
   return [{ kind: 'Ingress', name, uid: digest.uid, secretName, issuer: digest.issuer }];
 }
 
-/** null: nothing that has to be shown asks, or a Domain of a person's own does. */
+/** null: nothing asks that has to be shown, or a person's own Domain asks. */
 function wantedBy(asking: readonly WorldEntry[], host: string): Wanted | null {
   const own = asking.flatMap(({ digest }) => domainIn(digest) ?? []);
   if (own.some(({ shown }) => shown !== true)) return null;

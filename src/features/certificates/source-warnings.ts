@@ -1,17 +1,21 @@
 /**
- * Tells the objects that ask for certificates in a way that cannot be understood: a Warning Event on each,
- * and the status of Domains.
+ * Warns about objects that ask for certificates in an unreadable way: a Warning Event on each, and the status
+ * of Domains.
  *
- * There is no actor for a host that is no host, so this is kept like the status of RouteGates: by the replica
- * that mirrors Domains, from the world picture alone. The Event's key is made of the object and its
- * complaint, so whoever writes it writes one.
+ * An invalid host has no actor, so this runs in the replica that mirrors Domains, from the world picture
+ * alone. The Event's key derives from the object and the complaint, so it is the same whichever replica
+ * writes it.
  */
 import type { FeatureParts } from '../../actors/feature.ts';
+import { backOffMs } from '../../base/back-off.ts';
 import { sleep } from '../../base/clock.ts';
 import { type AnyDigest, asDigest, isDigest, type WorldEntry } from '../../base/digests.ts';
+import { equal } from '../../base/equal.ts';
 import { asError, hasCode } from '../../base/errors.ts';
 import { dated } from '../../kube/api/conditions.ts';
 import { writeKubeEvent } from '../../kube/effects/kube-event.ts';
+import { preconditions } from '../../kube/effects/object-edit.ts';
+import { generationOf } from '../../kube/mirror/object-digest.ts';
 import type { KubeEventWrite } from '../../machines/effects.ts';
 import type { DomainDigest, IngressDigest, ServiceDigest } from './digests.ts';
 import { domains } from './resources.ts';
@@ -32,9 +36,10 @@ export interface SourceWarningParts extends Pick<FeatureParts, 'kube' | 'clock' 
 }
 
 const kinds = ['domains.orrery.dev', 'services', 'ingresses.networking.k8s.io'];
-/** Between two attempts to say what could not be said, ms; then it is left. */
-const retryPauseMs = 5_000;
-const attemptsMax = 5;
+/** Between two attempts at a failed write, ms; they go on for as long as the complaint holds. */
+const [retryMinMs, retryMaxMs] = [5_000, 60_000];
+/** After so many the write is given up: the namespace takes no Events, or is being deleted. */
+const refusalsMax = 4;
 
 interface Complaint {
   readonly apiVersion: string;
@@ -48,59 +53,81 @@ interface Complaint {
 export class SourceWarnings {
   readonly #parts: SourceWarningParts;
   #abort: AbortController | null = null;
+  /** What is being said of each object; anything later takes its place. */
+  readonly #saying = new Map<string, Complaint>();
 
   constructor(parts: SourceWarningParts) {
     this.#parts = parts;
     parts.world.onChange((entry, before) => {
       if (this.#abort === null || !kinds.includes(entry.resource)) return;
-      const complaint = complaintOf(entry.digest);
-      if (complaint !== null && complaint.note !== complaintOf(before)?.note)
-        void this.#say(entry, complaint);
+      if (!equal(complaintOf(entry.digest), complaintOf(before))) this.#tell(entry);
     });
   }
 
   start(): void {
     this.#abort = new AbortController();
     for (const resource of kinds) {
-      for (const entry of this.#parts.world.entries(resource)) {
-        const complaint = complaintOf(entry.digest);
-        if (complaint !== null) void this.#say(entry, complaint);
-      }
+      for (const entry of this.#parts.world.entries(resource)) this.#tell(entry);
     }
   }
 
   stop(): void {
     this.#abort?.abort(new Error('stopped'));
     this.#abort = null;
+    this.#saying.clear();
   }
 
-  async #say(entry: WorldEntry, complaint: Complaint): Promise<void> {
+  #tell(entry: WorldEntry): void {
+    const key = `${entry.resource}/${entry.namespace}/${entry.name}`;
+    const complaint = complaintOf(entry.digest);
+    if (complaint === null) return void this.#saying.delete(key);
+    this.#saying.set(key, complaint);
+    void this.#say(entry, complaint, () => this.#saying.get(key) === complaint).finally(() => {
+      if (this.#saying.get(key) === complaint) this.#saying.delete(key);
+    });
+  }
+
+  async #say(entry: WorldEntry, complaint: Complaint, isTrue: () => boolean): Promise<void> {
     const signal = this.#abort?.signal;
     if (!signal) return;
-    for (let attempt = 1; attempt <= attemptsMax && !signal.aborted; attempt++) {
+    for (let failures = 0; isTrue() && !signal.aborted; failures++) {
       try {
         await this.#write(entry, complaint, signal);
         return;
       } catch (thrown) {
         if (signal.aborted || hasCode(thrown, 'KUBE_NOT_FOUND')) return;
+        if (hasCode(thrown, 'KUBE_REFUSED') && failures >= refusalsMax) return;
         const facts = { object: `${entry.namespace}/${entry.name}`, error: asError(thrown).message };
-        this.#parts.log.warn(facts, 'a Warning Event about an object was not written');
-        await sleep(this.#parts.clock, retryPauseMs, signal).catch(() => {});
+        this.#parts.log.warn(facts, 'an object could not be told what is wrong with it; trying again');
+        const pauseMs = backOffMs(failures, retryMinMs, retryMaxMs);
+        await sleep(this.#parts.clock, pauseMs, signal).catch(() => {});
       }
     }
   }
 
-  async #write({ namespace, name }: WorldEntry, complaint: Complaint, signal: AbortSignal): Promise<void> {
-    const { apiVersion, kind, uid, generation, reason, note } = complaint;
+  async #write(entry: WorldEntry, complaint: Complaint, signal: AbortSignal): Promise<void> {
+    const { namespace, name } = entry;
+    const { apiVersion, kind, uid, reason, note } = complaint;
+    // The status first: it says more, and some namespaces take no Events.
+    if (kind === 'Domain') await this.#writeStatus(entry, complaint, signal);
     const regarding = { apiVersion, kind, namespace, name, uid };
-    const { kube, warn, clock } = this.#parts;
-    await warn({ regarding, reason, note, key: `source/${uid}/${note}` }, signal);
-    if (kind !== 'Domain') return;
+    await this.#parts.warn({ regarding, reason, note, key: `source/${uid}/${note}` }, signal);
+  }
+
+  async #writeStatus(
+    { namespace, name }: WorldEntry,
+    { uid, generation, reason, note }: Complaint,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { kube, clock } = this.#parts;
     const current = await kube.get(domains, namespace, name, signal);
+    // Of another generation there will be other news.
+    if (generationOf(current) !== generation) return;
     const told = { reason, message: note, observedGeneration: generation };
     const ready = dated(current, { type: 'Ready', status: 'False', ...told }, clock.now());
     const status = { state: 'invalid', lastError: note, observedGeneration: generation, conditions: [ready] };
-    const body = { metadata: { uid }, status };
+    const { resourceVersion } = current.metadata;
+    const body = { metadata: preconditions({ uid, resourceVersion }), status };
     await kube.patch(domains, { namespace, name, subresource: 'status', type: 'merge', body }, signal);
   }
 }
@@ -124,7 +151,7 @@ function complaintOf(digest: AnyDigest | null): Complaint | null {
   return { ...named, reason: 'InvalidServe', note };
 }
 
-/** Its Events are written by the same code as those of actors, under keys of the objects' own. */
+/** Its Events are written by the same code as those of actors, under keys of the objects. */
 export function sourceWarnings({
   kube,
   log,

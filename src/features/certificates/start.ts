@@ -1,6 +1,6 @@
 /**
- * The feature `certificates` in one replica: its join, its effects, the answers to challenges, and what it
- * counts.
+ * The feature `certificates` in one replica: its join, its effects, the answers to challenges, and its
+ * metrics.
  */
 
 import { type RunnableEffect, runs } from '../../actors/effect-runner.ts';
@@ -52,9 +52,9 @@ import { sourceWarnings } from './source-warnings.ts';
 export interface CertificatesSettings {
   /** Where challenge answers are served; absent: nowhere. */
   readonly acmeHttp?: HostPort;
-  /** Orrery's own Service, to which Issuers may lead challenges; absent: none may. */
+  /** Orrery's own Service, to which Issuers may route challenges; absent: none. */
   readonly acmeService?: ChallengeService | null;
-  /** Who is asked where names of challenges lead; absent: the name servers of the machine. */
+  /** The name server for the names of challenges; absent: those of the machine. */
   readonly acmeDns?: HostPort | null;
 }
 
@@ -107,7 +107,7 @@ const together = (keepers: readonly Keeper[]): Keeper => ({
   },
 });
 
-/** Issuers as the world knows them. */
+/** Issuers as known from the world. */
 function issuersIn(world: Pick<World, 'get'>): IssuerLookup {
   return (name) => {
     const digest = asDigest<IssuerDigest>(world.get('issuers.orrery.dev', '', name), 'issuers');

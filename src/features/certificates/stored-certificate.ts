@@ -1,7 +1,6 @@
 /**
- * What a stored certificate says of itself, and whether it can be used: chain and key as they stand in a
- * Secret, read by Node's own cryptography. Pure; nothing secret leaves it (I9): of a key only whether it
- * belongs to the certificate.
+ * Reads a stored certificate and checks whether it is usable: chain and key from a Secret, parsed by Node's
+ * own cryptography. Pure; nothing secret leaves it (I9): of a key only whether it matches the certificate.
  */
 import { createHash, createPrivateKey, X509Certificate } from 'node:crypto';
 
@@ -9,13 +8,13 @@ import { createHash, createPrivateKey, X509Certificate } from 'node:crypto';
 export interface PublicPart {
   /** SHA-256 of the certificate, hexadecimal. */
   readonly fingerprint: string;
-  /** Names that it is for, lower case. */
+  /** The names that it covers, in lower case. */
   readonly hosts: readonly string[];
   readonly notBefore: number;
   readonly notAfter: number;
 }
 
-/** The first certificate of a chain, if it can be read and the key belongs to it; else why not. */
+/** The first certificate of a chain, if it is readable and matches the key; otherwise why not. */
 export function readPair(chainPem: string, keyPem: string): PublicPart | { readonly broken: string } {
   try {
     const certificate = new X509Certificate(chainPem);
@@ -24,7 +23,7 @@ export function readPair(chainPem: string, keyPem: string): PublicPart | { reado
     }
     return publicPart(certificate);
   } catch {
-    // The reasons of the library may quote what they could not read.
+    // The library's message may quote what it could not parse.
     return { broken: 'certificate or key cannot be read' };
   }
 }
@@ -46,7 +45,7 @@ function publicPart(certificate: X509Certificate): PublicPart {
 }
 
 /**
- * Whether the certificate names this very host. A wildcard beside it is another host's certificate, and does
+ * Whether the certificate names exactly this host. A covering wildcard is another host's certificate and does
  * not count.
  */
 export function isFor({ hosts }: PublicPart, host: string): boolean {

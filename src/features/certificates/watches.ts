@@ -1,4 +1,4 @@
-/** What this feature watches. */
+/** The Kubernetes resources that this feature watches. */
 import type { Interest, NamedKind, WatchDeclaration } from '../../actors/world/watch-declaration.ts';
 import { asDigest } from '../../base/digests.ts';
 import { services } from '../../kube/api/resources.ts';
@@ -17,9 +17,9 @@ export const watches: readonly WatchDeclaration[] = [
     carry: carriedOver,
     interest: servicesThatServe,
   },
-  // Those alone that hold a certificate of ours; the API server leaves out all others.
+  // Only Secrets with a certificate of ours; the API server leaves out all others.
   { resource: secrets, label: 'orrery.dev/domain', withoutLabels: true, digest: secretPart },
-  // Their labels alone, by which Issuers choose.
+  // Only their labels, by which Issuers select them.
   { resource: namespaces, digest: () => ({}) },
   { resource: own('Issuer'), digest: issuerPart },
   { resource: own('Domain'), digest: domainPart },

@@ -2,12 +2,12 @@
  * One process campaigns for itself on one Lease: the election chart in memory, with the process as its only
  * candidate.
  *
- * How to use it: `startCampaign` with what to do on winning and on losing. `onLeading` is handed a
- * leadership; its `signal` is aborted when it is over, and `check()` before anything that only a leader may
- * do asks the clock as well, so that a process that slept through its own end does nothing. After a loss the
- * process campaigns no more until `campaign()` is called: what it did as the leader has to end first.
- * `stop()` gives the Lease back and ends. Promises: those of the chart (machines/election/election.ts);
- * `onLost` is called before anything more is asked of the API server.
+ * How to use it: call `startCampaign` with callbacks for winning and losing. `onLeading` receives a
+ * leadership; its `signal` is aborted when it is over, and `check()`, to be called before anything that only
+ * a leader may do, also asks the clock, so that a process that slept through the end of its leadership does
+ * nothing. After a loss the process does not campaign until `campaign()` is called: what it did as the leader
+ * has to end first. `stop()` gives the Lease back and ends. Promises: those of the chart
+ * (machines/election/election.ts); `onLost` is called before anything more is asked of the API server.
  */
 
 import { type EffectContext, runnerOf } from '../../actors/effect-runner.ts';
@@ -31,34 +31,34 @@ import { createLeaseStore } from './lease.ts';
 import { createLeaseFollower } from './lease-follower.ts';
 
 export interface Leadership {
-  /** Fencing token: greater than that of every leader before. */
+  /** Fencing token: greater than that of every earlier leader. */
   readonly term: number;
   /** Aborted as soon as the leadership is over. */
   readonly signal: AbortSignal;
-  /** @throws OrreryError NOT_OWNER if the leadership is over, by what was heard or by the clock */
+  /** @throws OrreryError NOT_OWNER if the leadership is over, by an event or by the clock */
   check(): void;
-  /** How long this process leads if nothing more can be written, ms. */
+  /** How long this process leads if no further write succeeds, ms. */
   leftMs(): number;
-  /** How long the Lease lasts if nothing more is written: when another one may lead, ms. */
+  /** How long the Lease lasts if no further write succeeds: after that another candidate may lead, ms. */
   leaseLeftMs(): number;
 }
 
 export interface CampaignParts extends Pick<FeatureParts, 'kube' | 'clock' | 'random' | 'log'> {
   readonly place: LeasePlace;
-  /** Who campaigns; what the Lease shows as its holder. Two processes must not have the same. */
+  /** The candidate's identity, shown as the holder of the Lease. It must be unique. */
   readonly id: string;
   /** Default: 15 s, 10 s, 2 s. */
   readonly timing?: ElectionTiming;
   readonly onLeading: (leadership: Leadership) => void;
-  /** The Lease was renewed: what is left of the leadership has grown. */
+  /** The Lease was renewed, so the leadership lasts longer. */
   readonly onRenewed?: (leadership: Leadership) => void;
-  /** Something keeps it from campaigning or renewing; it goes on trying. Called once for each new reason. */
+  /** Campaigning or renewing fails; it keeps trying. Called once for each new reason. */
   readonly onTrouble?: (message: string) => void;
   /** @param reason in words */
   readonly onLost: (leadership: Leadership, reason: string) => void;
 }
 
-/** @throws OrreryError USAGE if the id is empty or the times do not fit each other */
+/** @throws OrreryError USAGE if the id is empty or the times are inconsistent */
 export function startCampaign(parts: CampaignParts): Campaign {
   const { place, id, timing = defaultTiming } = parts;
   const wrong = id === '' ? 'the identity must not be empty' : timingError(timing);
@@ -104,33 +104,33 @@ export class Campaign {
     this.campaign();
   }
 
-  /** null: this process does not lead now, also by the clock. */
+  /** null: this process does not lead now, by the clock too. */
   leading(): Leadership | null {
     const leadership = this.#current?.leadership ?? null;
     return leadership === null || this.#isOver() ? null : leadership;
   }
 
-  /** Campaigns again after a loss or a resignation; does nothing while it does. */
+  /** Campaigns again after a loss or a resignation; otherwise does nothing. */
   campaign(): void {
     this.#send({ type: 'election.campaign', candidate: this.#parts.id, ttlMs: null });
   }
 
-  /** Gives the Lease back, if it is held, and campaigns no more. */
+  /** Gives the Lease back if it is held, and stops campaigning. */
   resign(): void {
     this.#send({ type: 'election.resign', candidate: this.#parts.id, term: 0 });
   }
 
-  /** Who leads, and in what state the chart is; for people. */
+  /** The leader and the chart's state, for people. */
   status() {
     const { seen = null, lastError = null } = this.#context ?? {};
     return { state: this.#actor.state(), holder: seen?.record?.holder || null, lastError };
   }
 
-  /** Resigns and ends; resolves when the Lease is given back or nothing can be done about it. */
+  /** Resigns and ends; resolves when the Lease is given back or cannot be. */
   async stop(): Promise<void> {
     this.#send({ type: 'election.observed', facts: null });
     const patience = new AbortController();
-    // Two requests, and their answers at the latest.
+    // The latest time for two requests and their answers.
     const late = sleep(this.#parts.clock, this.#timing.renewDeadlineMs + 1_000, patience.signal);
     await Promise.race([this.#ended.promise, late]);
     patience.abort();

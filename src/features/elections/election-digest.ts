@@ -1,4 +1,4 @@
-/** What the world holds of Elections. */
+/** The digest of Elections in the world. */
 import type { DigestBase, DigestPart } from '../../base/digests.ts';
 import type { KubeObject } from '../../base/kube-port.ts';
 import { generationOf } from '../../kube/mirror/object-digest.ts';

@@ -1,10 +1,10 @@
 /**
- * The join of elections: each Election resource calls for the actor of its name, and says how the election is
- * to be held.
+ * The join of elections: each Election resource has the actor of its name, and defines how the election is
+ * held.
  *
- * Nothing is joined: an Election is told as soon as it stands in the world, and its absence once all
- * Elections were listed. Whether it may contend for a Lease of another namespace is the operator's word, not
- * that of who wrote the Election (§7.1).
+ * It joins nothing: an Election is told as soon as it is in the world, and its absence once all Elections
+ * were listed. Whether it may use a Lease of another namespace is decided by the operator, not by the author
+ * of the Election (§7.1).
  */
 
 import type { Join } from '../../actors/world/join.ts';
@@ -16,7 +16,7 @@ import type { ElectionSpec } from '../../machines/election/lease-record.ts';
 import type { ElectionDigest } from './election-digest.ts';
 
 const resource = 'elections.orrery.dev';
-/** Under this name it is stated that all of them were listed. */
+/** The name of the statement that all of them were listed. */
 const mirror = 'orrery.dev/v1alpha1/Election';
 
 export function createElectionJoin(
@@ -44,7 +44,7 @@ export function createElectionJoin(
 }
 
 /**
- * An Election acts with our rights: without this rule its author could lead in kube-system (a confused
+ * An Election acts with our permissions: without this rule its author could lead in kube-system (a confused
  * deputy).
  */
 function refusal(

@@ -2,10 +2,10 @@
  * Answers candidates: `rpc.election.<ns>.<name>[.<candidate>].campaign|renew|resign` and `….get`
  * (docs/features/elections.md).
  *
- * Each request is a step of the election's actor, saved before it is answered; the answer tells what is known
+ * Each request is a step of the election's actor, saved before it is answered; the answer says what is known
  * then and waits for nobody else. Only the owner of the election answers. While an election moves nobody
- * does: each replica keeps the requests that it leaves to others for a moment, and whoever becomes the owner
- * answers those that came meanwhile (§5.8, late-requests.ts).
+ * does: each replica keeps the requests that it leaves to others for a moment, and the new owner answers
+ * those that came meanwhile (§5.8, late-requests.ts).
  */
 
 import { leaveToOwner } from '../../actors/control/owner-elsewhere.ts';
@@ -44,7 +44,7 @@ export function answerCandidates(parts: RequestParts): {
     const answer = async (isLast: boolean) => {
       const run = engine.shards.runOf(id);
       if (run?.phase === 'active') return await answerAsOwner(parts, run, id, call, message);
-      // Who moved the election away while it was asked leaves the answer to the next owner.
+      // A replica that lost the election during the request leaves the answer to the next owner.
       return isLast ? leaveToOwner(engine, id) : undefined;
     };
     const given = await answer(false).catch((thrown) => unlessMoving(thrown));
@@ -82,8 +82,8 @@ async function answerAsOwner(
 }
 
 /**
- * @throws OrreryError MESSAGE_UNREADABLE, MESSAGE_UNKNOWN_EVENT; CANDIDATE_REFUSED if the body names another
- * than the subject
+ * @throws OrreryError MESSAGE_UNREADABLE, MESSAGE_UNKNOWN_EVENT; CANDIDATE_REFUSED if body and subject name
+ *   different candidates
  */
 function readEvent(
   { parts }: EngineView,
@@ -107,7 +107,7 @@ function readEvent(
   return { ...event, isBound: true };
 }
 
-/** The step is saved when this resolves, with what the election knows after it. */
+/** Resolves when the step is saved, with the election's context after it. */
 async function step(
   engine: EngineView,
   run: ShardRun,
@@ -118,7 +118,7 @@ async function step(
     const onTaken = (outcome: Taken) => {
       try {
         if (outcome.kind === 'refused') throw refusal(outcome, id);
-        // At this very moment the record is the one of this step.
+        // At this moment the record is the one of this step.
         resolve(contextOf(run, id));
       } catch (error) {
         reject(error);
@@ -146,9 +146,9 @@ function missing(id: ActorId): OrreryError {
   return new OrreryError('ACTOR_MISSING', `there is no Election ${name}: create the resource, then campaign`);
 }
 
-/** The chart would ignore it (§5.6); whoever asks is told why. */
+/** The chart would ignore it (§5.6), so the requester is told why. */
 function refuseImpostor(run: ShardRun, id: ActorId, { candidate, isBound }: PlainEvent): void {
-  // A record of an earlier release has no such field until its next step.
+  // A record of an earlier release lacks this field until its next step.
   const { bound = [] } = contextOf(run, id) as Partial<ElectionContext>;
   if (isBound === true || !bound.includes(String(candidate))) return;
   const text = `${String(candidate)} has a subject of its own and is heard only there: rpc.election.<namespace>.<name>.<candidate>.<verb>`;

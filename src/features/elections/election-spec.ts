@@ -1,6 +1,5 @@
 /**
- * Election: from the specification as somebody wrote it to one that can be relied on, or to the reasons why
- * it cannot.
+ * Reads the specification of an Election: checked and with defaults, or the reasons why it is unusable.
  */
 import * as v from 'valibot';
 import type { KubeObject } from '../../base/kube-port.ts';
@@ -36,12 +35,12 @@ export const electionSpec = v.optional(
       'renewDeadlineSeconds must be greater than retryPeriodSeconds × 1.2',
     ),
   ),
-  // Whole: a default is held to the rules before the defaults of its fields are filled in.
+  // Given in full, because a default is checked before the defaults of its fields apply.
   defaults,
 );
 
 export function readElectionSpec({ metadata, spec }: KubeObject): ElectionSpec {
-  // Also of one that cannot be held: whoever was told to lead by that Lease is waited for there.
+  // Also for an unusable one: a leader that was told to lead by that Lease is awaited there.
   const { namespace, name } = record(record(spec).lease);
   const place = { namespace: text(namespace, metadata.namespace ?? ''), name: text(name, metadata.name) };
   const read = readSpec(electionSpec, spec ?? undefined);

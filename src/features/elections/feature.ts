@@ -1,5 +1,5 @@
 /**
- * The feature `elections`: who leads, by one Lease that client-go's candidates contend for too
+ * The feature `elections`: leader election by one Lease, for which client-go's candidates contend too
  * (docs/features/elections.md).
  */
 import type { Feature } from '../../actors/feature.ts';

@@ -2,12 +2,12 @@
  * Requests that this replica left to others, kept for a moment: if it becomes the owner meanwhile, it answers
  * them.
  *
- * Every replica hears every request, and a dead owner is missed only after a second and a half. So nobody
- * knows at first whether a request will be answered; whoever takes the election over does what was asked
- * since then. A request that the former owner did answer is done once more, which changes nothing: campaigns
- * and renewals say what holds already, a resignation names its term. Promises: a request is kept for
- * `limits.electionAnswerMs`; whoever asked is told at the end if there is no owner; what is kept is bounded,
- * the oldest is forgotten first. Absent: what requests mean.
+ * Every replica hears every request, and a dead owner is noticed only after a second and a half. Until then
+ * nobody knows whether a request will be answered, so the new owner of the election performs the requests
+ * since then. A request that the former owner did answer is performed twice, which changes nothing: campaigns
+ * and renewals repeat what already holds, and a resignation names its term. Promises: a request is kept for
+ * `limits.electionAnswerMs`; if there is no owner by then, the requester is told; the number is bounded, and
+ * the oldest is dropped first. Absent: the meaning of the requests.
  */
 import type { FeatureParts } from '../../actors/feature.ts';
 import type { Timer } from '../../base/clock.ts';
@@ -20,7 +20,7 @@ interface Kept {
   /** Monotonic, ms. */
   readonly until: number;
   readonly isOurs: () => boolean;
-  /** @param isLast nobody will answer after us */
+  /** @param isLast no other replica will answer */
   readonly answer: (isLast: boolean) => Promise<Uint8Array | undefined>;
 }
 
@@ -43,7 +43,7 @@ export function createLateRequests({
       else kept.push(one);
     }
   };
-  /** The oldest is over first. */
+  /** The oldest expires first. */
   const arm = () => {
     const [first] = kept;
     if (first === undefined) return;
@@ -53,7 +53,7 @@ export function createLateRequests({
       arm();
     });
   };
-  /** The engine, which tells, has started when the first request comes. */
+  /** Set at the first request, because the engine that notifies us has started by then. */
   let forget: (() => void) | null = null;
   return {
     keep(message: BusMessage, isOurs: Kept['isOurs'], reply: Kept['answer']): void {
@@ -64,7 +64,7 @@ export function createLateRequests({
       if (isOurs()) answer();
       arm();
     },
-    /** Nothing is answered from then on. */
+    /** Nothing is answered after this. */
     stop(): void {
       kept = [];
       timer?.cancel();

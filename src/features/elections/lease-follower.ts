@@ -1,12 +1,11 @@
 /**
- * Follows Leases: says how each one is and whenever it changes, within milliseconds.
+ * Follows Leases: reports the state of each, and every change within milliseconds.
  *
- * One list/watch for each namespace in which Leases are followed, shared by all that follow there; beyond
- * `limits.leaseWatches` of them, one of all namespaces for the rest; or, for who cares for a single Lease and
- * may read no other, one of that object. Where listing or watching is
- * forbidden, the Leases are read every `pollMs` instead. Promises: a Lease is said to be missing only if a
- * read of its own says so and nothing was written around it. Absent: what a change means. Why there is no
- * mirror of Leases: docs/decisions/0003-following-leases.md
+ * One shared list/watch for each namespace with followed Leases; beyond `limits.leaseWatches` of them, one of
+ * all namespaces for the rest. For a process that may read a single Lease only, a watch of that object. If
+ * listing or watching is forbidden, the Leases are read every `pollMs` instead. Promise: a Lease is reported
+ * missing only if a read of that Lease says so and nothing was written around it. Absent: what a change
+ * means. Why Leases are not mirrored: docs/decisions/0003-following-leases.md
  */
 
 import type { FeatureParts } from '../../actors/feature.ts';
@@ -20,42 +19,33 @@ import type { LeasePlace } from '../../machines/election/lease-record.ts';
 import { type LeaseStore, leaseRecordOf, type SeenLease } from './lease.ts';
 import { leases } from './resources.ts';
 
-/** null: there is none. `resourceVersion`: null where no version of the missing Lease is known. */
+/** null: the Lease does not exist. `resourceVersion`: null if no version of the missing Lease is known. */
 export interface LeaseNews {
   readonly record: SeenLease['record'] | null;
   readonly resourceVersion: string | null;
 }
 
-export interface LeaseFollower {
-  /** Says what it sees until the time is over or the signal is aborted; then it resolves. */
-  follow(
-    place: LeasePlace,
-    seconds: number,
-    onNews: (news: LeaseNews) => void,
-    signal: AbortSignal,
-  ): Promise<void>;
-  stop(): void;
-}
-
-/** As often as client-go looks at a Lease of somebody else. */
+/** As often as client-go looks at a Lease of another holder. */
 const pollMs = 2_000;
-/** Whoever follows on asks again at once; a watch is not ended meanwhile. */
+/** A follower that continues asks again at once; the watch survives until then. */
 const lingerMs = 10_000;
 
 export interface FollowerParts extends Pick<FeatureParts, 'kube' | 'clock' | 'random' | 'log'> {
   readonly store: LeaseStore;
-  /** Whether a watch is of a whole namespace, shared, or of one object. */
+  /** Whether a watch covers a whole namespace, shared, or one object. */
   readonly breadth: 'namespace' | 'object';
 }
 
-export function createLeaseFollower(parts: FollowerParts): LeaseFollower {
+export type LeaseFollower = ReturnType<typeof createLeaseFollower>;
+
+export function createLeaseFollower(parts: FollowerParts) {
   const { clock, breadth } = parts;
   const watches = new Map<string, SharedWatch>();
   const watchOf = (place: LeasePlace): SharedWatch => {
     const scope = scopeOf(breadth, place);
     const own = watches.get(scope.key);
     if (own) return own;
-    // However many namespaces tenants are given, the API server is asked for a bounded number of watches.
+    // However many namespaces there are, the number of watches is bounded.
     const { key, ...watched } =
       breadth === 'namespace' && watches.size >= limits.leaseWatches ? allNamespaces : scope;
     const known = watches.get(key);
@@ -65,7 +55,13 @@ export function createLeaseFollower(parts: FollowerParts): LeaseFollower {
     return made;
   };
   return {
-    async follow(place, seconds, onNews, signal) {
+    /** Reports what it sees until the time is over or the signal is aborted; then it resolves. */
+    async follow(
+      place: LeasePlace,
+      seconds: number,
+      onNews: (news: LeaseNews) => void,
+      signal: AbortSignal,
+    ): Promise<void> {
       if (signal.aborted) return;
       const leave = watchOf(place).join(place, (news) => {
         parts.store.sighted(place, news.record);
@@ -74,7 +70,7 @@ export function createLeaseFollower(parts: FollowerParts): LeaseFollower {
       await sleep(clock, seconds * 1_000, signal).catch(() => {});
       leave();
     },
-    stop() {
+    stop(): void {
       for (const watch of watches.values()) watch.stop();
       watches.clear();
     },
@@ -110,7 +106,7 @@ interface Followed {
   readonly listeners: Set<(news: LeaseNews) => void>;
 }
 
-/** One watch, for all who follow Leases within its scope. */
+/** One watch, shared by all followers of Leases in its scope. */
 class SharedWatch {
   readonly #parts: FollowerParts;
   readonly #scope: WatchScope;
@@ -146,7 +142,7 @@ class SharedWatch {
     });
   }
 
-  /** @returns ends it */
+  /** @returns a function that ends it */
   join(place: LeasePlace, onNews: (news: LeaseNews) => void): () => void {
     this.#linger?.cancel();
     const key = keyOf(place);
@@ -191,13 +187,14 @@ class SharedWatch {
   #say({ place, news }: SeenObject): void {
     const key = keyOf(place);
     const one = this.#followed.get(key);
-    // Of all namespaces only what somebody follows is kept: most Leases are heartbeats of nodes.
+    // In a watch of all namespaces, only followed Leases are kept: most Leases are heartbeats of nodes.
     if (one !== undefined || this.#scope.namespace !== null) this.#last.set(key, news);
     for (const listener of one?.listeners ?? []) listener(news);
   }
 
   /**
-   * Asks for one Lease by itself: nobody is told that it is missing because a list was older than a write.
+   * Reads one Lease by itself, so that nobody is told that it is missing because a list was older than a
+   * write.
    */
   async #ask(place: LeasePlace): Promise<void> {
     const { store, log } = this.#parts;
@@ -212,7 +209,7 @@ class SharedWatch {
   }
 }
 
-/** Asks at once and again every `pollMs`, from `begin` to `end`. */
+/** Calls at once and every `pollMs`, from `begin` to `end`. */
 function createPolling(clock: Clock, ask: () => void): { begin(): void; end(): void } {
   let timer: Timer | null = null;
   const poll = () => {

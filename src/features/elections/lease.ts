@@ -1,11 +1,10 @@
 /**
- * Leases as elections need them: read, made, replaced on condition of their version, given back. No policy.
+ * Leases as elections need them: read, create, replace on condition of their version, release. No policy.
  *
- * Promises: what a Lease has beside the fields of an election (labels, annotations, owners) stays; a write
- * that would come after `notAfter` is not sent, whatever happened between its being asked for and now; times
- * are MicroTime with six digits. A holder that has to be respected is not written over before this process
- * has seen its record unchanged for that long, by a clock that nobody sets (§1.2, §1.3). One store for a
- * process: it keeps the objects that it saw last, so that a renewal is one request.
+ * Promises: fields outside the election (labels, annotations, owners) stay; a write after its `notAfter` is
+ * not sent, whatever delayed it; times are MicroTime with six digits. A holder that must be respected is not
+ * replaced before this process has seen its record unchanged for the required time, by a clock that cannot be
+ * set (§1.2, §1.3). A process has one store: it keeps the last seen objects, so a renewal is one request.
  */
 
 import type { FeatureParts } from '../../actors/feature.ts';
@@ -25,36 +24,35 @@ export interface SeenLease {
 }
 
 export interface LeaseStore {
-  /** null: there is none. @throws OrreryError of the port */
+  /** null: the Lease does not exist. @throws OrreryError of the port */
   read(place: LeasePlace, signal: AbortSignal): Promise<SeenLease | null>;
-  /** Somebody saw the Lease in another way than by this store. */
+  /** The Lease was seen by other means than this store. */
   sighted(place: LeasePlace, record: LeaseRecord | null): void;
   /**
-   * @throws OrreryError LEASE_HELD (its holder has still to be respected), KUBE_CONFLICT (another version, or
-   * there is none, or one where none was thought), LEASE_LATE, others of the port
+   * @throws OrreryError LEASE_HELD (its holder must still be respected), KUBE_CONFLICT (another version, or
+   *   unexpectedly missing or present), LEASE_LATE, others of the port
    */
   write(place: LeasePlace, write: LeaseWriting, signal: AbortSignal): Promise<SeenLease>;
   /**
-   * Changes whenever something is written or is about to be: what was read around it may be older than it
-   * seems.
+   * Changes whenever something is written or about to be: what was read around it may be older than it seems.
    */
   writesOf(place: LeasePlace): number;
 }
 
 export interface LeaseWriting {
   readonly record: LeaseRecord;
-  /** null: to be made. */
+  /** null: to be created. */
   readonly resourceVersion: string | null;
   /** By the clock of the store, milliseconds. */
   readonly notAfter: number;
   /**
-   * Of a holder that was not ours: its record has to have been seen unchanged for so long; absent: nobody has
-   * to be respected.
+   * Another holder's record must have been seen unchanged for this long; absent: there is no holder to
+   * respect.
    */
   readonly respectMs?: number;
 }
 
-/** @param parts.clock the one by which those who ask count their deadlines */
+/** @param parts.clock the clock by which callers count their deadlines */
 export function createLeaseStore({ kube, clock }: Pick<FeatureParts, 'kube' | 'clock'>): LeaseStore {
   const objects = new Map<string, KubeObject>();
   const writes = new Map<string, number>();

@@ -1,23 +1,23 @@
-/** What may come to an election from outside: what its candidates say. */
+/** The messages that an election accepts from outside: those of its candidates. */
 import * as v from 'valibot';
 import type { MessageOptions, Origin } from '../../actors/kind.ts';
 import { OrreryError } from '../../base/errors.ts';
 import type { PlainEvent } from '../../base/plain-event.ts';
 
-/** As long as the name of an object; no control characters, for it is shown to people. */
+/** As long as an object's name; no control characters, because it is shown to people. */
 const candidate = v.pipe(
   v.string(),
   v.minLength(1, 'a candidate has a name'),
   v.maxLength(253),
-  // Not every reader of JSON keeps a field of this name.
+  // Not every JSON parser keeps a field of this name.
   v.notValue('__proto__'),
   v.regex(/^[^\p{Cc}\p{Bidi_Control}]*$/u, 'a candidate’s name has no control characters'),
-  // The Lease would hold another name than the one that was asked for.
+  // The Lease would otherwise contain another name than the requested one.
   v.check((name) => name.isWellFormed(), 'a candidate’s name is whole characters'),
   v.description('the name under which it campaigns'),
 );
 const term = v.pipe(v.number(), v.integer(), v.minValue(0), v.description('the term that it was told'));
-/** Shorter than a request takes is of no use; longer than an hour nobody would wait. */
+/** Shorter than a request is useless; nobody would wait longer than an hour. */
 const ttlMs = v.pipe(
   v.number(),
   v.integer(),
@@ -42,9 +42,10 @@ export const electionMessages: MessageOptions = {
 };
 
 /**
- * Without a term a resignation holds for whatever the candidate leads: only whoever asks by its request
- * subject may say so. Any program may write any candidate's name into a message. @throws OrreryError
- * MESSAGE_NOT_ALLOWED
+ * A resignation without a term ends whatever the candidate leads, so it is accepted by request subject only:
+ * any program may write any candidate's name into a message.
+ *
+ * @throws OrreryError MESSAGE_NOT_ALLOWED
  */
 function knowingItsTerm(event: PlainEvent, { isTrusted }: Origin): PlainEvent {
   if (isTrusted || event.type !== 'election.resign' || event.term !== 0) return event;

@@ -1,5 +1,5 @@
 /**
- * The feature `elections` in one replica: its join, what it does with Leases, and the requests of candidates.
+ * The feature `elections` in one replica: its join, its effects on Leases, and the requests of candidates.
  */
 
 import { shownRecordOf } from '../../actors/control/actor-views.ts';
@@ -17,7 +17,7 @@ import { createLeaseStore } from './lease.ts';
 import { createLeaseFollower } from './lease-follower.ts';
 
 export interface ElectionsSettings {
-  /** By namespace of an Election: whose Leases it may contend for beside those of its own (§7.1). */
+  /** By namespace of an Election: further namespaces whose Leases it may use (§7.1). */
   readonly leaseNamespaces: NamespaceGrants;
 }
 
@@ -33,7 +33,7 @@ function start({ leaseNamespaces }: ElectionsSettings, parts: FeatureParts): Fea
     gauges: () => termsIn(engine),
   };
 
-  /** Leases are followed by namespace: one replica may serve a thousand elections. */
+  /** Leases are followed by namespace, because one replica may serve a thousand elections. */
   function ownLeaseEffects(): readonly RunnableEffect[] {
     const store = createLeaseStore({ kube, clock });
     const follower = createLeaseFollower({ kube, store, clock, random, log, breadth: 'namespace' });

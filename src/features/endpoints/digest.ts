@@ -1,8 +1,7 @@
 /**
- * What this feature keeps of Kubernetes objects: of ExternalWorkloads, of the Services that select them, and
- * of the slices that are ours. Pure.
+ * The digests of ExternalWorkloads, of the Services that select them, and of our EndpointSlices. Pure.
  *
- * Slices are kept whole, as they are read: whatever somebody changed in one has to show as a difference.
+ * Slices are kept whole and as read, so that any change by others shows as a difference.
  */
 
 import { type Address, type IpFamily, isPublishable, parseAddress } from '../../base/address.ts';

@@ -1,6 +1,5 @@
 /**
- * What the world holds of objects for the sake of EndpointSlices: the parts of their digests that this
- * feature keeps.
+ * The form of the digests that EndpointSlices need in the world.
  */
 import type { Address, IpFamily } from '../../base/address.ts';
 import type { ConditionStatus, DigestBase, Labels } from '../../base/digests.ts';

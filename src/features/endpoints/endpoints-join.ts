@@ -1,11 +1,11 @@
 /**
- * What the world says to Services about their EndpointSlices, and to workloads outside the cluster about
- * themselves.
+ * The join of EndpointSlices: what the world tells Services about their slices, and workloads outside the
+ * cluster about themselves.
  *
- * A Service is told two tokens, one for what its slices must say and one for how they stand: what either
- * consists of is read from the index when a pass runs, so that records stay small however many endpoints
- * there are. Nothing is said until workloads and slices are mirrored completely: an endpoint whose workload
- * is merely not listed yet must not be taken out.
+ * A Service is told two tokens, one for the desired slices and one for the present ones. A pass reads the
+ * contents from the index when it runs, so records stay small however many endpoints there are. Nothing is
+ * told until workloads and slices are mirrored completely, because an endpoint whose workload is not listed
+ * yet must not be removed.
  */
 
 import type { Join, Observation } from '../../actors/world/join.ts';

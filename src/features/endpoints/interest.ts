@@ -1,7 +1,7 @@
 /**
- * What the world holds for the sake of EndpointSlices (I10): slices that are ours or another controller's
- * for external workloads, Services whose selector matches a workload outside the cluster, and Services of
- * which such a slice is left.
+ * The objects that EndpointSlices need in the world (I10): slices that are ours or another controller's for
+ * external workloads, Services whose selector matches a workload outside the cluster, and Services that still
+ * have such a slice.
  */
 import type { Interest } from '../../actors/world/watch-declaration.ts';
 import { asDigest, type Labels, selects, type WorldEntry } from '../../base/digests.ts';

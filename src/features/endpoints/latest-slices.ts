@@ -1,9 +1,9 @@
 /**
- * The latest of each EndpointSlice: the world picture, and what this replica wrote or read itself and the
- * picture does not show yet.
+ * The latest version of each EndpointSlice: from the world picture, and from this replica's own writes and
+ * reads that the picture does not show yet.
  *
- * Promises: of two versions of a slice the newer one counts; what is gone stays gone, whatever answer comes
- * late; what the picture never shows is forgotten after a while, for then it was removed before it could.
+ * Promises: the newer of two versions counts; a removed slice stays removed, whatever answer comes late; a
+ * write that the picture never shows is dropped after a while, because the slice was removed first.
  */
 import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';

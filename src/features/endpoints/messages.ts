@@ -1,4 +1,4 @@
-/** What people may say to workloads outside the cluster. */
+/** The messages that people may send to workloads outside the cluster. */
 import * as v from 'valibot';
 import type { MessageOptions } from '../../actors/kind.ts';
 

@@ -1,10 +1,10 @@
 /**
- * One call to one address of a workload outside the cluster: does it answer as it must?
+ * One call to one address of a workload outside the cluster: does it answer properly?
  *
- * HTTP(S): a GET over a new connection, answered with 200 to 399 (Kubernetes' rule for its own probes);
- * certificates are not checked, since they are made for those who call by name; redirects are not followed.
- * TCP: a connection that opens. Promises: ends within the time limit or with the signal; at most
- * `limits.probeAnswerBytes` of head are read, and nothing of the body.
+ * HTTP(S): a GET over a new connection, answered with 200 to 399 (Kubernetes' rule for its probes);
+ * certificates are not verified, because they are issued for names, not addresses; redirects are not
+ * followed. TCP: a connection that opens. Promises: the call ends within the time limit or with the signal;
+ * at most `limits.probeAnswerBytes` of the head are read, and nothing of the body.
  */
 import { get as httpGet, type IncomingMessage, type RequestOptions } from 'node:http';
 import { get as httpsGet } from 'node:https';

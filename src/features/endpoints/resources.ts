@@ -1,4 +1,4 @@
-/** Resources that only this feature addresses. */
+/** Resources that only this feature uses. */
 import { kubeResource } from '../../kube/api/resources.ts';
 
 export const externalWorkloads = kubeResource(

@@ -1,4 +1,4 @@
-/** Labels and annotations by which EndpointSlices are found and told apart. */
+/** The labels and annotations that identify EndpointSlices. */
 
 /** Says of which Service a slice is (discovery.k8s.io). */
 export const serviceNameLabel = 'kubernetes.io/service-name';

@@ -1,6 +1,6 @@
 /**
- * The EndpointSlices of each Service that are ours, or that we adopt from another controller, as they stand.
- * A Service's next pass builds on its last one at once, and the echo of an own write is no news
+ * The present EndpointSlices of each Service that are ours, or that we take over from another controller. A
+ * Service's next pass builds on its last one at once, and the echo of our own write is no news
  * (latest-slices.ts).
  */
 

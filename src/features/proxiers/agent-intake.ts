@@ -1,12 +1,11 @@
 /**
- * What a node agent hears of its proxier: the messages that anybody sends to it, as they are sent, and the
- * digest of its Node.
+ * What a node agent hears about its proxier: the messages sent to it, as they are sent, and the digest of its
+ * Node.
  *
- * Plain subscriptions, which cost the server next to nothing, for there is an agent on every node. At each
- * connection, what was missed is made up: from the record of the proxier's owner, which knows all, and from
- * what any replica knows of the Node. While no replica answers, from the streams, where the agent's rights
- * reach that far; most do not.
- * Promises: what is made up never undoes what is known to be later. Absent: the connection, HTTP.
+ * Plain subscriptions, which cost the server next to nothing, because every node has an agent. At each
+ * connection it catches up: from the record of the proxier's owner, which has everything, and from any
+ * replica's knowledge of the Node. While no replica answers, it reads the streams, if the agent's permissions
+ * allow that; most do not. Promise: catching up never undoes later knowledge. Absent: the connection, HTTP.
  */
 
 import { createAdmission } from '../../actors/admission.ts';
@@ -45,11 +44,11 @@ export interface AgentIntakeParts extends Pick<FeatureParts, 'bus' | 'subjects' 
 const families: readonly IpFamily[] = ['IPv4', 'IPv6'];
 const admission = createAdmission([kindOf(proxierChart, proxierMessages)]);
 
-/** Resolves once what was said before is known; from then on the chart follows what is said. */
+/** Resolves once earlier messages are known; after that the chart follows the subscriptions. */
 export async function followProxier(parts: AgentIntakeParts): Promise<void> {
   const { bus, subjects, node, health, clock, timeoutMs, signal } = parts;
   const id = actorId('proxier', '_', node);
-  // Whoever is late was queued longer ago than the timeout; the record tells of what is older still.
+  // A late family was queued longer ago than the timeout; anything older is in the record.
   let heardUntil = clock.now() - 2 * timeoutMs;
   const hear = (isTrusted: boolean) => (message: BusMessage) => {
     const said = saidIn(parts, message, { receivedAt: clock.now(), isTrusted });
@@ -63,7 +62,7 @@ export async function followProxier(parts: AgentIntakeParts): Promise<void> {
     heardUntil = clock.now();
     const [isAnswered] = await Promise.all([askOnce(parts), nodeIntake.read()]);
     if (!isAnswered) await readMissed(parts, from);
-    // What was on its way to the owner at the first question is in the record by the second.
+    // What was in transit to the owner at the first question is in the record by the second.
     await sleep(clock, limits.agentRetryMs, signal);
     await askOwner(parts);
     if (bus.status === 'connected') health.back();
@@ -76,7 +75,7 @@ export async function followProxier(parts: AgentIntakeParts): Promise<void> {
   const subscriptions: Subscription[] = [
     status,
     bus.subscribe(subjects.send(id), hear(false)),
-    // A replica answers; what was asked is heard here, too.
+    // A replica answers requests; they are heard here, too.
     bus.subscribe(subjects.rpcSend(id), hear(true)),
     ...nodeIntake.begin(),
   ];
@@ -98,16 +97,16 @@ function saidIn(
   origin: Origin = { receivedAt: 0, isTrusted: false },
 ): Said | undefined {
   try {
-    // What the owner would not take is not taken here either.
+    // What the owner would refuse is refused here too.
     return admission.admit('proxier', readMessage(message).event, origin) as unknown as Said;
   } catch (error) {
-    // The proxier's owner puts it aside where people look for such things.
+    // The proxier's owner makes it a dead letter for people to find.
     log.warn({ subject: message.subject, error: asError(error).message }, 'a message cannot be read');
     return undefined;
   }
 }
 
-/** Reads what the stream still has of the time since `from`. */
+/** Reads what the stream still has since `from`. */
 async function readMissed(parts: AgentIntakeParts, from: number): Promise<void> {
   const { bus, subjects, node, clock, health, log } = parts;
   const id = actorId('proxier', '_', node);
@@ -133,12 +132,12 @@ async function readMissed(parts: AgentIntakeParts, from: number): Promise<void> 
   void reading.then((following) => following.stop()).catch(() => {});
 }
 
-/** A change that arrived then; nothing new if all was applied later. */
+/** A change arrived at that time; no news if everything was applied later. */
 function learnQueued(health: ProxierHealth, family: IpFamily, at: number): void {
   if (at > (health.families()[family].lastUpdated ?? -1)) health.queued(family, at);
 }
 
-/** All was applied then; a change that arrived later still waits. */
+/** Everything was applied at that time; a later change still waits. */
 function learnUpdated(health: ProxierHealth, family: IpFamily, at: number): void {
   const { lastUpdated, pendingSince } = health.families()[family];
   if (at < (lastUpdated ?? -1)) return;
@@ -146,7 +145,7 @@ function learnUpdated(health: ProxierHealth, family: IpFamily, at: number): void
   if (pendingSince !== null && pendingSince > at) health.queued(family, pendingSince);
 }
 
-/** Takes over what the proxier's owner knows; tries again for as long as nobody answers. */
+/** Takes over the knowledge of the proxier's owner; retries until somebody answers. */
 async function askOwner(parts: AgentIntakeParts): Promise<void> {
   const { bus, clock, signal } = parts;
   while (!signal.aborted && bus.status === 'connected' && !(await askOnce(parts)))
@@ -174,12 +173,12 @@ async function askOnce({ control, node, health, log }: AgentIntakeParts): Promis
 /** How often a replica is asked for an unknown Node after each statement of a list. */
 const statementTries = 2;
 
-/** The Node, as it stands in the world. */
+/** The Node, as in the world. */
 function createNodeIntake({ bus, subjects, node, health, clock, log, signal }: AgentIntakeParts) {
   const own = subjects.world('nodes', '', node);
   const synced = subjects.world('_synced', '', 'nodes');
   let isKnown = false;
-  /** What is said of the Node itself: that it was deleted, too. */
+  /** A message about the Node itself, including its deletion. */
   const take = (message: BusMessage | StoredMessage) => {
     try {
       const digest = digestOf(message);
@@ -189,7 +188,7 @@ function createNodeIntake({ bus, subjects, node, health, clock, log, signal }: A
       log.warn({ subject: message.subject, error: asError(error).message }, 'the Node cannot be read');
     }
   };
-  /** The replica that answers may read the statement a moment after us, or hear its maker only then. */
+  /** The answering replica may read the statement a moment after us, or hear its maker only then. */
   const lookAfterStatement = async () => {
     for (let tries = 0; tries < statementTries && !isKnown && !signal.aborted; tries++) {
       await intake.read();
@@ -197,11 +196,11 @@ function createNodeIntake({ bus, subjects, node, health, clock, log, signal }: A
     }
   };
   const intake = {
-    // Whether a statement counts, only a replica can say: it hears of the fences and of who lives.
+    // Only a replica can say whether a statement counts: it knows the fences and who lives.
     begin: () => [bus.subscribe(own, take), bus.subscribe(synced, () => void lookAfterStatement())],
     /**
-     * What is known now: by a replica, or else, where the rights allow it, in the stream. A Node that is
-     * merely not listed yet is no Node that was deleted (docs/features/proxiers.md §3.2).
+     * The present knowledge: a replica's, or the stream's if permitted. A Node that is not listed yet is not
+     * a deleted Node (docs/features/proxiers.md §3.2).
      */
     async read(): Promise<void> {
       try {
@@ -230,7 +229,7 @@ function createNodeIntake({ bus, subjects, node, health, clock, log, signal }: A
 
 const noData = new Uint8Array();
 
-/** @throws Error for what is no digest of a Node: it must not look as if the Node were gone */
+/** @throws Error for anything but a Node's digest: it must not look as if the Node were gone */
 function digestOf(message: BusMessage | StoredMessage): AnyDigest | null {
   const value = messageValue(message);
   if (value === null || value.deleted === true) return null;

@@ -1,9 +1,9 @@
 /**
- * A node agent: answers `/healthz` and `/livez` for the service proxy of one node from a chart of its own, so
+ * A node agent: answers `/healthz` and `/livez` for the service proxy of one node from a chart of its own,
  * also while NATS is away.
  *
- * Promises: it listens before anything is connected; it never ends because NATS does not answer. Absent:
- * Kubernetes (the Node comes by the world stream), and whatever would make it heavy: it runs on every node.
+ * Promises: it listens before it connects; it never ends because NATS does not answer. Absent: Kubernetes
+ * (the Node comes from the world stream), and anything heavy, because it runs on every node.
  */
 
 import type { FeatureParts } from '../../actors/feature.ts';
@@ -20,7 +20,7 @@ export interface AgentParts extends Pick<FeatureParts, 'subjects' | 'clock' | 'r
   readonly node: string;
   readonly http: HostPort;
   readonly timeoutMs: number;
-  /** Tries until it is connected; ends with the signal. */
+  /** Retries until connected; ends with the signal. */
   readonly connect: (signal: AbortSignal) => Promise<Bus>;
   readonly control: (bus: Bus) => Pick<ControlPort, 'get'>;
   readonly log: Pick<Log, 'info' | 'warn'>;
@@ -28,12 +28,12 @@ export interface AgentParts extends Pick<FeatureParts, 'subjects' | 'clock' | 'r
 
 export interface Agent {
   readonly address: HostPort;
-  /** Resolves when the messages that were sent before are known. */
+  /** Resolves when earlier messages are known. */
   readonly caughtUp: Promise<void>;
   stop(): Promise<void>;
 }
 
-/** @throws Error of the system if the address cannot be listened on */
+/** @throws Error of the system if it cannot listen on the address */
 export async function startAgent(parts: AgentParts): Promise<Agent> {
   const { node, http, log } = parts;
   const health = createProxierHealth(parts);
@@ -71,10 +71,7 @@ export async function startAgent(parts: AgentParts): Promise<Agent> {
   };
 }
 
-/**
- * The one metric, in the text form of Prometheus; the library that counts a replica's would double the
- * agent's size.
- */
+/** The one metric, in Prometheus' text format; a replica's metrics library would double the agent's size. */
 function metrics(health: ProxierHealth): SmallAnswer {
   const name = 'orrery_health_answers_total';
   const lines = health

@@ -1,10 +1,10 @@
 /**
- * What is not held against a proxier: that nobody could hear it (docs/features/proxiers.md §2.5).
+ * Excuses a proxier that nobody could hear (docs/features/proxiers.md §2.5).
  *
- * A change that waits when the connection breaks may have been applied a moment later, and nobody could say
- * so. It is not late for that reason alone: while nothing can be heard it counts as fresh, and from the
- * return on it has its whole time again, for whoever knows more needs a moment to say it. What was late
- * before stays late. Pure but for the clock.
+ * A change that waits when the connection breaks may have been applied a moment later without anybody hearing
+ * of it. That alone makes it not late: while nothing can be heard it counts as fresh, and after the return
+ * its whole time starts again, because catching up takes a moment. What was late before stays late. Pure
+ * except for the clock.
  */
 import type { Clock } from '../../base/clock.ts';
 import { type FamilyHealth, isLate } from '../../machines/proxier/health-family.ts';
@@ -12,9 +12,9 @@ import { type FamilyHealth, isLate } from '../../machines/proxier/health-family.
 type Families = Readonly<Record<string, FamilyHealth>>;
 
 interface Excuse {
-  /** Of the change that waited. */
+  /** Of the waiting change. */
   readonly pendingSince: number;
-  /** null: nothing can be heard yet. */
+  /** null: still nothing can be heard. */
   readonly until: number | null;
 }
 

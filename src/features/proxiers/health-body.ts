@@ -1,11 +1,10 @@
 /**
- * The answers of kube-proxy's health server, byte for byte: status, headers and body from what is known of a
- * proxier. Pure.
+ * The answers of kube-proxy's health server, byte for byte: status, headers and body, computed from what is
+ * known of a proxier. Pure.
  *
- * The body is what Go's encoding/json makes of the reference's `ProxyHealth` (kubernetes/kubernetes,
- * pkg/proxy/healthcheck): the order of the fields, `nodeEligible` in /healthz alone, no `status` at all while
- * no family has been updated, and times in RFC 3339 with as many digits of nanoseconds as are not zero at the
- * end.
+ * The body is Go's JSON encoding of the reference's `ProxyHealth` (kubernetes/kubernetes,
+ * pkg/proxy/healthcheck): the order of the fields, `nodeEligible` in /healthz only, no `status` before a
+ * family was first updated, and times in RFC 3339 without trailing zeros in the nanoseconds.
  */
 import type { IpFamily } from '../../base/address.ts';
 import { kubeNanoTime } from '../../base/kube-time.ts';
@@ -13,11 +12,11 @@ import { type FamilyHealth, isLate } from '../../machines/proxier/health-family.
 
 export type HealthEndpoint = 'healthz' | 'livez';
 
-/** What an answer is made of; times in milliseconds since the epoch. */
+/** The content of an answer; times in milliseconds since the epoch. */
 export interface HealthReport {
   /**
    * By family (`IPv4`, `IPv6`; a replica's own: `shard/7`, `watch/pods`); written in the order of the names,
-   * as Go does.
+   * as in Go.
    */
   readonly families: Readonly<Record<string, FamilyHealth>>;
   readonly nodeEligible: boolean;
@@ -36,7 +35,7 @@ export const healthHeaders = {
 } as const;
 
 /**
- * The report of a proxier, from what its owner or a local chart tells.
+ * The report of a proxier, from its owner or a local chart.
  *
  * @param proxier its state as text (`IPv4.synced,IPv6.starting,node.eligible`) and its context
  */
@@ -50,7 +49,7 @@ export function proxierReport(
 
 const ineligible = 'node.ineligible';
 
-/** Families that have been worked off at least once and have a change waiting for the timeout or longer. */
+/** Families that were updated at least once and have a change waiting for the timeout or longer. */
 export function lateFamilies({ families, timeoutMs }: HealthReport, now: number): string[] {
   return Object.keys(families).filter((name) => isLate(families[name] as FamilyHealth, now, timeoutMs));
 }
@@ -71,7 +70,7 @@ export function healthAnswer(endpoint: HealthEndpoint, report: HealthReport, now
     { lastUpdated: goTime(lastUpdated), healthy: !late.has(name) },
   ]);
   const body = {
-    // A recent time while all is well: load balancers of older releases look at nothing else.
+    // A recent time while all is well: older load balancers look only at this.
     lastUpdated: goTime(isGood ? now : latest),
     currentTime: goTime(now),
     ...(endpoint === 'healthz' ? { nodeEligible: report.nodeEligible } : {}),
@@ -81,13 +80,13 @@ export function healthAnswer(endpoint: HealthEndpoint, report: HealthReport, now
   return { status: isGood ? 200 : 503, headers: healthHeaders, body: JSON.stringify(body) };
 }
 
-/** A time as Go writes it (RFC3339Nano, UTC); null is Go's zero time. */
+/** A time in Go's format (RFC3339Nano, UTC); null is Go's zero time. */
 export function goTime(ms: number | null): string {
   if (ms === null) return '0001-01-01T00:00:00Z';
   return kubeNanoTime(ms);
 }
 
-/** As an HTTP server hands it out. */
+/** In the form of an HTTP server's answer. */
 export function replyOf({ status, headers, body }: HealthAnswer) {
   return { status, contentType: headers['Content-Type'], headers, body };
 }

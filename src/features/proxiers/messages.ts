@@ -1,10 +1,10 @@
 /**
- * What a proxier takes from outside, and when that happened.
+ * The messages that a proxier accepts from outside, and the time that counts for each.
  *
- * A load balancer takes a node out of service by these times, so a sender's own time counts only where the
- * sender is known: who may use the request subjects (`rpc.send`) is decided by the permissions of NATS, while
- * `send` is open to any program that drives actors. Everybody else's message happened when it was received:
- * when the mail stream stored it, however long its owner was away after that.
+ * A load balancer takes a node out of service by these times, so a sender's own time counts only for a known
+ * sender: NATS permissions decide who may use the request subjects (`rpc.send`), while `send` is open to any
+ * program that drives actors. Any other message counts from its receipt: when the mail stream stored it,
+ * however long the owner was away after that.
  */
 import * as v from 'valibot';
 import type { MessageOptions, Origin } from '../../actors/kind.ts';
@@ -34,8 +34,8 @@ export const proxierMessages: MessageOptions = {
 };
 
 /**
- * The event with the time that counts. @throws OrreryError MESSAGE_UNKNOWN_EVENT for a trusted sender's time
- * that is none
+ * The event with the time that counts. @throws OrreryError MESSAGE_UNKNOWN_EVENT for an invalid time of a
+ * trusted sender
  */
 function dated({ at, ...event }: PlainEvent, origin: Origin): PlainEvent {
   if (event.type === 'proxier.reported') return levelled(event, origin);
@@ -43,7 +43,7 @@ function dated({ at, ...event }: PlainEvent, origin: Origin): PlainEvent {
   return { ...event, happenedAt: told ?? origin.receivedAt };
 }
 
-/** Times of a sender that is not trusted still have to be times: they tell one change from another. */
+/** Times of an untrusted sender still have to be times, because they distinguish changes. */
 function levelled(event: PlainEvent, { receivedAt, isTrusted }: Origin): PlainEvent {
   const time = (field: 'queuedAt' | 'updatedAt') =>
     event[field] === null ? null : timeOf(event[field], field);

@@ -1,11 +1,11 @@
-/** What the world holds of Nodes, and what that says about new traffic. Pure. */
+/** The digest of Nodes, and whether a Node should get new traffic. Pure. */
 import { type AnyDigest, asDigest, type DigestBase } from '../../base/digests.ts';
 import type { KubeObject } from '../../base/kube-port.ts';
 import { list, record } from '../../kube/api/fields.ts';
 
 export interface NodeDigest extends DigestBase {
   readonly kind: 'nodes';
-  /** The autoscaler has marked it (taint `ToBeDeletedByClusterAutoscaler`, whatever its value and effect). */
+  /** The autoscaler has marked it (taint `ToBeDeletedByClusterAutoscaler`, with any value and effect). */
   readonly toBeDeleted: boolean;
 }
 
@@ -17,7 +17,7 @@ export function nodePart(object: KubeObject): Pick<NodeDigest, 'toBeDeleted'> {
   return { toBeDeleted: taints.some(({ key }) => key === deletionTaint) };
 }
 
-/** What a Node's digest says about new traffic; null: there is no such Node. */
+/** Whether a Node should get new traffic; null: there is no such Node. */
 export function nodeEligibility(digest: AnyDigest | null): 'eligible' | 'ineligible' | 'absent' {
   const node = asDigest<NodeDigest>(digest, 'nodes');
   if (node === null) return 'absent';

@@ -1,5 +1,5 @@
 /**
- * `/proxiers/<node>/healthz` and `/livez`: what a load balancer asks about the service proxy of a node; any
+ * `/proxiers/<node>/healthz` and `/livez`: a load balancer asks about the service proxy of a node, and any
  * replica answers.
  */
 
@@ -15,7 +15,7 @@ export function answerForProxiers(
   const control = createControl({ bus, subjects });
   const count = (endpoint: HealthEndpoint, code: number) =>
     metrics.count('orrery_health_answers_total', { subject: 'proxier', endpoint, code: String(code) });
-  /** The owner tells what it knows; the time and the timeout are this replica's. */
+  /** The owner provides its knowledge; the time and the timeout are this replica's. */
   const answer = async (endpoint: HealthEndpoint, node: string): Promise<HttpReply> => {
     const view = await control.get(actorId('proxier', '_', node), { history: false });
     const reply =

@@ -1,6 +1,6 @@
 /**
- * Tells a node agent of its Node, as the replicas know it: agents have no right on the streams.
- * `rpc.node.<name>`, answered by any replica.
+ * Tells a node agent about its Node, because agents have no permission on the streams. `rpc.node.<name>`,
+ * answered by any replica.
  */
 import type { EngineView } from '../../actors/feature.ts';
 import type { AnyDigest } from '../../base/digests.ts';

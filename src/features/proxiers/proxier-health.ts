@@ -1,11 +1,10 @@
 /**
- * The health of one node's service proxy in one object, without NATS and without Kubernetes: the chart of
- * machines/proxier/proxier.ts, fed by calls, and answers in the form of kube-proxy's health server.
+ * The health of one node's service proxy as an object, without NATS and without Kubernetes: the chart of
+ * machines/proxier/proxier.ts, driven by calls, with answers in the form of kube-proxy's health server.
  *
- * For programs that are the proxy, or that run beside it: tell it `queued` when a change arrives and
- * `updated` when all are applied, and give `handle` to an HTTP server. Promises: an answer never waits for
- * anything; times that are handed in count (the caller is trusted). Absent: the listening socket, and where
- * Node objects come from.
+ * For programs that are the proxy, or run beside it: call `queued` when a change arrives and `updated` when
+ * all are applied, and pass `handle` to an HTTP server. Promises: an answer never waits; the caller's times
+ * count (it is trusted). Absent: the listening socket, and the source of Node objects.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type LocalActor, startLocal } from '../../actors/host/local.ts';
@@ -34,13 +33,13 @@ export interface ProxierHealthParts {
   readonly clock?: Clock;
   readonly random?: Random;
   /**
-   * Tells somebody else, such as Orrery, how the families stand: called with each change, and again until it
+   * Reports the families' state elsewhere, such as to Orrery: called with each change, and again until it
    * resolves.
    */
   readonly report?: SendReport;
 }
 
-/** What matters of a Kubernetes Node object. */
+/** The relevant part of a Kubernetes Node object. */
 export interface NodeObject {
   readonly metadata?: { readonly deletionTimestamp?: unknown };
   readonly spec?: { readonly taints?: ReadonlyArray<{ readonly key: string }> | undefined };
@@ -58,44 +57,45 @@ export interface ProxierHealth {
   /** Every change is applied. @param at milliseconds since the epoch; default: now */
   updated(family: IpFamily, at?: number): void;
   /**
-   * How a family stands, as somebody else says; a sequence that is not greater than the last changes nothing.
+   * The state of a family as another source reports it; a sequence that is not greater than the last changes
+   * nothing.
    */
   reported(
     report: Omit<ProxierReport, 'type'>,
     received?: { readonly at?: number; readonly isTimed?: boolean },
   ): void;
   /**
-   * Nothing can be heard from now on: what waits, and is not late yet, is not late for that reason alone.
-   * Ended by `back`.
+   * From now on nothing can be heard: a change that waits, and is not late yet, does not become late for that
+   * reason alone. Ended by `back`.
    */
   away(): void;
-  /** Everything that was said meanwhile is known; what still waits is timed from now on. */
+  /** Everything sent meanwhile is known; what still waits is timed from now on. */
   back(): void;
-  /** The Node as it is now; null: it was deleted. Until the first call the node counts as eligible. */
+  /** The present Node; null: it was deleted. Before the first call the node counts as eligible. */
   syncNode(node: NodeObject | null): void;
-  /** The same for whoever has judged the Node already. */
+  /** The same for a caller that has evaluated the Node already. */
   nodeIs(node: Exclude<ProxierFacts['node'], 'unknown'>): void;
-  /** Whether the node may get traffic, as its Node says; true while nothing is known of it. */
+  /** Whether the node may get traffic, by its Node; true while nothing is known of it. */
   nodeEligible(): boolean;
-  /** Whether no family is late; the Node does not matter. */
+  /** Whether no family is late, regardless of the Node. */
   isHealthy(): boolean;
-  /** What is known of the families, for those who compare it with another source. */
+  /** The families' state, for comparison with another source. */
   families(): ProxierContext['families'];
   answer(endpoint: HealthEndpoint): HealthAnswer;
-  /** What a request gets. @param path without its query */
+  /** The answer to a request. @param path without its query */
   respond(method: string, path: string): HealthResponse;
   /**
    * Listener of a node:http server: `/healthz` and `/livez` for GET and HEAD, 405 for other methods, 404
    * elsewhere.
    */
   handle(request: IncomingMessage, response: ServerResponse): void;
-  /** Answers given so far, by endpoint and code. */
+  /** The numbers of answers so far, by endpoint and code. */
   counts(): ReadonlyArray<{
     readonly endpoint: HealthEndpoint;
     readonly code: number;
     readonly count: number;
   }>;
-  /** Ends its deadline timers, which would hold the process. */
+  /** Stops its deadline timers, which would keep the process alive. */
   stop(): void;
 }
 
@@ -115,7 +115,7 @@ export function createProxierHealth(parts: ProxierHealthParts = {}): ProxierHeal
     });
   let actor = begin();
   const tell = (event: ProxierEvent) => {
-    // A chart that heard nothing for a day has ended; here it starts again.
+    // A chart that heard nothing for a day has ended; start a new one.
     if (actor.snapshot().status !== 'active') actor = begin();
     actor.send({ ...event });
     reporter?.tell(families());
@@ -167,7 +167,7 @@ function judged(node: NodeObject | null): ProxierFacts['node'] {
   return node.metadata?.deletionTimestamp || isMarked ? 'ineligible' : 'eligible';
 }
 
-/** What a request gets, whichever server took it. */
+/** The answer to a request, independent of the server. */
 function respond(
   method: string,
   path: string,
@@ -187,6 +187,6 @@ function refusal(status: number, code: string, message: string): HealthResponse 
 
 function write(response: ServerResponse, { status, headers, body }: HealthResponse): void {
   response.writeHead(status, { ...headers, 'Content-Length': Buffer.byteLength(body) });
-  // To HEAD the server sends the headers alone.
+  // For HEAD the server sends the headers only.
   response.end(body);
 }

@@ -1,9 +1,8 @@
 /**
- * The join of proxiers: what a Node says to the proxier of its name.
+ * The join of proxiers: what a Node tells the proxier of its name.
  *
- * Owns nothing: a proxier is brought into being by its messages, so the world calls for none. Until the Nodes
- * have been listed, only the setting is told, and nothing of the Node: one that is merely not listed yet must
- * not look deleted.
+ * Owns nothing: messages create a proxier, so the world calls for none. Until the Nodes have been listed,
+ * only the setting is told, because a Node that is not listed yet must not look deleted.
  */
 
 import type { Join } from '../../actors/world/join.ts';

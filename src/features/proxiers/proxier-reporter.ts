@@ -1,12 +1,12 @@
 /**
- * Reports of a service proxy to whoever keeps its health elsewhere: levels with a sequence, said again until
- * they were taken.
+ * Reports of a service proxy to a program that keeps its health elsewhere: levels with a sequence, repeated
+ * until they were taken.
  *
- * A report says how a family stands, not what just happened: one that is lost is made good by the next, and
- * of several that wait the latest alone is said (docs/features/proxiers.md §1). Sequences grow over restarts
- * too, for they begin with the time. Promises: one report is on its way at a time; one that fails or is not
- * answered in time is said again, after a pause, with the newest level and as often as it takes. Absent: how
- * it is sent.
+ * A report states how a family stands, not what just happened: the next one makes up for a lost one, and of
+ * several that wait only the latest is sent (docs/features/proxiers.md §1). Sequences grow across restarts,
+ * because they start at the time. Promises: one report is in transit at a time; one that fails or is not
+ * answered in time is repeated after a pause, with the newest level, as often as necessary. Absent: how it is
+ * sent.
  */
 import type { IpFamily } from '../../base/address.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
@@ -21,16 +21,16 @@ import type { FamilyHealth } from '../../machines/proxier/health-family.ts';
 export interface ProxierReport {
   readonly type: 'proxier.reported';
   readonly family: IpFamily;
-  /** Since when the oldest change waits; null: none does. */
+  /** Since when the oldest change waits; null: none waits. */
   readonly queuedAt: number | null;
-  /** When everything was applied last; null: never. */
+  /** When everything was last applied; null: never. */
   readonly updatedAt: number | null;
   readonly seq: number;
 }
 
 /**
- * Resolves when the report was taken: an answer of `rpc.send` with `accepted`, the acknowledgement of the
- * stream. The signal ends a vain attempt.
+ * Resolves when the report was taken: an answer of `rpc.send` with `accepted`, or the stream's
+ * acknowledgement. The signal ends a futile attempt.
  */
 export type SendReport = (report: ProxierReport, signal: AbortSignal) => Promise<unknown>;
 
@@ -43,7 +43,7 @@ export function createReporter(parts: {
 }) {
   const lines = (['IPv4', 'IPv6'] as const).map((family) => ({ family, line: startLine(parts, family) }));
   return {
-    /** How the families stand now. */
+    /** Sets the families' present state. */
     tell(families: Readonly<Record<IpFamily, FamilyHealth>>): void {
       for (const { family, line } of lines) line.tell(families[family]);
     },

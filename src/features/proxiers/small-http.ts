@@ -1,10 +1,10 @@
 /**
- * Just enough of HTTP/1.1 to answer health checks: one request without a body for each connection.
+ * A minimal HTTP/1.1 server for health checks: one request without a body for each connection.
  *
  * For the node agent, which runs on every node: Node's own HTTP server costs 5 MB of memory there. Promises:
- * a connection is bounded in time and bytes, and their number is bounded: at the bound the oldest ends, so
- * that idle ones keep nobody out; whatever is no request gets 400. Absent: bodies, keep-alive (every answer
- * says `Connection: close`), pipelining.
+ * connections are bounded in time, bytes and number; at the bound the oldest is closed, so idle ones keep
+ * nobody out; anything but a request gets 400. Absent: bodies, keep-alive (every answer says `Connection:
+ * close`), pipelining.
  */
 import { createServer, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
@@ -19,14 +19,14 @@ export interface SmallAnswer {
 }
 
 export interface SmallServer {
-  /** The port is the real one. */
+  /** With the actual port. */
   readonly address: HostPort;
   close(): Promise<void>;
 }
 
 /**
- * @param answer is asked once for each request; HEAD gets the same without the body
- * @throws Error of the system if the address cannot be listened on
+ * @param answer called once for each request; HEAD gets the same without the body
+ * @throws Error of the system if it cannot listen on the address
  */
 export async function startSmallHttp(parts: {
   readonly listen: HostPort;
@@ -46,12 +46,12 @@ export async function startSmallHttp(parts: {
       patience.cancel();
       open.delete(socket);
     });
-    // A caller that breaks off is no news.
+    // A caller that disconnects is no error.
     socket.on('error', () => socket.destroy());
     read(socket, parts);
   };
   const server = tls === undefined ? createServer(take) : createTlsServer(tls, take);
-  // Handshakes that never end are bounded apart.
+  // Unfinished handshakes are bounded separately.
   server.maxConnections = 2 * limits.httpConnections;
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -75,7 +75,8 @@ function read(socket: Socket, { clock, answer }: Parameters<typeof startSmallHtt
     head += chunk.toString('latin1');
     const end = head.indexOf('\r\n\r\n');
     if (end < 0 && head.length <= limits.httpHeadBytes) return;
-    // What comes after the head is thrown away, so that the answer is not lost in a reset connection.
+    // What follows the head is discarded, because unread bytes would reset the connection and lose the
+    // answer.
     socket.off('data', onData).resume();
     const [method = '', path = ''] = requestOf(end < 0 ? '' : head.slice(0, end)) ?? [];
     const given = path === '' ? badRequest : answer(method, path);
@@ -84,7 +85,7 @@ function read(socket: Socket, { clock, answer }: Parameters<typeof startSmallHtt
   socket.on('data', onData);
 }
 
-/** Method and path of a request; undefined if it is none. */
+/** Method and path of a request; undefined if malformed. */
 function requestOf(head: string): readonly [string, string] | undefined {
   const [line = '', ...headers] = head.split('\r\n');
   const match = /^([A-Z]{1,20}) (?:https?:\/\/[^/ ]*)?(\/[^ ]*) HTTP\/1\.[01]$/.exec(line);

@@ -1,9 +1,10 @@
 /**
- * One round over a bundle: apply every object; if each of them stands, delete what the bundle has no more.
+ * One round over a bundle: applies every object and, if all succeed, deletes what the bundle no longer
+ * contains.
  *
  * Promises: nothing is deleted after a failure (docs/features/releases.md §3.7); namespaces and definitions
  * come first; one object's error does not stop the others, and is in the summary; a kind that the cluster
- * does not know (yet) is an error of its objects alone. Only an aborted signal ends a round early.
+ * does not have (yet) is an error of its objects only. Only an aborted signal ends a round early.
  */
 
 import { groupOf } from '../../api/kind-name.ts';
@@ -20,11 +21,11 @@ import { pruneKind } from './release-prune.ts';
 export interface RoundParts {
   readonly kube: KubePort;
   readonly bundle: Bundle;
-  /** Told of each object that stands as the bundle has it. */
+  /** Called for each object that matches the bundle. */
   readonly onApplied: (manifest: BundleObject, resource: KubeResource, object: KubeObject) => void;
 }
 
-/** @param kinds further kinds in which an older bundle may have left objects */
+/** @param kinds further kinds that may have objects of an older bundle */
 export async function releaseRound(
   { kube, bundle, onApplied }: RoundParts,
   kinds: readonly KindName[],
@@ -62,12 +63,12 @@ export async function releaseRound(
       );
     } catch (thrown) {
       signal.throwIfAborted();
-      // A kind that is gone from the cluster has no objects; one of the bundle was told of above.
+      // A kind that the cluster no longer has has no objects; errors of the bundle's kinds are already
+      // reported.
       if (!hasCode(thrown, 'KUBE_NOT_FOUND')) problems.add(`the list of ${kind.kind}`, thrown);
     }
   };
-  // Who could not apply everything knows too little of the cluster, and of its rights there, to delete
-  // anything.
+  // After a failure, too little is known of the cluster, and of our permissions there, to delete anything.
   const kindsToPrune = problems.summary().failed === 0 ? distinctKinds([...bundle.kinds, ...kinds]) : [];
   for (const kind of kindsToPrune) {
     signal.throwIfAborted();
@@ -79,7 +80,7 @@ export async function releaseRound(
 const nameOf = ({ kind }: KindName, { metadata }: KubeObject) =>
   `${kind} ${metadata.namespace === undefined ? '' : `${metadata.namespace}/`}${metadata.name}`;
 
-/** What the round made, changed and deleted, by name; of each sort as many as are told. */
+/** What the round created, changed and deleted, by name; a limited number of each sort. */
 function changeList() {
   const [made, changed, pruned]: [string[], ChangedObject[], string[]] = [[], [], []];
   let all = 0;
@@ -118,9 +119,7 @@ function problemList() {
   };
 }
 
-/**
- * Looks each kind up once in a round; what was not found is looked up again, since the bundle may define it.
- */
+/** Looks each kind up once in a round; a missing one again, because the bundle may define it. */
 function resolver(kube: KubePort, signal: AbortSignal) {
   const known = new Map<string, KubeResource>();
   return async ({ apiVersion, kind }: KindName): Promise<KubeResource> => {
@@ -149,7 +148,7 @@ async function atOnce(
   await Promise.all(Array.from({ length: limits.releaseAppliesInFlight }, worker));
 }
 
-/** One version of a group is enough: every object is listed under each. */
+/** One version of a group is enough, because every object is listed under each. */
 function distinctKinds(kinds: readonly KindName[]): readonly KindName[] {
   const distinct = new Map<string, KindName>();
   for (const one of kinds) {
@@ -159,7 +158,7 @@ function distinctKinds(kinds: readonly KindName[]): readonly KindName[] {
   return [...distinct.values()];
 }
 
-/** Whether the bundle has an object of the resource, by its name and namespace. */
+/** Whether the bundle has the resource's object with that name and namespace. */
 export function wantedIn(bundle: Bundle, resource: KubeResource): (object: KubeObject) => boolean {
   const wanted = new Set(
     bundle.objects

@@ -2,9 +2,8 @@
  * A bundle: the directory of `--bundle`, with `bundle.yaml` and the manifests that it names, read once at the
  * start.
  *
- * Promises: whatever is wrong with it ends in one USAGE error that names the file, the object and what is
- * expected. What it holds is never logged or sent anywhere but to the API server (I9): a manifest may be a
- * Secret.
+ * Promises: every problem ends in one USAGE error that names the file, the object and what is expected. The
+ * contents are never logged, and go only to the API server (I9): a manifest may be a Secret.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
@@ -16,7 +15,7 @@ import { limits } from '../../base/limits.ts';
 import { compareReleases, isRelease } from '../../base/semantic-version.ts';
 import type { KindName } from '../../machines/release/release-table.ts';
 
-/** An object as its manifest has it. */
+/** An object of a manifest. */
 export interface BundleObject {
   readonly apiVersion: string;
   readonly kind: string;
@@ -30,7 +29,7 @@ export interface BundleObject {
 }
 
 export interface Bundle {
-  /** Of the release's actor: `release/_/<name>`. */
+  /** Names the release's actor: `release/_/<name>`. */
   readonly name: string;
   /** The value of `bundleLabel` on each of its objects. */
   readonly id: string;
@@ -41,21 +40,21 @@ export interface Bundle {
   readonly kinds: readonly KindName[];
 }
 
-/** Every manifest of a bundle says so of itself; earlier releases told by it alone what is theirs. */
+/** Every manifest of a bundle has this label; earlier releases recognized their objects by it alone. */
 export const builtinLabel = 'orrery.dev/builtin';
 /**
- * Whose an object is: the bundle's and no other's, of this Orrery and no other. What carries it may be
- * changed and deleted (§3.2, §3.4).
+ * Marks an object as this bundle's, of this Orrery, and no other's. Objects with it may be changed and
+ * deleted (§3.2, §3.4).
  */
 export const bundleLabel = 'orrery.dev/bundle';
 /**
- * On a manifest, with the value `recreate`: where a field cannot be changed, the object is deleted and made
- * again (§3.5).
+ * On a manifest, with the value `recreate`: if a field is immutable, the object is deleted and created again
+ * (§3.5).
  */
 export const immutableMark = 'orrery.dev/on-immutable';
-/** On a manifest: an object of that name that is not ours is taken over. */
+/** On a manifest: an existing object of that name that is not ours is taken over. */
 export const adoptMark = 'orrery.dev/adopt';
-/** The releases of one service form a row whatever its bundles' directories are called. */
+/** The releases of one service share a name, whatever their bundles' directories are called. */
 const defaultName = 'platform';
 
 const versionText = 'must be a semantic version such as 1.2.3';
@@ -87,9 +86,7 @@ const manifestObject = v.looseObject({
   }),
 });
 
-/**
- * `<cluster>.<name>`, or, where that is no value of a label, a form of it that is as good as one of its kind.
- */
+/** `<cluster>.<name>`, or an equally unique form of it if that is no valid label value. */
 export function bundleId(cluster: string, name: string): string {
   const id = `${cluster}.${name}`;
   if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,61}[A-Za-z0-9]$/.test(id)) return id;
@@ -133,7 +130,8 @@ export function labelled(object: BundleObject, id: string): BundleObject {
 }
 
 /**
- * Whether the object may be deleted and recreated. A definition takes every object of its kind along: never.
+ * Whether the object may be deleted and recreated; never a definition, whose deletion removes every object of
+ * its kind.
  */
 export function isRecreatable({ kind, metadata }: BundleObject): boolean {
   if (kind === 'CustomResourceDefinition' || kind === 'Namespace') return false;
@@ -142,12 +140,12 @@ export function isRecreatable({ kind, metadata }: BundleObject): boolean {
   );
 }
 
-/** Whether the object's manifest lets one of that name be taken over. */
+/** Whether the object's manifest allows taking over an existing one. */
 export function isAdopting({ metadata }: BundleObject): boolean {
   return metadata.annotations?.[adoptMark] === 'true' || metadata.labels[adoptMark] === 'true';
 }
 
-/** The name under which errors speak of an object. */
+/** The object's name in errors. */
 export function objectName({ kind, metadata }: BundleObject): string {
   return `${kind} ${metadata.namespace === undefined ? '' : `${metadata.namespace}/`}${metadata.name}`;
 }
@@ -164,7 +162,7 @@ function readManifest(dir: string, manifest: string): Found[] {
     .map((value) => ({ file, object: readObject(value, file) }));
 }
 
-/** `kind: List` is no object of its own. */
+/** `kind: List` is no object itself. */
 function itemsOf(value: unknown): readonly unknown[] {
   const { kind, items } = (value ?? {}) as { kind?: unknown; items?: unknown };
   return kind === 'List' && Array.isArray(items) ? items : [value];
@@ -191,8 +189,8 @@ function checkTogether(objects: readonly Found[], file: string): void {
 }
 
 /**
- * Tells objects apart whatever version of their group they are written in. Without a namespace they stand in
- * `default`, or in none, as their kind has it.
+ * Identifies an object independently of its group's version. Without a namespace it is in `default`, or
+ * cluster-scoped, depending on its kind.
  */
 export function objectKey({ apiVersion, kind, metadata }: BundleObject): string {
   const group = apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : '';

@@ -1,5 +1,5 @@
 /**
- * The feature `releases`: only the newest release writes, and only what the oldest can live with
+ * The feature `releases`: only the newest release writes, and only what the oldest is compatible with
  * (docs/features/releases.md).
  */
 

@@ -1,16 +1,15 @@
 /**
- * What a round changed in one object: the fields that differ between how it stood and how it stands, for
- * people.
+ * What a round changed in one object: the fields that differ before and after, for people.
  *
- * Promises: of a Secret no value is told, nor of a field whose name speaks of one (I9); what is told is
- * short. Pure. Absent: fields that the API server writes by itself.
+ * Promises: no value of a Secret is shown, nor of a field whose name suggests one (I9); values are short.
+ * Pure. Absent: fields that the API server sets.
  */
 import { equal } from '../../base/equal.ts';
 import type { KubeObject } from '../../base/kube-port.ts';
 import { limits } from '../../base/limits.ts';
 import type { FieldChange } from '../../machines/release/release-events.ts';
 
-/** Of the API server, not of whoever applies. */
+/** Set by the API server, not by the applier. */
 const ownMetadata = new Set([
   'creationTimestamp',
   'generation',
@@ -22,7 +21,7 @@ const ownMetadata = new Set([
 const secretWords = /passw|secret|token|credential|private|api-?key|certificate/i;
 const masked = '…';
 
-/** @param before null: it was made */
+/** @param before null: it was created */
 export function changesOf(before: KubeObject | null, after: KubeObject): readonly FieldChange[] {
   if (before === null) return [];
   const isSecret = after.kind === 'Secret' || before.kind === 'Secret';
@@ -68,7 +67,7 @@ const dotted = (path: string, name: string) => {
 const isFields = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null;
 
-/** null: the field is not there. What is inside of it may be a secret whatever the field is called. */
+/** null: the field is absent. Nested values may be secret, whatever the field's name. */
 function wordsOf(value: unknown): string | null {
   if (value === undefined) return null;
   const json = JSON.stringify(value, (key, inner) => (secretWords.test(key) ? masked : inner)) ?? '';

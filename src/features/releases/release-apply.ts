@@ -1,10 +1,10 @@
 /**
- * Brings one object of a bundle to what its manifest says, by server-side apply.
+ * Brings one object of a bundle to its manifest's state, by server-side apply.
  *
- * Promises (docs/features/releases.md §3): an object of that name that is not ours is touched only where the
- * manifest adopts it, one of another bundle never; where the API server refuses because a field cannot be
- * changed, that is an error, unless the manifest says `recreate`: then the object is deleted – that very one,
- * as it was seen – and recreated.
+ * Promises (docs/features/releases.md §3): an existing object that is not ours is changed only if the
+ * manifest adopts it, and one of another bundle never; if the API server refuses because a field is
+ * immutable, that is an error, unless the manifest says `recreate`: then exactly the object that was seen is
+ * deleted and recreated.
  */
 
 import { asError, hasCode, OrreryError } from '../../base/errors.ts';
@@ -20,19 +20,19 @@ import {
   isRecreatable,
 } from './bundle.ts';
 
-/** In managedFields; who else applies the same fields under this name is us. */
+/** Our name in managedFields. */
 export const fieldManager = 'orrery-release';
 
 export interface AppliedObject {
   readonly object: KubeObject;
-  /** As it stood; null: there was none. */
+  /** The object before; null: there was none. */
   readonly before: KubeObject | null;
   readonly isReplaced: boolean;
 }
 
 /**
- * @throws OrreryError KUBE_… as the API server says it, KUBE_CONFLICT while the object is being deleted,
- * KUBE_REFUSED for a foreign one
+ * @throws OrreryError KUBE_… of the API server, KUBE_CONFLICT while the object is being deleted, KUBE_REFUSED
+ *   for somebody else's
  */
 export async function applyObject(
   kube: KubePort,
@@ -46,13 +46,13 @@ export async function applyObject(
     try {
       return await applyOver(kube, resource, manifest, live, signal);
     } catch (thrown) {
-      // It was written meanwhile, perhaps by whom it belongs to now: whose it is has to be seen again.
+      // It was written meanwhile, perhaps by a new owner, so its ownership has to be checked again.
       if (!isWrittenMeanwhile(thrown, live) || looks >= looksMax) throw thrown;
     }
   }
 }
 
-/** Of an object that somebody writes without a pause; the next round follows soon. */
+/** For an object that is written constantly; the next round follows soon. */
 const looksMax = 5;
 
 const isWrittenMeanwhile = (thrown: unknown, live: KubeObject | null) =>
@@ -79,7 +79,7 @@ async function applyOver(
   return { object, before: live, isReplaced: true };
 }
 
-/** A namespaced object whose manifest names no namespace stands in `default`, as with kubectl. */
+/** A namespaced object without a namespace in its manifest is in `default`, as with kubectl. */
 export function placeOf(resource: KubeResource, { metadata }: BundleObject) {
   const { name, namespace = 'default' } = metadata;
   return { name, namespace: resource.namespaced ? namespace : undefined };
@@ -103,8 +103,8 @@ function apply(
   signal: AbortSignal,
 ): Promise<KubeObject> {
   const { name, namespace } = placeOf(resource, manifest);
-  // Another object under the name since we looked is refused, and so is one that was written since: it may be
-  // somebody else's by now.
+  // An object that was replaced or written since it was read is refused, because it may be somebody else's
+  // now.
   const seen = live === null ? {} : preconditions(live.metadata);
   const { namespace: _, ...metadata } = manifest.metadata;
   const scope = namespace === undefined ? {} : { namespace };
@@ -122,7 +122,7 @@ function checkMayTouch(manifest: BundleObject, { metadata }: KubeObject): void {
       `it belongs to the bundle ${owner} and is left alone; this one is ${id}`,
     );
   }
-  // Earlier releases had no other mark: what carries it and has a place in this bundle becomes this bundle's.
+  // Earlier releases had no other mark: an object with it that this bundle contains becomes this bundle's.
   if (owner === id || builtin === 'true' || isAdopting(manifest)) return;
   throw new OrreryError(
     'KUBE_REFUSED',
@@ -143,7 +143,7 @@ function beingDeleted(): OrreryError {
 }
 
 /**
- * The API server has no reason of its own for it; these are the words of its validations and of the custom
+ * The API server has no reason code for this; these are the words of its validations and of the custom
  * resources'.
  */
 const immutableWords =

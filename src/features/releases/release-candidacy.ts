@@ -1,23 +1,13 @@
 /**
- * Runs the chart `release-candidacy` in this replica: fed with the nodes as they are stored, asked whether
- * it may lead.
+ * Runs the chart `release-candidacy` in this replica: passes it the stored nodes, and asks it whether this
+ * replica may lead.
  */
 import type { FeatureParts } from '../../actors/feature.ts';
 import { type LocalActor, startLocal } from '../../actors/host/local.ts';
 import { type NodeFacts, newestRelease } from '../../machines/release/release-table.ts';
 import { type CandidacyEvent, candidacyChart } from '../../machines/release-candidacy/release-candidacy.ts';
 
-export interface Candidacy {
-  /** Looks at the nodes again. */
-  update(): void;
-  readonly mayLead: boolean;
-  /** Of the chart. */
-  readonly state: string;
-  /** The leadership began or ended here. */
-  reigns(isLeading: boolean): void;
-  /** Nobody may lead any more. */
-  stop(): void;
-}
+export type Candidacy = ReturnType<typeof createCandidacy>;
 
 export function createCandidacy(
   parts: Pick<FeatureParts, 'clock' | 'random'> & {
@@ -26,7 +16,7 @@ export function createCandidacy(
     readonly isEntered: () => boolean;
     readonly onChange: () => void;
   },
-): Candidacy {
+) {
   const { clock, random, release, nodes, isEntered, onChange } = parts;
   let mayLead = false;
   let isOver = false;
@@ -45,15 +35,19 @@ export function createCandidacy(
   });
   const tell = (event: CandidacyEvent) => actor.send(event);
   return {
-    update: () => tell({ type: 'nodes.seen', isEntered: isEntered(), newest: newestRelease(nodes()) }),
-    get mayLead() {
+    /** Reads the nodes again. */
+    update: (): void => tell({ type: 'nodes.seen', isEntered: isEntered(), newest: newestRelease(nodes()) }),
+    get mayLead(): boolean {
       return mayLead;
     },
-    get state() {
+    /** The chart's state. */
+    get state(): string {
       return actor.state();
     },
-    reigns: (isLeading) => tell({ type: isLeading ? 'reign.began' : 'reign.ended' }),
-    stop() {
+    /** The leadership started or ended here. */
+    reigns: (isLeading: boolean): void => tell({ type: isLeading ? 'reign.began' : 'reign.ended' }),
+    /** This replica will not lead any more. */
+    stop(): void {
       isOver = true;
       tell({ type: 'candidacy.ended' });
       actor.stop();

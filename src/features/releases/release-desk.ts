@@ -1,10 +1,9 @@
 /**
- * A replica's part in release-gated reconciliation: a node among the others, a candidate for the leadership,
- * the leader's hand on the release's actor, and the judgement on whether this replica may serve
+ * A replica's part in release-gated reconciliation: a node among others, a candidate for the leadership, the
+ * leader's access to the release's actor, and the decision whether this replica may serve
  * (docs/decisions/0002-release-leadership.md).
  *
- * Owns the holding of the shard of releases. Promise: whoever leads knows everything that was written before
- * it led.
+ * Owns the holding of the releases' shard. Promise: a leader knows everything that was written before it led.
  */
 
 import type { FeatureParts } from '../../actors/feature.ts';
@@ -29,14 +28,14 @@ export interface ReleaseDeskParts
   readonly replica: string;
   /** As in its heartbeats. */
   readonly incarnation: string;
-  /** Of the program; a replica with a bundle is of the bundle's release. */
+  /** The program's; a replica with a bundle has the bundle's release. */
   readonly release: string;
   readonly bundle: BundleFacts | null;
-  /** This replica leads under that fence, or (0) no longer does. */
+  /** This replica leads under that fence, or (0) no longer leads. */
   readonly onReign: (fence: number) => void;
 }
 
-/** A replica of which nothing was read may not serve. */
+/** A replica that has not read the state may not serve. */
 const unread = 'the recorded state of the releases has not been read yet';
 
 export class ReleaseDesk {
@@ -79,13 +78,13 @@ export class ReleaseDesk {
     });
   }
 
-  /** Reads what is written and enters this replica; before the engine begins to claim. */
+  /** Reads the written state and enters this replica as a node, before the engine starts to claim. */
   async start(): Promise<void> {
     await this.#roster.start();
     await this.#node.start();
   }
 
-  /** The engine has met the others: who is silent can be judged. */
+  /** The engine has met the others, so silence can be judged. */
   started(): void {
     this.#isStarted = true;
   }
@@ -95,13 +94,13 @@ export class ReleaseDesk {
     return this.#blocked;
   }
 
-  /** What an operator should know, though this replica serves. */
+  /** What an operator should know although this replica serves. */
   get remarks(): readonly string[] {
     const { bundle } = this.#parts;
     return bundle === null ? withoutBundle(this.#roster.nodes()) : leaderless(this.#roster.nodes());
   }
 
-  /** Whether this replica may lead, as the state of its chart. */
+  /** The state of the candidacy chart: whether this replica may lead. */
   get candidacy(): string {
     return this.#candidacy.state;
   }
@@ -116,7 +115,7 @@ export class ReleaseDesk {
     return bundle === null ? null : actorId('release', '', bundle.name);
   }
 
-  /** The holding of the shard in which releases live; every replica has it, those that may lead claim it. */
+  /** The holding of the shard with the releases: every replica has it, and those that may lead claim it. */
   holding(): HoldingSpec {
     const work = this.#parts.engine.shards.ledWork();
     const end = (fence: number) => {
@@ -154,13 +153,13 @@ export class ReleaseDesk {
     };
   }
 
-  /** Tells the release's actor something that the leader saw. */
+  /** Tells the release's actor what the leader saw. */
   tell(event: ReleaseOwnEvent, replaces?: string): void {
     const { id } = this;
     if (id !== null) this.#deliver(id, event, replaces);
   }
 
-  /** In good order: nothing is led any more, and the others need not wait for a dead node. */
+  /** Shuts down in good order: the leadership ends, and the others need not wait for a dead node. */
   async stop(): Promise<void> {
     this.#candidacy.stop();
     await this.#node.stop();
@@ -214,7 +213,7 @@ export class ReleaseDesk {
   }
 }
 
-/** Replicas with a bundle beside this one, which has none: mostly a flag was forgotten (§1.4). */
+/** Replicas with a bundle beside this one without; usually a flag was forgotten (§1.4). */
 function withoutBundle(nodes: readonly NodeFacts[]): readonly string[] {
   const names = nodes.filter(({ bundle }) => bundle !== null).map(({ replica }) => replica);
   return names.length === 0
@@ -222,7 +221,7 @@ function withoutBundle(nodes: readonly NodeFacts[]): readonly string[] {
     : [`runs without --bundle beside replicas that have one: ${names.join(', ')}`];
 }
 
-/** Nobody may lead: what a replica without a bundle would write, being the newest, nobody knows (§1.5). */
+/** Nobody may lead: the newest replica has no bundle, so what it would write is unknown (§1.5). */
 function leaderless(nodes: readonly NodeFacts[]): readonly string[] {
   const newest = newestRelease(nodes);
   const those = nodes.filter(({ release }) => newest !== null && !isOlder(release, newest));

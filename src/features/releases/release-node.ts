@@ -1,11 +1,10 @@
 /**
- * This replica as a node, and the end of nodes that have died.
+ * Stores this replica as a node, and removes nodes that have died.
  *
- * Promises: while the replica lives its node is stored, and was stored in one batch with a new epoch, so a
- * leader that looked before cannot write as if the node were not there. A replica that is not heard any more
- * has its node removed by whoever notices; should it have been silent only, it enters itself again, and the
- * epoch moves again. Taking a node away does not move it: what may be written with a node may be written
- * without.
+ * Promises: while the replica lives, its node is stored. It was stored in one batch with a new epoch, so a
+ * leader that read the nodes before cannot write as if the node did not exist. Any replica removes the node
+ * of one that is no longer heard; if that one was only silent, it stores itself again, and the epoch moves
+ * again. Removing a node does not move the epoch: what may be written with a node may be written without it.
  */
 
 import type { FeatureParts } from '../../actors/feature.ts';
@@ -24,19 +23,19 @@ export interface ReleaseNodeParts
   readonly incarnation: string;
   /** The nodes as they are known. */
   readonly nodes: () => readonly StoredNode[];
-  /** A node that is known is not stored any more. */
+  /** A known node is no longer stored. */
   readonly forget: (replica: string) => void;
-  /** null: the engine is not started. */
+  /** null: the engine has not started. */
   readonly directory: () => Directory | null;
 }
 
-/** A node is looked for this often; what is stored of it is followed, so this only notices the dead. */
+/** Interval of checking the nodes; their contents are followed, so this only detects dead ones. */
 const lookMs = 1_000;
-/** After a replica is missed: its shards are taken over first, its node has time. */
+/** Pause after a replica is missed: its shards are taken over first. */
 const absentMs = 2_000;
 const retryMs = 250;
 const retryMaxMs = 5_000;
-/** The mark of a node that has gone removes itself after a time in which every replica has heard of it. */
+/** The mark of a removed node expires after every replica has seen it. */
 const goneSeconds = 3_600;
 
 export class ReleaseNode {
@@ -46,11 +45,11 @@ export class ReleaseNode {
   #timer: Timer | null = null;
   /** Monotonic ms; null: not yet. */
   #startedAt: number | null = null;
-  /** When it was stored last, monotonic ms. */
+  /** When it was last stored, monotonic ms. */
   #storedAt = Number.NEGATIVE_INFINITY;
   /**
-   * When each stored node was last there, by its sequence, monotonic ms. One that has just entered has not
-   * beaten yet: it counts from when it was first known here.
+   * When each stored node was last present, by its sequence, monotonic ms. A new node has sent no beat yet,
+   * so it counts from when it was first seen.
    */
   readonly #presentAt = new Map<number, number>();
 
@@ -58,14 +57,14 @@ export class ReleaseNode {
     this.#parts = parts;
   }
 
-  /** Enters this replica; resolves when it is stored. */
+  /** Stores this replica; resolves when that is done. */
   async start(): Promise<void> {
     this.#startedAt = this.#parts.clock.monotonic();
     this.#look();
     await this.#enter();
   }
 
-  /** Whether this very process is among the nodes. */
+  /** Whether this process is among the nodes. */
   get isEntered(): boolean {
     const { node, incarnation } = this.#parts;
     return this.#parts.nodes().some((one) => one.replica === node.replica && one.incarnation === incarnation);
@@ -76,7 +75,7 @@ export class ReleaseNode {
     if (!this.isEntered && this.#startedAt !== null && !this.#ended.signal.aborted) void this.#enter();
   }
 
-  /** Takes this replica away, in good order. */
+  /** Removes this replica, in good order. */
   async stop(): Promise<void> {
     this.kill();
     const { node, incarnation } = this.#parts;
@@ -86,7 +85,7 @@ export class ReleaseNode {
     if (own) await this.#takeAway(own);
   }
 
-  /** Ends without a word. */
+  /** Ends without writing anything. */
   kill(): void {
     this.#timer?.cancel();
     this.#ended.abort(new Error('the replica ends'));
@@ -102,8 +101,7 @@ export class ReleaseNode {
   async #store(): Promise<void> {
     const { bus, subjects, clock, random, node, incarnation, log } = this.#parts;
     const { signal } = this.#ended;
-    // Who was removed at once lives beside another process of its name: in turns they would write without
-    // end.
+    // If it was removed at once, another process has its name: the two would overwrite each other endlessly.
     const earlyMs = this.#storedAt + lookMs - clock.monotonic();
     if (earlyMs > 0) await sleep(clock, jittered(earlyMs, 0.3, random), signal).catch(() => {});
     if (this.isEntered) return;
@@ -138,7 +136,7 @@ export class ReleaseNode {
     const { clock, directory, node } = this.#parts;
     const known = directory();
     const now = clock.monotonic();
-    // Nobody is judged before all had time to be heard, nor while we hear nobody.
+    // Nobody is judged before all had time to be heard, or while nobody is heard.
     if (known === null || known.live() === null || now - (this.#startedAt ?? now) < absentMs) return false;
     if (replica === node.replica) return false;
     const isNew = !this.#presentAt.has(sequence);
@@ -155,12 +153,12 @@ export class ReleaseNode {
         .append(subject, encodeJson({ gone: true }), { guard, ttlSeconds: goneSeconds })
         .catch(async (error) => {
           if (!hasCode(error, 'BUS_CONFLICT')) throw error;
-          // Another replica was first, or the node has come back: that is still to be heard. Or this replica
-          // was away for longer than the mark of its end is kept.
+          // Another replica was faster, or the node has returned, which will be heard. Or this replica was
+          // away for longer than the mark is kept.
           if ((await bus.last('state', subject)) === undefined) forget(replica);
         });
     } catch (error) {
-      // It is tried again at the next look.
+      // It is retried at the next check.
       log.debug({ node: replica, error: asError(error).message }, 'a node could not be removed');
     }
   }

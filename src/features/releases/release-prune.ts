@@ -1,8 +1,8 @@
 /**
- * Deletes what an older bundle made and the present one no longer has.
+ * Deletes objects of an older bundle that the present one no longer contains.
  *
- * Promises: only objects that carry this bundle's own label are looked at, only of the kinds that are named;
- * one is deleted on condition that it is still that very object as it was seen.
+ * Promises: only objects with this bundle's own label are considered, of the named kinds only; an object is
+ * deleted on condition that it is unchanged since it was read.
  */
 
 import { hasCode } from '../../base/errors.ts';
@@ -19,11 +19,11 @@ export interface PruneParts {
   /** Whether the bundle has the object. */
   readonly isWanted: (object: KubeObject) => boolean;
   readonly onPruned: (object: KubeObject) => void;
-  /** Told of each that could not be deleted. */
+  /** Called for each object that could not be deleted. */
   readonly onError: (object: KubeObject, error: unknown) => void;
 }
 
-/** @throws OrreryError where the objects cannot be listed */
+/** @throws OrreryError if the objects cannot be listed */
 export async function pruneKind(
   { kube, bundle, isWanted, onPruned, onError }: PruneParts,
   resource: KubeResource,

@@ -1,11 +1,10 @@
 /**
- * What a replica knows of the others' releases and of the written status of its bundle, folded from the state
- * stream.
+ * What a replica knows of the others' releases and of its bundle's written status, from the state stream.
  *
- * One following carries the nodes, their epoch, the status and the fence of the leadership, so they are known
- * in the order in which they were stored: who has heard of a fence has heard of every status written before
- * it, and who has heard of an epoch knows its nodes (a batch has the node first). A roster may lag; a write
- * under its epoch or fence is then refused.
+ * One subscription carries the nodes, their epoch, the status and the fence of the leadership, so their order
+ * is the stored one: a reader of a fence knows every status written before it, and a reader of an epoch knows
+ * its nodes (in a batch the node comes first). A roster may lag; a write under its epoch or fence is then
+ * refused.
  */
 
 import * as v from 'valibot';
@@ -19,23 +18,10 @@ import { createReaching } from '../../bus/reaching.ts';
 import type { ReleaseRoster } from '../../machines/release/release-events.ts';
 import type { NodeFacts, SeenStatus } from '../../machines/release/release-table.ts';
 
-/** A node as it is stored. */
+/** A node as stored. */
 export interface StoredNode extends NodeFacts {
   readonly incarnation: string;
   readonly sequence: number;
-}
-
-export interface ReleaseRosterKeeper {
-  start(): Promise<void>;
-  /** false: nothing has been read yet, and nothing can be said. */
-  readonly isRead: boolean;
-  roster(): ReleaseRoster;
-  nodes(): readonly StoredNode[];
-  /** A node is not stored any more, and its end was missed. */
-  forget(replica: string): void;
-  /** Resolves once everything stored up to this fence of the leadership is known. */
-  reached(fence: number, signal: AbortSignal): Promise<void>;
-  stop(): void;
 }
 
 const release = v.pipe(v.string(), v.check(isRelease, 'not a semantic version'));
@@ -55,12 +41,14 @@ const statusSchema = v.object({
 const nothing: SeenStatus = { sequence: 0, status: null, unreadable: null };
 
 interface RosterParts extends Pick<FeatureParts, 'bus' | 'subjects' | 'log'> {
-  /** Name of the replica's bundle; null: it has none, and the status of none concerns it. */
+  /** Name of the replica's bundle; null: it has none, and no status concerns it. */
   readonly bundle: string | null;
   readonly onChange: () => void;
 }
 
-export function createReleaseRoster(parts: RosterParts): ReleaseRosterKeeper {
+export type ReleaseRosterKeeper = ReturnType<typeof createReleaseRoster>;
+
+export function createReleaseRoster(parts: RosterParts) {
   const { bus, subjects, bundle, onChange } = parts;
   const nodes = new Map<string, StoredNode>();
   const reaching = createReaching();
@@ -82,7 +70,7 @@ export function createReleaseRoster(parts: RosterParts): ReleaseRosterKeeper {
   };
 
   return {
-    async start() {
+    async start(): Promise<void> {
       const subject = [subjects.nodeAll, subjects.nodesEpoch, fenceSubject];
       following = await bus.follow('state', {
         subjects: statusSubject === null ? subject : [...subject, statusSubject],
@@ -98,22 +86,25 @@ export function createReleaseRoster(parts: RosterParts): ReleaseRosterKeeper {
       isRead = true;
       onChange();
     },
-    get isRead() {
+    /** false: nothing has been read yet. */
+    get isRead(): boolean {
       return isRead;
     },
-    roster: () => ({
+    roster: (): ReleaseRoster => ({
       seen,
       epoch,
       nodes: [...nodes.values()].map(({ replica, release, bundle }) => ({ replica, release, bundle })),
     }),
-    nodes: () => [...nodes.values()],
-    forget(replica) {
+    nodes: (): readonly StoredNode[] => [...nodes.values()],
+    /** A node is no longer stored, and its removal was missed. */
+    forget(replica: string): void {
       if (nodes.delete(replica)) onChange();
     },
-    async reached(fence, signal) {
+    /** Resolves once everything stored before this fence of the leadership is known. */
+    async reached(fence: number, signal: AbortSignal): Promise<void> {
       if (sequence < fence) await reaching.wait(fence, signal);
     },
-    stop: () => void following?.stop(),
+    stop: (): void => void following?.stop(),
   };
 }
 
@@ -131,7 +122,7 @@ function foldNode(
     log.warn({ subject: message.subject }, 'a node is stored under another name');
 }
 
-/** null: the node has gone, or what is stored is none. */
+/** null: the node has gone, or the message is unreadable. */
 function readNode({ data }: StoredMessage): Omit<StoredNode, 'sequence'> | null {
   return attempt(() => {
     const result = v.safeParse(nodeSchema, decode(data));

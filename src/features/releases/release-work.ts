@@ -1,9 +1,8 @@
 /**
- * What a leader does to the cluster during one leadership: rounds, and watching what they made.
+ * What a leader does to the cluster during one leadership: runs rounds, and watches their objects.
  *
- * Owns the watches of the bundle's kinds (labelled objects alone) and the memory of how each object stood
- * when it was applied. A change to anything else is told once as drift; repairing it is the next round's
- * business. Everything ends with `stop`.
+ * Owns the watches of the bundle's kinds (labelled objects only), and the state of each object after it was
+ * applied. Any deviation is reported once as drift; the next round repairs it. `stop` ends everything.
  */
 
 import { asError } from '../../base/errors.ts';
@@ -16,22 +15,16 @@ import { type Bundle, type BundleObject, objectName } from './bundle.ts';
 import { releaseRound, wantedIn } from './bundle-round.ts';
 import { selectorOf } from './release-prune.ts';
 
-/** Where a manifest says nothing about the object itself. */
+/** Fields of a manifest that say nothing about the object's content. */
 const silentFields = new Set(['apiVersion', 'kind', 'metadata', 'status']);
-
-export interface ReleaseWork {
-  readonly release: string;
-  round(kinds: readonly KindName[], signal: AbortSignal): Promise<RoundSummary>;
-  stop(): void;
-}
 
 export interface ReleaseWorkParts extends WatchParts {
   readonly bundle: Bundle;
-  /** Told of an object that does not stand as the bundle has it: `ConfigMap shop/a`. */
+  /** Called for an object that differs from the bundle: `ConfigMap shop/a`. */
   readonly onDrift: (object: string) => void;
 }
 
-/** How an object stood after it was applied. */
+/** The state of an object after it was applied. */
 interface Applied {
   readonly manifest: BundleObject;
   readonly uid: string | undefined;
@@ -39,7 +32,9 @@ interface Applied {
   readonly shape: string;
 }
 
-export function startReleaseWork(parts: ReleaseWorkParts): ReleaseWork {
+export type ReleaseWork = ReturnType<typeof startReleaseWork>;
+
+export function startReleaseWork(parts: ReleaseWorkParts) {
   const { kube, bundle } = parts;
   const kinds = new Map<string, WatchedKind>();
   const ended = new AbortController();
@@ -52,7 +47,7 @@ export function startReleaseWork(parts: ReleaseWorkParts): ReleaseWork {
   };
   return {
     release: bundle.release,
-    async round(more, signal) {
+    async round(more: readonly KindName[], signal: AbortSignal): Promise<RoundSummary> {
       roundsUnderWay++;
       return await releaseRound(
         {
@@ -68,14 +63,14 @@ export function startReleaseWork(parts: ReleaseWorkParts): ReleaseWork {
         roundsUnderWay--;
       });
     },
-    stop() {
+    stop(): void {
       ended.abort(new Error('the leadership is over'));
       for (const kind of kinds.values()) kind.stop();
     },
   };
 }
 
-/** The objects of one kind: followed from the first that was applied. */
+/** The objects of one kind, followed from the first that was applied. */
 class WatchedKind {
   readonly #parts: ReleaseWorkParts;
   readonly #resource: KubeResource;
@@ -127,8 +122,8 @@ class WatchedKind {
     const { resourceVersion, uid, deletionTimestamp } = object.metadata;
     const known = this.#applied.get(keyOf(object));
     if (known === undefined) {
-      // One of ours that is applied for the first time just now is no news; one that the bundle does not have
-      // is to be deleted, and is, if a round is under way.
+      // An object of ours that is just being applied for the first time is no drift; one that the bundle
+      // lacks is to be deleted, which a round in progress does.
       if (!this.#isWanted(object) && deletionTimestamp === undefined && !this.#isRoundUnderWay())
         this.#tell(`${this.#resource.kind} ${keyOf(object)}`);
       return;
@@ -157,9 +152,9 @@ class WatchedKind {
 const keyOf = ({ metadata }: KubeObject) => `${metadata.namespace ?? ''}/${metadata.name}`;
 
 /**
- * What an object holds in exactly the places where its manifest says something, as a text that is equal for
- * equal shapes. Whether an object drifted is told by its shape now and its shape after it was applied: what
- * the API server makes of a value (`1000m` becomes `1`) is no drift, nor is what others wrote elsewhere.
+ * An object's values in exactly the places that its manifest sets, as a comparable text. Drift is a
+ * difference between the present shape and that after applying: values that the API server normalizes
+ * (`1000m` becomes `1`) are no drift, nor are fields that others set.
  */
 function shapeOf(manifest: BundleObject, object: KubeObject): string {
   const { labels = {}, annotations = {} } = manifest.metadata;
@@ -174,7 +169,7 @@ function shapeOf(manifest: BundleObject, object: KubeObject): string {
 function project(manifest: unknown, live: unknown): unknown {
   if (Array.isArray(manifest)) {
     if (!Array.isArray(live)) return live ?? null;
-    // Others may add to a list that has keys; its first members stay where they are.
+    // Others may append to a list with keys; its first members keep their places.
     return manifest.map((item, index) => project(item, live[index]));
   }
   if (typeof manifest === 'object' && manifest !== null) {

@@ -1,5 +1,5 @@
 /**
- * The feature `releases` in one replica: its bundle, its desk, and the work on the cluster while it leads.
+ * The feature `releases` in one replica: its bundle, its desk, and its work on the cluster while it leads.
  */
 import { runs } from '../../actors/effect-runner.ts';
 import type { FeatureParts, FeatureRun, StartFeature } from '../../actors/feature.ts';
@@ -39,7 +39,7 @@ export function startReleases({ bundle, release }: ReleasesSettings): StartFeatu
     return {
       effects: [
         runs(releaseStatusWrite, writeReleaseStatus(parts)),
-        // What an earlier leadership asked for, perhaps one of another release, is not meant any more.
+        // A request of an earlier leadership, perhaps of another release, no longer applies.
         runs(releaseRound, async ({ fence, round, kinds, release }, { signal }) => {
           const work = reign.workUnder(fence);
           if (work?.release !== release)
@@ -50,7 +50,7 @@ export function startReleases({ bundle, release }: ReleasesSettings): StartFeatu
           return { type: 'round.finished', fence, round, summary };
         }),
         runs(releaseResourceWrite, writeReleaseResource(kube, writeKubeEvent(kube, { replica }))),
-        // How often there is a line, the chart decides.
+        // The chart decides how often there is a line.
         runs(releaseReport, async ({ bundle, level, message, error, type }) => {
           log[level]({ release: `release/_/${bundle}`, error }, message);
           return { type: 'effect.settled', effect: type, error: null };

@@ -1,5 +1,5 @@
 /**
- * What the world holds of objects for the sake of routes: the parts of their digests that this feature keeps.
+ * The form of the digests that routes need in the world.
  */
 
 import type { Address } from '../../base/address.ts';

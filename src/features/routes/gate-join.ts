@@ -1,9 +1,9 @@
 /**
- * What the world says to the actors of RouteGates: that there is one, and that something stirred which its
- * status may tell of.
+ * The join of RouteGates: tells their actors that they exist, and that something changed that their status
+ * may report.
  *
- * Promises: an actor is told once that something stirred, and not again before it has looked; a thousand
- * Pods that change in one second are one word to it. Absent: what is to be told of it (gate-look.ts).
+ * Promise: an actor is told once that something changed, and not again before it has looked, so a thousand
+ * Pods that change within a second are one message. Absent: what to report (gate-look.ts).
  */
 import type { Affected, Join } from '../../actors/world/join.ts';
 import type { World } from '../../actors/world/world.ts';

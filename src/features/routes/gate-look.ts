@@ -1,4 +1,4 @@
-/** What stands in the world for one RouteGate: counted, without an opinion on it. Pure. */
+/** Counts what the world contains for one RouteGate, without judging it. Pure. */
 import { selects } from '../../base/digests.ts';
 import { limits } from '../../base/limits.ts';
 import type { GateFindings, Named } from '../../machines/routegate/routegate-facts.ts';

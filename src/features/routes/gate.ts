@@ -1,4 +1,4 @@
-/** A RouteGate that can be used, and the one name of its version. */
+/** A usable RouteGate, and the identifier of its version. */
 
 import type { AnyDigest } from '../../base/digests.ts';
 import { asDigest } from '../../base/digests.ts';

@@ -1,4 +1,4 @@
-/** What may be said to Pods and Services, by people and by one another. */
+/** The messages that Pods and Services accept from people and from each other. */
 import * as v from 'valibot';
 import type { MessageOptions, Parties } from '../../actors/kind.ts';
 import type { PlainEvent } from '../../base/plain-event.ts';

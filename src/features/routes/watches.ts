@@ -1,4 +1,4 @@
-/** What this feature watches. */
+/** The Kubernetes resources that this feature watches. */
 import type { NamedWatches, WatchDeclaration } from '../../actors/world/watch-declaration.ts';
 import { endpointSlices, services } from '../../kube/api/resources.ts';
 import {

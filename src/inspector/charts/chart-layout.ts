@@ -1,8 +1,8 @@
 /**
- * The form of a chart's drawing: where its states, arrows and labels lie. Made at build time
- * (scripts/layouts.ts), shipped as data, drawn by the page. Types alone.
+ * The form of a chart's drawing: the places of its states, arrows and labels. Computed at build time
+ * (scripts/layouts.ts), shipped as data, drawn by the page. Types only.
  *
- * All lengths are pixels at scale 1; y grows downwards; every position is in the drawing, not in a parent.
+ * Lengths are pixels at scale 1; y grows downwards; positions are relative to the drawing, not to a parent.
  */
 import type { ChartState } from './chart-tree.ts';
 
@@ -16,7 +16,7 @@ export interface Box extends Point {
   readonly height: number;
 }
 
-/** A transition by the state that has it and its place in `ChartState.transitions`. */
+/** A transition, by its state and its index in `ChartState.transitions`. */
 export interface TransitionRef {
   readonly source: string;
   readonly index: number;
@@ -25,26 +25,24 @@ export interface TransitionRef {
 /** A line of text inside a state, or a part of an arrow's label. */
 export interface DrawnText {
   readonly text: string;
-  /** Stands behind the text: `[isGone]`. */
+  /** Shown after the text: `[isGone]`. */
   readonly guard?: string;
   readonly tone: 'event' | 'guard' | 'delay' | 'effect' | 'exit' | 'more';
-  /** Absent: the line stands for no single transition (an effect on entry, a count). */
+  /** Absent: the line is for no single transition (an effect on entry, a count). */
   readonly of?: TransitionRef;
-  /** Where an exit leads, for a line that stands in place of an arrow. */
+  /** The target, for a line that replaces an arrow. */
   readonly to?: string;
 }
 
 export interface DrawnState extends Box {
   readonly path: string;
-  /** Height of the part that holds name and lines; what is below belongs to the states inside. */
+  /** Height of the part with name and lines; nested states are below it. */
   readonly headHeight: number;
   readonly lines: readonly DrawnText[];
 }
 
 export interface DrawnEdge {
-  /**
-   * Path of the state it leaves; the states of a composite one together: `<path>*`; its beginning: `<path>•`.
-   */
+  /** Path of the source state; `<path>*` for all states of a composite; `<path>•` for its initial dot. */
   readonly from: string;
   readonly to: string;
   readonly transitions: readonly TransitionRef[];
@@ -52,10 +50,10 @@ export interface DrawnEdge {
   readonly label: (Box & { readonly lines: readonly DrawnText[] }) | null;
 }
 
-/** Something drawn that is no state: the dot where a composite state begins, or "any state" inside it. */
+/** A drawn mark that is no state: the initial dot of a composite state, or "any state" inside it. */
 export interface DrawnMark extends Box {
   readonly kind: 'start' | 'any';
-  /** The composite state it lies in. */
+  /** The enclosing composite state. */
   readonly path: string;
 }
 
@@ -63,7 +61,7 @@ export interface ChartLayout {
   readonly machine: string;
   readonly version: number;
   readonly description: string;
-  /** Of the chart that was laid out: the drawing is right while the machine's is the same. */
+  /** Of the chart that was laid out: the drawing is valid while the machine has the same fingerprint. */
   readonly fingerprint: string;
   readonly width: number;
   readonly height: number;

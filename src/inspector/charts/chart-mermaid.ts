@@ -1,9 +1,9 @@
 /**
- * A chart as a Mermaid `stateDiagram-v2`. Pure.
+ * Writes a chart as a Mermaid `stateDiagram-v2`. Pure.
  *
  * Mermaid draws no edge between states inside different composite states: such an edge is drawn between those
- * of their ancestors that lie side by side, and its label says what is meant. A transition that a composite
- * state makes to a state inside itself starts at a node "any state". Transitions that stay are left out; the
+ * of their ancestors that are siblings, and its label names the inner state. A transition from a composite
+ * state to a state inside it starts at a node "any state". Transitions without a target are left out; the
  * text form has them.
  */
 import { type ChartState, type ChartTransition, join, labelOf } from './chart-tree.ts';
@@ -52,8 +52,7 @@ function edgesOf(chart: ChartState): Edge[] {
     for (const transition of state.transitions) {
       for (const target of transition.targets ?? []) {
         const edge = edgeBetween(state.path, target, transition);
-        // Regions lie side by side without being connected: an edge that would have to be drawn there is left
-        // out.
+        // Regions are siblings but not connected: an edge that would have to be drawn there is left out.
         if (!parallel.has(edge.scope)) edges.set(JSON.stringify(edge), edge);
       }
     }
@@ -78,7 +77,7 @@ function edgeBetween(source: string, target: string, transition: ChartTransition
       label: withPlace(label, child, target, '→'),
     };
   }
-  // A state that goes to itself, or to a state around it, has its edge among the neighbours of that state.
+  // A state with a transition to itself, or to an ancestor, has its edge among its siblings.
   const level = Math.min(depth, to.length - 1, from.length - 1);
   const left = from.slice(0, level + 1).join('.');
   const right = to.slice(0, level + 1).join('.');
@@ -87,7 +86,7 @@ function edgeBetween(source: string, target: string, transition: ChartTransition
   return { scope, from: idOf(left), to: idOf(right), label: meant };
 }
 
-/** Says which inner state is meant where an edge ends at one of its ancestors. */
+/** Names the inner state if an edge ends at one of its ancestors. */
 function withPlace(label: string, drawn: string, meant: string, word: string): string {
   return drawn === meant ? label : `${label} ${word} ${meant.slice(drawn.length + 1)}`;
 }

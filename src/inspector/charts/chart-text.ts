@@ -1,10 +1,10 @@
-/** A chart as an indented tree of words, for a terminal. Pure. */
+/** Writes a chart as an indented tree of words, for a terminal. Pure. */
 import { type ChartState, type ChartTransition, labelOf } from './chart-tree.ts';
 
 /**
- * One line for each state (`*` marks the one entered first), below it what it does and where it goes.
+ * One line for each state (`*` marks the initial one), followed by its actions and transitions.
  *
- * @returns lines without a line feed at the end
+ * @returns lines without a trailing line feed
  */
 export function chartText(chart: ChartState): string[] {
   const own = [...actionLines(chart), ...chart.transitions.map(transitionLine)];

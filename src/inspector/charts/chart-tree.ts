@@ -1,10 +1,9 @@
 /**
- * A machine's configuration read into a plain tree that can be drawn: states, their transitions, resolved
- * targets.
+ * Reads a machine's configuration into a plain tree for drawing: states, their transitions, resolved targets.
  *
  * Reads `machine.config` (not `machine.definition`, which leaves out `always`). Promises: pure, and total:
- * what is written inline instead of by name is shown as `inline`. Absent: what guards and actions do; a chart
- * names them.
+ * anything inline instead of named is shown as `inline`. Absent: what guards and actions do; a chart names
+ * them.
  */
 
 export type StateType = 'atomic' | 'compound' | 'parallel' | 'final' | 'history';
@@ -69,7 +68,7 @@ function* idsOf(state: Fields, id: string, path: string): Generator<[string, str
   yield [id, path];
   for (const [name, child] of Object.entries(fields(state.states))) {
     const own = fields(child).id;
-    // A state without an id of its own has the one that xstate gives it: the root's name and the path.
+    // A state without an explicit id has xstate's: the root's name and the path.
     yield* idsOf(fields(child), typeof own === 'string' ? own : `${id}.${name}`, join(path, name));
   }
 }
@@ -134,7 +133,7 @@ function resolve(target: string, path: string, { ids }: Scope): string {
   return target;
 }
 
-/** A delay by its name, with its time where that is constant; a bare number is milliseconds. */
+/** A delay by its name, with its time if constant; a bare number is milliseconds. */
 function delayText(name: string, delays: Fields): string {
   if (/^\d+$/.test(name)) return spanText(Number(name));
   const constant = delays[name];
@@ -163,7 +162,7 @@ function list(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [value];
 }
 
-/** Functions carry fields too: combined guards are made so. */
+/** Functions have fields too: combined guards are made that way. */
 function fields(value: unknown): Fields {
   return (typeof value === 'object' && value !== null) || typeof value === 'function'
     ? (value as Fields)

@@ -1,4 +1,4 @@
-/** A machine as it is shown to people and programs: its configuration, functions left out. Pure. */
+/** A machine for people and programs: its configuration without functions. Pure. */
 
 import type { MachineView } from '../../base/views.ts';
 import type { Chart } from '../../machines/chart.ts';
@@ -17,7 +17,7 @@ export function chartOf({ machine }: Chart): ChartState {
   return readChart(machine.config, machine.implementations.delays);
 }
 
-/** JSON leaves functions out by itself, but puts null into lists in their place. */
+/** JSON drops functions in objects, but replaces them by null in lists. */
 function plain(config: unknown): unknown {
   return JSON.parse(JSON.stringify(config, (_, value) => (Array.isArray(value) ? value.map(named) : value)));
 }

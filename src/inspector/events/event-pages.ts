@@ -1,22 +1,21 @@
 /**
- * What happened in the cluster, for a time line: the steps of a time, of a kind or one actor, that say a
- * text.
+ * The steps for a time line: of a period, of a kind or one actor, that contain a text.
  *
- * Owns: going over the pages of the history until there is enough to show. Promises: oldest first; an answer
- * takes at most `pagesMax` pages, and tells where to go on. Absent: how the history is read.
+ * Owns the paging through the history until there is enough to show. Promises: oldest first; an answer reads
+ * at most `pagesMax` pages, and says where to continue. Absent: how the history is read.
  */
 import type { HistoryPage, HistoryRequest, StoredPort, Transition } from '../../base/views.ts';
 
 export interface EventsRequest extends HistoryRequest {
-  /** Up to when, ms since the epoch. */
+  /** End of the period, ms since the epoch. */
   readonly until: number;
   /** Anywhere in the step, in any case; empty: all steps. */
   readonly text: string;
-  /** When there are as many as this, the rest is another answer. */
+  /** The most steps in one answer. */
   readonly limit: number;
 }
 
-/** A step is stored a little after it was taken, and the clocks of replicas differ. */
+/** A step is stored a little after it was taken, and the replicas' clocks differ. */
 export const overlapMs = 10_000;
 /** Of `limits.pageMessages` each: one answer takes about a second at most. */
 const pagesMax = 20;
@@ -42,12 +41,12 @@ function isWithin({ at }: Transition, since: number, until: number): boolean {
   return at >= since && at <= until;
 }
 
-/** Whether nothing of what was asked for can come after the page. */
+/** Whether later pages can contain nothing of the period. */
 export function isBeyond({ steps }: HistoryPage, until: number): boolean {
   return steps.length > 0 && steps.every(({ at }) => at > until + overlapMs);
 }
 
-/** Whether the step has the text anywhere, whatever its case. */
+/** Whether the step contains the text, in any case. */
 export function says(step: Transition, text: string): boolean {
   return text === '' || JSON.stringify(step).toLowerCase().includes(text.toLowerCase());
 }

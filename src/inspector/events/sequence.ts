@@ -1,13 +1,14 @@
 /**
- * How one step led to others: from a step back to the one that it all began with, and from there to every
- * step that it caused, in whichever actor.
+ * How one step led to others: from a step back to the first of its sequence, and from there to every step
+ * that it caused, across actors.
  *
- * A step names what caused it: `<actor>/<revision>/<index>`, an effect of another step. Promises: bounded in
- * depth, steps and pages read; steps of the actors' own (deadlines, the world) begin a sequence. Absent: how
- * the history is read.
+ * A step names its cause: `<actor>/<revision>/<index>`, an effect of another step. Promises: bounded in
+ * depth, steps and pages read; a step without such a cause (a deadline, an observation) starts a sequence.
+ * Absent: how the history is read.
  */
 import type { ActorId } from '../../base/ids.ts';
 import type { HistoryRequest, StoredPort, Transition } from '../../base/views.ts';
+import { senderOf } from '../../base/words.ts';
 
 export interface StepPlace {
   readonly id: ActorId;
@@ -18,14 +19,14 @@ export interface StepPlace {
 
 export interface SequenceStep {
   readonly step: Transition;
-  /** How many steps lie between it and the first. */
+  /** The number of steps between it and the first. */
   readonly depth: number;
 }
 
-/** Each step behind the one that caused it. */
+/** Each step follows its cause. */
 export interface SequenceView {
   readonly steps: readonly SequenceStep[];
-  /** There are more than are told. */
+  /** There are more steps than the view contains. */
   readonly isCut: boolean;
 }
 
@@ -33,14 +34,16 @@ const depthMax = 12;
 const stepsMax = 80;
 /** Of `limits.pageMessages` each. */
 const pagesMax = 8;
-/** What an effect causes, it causes soon; a message waits for a moved shard at most so long. */
+/**
+ * The time between a cause and its effect is short; a message waits for a moving shard at most this long.
+ */
 const reachMs = 60_000;
-/** Clocks of replicas differ. */
+/** The replicas' clocks differ. */
 const overlapMs = 10_000;
 
 type History = Pick<StoredPort, 'history'>;
 
-/** @returns null: there is no such step in what is kept */
+/** @returns null: the step is not stored */
 export async function readSequence(history: History, place: StepPlace): Promise<SequenceView | null> {
   const chosen = await find(history, place);
   if (chosen === null) return null;
@@ -48,12 +51,6 @@ export async function readSequence(history: History, place: StepPlace): Promise<
   const { found, isWhole } = await readAround(history, root.at, chosen.at + reachMs);
   const { steps, isCut } = descendants(root, found);
   return { steps, isCut: isCut || !isWhole };
-}
-
-/** `pod/shop/web-0/12/0`: the effect 0 of revision 12 of pod/shop/web-0. */
-export function senderOf(cause: string | null): { readonly id: ActorId; readonly rev: number } | null {
-  const [, id, rev] = /^([a-z][a-z0-9-]*\/[^/]+\/.+)\/(\d+)\/\d+$/.exec(cause ?? '') ?? [];
-  return id && rev ? { id: id as ActorId, rev: Number(rev) } : null;
 }
 
 async function rootOf(history: History, chosen: Transition): Promise<Transition> {
@@ -67,7 +64,7 @@ async function rootOf(history: History, chosen: Transition): Promise<Transition>
   return root;
 }
 
-/** Reads the actor's own steps from shortly before the time on. */
+/** Reads the actor's own steps, starting shortly before the time. */
 async function find({ history }: History, { id, rev, at }: StepPlace): Promise<Transition | null> {
   let place: HistoryRequest = { id, since: Math.max(0, at - overlapMs) };
   for (let page = 0; page < pagesMax; page++) {

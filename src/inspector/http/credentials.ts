@@ -1,46 +1,46 @@
 /**
- * How a caller shows who it is: where a bearer token may stand in a request, and when a request counts as the
+ * Reads a caller's credentials: where a bearer token may be in a request, and when a request counts as the
  * page's own. Pure.
- *
- * - Programs: `Authorization: Bearer …`, or `Orrery-Token: …` where something on the way keeps the first for
- *   itself: the Kubernetes API server takes it off before it hands a request on to a Service.
+ * - Programs: `Authorization: Bearer …`, or `Orrery-Token: …` if something on the way removes the first one,
+ *   as the Kubernetes API server does before it forwards a request to a Service.
  * - WebSocket clients that cannot set headers: a subprotocol `base64url.bearer.authorization.k8s.io.<token in
- *   base64url>` beside `orrery.inspect.v1`, as the Kubernetes API server takes it.
- * - The page: a cookie that its script cannot read (HttpOnly), that is sent to this host alone and never
- *   along with another site's requests (SameSite=Strict). It holds the token itself, so that every replica
- *   knows it and none has to remember sessions. A token is never taken from the address: addresses are
- *   logged.
+ *   base64url>` beside `orrery.inspect.v1`, as for the Kubernetes API server.
+ * - The page: a cookie that its script cannot read (HttpOnly), sent to this host only and never with another
+ *   site's requests (SameSite=Strict). It contains the token itself, so every replica knows it and none has
+ *   to remember sessions.
+ *
+ * A token is never read from the address, because addresses are logged.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { attempt } from '../../base/errors.ts';
 
 export const cookieName = 'orrery_token';
-/** No browser sends it along by itself, and no other site's page may set it. */
+/** No browser sends it by itself, and no other site's page may set it. */
 export const tokenHeader = 'orrery-token';
 const bearerProtocol = 'base64url.bearer.authorization.k8s.io.';
 
-/** null: the caller gave none. */
+/** null: the caller sent none. */
 export function tokenOf(headers: IncomingHttpHeaders): string | null {
   return headerToken(headers) ?? protocolToken(headers) ?? cookieToken(headers);
 }
 
-/**
- * Whether the token, if there is one, was put there by the caller, and not by a browser on its own account.
- */
+/** Whether the caller sent the token on purpose, rather than a browser by itself. */
 export function isDeliberate(headers: IncomingHttpHeaders): boolean {
   return headerToken(headers) !== null || protocolToken(headers) !== null;
 }
 
 /**
- * Whether a browser says that another site's page makes the request. A caller that is no browser sends no
- * Origin. Guards what SameSite does not: WebSockets, and pages of other ports of this host.
+ * Whether a browser says that another site's page makes the request. Other callers send no Origin. Covers
+ * what SameSite does not: WebSockets, and pages on other ports of this host.
  */
 export function isForeign({ origin, host }: IncomingHttpHeaders): boolean {
   if (origin === undefined) return false;
   return attempt(() => new URL(origin).host !== host, true);
 }
 
-/** Whether a Host header names a loopback address: a name that only points to one may be another site's. */
+/**
+ * Whether a Host header names a loopback address: a name that merely resolves to one may be another site's.
+ */
 export function isLoopbackName(host: string | undefined): boolean {
   return /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/.test(host ?? '');
 }
@@ -50,7 +50,10 @@ export function offeredProtocols(headers: IncomingHttpHeaders): string[] {
   return (headers['sec-websocket-protocol'] ?? '').split(',').map((one) => one.trim());
 }
 
-/** @param maxAgeSeconds 0 takes the cookie away. @param isSecure whether the caller came by TLS */
+/**
+ * @param maxAgeSeconds 0 deletes the cookie
+ * @param isSecure whether the caller came by TLS
+ */
 export function cookieOf(token: string, maxAgeSeconds: number, isSecure: boolean): string {
   const flags = [
     'Path=/',
@@ -62,7 +65,7 @@ export function cookieOf(token: string, maxAgeSeconds: number, isSecure: boolean
   return [`${cookieName}=${token}`, ...flags].join('; ');
 }
 
-/** What a token may consist of: RFC 6750's b64token; nothing of it ends a header or a cookie. */
+/** The characters of a token: RFC 6750's b64token; none of them can end a header or a cookie. */
 export function isToken(text: unknown): text is string {
   return typeof text === 'string' && text.length <= 8_192 && /^[A-Za-z0-9._~+/-]+=*$/.test(text);
 }

@@ -1,4 +1,4 @@
-/** The paths of dead letters: the list, one sent again, one dropped. */
+/** The HTTP paths of dead letters: list them, send one again, drop one. */
 import { notAllowed } from '../../base/config-values.ts';
 import { limits } from '../../base/limits.ts';
 import type { PageRequest, StoredPort } from '../../base/views.ts';
@@ -50,7 +50,7 @@ const bounds = {
   limit: { least: 1, most: limits.pageMessages },
 } as const;
 
-/** @throws OrreryError USAGE that names the parameter, its value and what is allowed */
+/** @throws OrreryError USAGE with the parameter, its value and what is allowed */
 function pageOf(query: Readonly<Record<string, string>>): PageRequest {
   const given = Object.entries(query).map(([name, value]): [string, number] => {
     if (name === 'since' || name === 'after' || name === 'limit')

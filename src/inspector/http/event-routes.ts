@@ -1,4 +1,4 @@
-/** The paths of the cluster's time line: what happened when, and how one step led to others. */
+/** The HTTP paths of the cluster's time line: its steps, and the sequence of one step. */
 import { notAllowed } from '../../base/config-values.ts';
 import { OrreryError } from '../../base/errors.ts';
 import { type ActorId, parseActorId } from '../../base/ids.ts';
@@ -17,7 +17,7 @@ type Query = Readonly<Record<string, string>>;
 
 const parameters = ['from', 'to', 'kind', 'id', 'text', 'limit', 'after'];
 
-/** @param kinds of actors that there are */
+/** @param kinds the known kinds of actors */
 export function eventRoutes({ stored }: EventParts, kinds: readonly string[]): Route[] {
   return [
     {
@@ -41,7 +41,7 @@ export function eventRoutes({ stored }: EventParts, kinds: readonly string[]): R
   ];
 }
 
-/** @throws OrreryError USAGE that names the parameter, its value and what is allowed */
+/** @throws OrreryError USAGE with the parameter, its value and what is allowed */
 function readRequest(query: Query, kinds: readonly string[]) {
   const unknown = Object.keys(query).find((name) => !parameters.includes(name));
   if (unknown !== undefined) throw wrong(query, unknown, `the parameters ${parameters.join(', ')}`);
@@ -76,7 +76,7 @@ function readCount(query: Query, name: string, least: number): number {
   throw wrong(query, name, `a whole number from ${least} on`);
 }
 
-/** Without a zone a time would be another one in each place. */
+/** Without a zone, a time would mean something else in each place. */
 function readTime(query: Query, name: string, instead: number): number {
   const text = query[name];
   if (text === undefined || text === '') return instead;

@@ -1,4 +1,4 @@
-/** Answers over HTTP as values, and which error becomes which status. Pure. */
+/** HTTP answers as values, and the status of each error. Pure. */
 import { asError, type ErrorCode, OrreryError } from '../../base/errors.ts';
 
 export interface HttpAnswer {
@@ -26,7 +26,7 @@ const statuses: Partial<Record<ErrorCode, number>> = {
   NOT_OWNER: 503,
 };
 
-/** The answer for whatever was thrown; what is inside of an unexpected error is not told to the caller. */
+/** The answer for an exception; the details of an unexpected error are not sent to the caller. */
 export function failure(thrown: unknown): HttpAnswer {
   const error = asError(thrown);
   if (error instanceof OrreryError) {

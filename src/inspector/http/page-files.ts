@@ -1,10 +1,10 @@
 /**
- * The files of the inspector's page, as a browser gets them.
+ * The files of the inspector's page, in the form for browsers.
  *
- * Owns: which files those are (what lies in page/, a few modules that the page shares with the rest, and the
- * files of packages named here), and their form: types are stripped from TypeScript where the program runs
- * from its sources, names of packages become addresses. Promises: nothing outside these is served; each
- * file has an ETag and is compressed once. They hold no data of the cluster.
+ * Owns the list of those files (the folder page/, a few modules that the page shares with the rest, and the
+ * files of packages named here), and their form: TypeScript is stripped of its types when the program runs
+ * from source, and package names become addresses. Promises: no other file is served; each file has an ETag
+ * and is compressed once. They contain no data of the cluster.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, statSync } from 'node:fs';
@@ -16,24 +16,17 @@ export interface PageFile {
   readonly contentType: string;
   readonly etag: string;
   readonly plain: Buffer;
-  /** null: it is compressed already. */
+  /** null: it is already compressed. */
   readonly gzip: Buffer | null;
   readonly brotli: Buffer | null;
 }
 
-export interface PageFiles {
-  /** The page itself, with the list of all modules it needs, so that they are asked for at once. */
-  page(): PageFile;
-  /** @param path below `/assets/`. @returns null if there is no such file */
-  file(path: string): PageFile | null;
-}
-
 const sourceFolder = join(import.meta.dirname, '../..');
 const pageFolder = 'inspector/page';
-/** Modules outside page/ that run in the browser as well. */
+/** Modules outside page/ that also run in the browser. */
 const sharedModules = ['actors/message-words', 'base/clock', 'base/words', 'inspector/live/live-protocol'];
 
-/** Address below `/assets/vendor/` → file of a package; a name by which modules import it. */
+/** Address below `/assets/vendor/` → file of a package, and the name under which modules import it. */
 const vendored: Readonly<
   Record<string, { readonly pkg: string; readonly file: string; readonly name?: string }>
 > = {
@@ -57,10 +50,12 @@ const contentTypes: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
 };
 
-export function createPageFiles(): PageFiles {
+export type PageFiles = ReturnType<typeof createPageFiles>;
+
+export function createPageFiles() {
   const known = new Map<string, { readonly changed: number; readonly file: PageFile }>();
   const remembered = (path: string, source: string, make: (bytes: Buffer) => Buffer): PageFile => {
-    // While somebody works on the page, what is changed is seen at the next reload.
+    // During development, a changed file appears at the next reload.
     const changed = statSync(source).mtimeMs;
     const found = known.get(path);
     if (found?.changed === changed) return found.file;
@@ -74,15 +69,20 @@ export function createPageFiles(): PageFiles {
     return remembered(path, source, (bytes) => browserForm(source, bytes));
   };
   return {
+    /**
+     * @param path below `/assets/`
+     * @returns null if there is no such file
+     */
     file,
-    page: () =>
+    /** The page itself, with the list of all modules it needs, so that they are requested at once. */
+    page: (): PageFile =>
       remembered('page.html', join(sourceFolder, pageFolder, 'index.html'), (bytes) =>
         Buffer.from(withPreloads(bytes.toString('utf8'), file)),
       ),
   };
 }
 
-/** Where the file lies that is served under the path; null: it is not served. */
+/** The file served under the path; null: none. */
 function sourceOf(path: string): string | null {
   if (path.includes('\0') || normalize(path) !== path) return null;
   if (path.startsWith('vendor/')) return vendorFile(path.slice('vendor/'.length));
@@ -90,7 +90,7 @@ function sourceOf(path: string): string | null {
   const isOfPage = path.startsWith(`${pageFolder}/`) && extname(path) in contentTypes;
   if (!isShared && !isOfPage) return null;
   const file = join(sourceFolder, path);
-  // The page asks for main.js; run from the sources, that is main.ts.
+  // The page requests main.js; when run from source, that is main.ts.
   const candidates = [file, file.replace(/\.js$/, '.ts')];
   return candidates.find((candidate) => existsSync(candidate) && statSync(candidate).isFile()) ?? null;
 }
@@ -109,8 +109,8 @@ function browserForm(source: string, bytes: Buffer): Buffer {
 }
 
 /**
- * Node says once, on the error stream, that this function of its own is new; that is no news for whoever
- * reads our log there.
+ * Node warns once on the error stream that this function is experimental; our log is there, so the warning is
+ * dropped.
  */
 function withoutTypes(text: string): string {
   const { emitWarning } = process;
@@ -122,7 +122,7 @@ function withoutTypes(text: string): string {
   }
 }
 
-/** Browsers know no packages: `from 'preact'` becomes `from '/assets/vendor/preact.js'`. */
+/** Browsers do not know packages: `from 'preact'` becomes `from '/assets/vendor/preact.js'`. */
 function withAddresses(text: string): string {
   return text
     .replaceAll(/(\bfrom\s*)(['"])([^'"./][^'"]*)\2/g, (whole, from: string, quote: string, name: string) => {

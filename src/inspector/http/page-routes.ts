@@ -1,8 +1,8 @@
 /**
- * The paths of the inspector's page: the page, its files, who is signed in, and sending an event.
+ * The HTTP paths of the inspector's page: the page, its files, signing in, and sending an event.
  *
- * The page's files hold no data and are open to all; `/` answers 401 or 403 to those who may not look, with
- * the page all the same, which then asks for a token. Everything that the page shows comes from `/api/v1`.
+ * The page's files contain no data and are open to all. `/` answers 401 or 403 to callers without permission,
+ * but still with the page, which then asks for a token. All data comes from `/api/v1`.
  */
 
 import { OrreryError } from '../../base/errors.ts';
@@ -23,7 +23,7 @@ export interface PageParts {
   readonly authorize: Authorize;
 }
 
-/** A cookie outlives no working day; the token in it ends by itself, mostly sooner. */
+/** A cookie lasts a working day at most; its token usually expires sooner. */
 const cookieSeconds = 12 * 3600;
 
 const pagePolicy =
@@ -109,7 +109,7 @@ async function signIn(authorize: Authorize, request: HttpRequest): Promise<HttpA
 }
 
 function withCookie(token: string, seconds: number, { headers }: HttpRequest): HttpAnswer {
-  // TLS ends before us; whoever ends it says so.
+  // A proxy in front of us ends TLS, and says so.
   const isSecure =
     String(headers['x-forwarded-proto'] ?? '')
       .split(',')[0]

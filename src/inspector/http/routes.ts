@@ -1,6 +1,5 @@
 /**
- * The paths of a replica's HTTP and what they answer, as a table. No sockets, no library: values in, values
- * out.
+ * The paths of a replica's HTTP and their answers, as a table. No sockets, no library: values in, values out.
  */
 
 import type { HttpAnswerer, HttpPath, HttpReply } from '../../actors/feature.ts';
@@ -27,12 +26,12 @@ export interface HttpParts extends PageParts, EventParts {
   readonly health: (endpoint: 'healthz' | 'livez') => HttpReply;
   /** Paths of features, open like health. */
   readonly featurePaths: ReadonlyArray<HttpPath & { readonly answer: HttpAnswerer }>;
-  /** Every chart, also those of a replica's own life. */
+  /** All charts, including those of a replica's own life. */
   readonly charts: readonly Chart[];
-  /** What people may send to actors, by kind; absent: it is not told. */
+  /** The messages that people may send to actors, by kind; absent: unknown. */
   readonly messages?: ReadonlyMap<string, MessageForms>;
   readonly metrics: { text(): Promise<{ readonly contentType: string; readonly body: string }> };
-  /** Whether metrics need a token, as the API does; absent: they do not. */
+  /** Whether metrics need a token, as the API does; default: they do not. */
   readonly metricsAuth?: 'kubernetes' | 'none';
   readonly clock: Clock;
 }
@@ -111,7 +110,7 @@ function apiRoutes({ control, charts, messages }: HttpParts, kinds: readonly str
           name,
           version,
           description,
-          // Others are of a replica's own life: there are no actors of them.
+          // Other charts belong to a replica's own life and have no actors.
           isKind: durable === true,
         })),
       }),
@@ -132,7 +131,7 @@ function apiRoutes({ control, charts, messages }: HttpParts, kinds: readonly str
 const listParameters = ['kind', 'namespace', 'state', 'health', 'facts', 'limit', 'after'];
 const healths: readonly Health[] = ['ok', 'waiting', 'wrong'];
 
-/** @throws OrreryError USAGE that names the parameter, its value and what is allowed */
+/** @throws OrreryError USAGE with the parameter, its value and what is allowed */
 function readListRequest(query: Readonly<Record<string, string>>, kinds: readonly string[]): ListRequest {
   const wrong = (name: string, allowed: string) => notAllowed(name, query[name], allowed);
   const unknown = Object.keys(query).find((name) => !listParameters.includes(name));

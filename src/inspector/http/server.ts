@@ -1,15 +1,15 @@
 /**
- * The HTTP of a replica: health, metrics and the API that answers for the whole cluster.
+ * The HTTP server of a replica: health, metrics and the API for the whole cluster.
  *
- * Owns the listening socket and the one import of the HTTP library; what the paths answer is in `routes.ts`.
- * Promises: every answer carries the security headers; every error is JSON `{error: {code, message}}`; `/api`
- * and `/` are asked about at `authorize`, health is open, and metrics where that is wanted; what changes
- * something is refused to pages of other sites; requests are bounded in time and size. Absent: the memory of
- * sessions.
+ * Owns the listening socket; `routes.ts` has the answers. Promises: every answer has the security headers;
+ * every error is JSON `{error: {code, message}}`; `/api` and `/` are checked with `authorize`, health is
+ * open, and so are metrics unless configured otherwise; requests that change something are refused to pages
+ * of other sites; requests are bounded in time and size. Absent: sessions.
  */
-import type { Server as TlsServer } from 'node:tls';
-import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { HostPort } from '../../base/config-values.ts';
+import { attempt } from '../../base/errors.ts';
 import { boundConnections } from '../../base/http/connections.ts';
 import { limits } from '../../base/limits.ts';
 import type { AccessVerb, Authorize } from '../../kube/api/access.ts';
@@ -18,7 +18,9 @@ import { type SocketParts, serveSockets } from '../live/socket.ts';
 import { isDeliberate, isForeign, isLoopbackName, tokenOf } from './credentials.ts';
 import type { HttpAnswer } from './http-answer.ts';
 import { failure, problem } from './http-answer.ts';
-import type { HttpRequest, Route } from './http-route.ts';
+import type { HttpRequest } from './http-route.ts';
+import { readBody } from './request-body.ts';
+import { routeTable } from './route-table.ts';
 import { type HttpParts, routes } from './routes.ts';
 import { keepTlsFresh, readTls, type TlsFiles } from './tls-files.ts';
 
@@ -27,11 +29,11 @@ export interface HttpServerParts extends HttpParts {
   /** 0: any free port. */
   readonly port: number;
   readonly authorize: Authorize;
-  /** Absent: the platform ends TLS, or nobody does. */
+  /** Absent: no TLS here; the platform may end it. */
   readonly tls?: TlsFiles | undefined;
   /**
-   * `loopback`: `/api` and `/` answer only where the caller's name for this host is a loopback one: whoever
-   * may do all asks from here.
+   * `loopback`: `/api` and `/` answer only requests whose Host is a loopback name, because every local caller
+   * may do everything.
    */
   readonly hosts: 'any' | 'loopback';
   /** Starts a live feed. */
@@ -39,77 +41,60 @@ export interface HttpServerParts extends HttpParts {
 }
 
 export interface HttpServer {
-  /** Where it listens; the port is the real one. */
+  /** Where it listens, with the actual port. */
   readonly address: HostPort;
   /**
-   * Takes no new connection, ends the open ones and resolves when the socket is closed. Safe to call twice.
+   * Accepts no new connection, ends the open ones and resolves when the socket is closed. Safe to call twice.
    */
   close(): Promise<void>;
 }
 
-/** @throws Error of the system if the address cannot be listened on */
+/** @throws Error of the system if it cannot listen on the address */
 export async function startHttp(parts: HttpServerParts): Promise<HttpServer> {
   const server = createHttp(parts);
-  const { authorize, clock, live } = parts;
-  const sockets = serveSockets(server.server, {
-    authorize,
-    clock,
-    start: live,
-    isMeant: meantHosts(parts),
+  const { authorize, clock, live, host } = parts;
+  const sockets = serveSockets(server, { authorize, clock, start: live, isMeant: meantHosts(parts) });
+  if (parts.tls) keepTlsFresh(server as TlsServer, parts.tls, clock);
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ host, port: parts.port }, resolve);
   });
-  if (parts.tls) keepTlsFresh(server.server as unknown as TlsServer, parts.tls, clock);
-  await server.listen({ host: parts.host, port: parts.port });
-  const listening = server.server.address();
+  const listening = server.address();
   const port = typeof listening === 'object' && listening !== null ? listening.port : parts.port;
   return {
-    address: { host: parts.host, port },
+    address: { host, port },
     close: () => {
       sockets.close();
-      return server.close();
+      return new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      });
     },
   };
 }
 
-/** Requests that do not come to an end, and connections that never begin one, are looked for so often, ms. */
-const watchful = { connectionsCheckingInterval: limits.httpRequestMs / 2 };
-
-/** The server without a socket: tests inject requests. */
-export function createHttp(parts: HttpServerParts): FastifyInstance {
-  // The library's type depends on whether there is TLS; nothing here does.
-  const secure = parts.tls
-    ? { https: { ...readTls(parts.tls), ...watchful, handshakeTimeout: limits.httpRequestMs } }
-    : { http: watchful };
-  const server: FastifyInstance = fastify({
-    ...(secure as object),
-    logger: false,
-    bodyLimit: limits.httpBodyBytes,
+/** The server before it listens. */
+export function createHttp(parts: HttpServerParts): Server {
+  const options = {
     requestTimeout: limits.httpRequestMs,
     keepAliveTimeout: limits.httpIdleMs,
-    forceCloseConnections: true,
-    // Names of actors may be long; the limit of the whole URL is the HTTP parser's.
-    routerOptions: { maxParamLength: 512, ignoreTrailingSlash: true },
-  });
-  // Beside those on which requests are read: handshakes, and sockets that are just being closed.
-  server.server.maxConnections = 2 * limits.httpConnections;
-  boundConnections(server.server, parts.tls ? 'secureConnection' : 'connection');
-  server.addHook('onSend', async (_request, reply) => {
-    for (const [name, value] of Object.entries(securityHeaders)) {
-      if (!reply.hasHeader(name)) reply.header(name, value);
-    }
-    // The library adds a charset that the health form does not have: JSON is UTF-8 anyway (RFC 8259).
-    if (String(reply.getHeader('Content-Type')).startsWith('application/json')) {
-      reply.header('Content-Type', 'application/json');
-    }
-  });
-  server.setNotFoundHandler((request, reply) =>
-    write(reply, problem(404, 'NOT_FOUND', `there is nothing at ${request.url.split('?', 1)[0]}`)),
-  );
-  server.setErrorHandler((error, _request, reply) => write(reply, failure(error)));
-  const guard = { authorize: parts.authorize, isMeant: meantHosts(parts) };
-  for (const [path, ways] of Map.groupBy(routes(parts), ({ path }) => path)) {
-    for (const route of ways) addRoute(server, route, guard);
-    refuseOtherMethods(server, path, ways);
-  }
+    // How often unfinished requests, and connections without one, are looked for.
+    connectionsCheckingInterval: limits.httpRequestMs / 2,
+  };
+  const answer = answererOf(parts);
+  const serve = (request: IncomingMessage, response: ServerResponse): void =>
+    void answer(request)
+      .catch(failure)
+      .then((found) => write(response, found))
+      .catch(() => response.destroy());
+  const { tls } = parts;
+  const server: Server =
+    tls === undefined
+      ? createServer(options, serve)
+      : createTlsServer({ ...options, ...readTls(tls), handshakeTimeout: limits.httpRequestMs }, serve);
+  // Beyond the counted connections: handshakes, and sockets that are being closed.
+  server.maxConnections = 2 * limits.httpConnections;
+  boundConnections(server, tls === undefined ? 'connection' : 'secureConnection');
   return server;
 }
 
@@ -131,40 +116,52 @@ const securityHeaders = {
   'Cache-Control': 'no-store',
 };
 
-function addRoute(server: FastifyInstance, route: Route, guard: Guard): void {
-  const { path, open, method = 'GET', verb = 'get' } = route;
-  const isChange = method !== 'GET';
-  const handler = async (request: FastifyRequest, reply: FastifyReply) => {
-    if (isChange && !isDeliberate(request.headers) && isForeign(request.headers))
-      return write(reply, foreign);
+function answererOf(parts: HttpServerParts): (request: IncomingMessage) => Promise<HttpAnswer> {
+  const find = routeTable(routes(parts));
+  const guard = { authorize: parts.authorize, isMeant: meantHosts(parts) };
+  return async (request) => {
+    const { method = 'GET', url = '/', socket } = request;
+    const [path, search] = partsOf(url);
+    const found = attempt(() => find(path), null);
+    if (found === null) return problem(400, 'BAD_REQUEST', 'the path is not escaped as it must be');
+    if (found === undefined) return problem(404, 'NOT_FOUND', `there is nothing at ${path}`);
+    const route = found.ways.get(method === 'HEAD' ? 'GET' : method);
+    // Decided before a body is read.
+    if (route === undefined) return otherMethod(found.ways);
+    const { open, verb = 'get' } = route;
+    const isChange = route.method !== undefined;
+    if (isChange && !isDeliberate(request.headers) && isForeign(request.headers)) return foreign;
     const asked = open === true ? { user: '', refusal: undefined } : await whoAsks(request, verb, guard);
-    if (asked.refusal && open !== 'shell') return write(reply, asked.refusal);
-    const { params, query, headers, body } = request;
-    const call = {
+    if (asked.refusal && open !== 'shell') return asked.refusal;
+    const { headers } = request;
+    return route.answer({
       ...asked,
-      // As a platform that ends TLS says it.
-      headers: 'encrypted' in request.socket ? { ...headers, 'x-forwarded-proto': 'https' } : headers,
-      body,
+      // In the form in which a platform that ends TLS says it.
+      headers: 'encrypted' in socket ? { ...headers, 'x-forwarded-proto': 'https' } : headers,
+      body: isChange ? await readBody(request) : undefined,
       token: tokenOf(headers),
-      params: texts(params),
-      query: texts(query),
-    };
-    return write(reply, await route.answer(call));
+      params: found.params,
+      // Of a repeated parameter the last counts.
+      query: Object.fromEntries(new URLSearchParams(search)),
+    });
   };
-  // HEAD comes with GET.
-  server.route({ method, url: path, handler });
 }
 
-function refuseOtherMethods(server: FastifyInstance, path: string, ways: readonly Route[]): void {
-  const allowed = ways.flatMap(({ method }) => method ?? ['GET', 'HEAD']);
-  const refusal = problem(405, 'METHOD_NOT_ALLOWED', `only ${allowed.join(' and ')} are answered here`);
-  const refuse = async (_request: FastifyRequest, reply: FastifyReply) =>
-    write(reply.header('Allow', allowed.join(', ')), refusal);
-  const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'].filter(
-    (method) => !allowed.includes(method),
+function partsOf(url: string): readonly [path: string, search: string] {
+  const end = url.indexOf('?');
+  return end < 0 ? [url, ''] : [url.slice(0, end), url.slice(end)];
+}
+
+function otherMethod(ways: ReadonlyMap<string, unknown>): HttpAnswer {
+  const allowed = [...ways.keys()]
+    .flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : method))
+    .join(', ');
+  const refusal = problem(
+    405,
+    'METHOD_NOT_ALLOWED',
+    `only ${allowed.replaceAll(', ', ' and ')} are answered here`,
   );
-  // Decided before a body is read.
-  server.route({ method: methods, url: path, exposeHeadRoute: false, onRequest: refuse, handler: refuse });
+  return { ...refusal, headers: { Allow: allowed } };
 }
 
 const foreign = problem(403, 'FORBIDDEN', 'requests from pages of other sites are refused');
@@ -175,7 +172,7 @@ const notMeant = problem(
 );
 
 async function whoAsks(
-  { headers }: FastifyRequest,
+  { headers }: IncomingMessage,
   verb: AccessVerb,
   { authorize, isMeant }: Guard,
 ): Promise<Pick<HttpRequest, 'user' | 'refusal'>> {
@@ -190,24 +187,15 @@ async function whoAsks(
   return { user: '', refusal: access.status === 401 ? { ...refusal, headers: challenge } : refusal };
 }
 
-/** Nothing of what it says: it may be a password. */
+/** Without quoting the input, which may be a password. */
 const malformed =
   'the header Authorization is not of the form "Bearer TOKEN", without blanks in the token (orrery token prints one)';
 
-function write(reply: FastifyReply, { status, contentType, headers, body }: HttpAnswer): FastifyReply {
-  return reply
-    .code(status)
-    .headers({ ...headers, 'Content-Type': contentType })
-    .send(body);
-}
-
-/** A parameter that is given twice counts as its last. */
-function texts(values: unknown): Readonly<Record<string, string>> {
-  if (typeof values !== 'object' || values === null) return {};
-  return Object.fromEntries(
-    Object.entries(values).map(([name, value]) => [
-      name,
-      String(Array.isArray(value) ? value.at(-1) : value),
-    ]),
-  );
+function write(response: ServerResponse, { status, contentType, headers, body }: HttpAnswer): void {
+  const length = status === 304 ? {} : { 'Content-Length': Buffer.byteLength(body) };
+  const all = { ...securityHeaders, 'Content-Type': contentType, ...length, ...headers };
+  response.statusCode = status;
+  for (const [name, value] of Object.entries(all)) response.setHeader(name, value);
+  // For HEAD the platform leaves the body out.
+  response.end(body);
 }

@@ -1,8 +1,8 @@
 /**
- * The certificate of a replica's HTTP, from files that somebody renews.
+ * The TLS certificate of a replica's HTTP, from files that are renewed from outside.
  *
- * Promise: a renewed pair is taken without a restart; while the files cannot be read, or do not belong
- * together, the last good pair stays.
+ * Promise: a renewed pair is used without a restart; while the files are unreadable, or do not match, the
+ * last good pair stays.
  */
 
 import { createSecureContext, type Server } from 'node:tls';
@@ -20,10 +20,12 @@ export interface TlsPair {
   readonly key: Buffer;
 }
 
-/** A mounted Secret is renewed within a minute or two; nobody renews on the last one. */
+/**
+ * A mounted Secret is updated within a minute or two, and certificates are renewed long before they expire.
+ */
 const lookMs = 60_000;
 
-/** @throws OrreryError USAGE if the files cannot be read, or are no pair */
+/** @throws OrreryError USAGE if the files cannot be read, or do not match */
 export function readTls({ certFile, keyFile }: TlsFiles): TlsPair {
   const pair = { cert: readGivenFile('http-cert', certFile), key: readGivenFile('http-key', keyFile) };
   try {
@@ -40,7 +42,7 @@ export function readTls({ certFile, keyFile }: TlsFiles): TlsPair {
   return pair;
 }
 
-/** Hands each renewed pair to the server, until it is closed. */
+/** Passes each renewed pair to the server, until it is closed. */
 export function keepTlsFresh(
   server: Pick<Server, 'setSecureContext' | 'once'>,
   files: TlsFiles,
@@ -52,7 +54,7 @@ export function keepTlsFresh(
     try {
       server.setSecureContext(readTls(files));
     } catch {
-      // They are being replaced at this moment.
+      // The files are just being replaced.
     }
   };
   timer = clock.after(lookMs, look);

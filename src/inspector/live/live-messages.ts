@@ -1,8 +1,8 @@
 /**
- * What is said on `/api/v1/inspect`: JSON, one message each. Types alone; the page reads them too.
+ * The messages on `/api/v1/inspect`, one JSON object each. Types only; the page uses them too.
  *
- * The client says what it wants to see, as often as that changes; the server tells what is there and then
- * what happens.
+ * The client says what it wants to see, as often as that changes; the server sends the present state and then
+ * the changes.
  */
 import type { ActorId, ShardName } from '../../base/ids.ts';
 import type { ActorView, DeadLetter, LiveRow, LiveStep, ShardsView } from '../../base/views.ts';
@@ -21,7 +21,7 @@ export interface LiveRequest {
 export interface ClusterNow extends ShardsView {
   /** The replica's wall time, ms since the epoch. */
   readonly now: number;
-  /** Whether every actor was told. */
+  /** Whether every actor is included. */
   readonly isWhole: boolean;
   /** Shards that nobody answered for. */
   readonly missingShards: readonly ShardName[];
@@ -31,16 +31,16 @@ export interface ClusterNow extends ShardsView {
 /** From the server. */
 export type LiveMessage =
   | { readonly type: 'hello'; readonly replica: string; readonly release: string; readonly now: number }
-  /** Rows that are new or different; of actors that ended only the id. */
+  /** New or changed rows; for an ended actor only the id. */
   | { readonly type: 'rows'; readonly rows: readonly LiveRow[]; readonly ended: readonly ActorId[] }
   | ({ readonly type: 'cluster' } & ClusterNow)
-  /** The watched actor as it is; null: there is none. */
+  /** The watched actor; null: there is none. */
   | { readonly type: 'actor'; readonly id: ActorId; readonly actor: Omit<ActorView, 'recent'> | null }
   | ({ readonly type: 'step' } & LiveStep)
   /**
-   * Every second, whatever else is told: the feed is alive. `asOf`: when the replica heard from the
-   * others last, ms since the epoch; 0: it did not yet.
+   * Every second, whatever else is sent: the feed is alive. `asOf`: when the replica last heard from the
+   * others, ms since the epoch; 0: not yet.
    */
   | { readonly type: 'beat'; readonly now: number; readonly asOf: number }
-  /** Something could not be done. */
+  /** Something failed. */
   | { readonly type: 'problem'; readonly message: string };

@@ -1,11 +1,11 @@
 /**
- * The watching side of the live feed: what the pages that are open on this replica want to know, asked for
- * once for all of them.
+ * The watching side of the live feed: requests what the open pages of this replica need, once for all of
+ * them.
  *
- * Owns: the announcements to the replicas (renewed while somebody watches, taken back when nobody does), and
- * a picture of the whole cluster: every actor's row, replicas and shards, dead letters. Rows are read once,
- * then kept up to date by what the replicas tell, and read again now and then: what was lost on the way is
- * mended. Nothing runs while nobody watches.
+ * Owns the announcements to the replicas (renewed while somebody watches, withdrawn when nobody does), and a
+ * picture of the whole cluster: every actor's row, replicas and shards, dead letters. Rows are read once,
+ * updated from the replicas' messages, and read again from time to time, which repairs lost messages. Nothing
+ * runs while nobody watches.
  */
 
 import { isDeepStrictEqual } from 'node:util';
@@ -20,7 +20,7 @@ import type { ClusterNow } from './live-messages.ts';
 import { followDeadLetters } from './newest-dead-letters.ts';
 
 export interface RowsListener {
-  /** These actors have other rows than before, or none. */
+  /** The rows of these actors have changed or are gone. */
   readonly changed: (ids: Iterable<ActorId>) => void;
   readonly cluster: (now: ClusterNow) => void;
 }
@@ -30,29 +30,29 @@ export interface LiveWatchParts {
   readonly subjects: Subjects;
   readonly control: ControlPort;
   readonly clock: Clock;
-  /** Differs from replica to replica and from start to start. */
+  /** Differs between replicas and from start to start. */
   readonly watcher: string;
 }
 
-/** How often replicas and shards are asked for while a page is open. */
+/** How often replicas and shards are requested while a page is open. */
 const clusterMs = 1_000;
 
 export class LiveWatch {
   readonly #parts: LiveWatchParts;
-  /** The rows as they are known now; empty while nobody watches them. */
+  /** The known rows; empty while nobody watches them. */
   readonly rows = new Map<ActorId, LiveRow>();
   /** Whether every actor was read at least once. */
   isWhole = false;
   readonly #rowsListeners = new Set<RowsListener>();
   readonly #steps = new Map<ActorId | 'all', Set<(told: LiveStep) => void>>();
   readonly #subscriptions = new Map<ActorId | 'all' | 'rows' | 'dead', Subscription>();
-  /** Kinds whose facts are wanted, by how many. */
+  /** Kinds whose facts are wanted, with the number of pages that want them. */
   readonly #factsOf = new Map<string, number>();
   #cluster: ClusterNow | null = null;
   #missingShards: readonly ShardName[] = [];
   #deadLetters: ClusterNow['deadLetters'] = { count: 0, newest: [] };
   #timers: Timer[] = [];
-  /** Grows when watching rows begins or ends: late answers of an earlier time are dropped. */
+  /** Increases when watching rows starts or ends: late answers from before are dropped. */
   #time = 0;
 
   constructor(parts: LiveWatchParts) {
@@ -94,19 +94,19 @@ export class LiveWatch {
     };
   }
 
-  /** When replicas and shards were read last, ms since the epoch; 0: they were not yet. */
+  /** When replicas and shards were last read, ms since the epoch; 0: not yet. */
   get readAt(): number {
     return this.#cluster?.now ?? 0;
   }
 
-  /** Rows of the kind come with their facts from now on. */
+  /** Rows of the kind have their facts from now on. */
   watchFacts(kind: string): Subscription {
     const count = this.#factsOf.get(kind) ?? 0;
     this.#factsOf.set(kind, count + 1);
     if (count === 0) {
       this.#announce();
       const time = this.#time;
-      // What fails here is mended when all rows are read again.
+      // A failure here is repaired when all rows are read again.
       this.#readFacts(kind, time).catch(() => {});
     }
     let isOpen = true;
@@ -144,7 +144,7 @@ export class LiveWatch {
 
   #renewal: Timer | null = null;
 
-  /** Tells the replicas what is watched, and again before they forget it. */
+  /** Tells the replicas what is watched, and repeats it before they forget. */
   #announce(): void {
     const { bus, subjects, clock, watcher } = this.#parts;
     const actors = [...this.#steps.keys()].filter((id) => id !== 'all');
@@ -160,7 +160,7 @@ export class LiveWatch {
     };
     bus.publish(subjects.peer('watch'), encodeJson(watch));
     this.#renewal?.cancel();
-    // A replica that starts hears the next one: often enough that its actors are not missed for long.
+    // A starting replica hears the next one: often enough that its actors are not missed for long.
     this.#renewal = isWatching ? clock.after(limits.inspectWatchMs / 5, () => this.#announce()) : null;
   }
 
@@ -197,10 +197,7 @@ export class LiveWatch {
     this.#announce();
   }
 
-  /**
-   * Does the work at once and then after each pause, one after the other; an answer that fails is asked for
-   * again.
-   */
+  /** Does the work at once and after each pause, one run at a time; a failed one is repeated. */
   #repeat(pauseMs: number, time: number, work: () => Promise<void>): void {
     const again = () => {
       if (time !== this.#time) return;
@@ -226,7 +223,7 @@ export class LiveWatch {
     this.#tell(changed);
   }
 
-  /** An owner that was replaced may tell late; revisions of one that ended and came back go on. */
+  /** A former owner may report late; the revisions of an actor that ended and returned continue. */
   #isNews(row: LiveRow, known: LiveRow | undefined): boolean {
     if (!known || row.rev > known.rev) return true;
     if (row.rev < known.rev) return false;
@@ -241,7 +238,10 @@ export class LiveWatch {
     );
   }
 
-  /** What a list does not tell of a step, and what a replica does not that has not heard of the watch yet. */
+  /**
+   * Adds what a list does not say about a step, and what a replica that has not heard of the watch does not
+   * send.
+   */
   #completed(row: LiveRow, known: LiveRow): LiveRow {
     const { event, facts } = known;
     const hasFacts = row.facts === undefined && facts !== undefined && this.#factsOf.has(kindOf(row.id));

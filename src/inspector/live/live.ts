@@ -1,9 +1,9 @@
 /**
- * One open live feed: what its client asked to see, told as fast as it reads.
+ * One open live feed: sends what its client asked to see, as fast as the client reads.
  *
- * Rows are bundled: an actor that steps a hundred times between two messages is sent once, as it is then.
- * While the client leaves too much unread, rows wait (bounded by the number of actors); a step that cannot
- * wait is left out and the actor is sent again.
+ * Rows are bundled: an actor that steps a hundred times between two messages is sent once, in its latest
+ * form. While the client leaves too much unread, rows wait (bounded by the number of actors); a step that
+ * cannot wait is left out and the actor is sent again.
  */
 
 import type { Clock, Timer } from '../../base/clock.ts';
@@ -15,15 +15,15 @@ import type { Subscription } from '../../bus/bus.ts';
 import type { LiveMessage, LiveRequest } from './live-messages.ts';
 import type { LiveWatch } from './live-watch.ts';
 
-/** A connection, whatever carries it. */
+/** A connection of any kind. */
 export interface LiveLine {
   send(text: string): void;
-  /** Bytes that were sent and are not on their way yet. */
+  /** Bytes that were passed to the connection and not sent yet. */
   unread(): number;
 }
 
 export interface LiveSession {
-  /** Takes a message from the client. */
+  /** Processes a message from the client. */
   take(text: string): void;
   end(): void;
 }
@@ -36,10 +36,10 @@ export interface LiveParts {
   readonly release: string;
 }
 
-/** The watched actor is read again so often, ms: effects that end without a step are seen so. */
+/** How often the watched actor is read again, ms: shows effects that end without a step. */
 const readAgainMs = 5_000;
 const rowsAtOnce = 2_000;
-/** A page that hears nothing for three of these says so. */
+/** A page that misses three of these says so. */
 const beatMs = 1_000;
 
 export class OwnSession implements LiveSession {

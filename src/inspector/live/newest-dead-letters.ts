@@ -1,4 +1,4 @@
-/** Dead letters as a page shows them: how many there are, and the newest. */
+/** Dead letters for the page's overview: their number, and the newest. */
 
 import { letterView } from '../../actors/control/dead-letter-view.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -9,10 +9,10 @@ import { decode } from '../../bus/codec.ts';
 import type { Subjects } from '../../bus/subjects.ts';
 import type { ClusterNow } from './live-messages.ts';
 
-/** What is older is no news to anybody on call. */
+/** Older ones are no news to anybody on call. */
 const backMs = 24 * 3_600_000;
 
-/** Calls back with what is there, and again with each that comes, is sent again or is dropped. */
+/** Calls back with the present letters, and again with each that arrives, is sent again or dropped. */
 export function followDeadLetters(
   { bus, subjects, clock }: { readonly bus: Bus; readonly subjects: Subjects; readonly clock: Clock },
   onLetters: (letters: ClusterNow['deadLetters']) => void,
@@ -36,7 +36,7 @@ export function followDeadLetters(
     newest = left;
     if (!stopped) onLetters({ count, newest });
   });
-  // A stream that cannot be read shows no letters; the page is for more than those.
+  // If the stream cannot be read, the page shows no letters; it has other uses.
   following.catch(() => {});
   return {
     stop() {
@@ -50,6 +50,6 @@ export function followDeadLetters(
   };
 }
 
-/** What is told to every page again and again has no room for whole letters. */
+/** Sent to every page repeatedly, so only the beginning of each letter. */
 const beginning = (letter: DeadLetter): DeadLetter => ({ ...letter, body: letter.body.slice(0, bodyChars) });
 const bodyChars = 400;

@@ -1,4 +1,4 @@
-/** Which language an opened live feed speaks: Orrery's own, or the Stately inspector's. */
+/** Chooses the protocol of an opened live feed: Orrery's own, or the Stately inspector's. */
 import { attempt } from '../../base/errors.ts';
 import { type ActorId, parseActorId } from '../../base/ids.ts';
 import { type LiveParts, OwnSession } from './live.ts';

@@ -1,10 +1,10 @@
 /**
- * The WebSocket `/api/v1/inspect`: who may open it, how long it lives. The one importer of the WebSocket
+ * The WebSocket `/api/v1/inspect`: who may open it, and how long it lives. The only importer of the WebSocket
  * library.
  *
- * Promises: nobody is let in who may not `get` the inspector, nor a page of another site; the right is asked
- * for again while the socket is open, and a socket whose client is gone or whose right was taken back is
- * closed. At most `limits.inspectSessions` are open.
+ * Promises: only callers that may `get` the inspector are admitted, and no page of another site; the
+ * permission is checked again while the socket is open, and a socket whose client is gone or whose permission
+ * was withdrawn is closed. At most `limits.inspectSessions` are open.
  */
 import type { IncomingHttpHeaders, IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -20,21 +20,21 @@ import { liveProtocol } from './live-protocol.ts';
 export interface SocketParts {
   readonly authorize: Authorize;
   readonly clock: Clock;
-  /** Whether the caller's name for this host is one that is answered. */
+  /** Whether requests to this Host name are answered. */
   readonly isMeant: (host: string | undefined) => boolean;
-  /** Starts what is said on an open socket. @param query of the address */
+  /** Starts the feed on an open socket. @param query of the address */
   readonly start: (query: URLSearchParams, line: LiveLine) => LiveSession;
 }
 
 const path = '/api/v1/inspect';
-/** Close codes: the numbers below 4000 are RFC 6455's; 4401 and 4403 say what HTTP's 401 and 403 say. */
+/** Close codes: those below 4000 are RFC 6455's; 4401 and 4403 correspond to HTTP's 401 and 403. */
 const closing = { away: 1001, unauthenticated: 4401, forbidden: 4403 } as const;
 
 export function serveSockets(server: Server, parts: SocketParts) {
   const sockets = new WebSocketServer({
     noServer: true,
     maxPayload: limits.inspectMessageBytes,
-    // Small messages are not worth it; lists shrink to a tenth.
+    // Not worth it for small messages; lists shrink to a tenth.
     perMessageDeflate: { threshold: 4_096, zlibDeflateOptions: { level: 3 }, concurrencyLimit: 2 },
     handleProtocols: (offered) => (offered.has(liveProtocol) ? liveProtocol : false),
   });
@@ -49,7 +49,7 @@ export function serveSockets(server: Server, parts: SocketParts) {
     open(request, socket, head).catch(() => end(socket, '503 Service Unavailable'));
   });
   return {
-    /** Closes all and takes no more. */
+    /** Closes all sockets and accepts no more. */
     close(): void {
       for (const one of sockets.clients) one.close(closing.away, 'the replica is stopping');
       sockets.close();
@@ -90,7 +90,7 @@ function attend(socket: WebSocket, { headers }: IncomingMessage, url: URL, parts
     if (!isAlive) return socket.terminate();
     isAlive = false;
     socket.ping();
-    // While Kubernetes cannot be asked, who was let in stays: to look at what is wrong with it, perhaps.
+    // While Kubernetes cannot be asked, admitted callers stay: they may be looking for the cause.
     const access = await ask(parts.authorize, headers).catch(
       (error): Access => ({ granted: true, user: asError(error).message }),
     );
@@ -106,7 +106,7 @@ function attend(socket: WebSocket, { headers }: IncomingMessage, url: URL, parts
     isAlive = true;
   });
   socket.on('message', (data) => session.take(String(data)));
-  // An error is followed by the close.
+  // The close follows an error.
   socket.on('error', () => {});
   socket.on('close', () => {
     timer.cancel();

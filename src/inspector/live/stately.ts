@@ -1,29 +1,27 @@
 /**
- * The live feed in the words of the Stately inspector (`?protocol=stately`): `@xstate.actor`,
- * `@xstate.event`, `@xstate.snapshot`, one JSON message each, so that any tool that understands them can
- * attach.
+ * The live feed in the protocol of the Stately inspector (`?protocol=stately`): `@xstate.actor`,
+ * `@xstate.event`, `@xstate.snapshot`, one JSON message each, for any tool that understands them.
  *
- * An Orrery actor is a root of its own; its id is the session id. All actors of the cluster are told first,
- * then each step as the event and the snapshot it led to. `?actor=<id>`, as often as wanted, restricts the
- * feed to those.
+ * Each Orrery actor is a root, with its id as the session id. All actors of the cluster are sent first, then
+ * each step as its event and the resulting snapshot. `?actor=<id>`, repeatable, restricts the feed to those.
  */
 
 import type { Clock } from '../../base/clock.ts';
 import { type ActorId, parseActorId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import type { ActorView, ControlPort, LiveRow, LiveStep } from '../../base/views.ts';
+import { senderOf } from '../../base/words.ts';
 import type { Subscription } from '../../bus/bus.ts';
 import type { Chart } from '../../machines/chart.ts';
 import { machineView } from '../charts/machine-view.ts';
-import { senderOf } from '../events/sequence.ts';
 import type { LiveLine, LiveSession } from './live.ts';
 import type { LiveWatch } from './live-watch.ts';
 
-/** The release of @statelyai/inspect whose messages these are. */
+/** The release of @statelyai/inspect with this protocol. */
 const version = '0.7.1';
 /**
- * Contexts are read for so many actors at the beginning; of the others the state is told, and the context
- * with their next step.
+ * The contexts of this many actors are read at the start; others start with the state, and get their context
+ * with the next step.
  */
 const contextsAtFirst = 200;
 const readsAtOnce = 8;
@@ -32,11 +30,11 @@ export interface StatelyParts {
   readonly liveWatch: LiveWatch;
   readonly control: Pick<ControlPort, 'get'>;
   readonly clock: Clock;
-  /** Every chart, also those of a replica's own life. */
+  /** All charts, including those of a replica's own life. */
   readonly charts: readonly Chart[];
 }
 
-/** @param only the actors to tell about; empty: all. */
+/** @param only the actors to include; empty: all */
 export function startStately(parts: StatelyParts, only: readonly ActorId[], line: LiveLine): LiveSession {
   const stately = new Stately(parts, line);
   const watched = only.slice(0, limits.inspectActors);
@@ -153,7 +151,7 @@ class Stately {
     return { sessionId: id, rootId: id, id: messageId, createdAt: String(at), _version: version };
   }
 
-  /** What a client leaves unread for too long is left out: the next snapshot of an actor holds everything. */
+  /** What a client leaves unread for too long is dropped: an actor's next snapshot contains everything. */
   #send(message: object): void {
     if (!this.#ended && this.#line.unread() <= limits.inspectUnreadBytes)
       this.#line.send(JSON.stringify(message));

@@ -13,7 +13,7 @@ import type { SequenceView } from '../events/sequence.ts';
 export interface Session {
   readonly user: string;
   readonly maySend: boolean;
-  /** By a token; without authentication there is nobody to sign out. */
+  /** With a token; without authentication there is nobody to sign out. */
   readonly signedIn: boolean;
 }
 
@@ -25,7 +25,7 @@ export interface Refused {
 
 export type Answer<T> = { readonly ok: T } | { readonly refused: Refused };
 
-/** Kinds of actors that the release knows; null: it could not be asked. */
+/** The kinds of actors that the release knows; null: the request failed. */
 export async function readKinds(): Promise<readonly string[] | null> {
   const answer = await call<{ machines: ReadonlyArray<{ name: string; isKind?: boolean }> }>(
     'GET',
@@ -35,7 +35,7 @@ export async function readKinds(): Promise<readonly string[] | null> {
   return answer.ok.machines.flatMap(({ name, isKind }) => (isKind ? [name] : [])).sort();
 }
 
-/** What people may send to actors of the kind; null: it could not be asked, or nothing is told. */
+/** The messages that people may send to actors of the kind; null: none, or the request failed. */
 export async function readForms(kind: string): Promise<NonNullable<MachineView['messages']> | null> {
   const answer = await call<MachineView>('GET', `machines/${encodeURIComponent(kind)}`);
   return 'ok' in answer ? (answer.ok.messages ?? null) : null;

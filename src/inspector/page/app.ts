@@ -1,6 +1,5 @@
 /**
- * The frame around every view: name, kinds, search, connection; which view is shown; the keys that work
- * everywhere.
+ * The frame around every view: name, kinds, search, connection; which view is shown; global keys.
  */
 import { age, shownClock } from '../../base/words.ts';
 import { ActorPage } from './actor/actor.ts';
@@ -75,7 +74,7 @@ function kindOf(route: Route): string | null {
   return route.view === 'list' ? route.kind : null;
 }
 
-/** An address that names what there is not: what is wrong with it, and what is right. */
+/** The page for an address with an unknown kind: what is wrong, and what exists. */
 function UnknownKind({ kind, kinds }: { kind: string; kinds: readonly string[] }): VNode {
   return html`<div class="missing"><h1>There is no kind “${kind}”</h1>
     <p>The address ends in <code>${location.hash}</code>. After <code>#/</code> comes a kind of actors, then, for one of them, its namespace and name: <code>#/pod/shop/web-0</code>.</p>

@@ -1,9 +1,8 @@
 /**
- * The page's live feed: one WebSocket that comes back by itself.
+ * The page's live feed: a WebSocket that reconnects.
  *
- * Promises: after a loss it tries again, at first at once, then with pauses that grow to a few seconds; what
- * is watched is said again on each connection; a feed whose token is not accepted any more is not tried again
- * before somebody signs in.
+ * Promises: after a loss it retries, first at once, then with pauses that grow to a few seconds; each
+ * connection is told what is watched; after its token was refused it does not retry before somebody signs in.
  */
 import type { Clock, Timer } from '../../base/clock.ts';
 import type { LiveMessage, LiveRequest } from '../live/live-messages.ts';
@@ -14,7 +13,7 @@ export type ConnectionState = 'connecting' | 'live' | 'lost' | 'refused';
 export type Connection = ReturnType<typeof connectLive>;
 
 const pausesMs = [100, 400, 1_000, 2_000, 3_000] as const;
-/** The close code that stands for HTTP's 401; 4403 for 403. */
+/** The close codes for HTTP's 401 and 403. */
 const refusals = [4401, 4403];
 
 export function connectLive(parts: {
@@ -53,13 +52,13 @@ export function connectLive(parts: {
   open();
 
   return {
-    /** Says what is watched from now on. */
+    /** Sets what is watched from now on. */
     watch(wanted: LiveRequest): void {
       if (JSON.stringify(wanted) === JSON.stringify(request)) return;
       request = wanted;
       if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(request));
     },
-    /** Tries now. */
+    /** Retries now. */
     retry(): void {
       failures = 0;
       open();

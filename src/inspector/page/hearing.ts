@@ -1,12 +1,14 @@
-/** Whether the feed is alive: when the page heard from its replica last, and as of when that was. */
+/**
+ * Whether the feed is alive: when the page last heard from its replica, and how old that information was.
+ */
 import type { Clock } from '../../base/clock.ts';
 
 export interface Silence {
-  /** For how long. */
+  /** The silence so far. */
   readonly ms: number;
-  /** The replica's time of what is shown, ms since the epoch; 0: nothing is. */
+  /** The time of the shown data, by the replica's clock, ms since the epoch; 0: there is none. */
   readonly asOf: number;
-  /** The replica itself is silent; else it does not hear from the others. */
+  /** The replica itself is silent; otherwise it does not hear the others. */
   readonly isReplica: boolean;
 }
 
@@ -14,19 +16,22 @@ export type Hearing = ReturnType<typeof createHearing>;
 
 /** Three beats. */
 const silenceMs = 3_000;
-/** Reading the cluster takes longer while a replica is away; beyond this it is not read any more. */
+/** Reading the cluster takes longer while a replica is away; after this time it has failed. */
 const deafMs = 10_000;
 
 export function createHearing(clock: Clock) {
   let heardAt = clock.monotonic();
   let told = 0;
   return {
-    /** Something came. @param asOf when what it tells was so, if it tells that */
+    /** A message arrived. @param asOf the time of its data, if it has one */
     heard(asOf = 0): void {
       heardAt = clock.monotonic();
       told = Math.max(told, asOf);
     },
-    /** @param now the replica's time. @returns null: the feed is alive */
+    /**
+     * @param now the replica's time
+     * @returns null: the feed is alive
+     */
     silence(now: number, isLive: boolean): Silence | null {
       const ms = clock.monotonic() - heardAt;
       if (ms > silenceMs || !isLive) return { ms, asOf: told, isReplica: true };

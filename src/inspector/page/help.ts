@@ -1,4 +1,4 @@
-/** What the keys do and what the signs mean. */
+/** The help view: keys and signs. */
 import { Mark } from './pieces.ts';
 import { html, useEffect, useRef, type VNode } from './vendor.ts';
 

@@ -1,4 +1,4 @@
-/** Whether a key press belongs to a field that is being typed in. */
+/** Whether a key press is input to a field. */
 export function isTyping({ target }: Event): boolean {
   return (
     target instanceof HTMLElement &&
@@ -6,7 +6,7 @@ export function isTyping({ target }: Event): boolean {
   );
 }
 
-/** Whether something is open that takes the keys itself. */
+/** Whether an open dialog handles keys itself. */
 export function isDialogOpen(): boolean {
   return document.querySelector('dialog[open]') !== null;
 }

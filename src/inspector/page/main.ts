@@ -1,4 +1,4 @@
-/** The page's beginning: makes the store, draws the app, and draws it again whenever something changed. */
+/** The start of the page: creates the store, draws the app, and redraws it after each change. */
 import { systemClock } from '../../base/clock.ts';
 import { App } from './app.ts';
 import { Store } from './page-store.ts';

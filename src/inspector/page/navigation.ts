@@ -1,8 +1,8 @@
-/** Going to another part of the page. */
+/** Navigation to another part of the page. */
 import type { HistoryStep } from '../../base/views.ts';
 import { type ActorPlace, hrefOf, readRoute } from './page-address.ts';
 
-/** Goes there; a filter that is being typed leaves no trail in the history. */
+/** Navigates; with `replace`, as for a filter being typed, without an entry in the history. */
 export function go(href: string, { replace = false } = {}): void {
   if (!replace) location.hash = href;
   else {
@@ -11,13 +11,13 @@ export function go(href: string, { replace = false } = {}): void {
   }
 }
 
-/** Stays with the actor that is shown, at another moment or with something else open. */
+/** Stays on the shown actor, at another moment or with another section open. */
 export function stay(part: Partial<ActorPlace>): void {
   const route = readRoute(location.hash);
   if (route.view === 'actor') go(hrefOf({ ...route, ...part }), { replace: true });
 }
 
-/** Goes to one step of an actor's history; past the newest step is the present. */
+/** Shows one step of an actor's history; after the newest step comes the present. */
 export function goTo(steps: readonly HistoryStep[], index: number): void {
   if (index < 0) return;
   stay({ at: index >= steps.length ? null : (steps[index]?.rev ?? null) });

@@ -1,48 +1,46 @@
 /**
- * Which part of the page is shown, as it stands behind the `#` of the address: every view can be linked to.
- * Pure.
+ * The part of the page to show, as encoded after the `#` of the address, so that every view has a link. Pure.
  *
- * `#/` overview, `#/dead-letters`, `#/events?from=03:10` the time line,
- * `#/pod?state=proving&q=web` a list, `#/pod/shop/web-0?at=12` one actor (at
- * revision 12) with what is open on it.
+ * `#/` overview, `#/dead-letters`, `#/events?from=03:10` the time line, `#/pod?state=proving&q=web` a list,
+ * `#/pod/shop/web-0?at=12` one actor (at revision 12) with its open sections.
  */
 import type { ActorId } from '../../base/ids.ts';
 
 export interface ListFilter {
-  /** In the id, the reason, the event taken last, or the last error. */
+  /** In the id, the reason, the last event, or the last error. */
   readonly q: string;
   readonly ns: string;
   readonly state: string;
   readonly health: string;
   readonly owner: string;
-  /** `30d`: what ends within so long, or is not ok; empty: all. */
+  /** `30d`: actors that end within this time, or are not ok; empty: all. */
   readonly ending: string;
   /**
-   * `wrong`: what is wrong first, then longest in trouble; `since`, `name`, or the label of a fact; with
-   * a `-` before it the other way round.
+   * `wrong`: trouble first, longest first; `since`, `name`, or the label of a fact; reversed by a leading
+   * `-`.
    */
   readonly sort: string;
 }
 
-/** What is shown of the cluster's time line. */
+/** The shown part of the cluster's time line. */
 export interface EventsPlace {
-  /** As it was typed: `03:10`, `2026-11-22T03:10Z`, `15m`; empty: the last quarter of an hour. */
+  /** As typed: `03:10`, `2026-11-22T03:10Z`, `15m`; empty: the last quarter of an hour. */
   readonly from: string;
-  /** Empty: up to now. */
+  /** Empty: until now. */
   readonly to: string;
   readonly kind: string;
   readonly text: string;
-  /** Times are in UTC, else local. */
+  /** Times are in UTC, otherwise local. */
   readonly utc: boolean;
   /** The step whose sequence is shown, `pod/shop/web-0@12`; empty: none. */
   readonly step: string;
 }
 
-/** What is opened on an actor's page. */
+/** The shown part of an actor's page. */
 export interface ActorPlace {
-  /** The revision that is looked at; null: the present. */
+  /** The shown revision; null: the present. */
   readonly at: number | null;
-  /** Sections that are closed at first. */
+  /** Open sections that are closed by default. */
   readonly open: readonly string[];
   readonly isSending: boolean;
 }
@@ -64,7 +62,7 @@ export const noFilter: ListFilter = {
   sort: 'wrong',
 };
 
-/** No kind is called so. */
+/** No kind has this name. */
 const deadWord = 'dead-letters';
 const eventsWord = 'events';
 const noPlace: EventsPlace = { from: '', to: '', kind: '', text: '', utc: false, step: '' };
@@ -111,7 +109,7 @@ export function hrefOf(route: Route): string {
   return `#/${encodeURIComponent(route.kind)}${queryOf(Object.fromEntries(given))}`;
 }
 
-/** What is empty is not written. */
+/** Empty values are left out. */
 function queryOf(values: Readonly<Record<string, string>>): string {
   const query = new URLSearchParams(Object.entries(values).filter(([, value]) => value !== '')).toString();
   return query === '' ? '' : `?${query.replaceAll('%2C', ',')}`;

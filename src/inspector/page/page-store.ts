@@ -1,9 +1,8 @@
 /**
- * What the page knows: rows of all actors, the cluster, the actor that is looked at with its history. Fed by
- * the live feed.
+ * The page's data: rows of all actors, the cluster, and the watched actor with its history. Fed by the live
+ * feed.
  *
- * Changes are told at most once a frame, however many messages came; whoever draws reads the whole state
- * then.
+ * Listeners are notified at most once a frame, however many messages arrived; they read the whole state then.
  */
 import type { Clock } from '../../base/clock.ts';
 import type { ActorId } from '../../base/ids.ts';
@@ -17,14 +16,14 @@ import { createWho, type Who } from './who.ts';
 
 export interface Watched {
   readonly id: ActorId;
-  /** undefined: not known yet; null: there is none. */
+  /** undefined: unknown so far; null: there is none. */
   actor: Omit<ActorView, 'recent'> | null | undefined;
   /** Oldest first. */
   steps: readonly HistoryStep[];
-  /** Steps before those. */
+  /** Number of steps before those. */
   left: number;
   isLoading: boolean;
-  /** When the last step came over the live feed, page time, ms; 0: none did. */
+  /** When the last step arrived over the live feed, page time, ms; 0: none has. */
   steppedAt: number;
 }
 
@@ -43,9 +42,9 @@ export interface News {
 
 const newsMax = 14;
 const movesMax = 8;
-/** A feed that begins sends its rows within this time once it has them all. */
+/** A new feed sends its rows within this time once it has all of them. */
 const stalePatienceMs = 4_000;
-/** The page keeps as many steps as the replica tells at first, and what comes since. */
+/** The page keeps the steps that the replica sends at first, and those since. */
 const stepsMax = 1_000;
 
 export class Store {
@@ -63,9 +62,9 @@ export class Store {
   #replica = '';
   #moves: readonly Move[] = [];
   #news: readonly News[] = [];
-  /** The replica's time less the page's. */
+  /** The replica's time minus the page's. */
   #offset = 0;
-  /** What ended unheard is not told: rows that are not told again after a new beginning are dropped. */
+  /** Rows not yet repeated since the feed started again; those that ended unnoticed are dropped. */
   #stale = new Set<ActorId>();
   #staleSince = 0;
   #isDue = false;
@@ -92,7 +91,7 @@ export class Store {
     return this.#rows;
   }
 
-  /** Kinds that there are actors of, with their number. */
+  /** Kinds with actors, and the number of actors. */
   get kinds(): ReadonlyMap<string, number> {
     return this.#kinds;
   }
@@ -101,7 +100,7 @@ export class Store {
     return this.#cluster;
   }
 
-  /** Whether what is not in `rows` is not there, rather than not told yet. */
+  /** Whether an actor that is not in `rows` does not exist, rather than being unknown so far. */
   get isWhole(): boolean {
     const isTold = this.#rows.size > 0 || this.#clock.monotonic() - this.#staleSince > stalePatienceMs;
     return this.#cluster?.isWhole === true && isTold;
@@ -115,12 +114,12 @@ export class Store {
     return this.#connection;
   }
 
-  /** Nothing was heard for three seconds, or what is heard tells nothing new; null: the feed is alive. */
+  /** Nothing was heard for three seconds, or only old information; null: the feed is alive. */
   get silence(): Silence | null {
     return this.#hearing.silence(this.now(), this.#connection === 'live');
   }
 
-  /** Every kind of actors that the release knows, whether or not there are any; null: not known yet. */
+  /** Every kind that the release knows, with or without actors; null: unknown so far. */
   get allKinds(): readonly string[] | null {
     return this.#who.allKinds;
   }
@@ -138,7 +137,7 @@ export class Store {
     return this.#moves;
   }
 
-  /** The latest steps anywhere, newest first. */
+  /** The latest steps of all actors, newest first. */
   get news(): readonly News[] {
     return this.#news;
   }
@@ -266,7 +265,7 @@ function movesOf(before: ClusterNow | null, after: ClusterNow, at: number): Move
   });
 }
 
-/** Steps that came meanwhile over the feed follow what was read. */
+/** Appends the steps that arrived over the feed meanwhile. */
 function withPast(watched: Watched, { steps, left }: HistoryView): Watched {
   const last = steps.at(-1)?.rev ?? 0;
   const later = watched.steps.filter(({ rev }) => rev > last);

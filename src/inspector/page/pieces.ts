@@ -1,4 +1,4 @@
-/** The small pieces that every view is made of: marks of state, names, ages, owners. */
+/** Small components that all views use: marks of state, names, ages, owners. */
 import { systemClock } from '../../base/clock.ts';
 import type { ActorId } from '../../base/ids.ts';
 import type { Health } from '../../base/views.ts';
@@ -6,7 +6,7 @@ import { age } from '../../base/words.ts';
 import { actorHref } from './page-address.ts';
 import { html, useEffect, useState, type VNode } from './vendor.ts';
 
-/** Draws again after each pause: what shows an age or a countdown. */
+/** Redraws at each interval, for ages and countdowns. */
 export function useTick(pauseMs: number): void {
   const [, setTick] = useState(0);
   useEffect(() => {
@@ -51,7 +51,7 @@ function parkedShape(): VNode {
   return html`<rect x="1.5" y="1.5" width="13" height="13" rx="3" class="fill" /><path d="M6 5v6M10 5v6" class="stroke-on" />`;
 }
 
-/** `proving.asking` as `proving › asking`, regions beneath each other. */
+/** `proving.asking` as `proving › asking`, regions below each other. */
 export function StateName({ state }: { state: string }): VNode {
   const regions = state.split(',');
   return html`<span class="state-name">
@@ -75,7 +75,7 @@ export function ActorLink({
   </a>`;
 }
 
-/** `12s`, in a form that does not jump about. */
+/** `12s`, in a fixed width. */
 export function Age({ since, now }: { since: number; now: number }): VNode {
   return html`<time class="age" title=${since > 0 ? new Date(since).toISOString() : ''}>${since > 0 ? age(now - since) : '–'}</time>`;
 }
@@ -84,14 +84,14 @@ export function Until({ at, now }: { at: number; now: number }): VNode {
   return html`<time class="until" title=${new Date(at).toISOString()}>${countdown(at, now)}</time>`;
 }
 
-/** Tenths of a second while they matter. */
+/** With tenths of a second while they matter. */
 export function countdown(at: number, now: number): string {
   const left = at - now;
   if (left <= 0) return 'due';
   return left < 9_950 ? `in ${(left / 1000).toFixed(1)}s` : `in ${age(left + 999)}`;
 }
 
-/** Owners have a colour and a letter, in the order of their names. */
+/** Each owner has a colour and a letter, in the order of their names. */
 export function ownerIndex(owner: string | null, replicas: readonly string[]): number {
   return owner === null ? -1 : [...replicas].sort().indexOf(owner);
 }
@@ -105,7 +105,7 @@ export function Owner({ owner, replicas }: { owner: string | null; replicas: rea
   return html`<span class="owner"><span class="owner-dot owner-${index < 0 ? 'none' : index % 8}" aria-hidden="true">${ownerLetter(index)}</span>${owner ?? 'nobody'}</span>`;
 }
 
-/** Numbers of one row of time as a small area; a word says what it shows. */
+/** A small area chart of numbers over time, with a label. */
 export function Sparkline({ values, label }: { values: readonly number[]; label: string }): VNode {
   const most = Math.max(1, ...values);
   const [width, height] = [120, 28];

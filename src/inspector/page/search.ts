@@ -1,4 +1,4 @@
-/** The search field: any actor of the cluster by a part of its name. */
+/** The search field: finds any actor of the cluster by a part of its name. */
 import type { ActorId } from '../../base/ids.ts';
 import { isTyping } from './keys.ts';
 import { go } from './navigation.ts';
@@ -67,7 +67,7 @@ export function Search({ store }: { store: Store }): VNode {
   </div>`;
 }
 
-/** Those whose own name begins so first, then the others. */
+/** Names that start with the text first, then the others. */
 function find(ids: Iterable<ActorId>, text: string): ActorId[] {
   const [first, others]: [ActorId[], ActorId[]] = [[], []];
   for (const id of ids) {

@@ -1,4 +1,4 @@
-/** Asks for a token where the replica wants one. */
+/** Asks for a token if the replica requires one. */
 import type { Refused } from './api.ts';
 import { signIn } from './api.ts';
 import { html, useState, type VNode } from './vendor.ts';

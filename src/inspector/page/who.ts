@@ -1,31 +1,26 @@
 /** Who is signed in, and which kinds of actors the release knows. */
 import { type Answer, readKinds, readSession, type Session } from './api.ts';
 
-export interface Who {
-  readonly session: Answer<Session> | null;
-  /** null: not known yet. */
-  readonly allKinds: readonly string[] | null;
-  readSession(): Promise<void>;
-  readKinds(): Promise<void>;
-}
+export type Who = ReturnType<typeof createWho>;
 
-export function createWho(changed: () => void): Who {
+export function createWho(changed: () => void) {
   const known = { session: null as Answer<Session> | null, allKinds: null as readonly string[] | null };
   return {
-    get session() {
+    get session(): Answer<Session> | null {
       return known.session;
     },
-    get allKinds() {
+    /** null: unknown so far. */
+    get allKinds(): readonly string[] | null {
       return known.allKinds;
     },
-    async readSession() {
+    async readSession(): Promise<void> {
       const session = await readSession();
-      // Where there is no answer, nothing is known again.
+      // Without an answer, both are unknown again.
       if ('refused' in session && session.refused.status === 0 && known.session) return;
       known.session = session;
       changed();
     },
-    async readKinds() {
+    async readKinds(): Promise<void> {
       known.allKinds = (await readKinds()) ?? known.allKinds;
       changed();
     },

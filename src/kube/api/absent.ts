@@ -1,7 +1,9 @@
-/** What the API server says of an object that is not there, or of another one that has its name. */
+/**
+ * Handles the API server's answers about an object that does not exist, or whose name another object has.
+ */
 import { hasCode, type OrreryError } from '../../base/errors.ts';
 
-/** null: there is no such thing (any more). */
+/** null: the object does not exist. */
 export async function unlessGone<T>(work: Promise<T>): Promise<T | null> {
   try {
     return await work;
@@ -11,7 +13,7 @@ export async function unlessGone<T>(work: Promise<T>): Promise<T | null> {
   }
 }
 
-/** For a write with a uid: where the object is gone, or another one has its name, nothing is to be done. */
+/** For a write with a uid: does nothing if the object is gone, or another one has its name. */
 export async function unlessAnother(work: Promise<unknown>): Promise<void> {
   try {
     await work;
@@ -20,7 +22,7 @@ export async function unlessAnother(work: Promise<unknown>): Promise<void> {
   }
 }
 
-/** A foreign uid is a conflict to some versions of the API server and an invalid field (422) to others. */
+/** A different uid is a conflict to some versions of the API server and an invalid field (422) to others. */
 export function isAnother(thrown: unknown): thrown is OrreryError {
   return hasCode(thrown, 'KUBE_CONFLICT') || isInvalid(thrown);
 }

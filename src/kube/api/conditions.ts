@@ -1,9 +1,8 @@
 /**
- * Conditions in the status of an object (metav1.Condition): how one is written over what stands there.
+ * Conditions in the status of an object (metav1.Condition): merges a new one with those in the object.
  *
- * Promises: the time of the last transition is another one only if the status is (Kubernetes' API
- * conventions); conditions of other types stay as they are. What is of a wrong type in the object counts as
- * absent.
+ * Promises: the transition time changes only with the status (Kubernetes' API conventions); conditions of
+ * other types stay unchanged. Malformed parts of the object count as absent.
  */
 
 import type { KubeObject } from '../../base/kube-port.ts';
@@ -18,7 +17,7 @@ export interface Condition {
   readonly observedGeneration?: number;
 }
 
-/** The condition with the time of its last transition. @param at when it was found, ms since the epoch */
+/** The condition with its transition time. @param at when it was found, ms since the epoch */
 export function dated<C extends Condition>(
   object: KubeObject,
   condition: C,
@@ -29,12 +28,14 @@ export function dated<C extends Condition>(
   return { ...condition, lastTransitionTime: typeof since === 'string' ? since : kubeTime(at) };
 }
 
-/** All conditions of the object, the given one in the place of what stood there. */
+/** All conditions of the object, with the given one replacing the one of its type. */
 export function withCondition(object: KubeObject, condition: Condition, at: number): readonly Fields[] {
   const others = conditionsOf(object).filter(({ type }) => type !== condition.type);
   return [...others, { ...dated(object, condition, at) }];
 }
 
 function conditionsOf(object: KubeObject): readonly Fields[] {
-  return list(record(object.status).conditions).map(record);
+  return list(record(object.status).conditions)
+    .map(record)
+    .filter(({ type }) => typeof type === 'string');
 }

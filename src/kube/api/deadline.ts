@@ -1,15 +1,15 @@
 /**
- * A deadline for work that talks to the Kubernetes API: it ends by itself, by the clock, or by the caller,
- * whichever is first.
+ * A deadline for calls to the Kubernetes API: the work ends by itself, at the deadline, or with the caller's
+ * signal, whichever is first.
  */
 import type { Clock } from '../../base/clock.ts';
 import { OrreryError } from '../../base/errors.ts';
 
 /**
- * Runs `work` with a signal that is aborted after `ms` or with the caller's; rejects then even if the work
- * does not listen.
+ * Runs `work` with a signal that is aborted after `ms` or with the caller's signal; then it rejects even if
+ * the work ignores the signal.
  *
- * @throws OrreryError KUBE_UNREACHABLE when time is over or the caller gave up (fact `aborted`)
+ * @throws OrreryError KUBE_UNREACHABLE at the deadline or when the caller gave up (fact `aborted`)
  */
 export async function within<T>(
   deadline: {

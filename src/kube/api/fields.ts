@@ -1,6 +1,6 @@
 /**
- * Reading fields of objects from outside: what is of a wrong type counts as absent, so that one broken object
- * hurts nobody else (I8).
+ * Reads fields of untrusted objects: a field of a wrong type counts as absent, so one broken object hurts no
+ * other (I8).
  */
 
 export type Fields = Readonly<Record<string, unknown>>;

@@ -1,13 +1,12 @@
 /**
- * Who we are to the Kubernetes API: the only file that imports the Kubernetes client, and only for
- * authentication.
+ * Authentication to the Kubernetes API: the only file that imports the Kubernetes client, and only for this.
  *
- * Reads a kubeconfig (or several, as in KUBECONFIG) or the service account of the Pod: bearer tokens, token
- * files that are replaced, client certificates, exec plugins, a CA, a proxy. Promises: credentials are
- * looked up again every `limits.kubeCredentialsAgeMs`, and whenever one is refused (401); concurrent
- * requests share one look-up; none of it is logged (I9). What the library leaves to us: `tokenFile` in a
- * kubeconfig, plain http without `insecure-skip-tls-verify`, a time limit on plugins, and the environment
- * that newer plugins ask for.
+ * Reads a kubeconfig (or several, as in KUBECONFIG) or the Pod's service account: bearer tokens, replaced
+ * token files, client certificates, exec plugins, a CA, a proxy. Promises: credentials are looked up again
+ * every `limits.kubeCredentialsAgeMs`, and whenever one is refused (401); concurrent requests share one
+ * look-up; none of it is logged (I9). Beyond the library it supports `tokenFile` in a kubeconfig, plain http
+ * without `insecure-skip-tls-verify`, a time limit on plugins, and the environment that newer plugins
+ * require.
  */
 
 import { readFileSync } from 'node:fs';
@@ -27,32 +26,31 @@ import { type Access, createTransport, type GetAccess, type TlsAccess } from './
 import { createRestPort } from './rest.ts';
 
 export interface KubeConnectionParts extends Pick<Ambient, 'clock' | 'random'> {
-  /** Path of a kubeconfig, or several as in KUBECONFIG; absent: the service account of the Pod. */
+  /** Path of a kubeconfig, or several as in KUBECONFIG; absent: the Pod's service account. */
   readonly kubeconfig?: string | undefined;
-  /** Of the kubeconfig; absent: its current one. */
+  /** A context of the kubeconfig; default: its current one. */
   readonly context?: string | undefined;
   readonly log?: Log;
 }
 
 export interface KubeConnection extends KubePort {
-  /** Closes idle connections; requests under way end by themselves. */
+  /** Closes idle connections; requests in progress end by themselves. */
   close(): void;
 }
 
-/**
- * Opens nothing yet: the first request does. @throws OrreryError USAGE if there is no usable configuration
- */
+/** Opens no connection; the first request does. @throws OrreryError USAGE without a usable configuration */
 export function connectKube(parts: KubeConnectionParts): KubeConnection {
   const { clock } = parts;
   const transport = createTransport({ clock, getAccess: kubeAccess(parts) });
   return { ...createRestPort({ transport, clock }), close: () => transport.close() };
 }
 
-/** A token that is wrong stays wrong for a while; asking a plugin at each request would not make it right. */
+/** A wrong token stays wrong for a while; calling a plugin at each request would not help. */
 const refusalPauseMs = 5_000;
 
 /**
- * The way to the API server alone, for whoever asks it something else than objects. @throws OrreryError USAGE
+ * Only the address and the credentials of the API server, for requests other than objects. @throws
+ * OrreryError USAGE
  */
 export function kubeAccess(parts: KubeConnectionParts): GetAccess {
   const { kubeconfig, context, clock, random, log = silentLog } = parts;
@@ -79,7 +77,7 @@ export function kubeAccess(parts: KubeConnectionParts): GetAccess {
   const reload = () => {
     reloadedAt = clock.monotonic();
     try {
-      // From the file, and without what plugins answered before.
+      // From the file, without earlier answers of plugins.
       config = loadConfig(kubeconfig, context);
     } catch (thrown) {
       log.warn(
@@ -104,7 +102,7 @@ async function readAccess(config: KubeConfig): Promise<Access> {
   try {
     await config.applyToHTTPSOptions(options);
   } catch (thrown) {
-    // The plugin's own words may hold anything: only their beginning is told.
+    // A plugin's output may contain anything, so only its beginning is reported.
     throw new OrreryError('KUBE_UNREACHABLE', `no credentials: ${asError(thrown).message.slice(0, 200)}`);
   }
   const server = cluster?.server ?? '';
@@ -119,7 +117,7 @@ async function readAccess(config: KubeConfig): Promise<Access> {
 function headersOf({ headers, auth }: RequestOptions): Record<string, string> {
   const read: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers ?? {})) {
-    // A token file ends with a newline, which no header may hold.
+    // A token file ends with a newline, which no header may contain.
     if (value !== undefined) read[name.toLowerCase()] = String(value).trim();
   }
   if (auth) read.authorization = `Basic ${Buffer.from(auth).toString('base64')}`;
@@ -183,7 +181,7 @@ function fromFile(file: string): KubeConfig {
   for (const { name, user } of users ?? []) {
     const tokenFile = user?.tokenFile;
     if (tokenFile === undefined) continue;
-    // The library reads token files again by itself, if told so in the words of the old auth providers.
+    // The library re-reads token files itself, if configured in the form of the old auth providers.
     const authProvider = { name: 'tokenFile', config: { tokenFile: resolve(dirname(file), tokenFile) } };
     config.users = config.users.map((known) => (known.name === name ? { ...known, authProvider } : known));
   }
@@ -194,7 +192,7 @@ function prepare(config: KubeConfig): void {
   if (!config.getCurrentCluster()?.server) {
     throw new OrreryError('USAGE', 'the kubeconfig has no current context with a server');
   }
-  // To the library plain http is a mistake unless verification is off; there is nothing to verify in it.
+  // The library rejects plain http unless verification is off; plain http has nothing to verify.
   config.clusters = config.clusters.map((cluster) =>
     cluster.server.startsWith('http:') ? { ...cluster, skipTLSVerify: true } : cluster,
   );

@@ -1,13 +1,11 @@
 /**
  * HTTP to the Kubernetes API: JSON calls and streams over Node's own client, with kept connections.
  *
- * Owns the connections. Promises: every call is bounded in time and size and ends when its signal is aborted;
- * failures are OrreryErrors; a kept connection that the server had closed meanwhile costs a repeated request,
- * never an error, where the request may be repeated; changed credentials are used for the next connection at
- * once.
- * Absent: who we are (`kube-connection.ts` says that through `GetAccess`), what is asked (`rest.ts`), a
- * throttle of our own (the API server's 429 is honoured by those who ask), compression (it costs more than it
- * saves within a cluster).
+ * Owns the connections. Promises: every call is bounded in time and size, and ends when its signal is
+ * aborted; failures are OrreryErrors; if the server closed a kept connection, a repeatable request is
+ * repeated without an error; changed credentials apply to the next connection. Absent: authentication
+ * (`kube-connection.ts`, through `GetAccess`), the requests themselves (`rest.ts`), client-side throttling
+ * (callers honour the API server's 429), compression (it costs more than it saves within a cluster).
  */
 import { createHash } from 'node:crypto';
 import {
@@ -25,7 +23,7 @@ import { limits } from '../../base/limits.ts';
 import { abortedError, within } from './deadline.ts';
 import { refusalError } from './refusals.ts';
 
-/** Where the API server is and how we show who we are. Secret throughout: never logged (I9). */
+/** The API server's address and our credentials. Secret throughout: never logged (I9). */
 export interface Access {
   /** `https://host:port[/path]`, without a slash at the end. */
   readonly server: string;
@@ -43,7 +41,7 @@ export interface TlsAccess {
   readonly rejectUnauthorized?: boolean;
 }
 
-/** @param refused true: what was given last was answered with 401 */
+/** @param refused true: the previous credentials were answered with 401 */
 export type GetAccess = (refused: boolean, signal: AbortSignal) => Promise<Access>;
 
 export interface HttpCall {
@@ -51,10 +49,10 @@ export interface HttpCall {
   /** With the query. */
   readonly path: string;
   readonly body?: unknown;
-  /** Of the body; JSON if absent. */
+  /** Of the body; default JSON. */
   readonly contentType?: string;
   readonly timeoutMs: number;
-  /** Doing it twice is the same as doing it once. */
+  /** Repeating the request has no further effect. */
   readonly repeatable: boolean;
 }
 
@@ -62,8 +60,8 @@ export interface Transport {
   /** The answer's JSON. */
   call(call: HttpCall, signal: AbortSignal): Promise<unknown>;
   /**
-   * Hands over the pieces of a streamed answer; resolves when the server ends it in good order. What
-   * `onPiece` throws ends it.
+   * Passes on the pieces of a streamed answer; resolves when the server ends it in good order. An exception
+   * in `onPiece` ends the stream.
    *
    * @throws OrreryError KUBE_UNREACHABLE if no byte comes for `silenceMs`
    */
@@ -76,7 +74,9 @@ export interface Transport {
   close(): void;
 }
 
-/** A kept connection may have been closed by the server, and the next one too; then one is made. */
+/**
+ * The server may have closed several kept connections in a row; after this many tries a new one is opened.
+ */
 const repeatsMax = 3;
 
 export function createTransport(parts: { readonly clock: Clock; readonly getAccess: GetAccess }): Transport {
@@ -131,7 +131,7 @@ export function createTransport(parts: { readonly clock: Clock; readonly getAcce
         await readPieces(answer, { clock, what, silenceMs, signal: ending.signal }, onPiece);
       } finally {
         signal.removeEventListener('abort', onAbort);
-        // Whatever ended it, the connection does not stay behind.
+        // However it ended, the connection is closed.
         ending.abort(new OrreryError('KUBE_UNREACHABLE', `${what} is over`));
       }
     },
@@ -139,7 +139,7 @@ export function createTransport(parts: { readonly clock: Clock; readonly getAcce
   };
 }
 
-/** One call over a connection of its own, and the whole text of its answer, whatever it is. */
+/** One call over its own connection, with the whole text of the answer. */
 export async function askOnce(
   access: Access,
   call: HttpCall,
@@ -150,7 +150,7 @@ export async function askOnce(
   return { status: answer.statusCode ?? 0, text };
 }
 
-/** The server had closed the kept connection before it saw the request. */
+/** The server had closed the kept connection before it received the request. */
 class StaleConnection extends Error {}
 
 function isRefused({ statusCode = 0 }: IncomingMessage): boolean {
@@ -185,13 +185,13 @@ function exchange(
           ? {}
           : { 'content-type': call.contentType ?? 'application/json', 'content-length': body.length }),
       },
-      // Pools of our own know it already, and would find their connections by the whole of it.
+      // Our own pools already have these, and would otherwise look connections up by all of them.
       ...((access.proxy !== undefined || agent === false) && url.protocol === 'https:' ? access.tls : {}),
     });
     const onAbort = () => request.destroy(asError(signal.reason));
     signal.addEventListener('abort', onAbort, { once: true });
     request.on('socket', (socket) => keepAlive(socket));
-    // Also after the head: then the answer reports what happened.
+    // Also after the head: then reading the answer reports the error.
     request.on('error', (error) =>
       reject(isStale(request, call, error) ? new StaleConnection(error.message) : error),
     );
@@ -263,7 +263,7 @@ async function readPieces(
   }
 }
 
-/** Rejects if the answer breaks off; what `onPiece` throws breaks it off. */
+/** Rejects if the answer breaks off; an exception in `onPiece` breaks it off. */
 function readToEnd(
   answer: IncomingMessage,
   what: string,
@@ -304,14 +304,14 @@ function readJson(text: string): unknown {
   return attempt(() => JSON.parse(text), undefined);
 }
 
-/** Without the query: a continue token says nothing to a person. */
+/** Without the query: a continue token tells a person nothing. */
 function bare(path: string): string {
   return path.split('?', 1)[0] ?? path;
 }
 
 type PoolName = 'calls' | 'watches';
 
-/** Connections, apart for calls and for watches, so that no watch waits for a call to end. */
+/** Separate pools for calls and for watches, so that no watch waits for a call to end. */
 function createPools() {
   let current: { readonly identity: string; readonly agents: Record<PoolName, HttpAgent> } | undefined;
   const closeIdle = () => {
@@ -352,7 +352,7 @@ function definedOf<T extends object>(given: T): { [K in keyof T]?: Exclude<T[K],
 
 const identities = new WeakMap<Access, string>();
 
-/** Tells identities apart on whose connections a request may travel, without keeping the secret. */
+/** Identifies the credentials with which a connection was opened, without keeping the secret. */
 function identityOf(access: Access): string {
   const known = identities.get(access);
   if (known !== undefined) return known;

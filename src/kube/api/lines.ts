@@ -1,8 +1,7 @@
 /**
- * Bytes to lines: newline-delimited text that arrives in pieces, characters split across them included.
+ * Splits bytes into lines: newline-delimited text that arrives in pieces, which may split characters.
  *
- * Promises: a line is at most `bytesMax` long, a longer one is an error as soon as it is seen, so that memory
- * is bounded (I6).
+ * Promise: a line of more than `bytesMax` is an error as soon as it is seen, so memory is bounded (I6).
  */
 import { OrreryError } from '../../base/errors.ts';
 
@@ -20,7 +19,7 @@ export function createLineReader(bytesMax: number) {
     }
     pieces.push(piece);
   };
-  // Decoded only as a whole line: no character is ever cut.
+  // Only whole lines are decoded, so no character is ever cut.
   const take = () => {
     const line = Buffer.concat(pieces, pendingBytes).toString('utf8').trim();
     pieces = [];
@@ -30,8 +29,9 @@ export function createLineReader(bytesMax: number) {
 
   return {
     /**
-     * The lines that are complete with this piece, without their ends; empty lines are left out. @throws
-     * OrreryError MESSAGE_TOO_LARGE
+     * The lines that this piece completes, without line ends; empty lines are left out.
+     *
+     * @throws OrreryError MESSAGE_TOO_LARGE
      */
     read(piece: Uint8Array): string[] {
       const lines: string[] = [];
@@ -45,7 +45,7 @@ export function createLineReader(bytesMax: number) {
       keep(piece.subarray(start));
       return lines;
     },
-    /** Bytes of a line that has begun and has no end yet. */
+    /** Bytes of an incomplete line. */
     get pendingBytes(): number {
       return pendingBytes;
     },

@@ -1,16 +1,16 @@
 /**
- * What the API server says when it says no: HTTP status and metav1.Status to error codes.
+ * Converts refusals of the API server, HTTP status and metav1.Status, to error codes.
  *
- * The message of the API server becomes part of ours, cut in its middle to `messageCharsMax`: it names
- * objects and fields, never a value of a Secret (I9).
+ * Our message contains the API server's, with its middle cut out beyond `messageCharsMax`: it names objects
+ * and fields, never a value of a Secret (I9).
  */
 import { type ErrorCode, OrreryError } from '../../base/errors.ts';
 
 export interface Refusal {
-  /** `GET /api/v1/pods`: what was asked. */
+  /** The request: `GET /api/v1/pods`. */
   readonly request: string;
   readonly status: number;
-  /** The answer's body, a metav1.Status if all is well. */
+  /** The answer's body, normally a metav1.Status. */
   readonly body: unknown;
   /** The answer's Retry-After header. */
   readonly retryAfter?: string | undefined;
@@ -31,7 +31,7 @@ export function refusalError(refusal: Refusal, now: number): OrreryError {
   });
 }
 
-/** A long message repeats the value that was refused; why it was, stands at its end. */
+/** A long message repeats the refused value; the reason is at its end. */
 function cut(message: string): string {
   if (message.length <= messageCharsMax) return message;
   const half = messageCharsMax / 2;
@@ -50,8 +50,8 @@ function codeOf(status: number, reason: string, isToldToWait: boolean, isTooLarg
   // An expired continue token is reported as 410 Expired, a too old version of a watch as 410 Gone or
   // Expired.
   if (status === 410 || reason === 'Expired') return 'KUBE_EXPIRED';
-  // Of a cluster that was restored from a backup, or of an API server that is behind: what is asked for is
-  // not there to be waited for.
+  // The cluster was restored from a backup, or the API server lags: the version does not exist, and waiting
+  // for it is pointless.
   if (isTooLarge) return 'KUBE_EXPIRED';
   if (status === 429 || (isToldToWait && status >= 500)) return 'KUBE_THROTTLED';
   return status >= 500 || status === 408 ? 'KUBE_SERVER' : 'KUBE_REFUSED';
@@ -65,7 +65,7 @@ export function readRetryAfter(text: string | undefined, now: number): number | 
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }
 
-/** `ResourceVersionTooLarge` is the cause; servers before it said so in words alone. */
+/** The cause is `ResourceVersionTooLarge`; older servers say so only in words. */
 function isVersionTooLarge(body: unknown): boolean {
   const { message, details } = (body ?? {}) as { message?: unknown; details?: { causes?: unknown } | null };
   const causes: unknown = details?.causes;

@@ -1,4 +1,4 @@
-/** Resources that more than one part of Orrery addresses, and how those of one feature are named. */
+/** Resources that several parts of Orrery use, and helpers for declaring a feature's own. */
 import type { KubeResource } from '../../base/kube-port.ts';
 
 /** @param apiVersion `v1`, `apps/v1` */
@@ -16,7 +16,7 @@ export function kubeResource(
 export const coreResource = (plural: string, kind: string, namespaced = true) =>
   kubeResource('v1', plural, kind, namespaced);
 
-/** A custom resource of Orrery's own. */
+/** A custom resource of Orrery. */
 export const ownResource = (plural: string, kind: string, namespaced = true) =>
   kubeResource('orrery.dev/v1alpha1', plural, kind, namespaced);
 

@@ -1,9 +1,9 @@
 /**
  * The Kubernetes API's resources over HTTP: addresses, content types, lists, watches, discovery.
  *
- * Promises: what base/kube-port.ts promises. A watch that ends in the middle of a line did not end in good
- * order. Absent: authentication (`kube-connection.ts`), connections (`kube-http.ts`), retries (the one who
- * asks knows what a failure means).
+ * Promises: those of base/kube-port.ts. A watch that ends in the middle of a line did not end in good order.
+ * Absent: authentication (`kube-connection.ts`), connections (`kube-http.ts`), retries (the caller knows what
+ * a failure means).
  */
 import type { Clock } from '../../base/clock.ts';
 import { asError, OrreryError } from '../../base/errors.ts';
@@ -106,10 +106,10 @@ function patchCall(resource: KubeResource, patch: PatchOptions): Omit<HttpCall, 
   return {
     method: 'PATCH',
     path: pathOf(resource, namespace, name, subresource) + queryText({ fieldManager, force }),
-    // An applied object must say what it is.
+    // An applied object must state its type.
     body: type === 'apply' ? { ...typeOf(resource), ...(body as object) } : body,
     contentType: patchTypes[type],
-    // Lists of JSON patch operations may add to a list.
+    // JSON patch operations may append to a list.
     repeatable: type !== 'json',
   };
 }
@@ -147,7 +147,7 @@ function readObject(body: unknown, path: string): KubeObject {
 function readList(body: unknown, path: string): KubeList {
   const { metadata, items } = (body ?? {}) as { metadata?: Record<string, unknown>; items?: unknown };
   const version = metadata?.resourceVersion;
-  // A list of a Go program with nothing in it can be null.
+  // A Go program encodes an empty list as null.
   const read = items === null ? [] : items;
   if (typeof version !== 'string' || !Array.isArray(read)) {
     throw new OrreryError('KUBE_SERVER', `the answer to ${path} is not a list`);

@@ -1,10 +1,10 @@
 /**
- * What specifications of custom resources are declared with, beside valibot itself: texts in the syntax of
- * Kubernetes, selectors, and rules that stand for the API server in CEL and for us as a function.
+ * Building blocks for declaring specifications of custom resources, beside valibot: texts in the syntax of
+ * Kubernetes, selectors, and rules that exist both as CEL for the API server and as a function for us.
  *
- * Promises: the definitions in deploy/crds are made of the same declarations (docs/decisions/0008), so what
- * the API server lets in is what is read here; an object that is older than its definition is held to it here
- * alone. A pattern is in the syntax that RE2 and JavaScript share, and is tried after the length.
+ * Promises: the definitions in deploy/crds are generated from the same declarations (docs/decisions/0008), so
+ * the API server admits what is readable here; an object that is older than its definition is checked here
+ * only. A pattern uses the syntax common to RE2 and JavaScript, and is checked after the length.
  */
 import * as v from 'valibot';
 
@@ -13,7 +13,7 @@ export interface Invalid {
   readonly invalid: string;
 }
 
-/** As many as fit a condition's message comfortably. */
+/** As many as fit comfortably into a condition's message. */
 const reasonsMax = 5;
 
 /** The specification with its defaults, or what is wrong with it and why. */
@@ -28,20 +28,20 @@ export function readSpec<S extends v.GenericSchema>(schema: S, spec: unknown): v
   return { invalid: reasons.slice(0, reasonsMax).join('; ') + more };
 }
 
-/** What types cannot say: in CEL for the API server, and the same for us. */
+/** A rule that types cannot express: as CEL for the API server, and as a function for us. */
 export const rule = <T>(cel: string, holds: (value: T) => boolean, message: string) => ({
   ...v.check(holds, message),
   cel,
 });
 
-/** For valibot a list is an object, too: an empty one would be a selector of everything. */
+/** To valibot a list is an object, too: an empty one would be a selector of everything. */
 const noList = <S extends v.GenericSchema>(schema: S): S => ({
   ...schema,
   '~run': (dataset: v.UnknownDataset, config: v.Config<v.BaseIssue<unknown>>) =>
     schema['~run'](Array.isArray(dataset.value) ? { ...dataset, value: '' } : dataset, config),
 });
 
-/** An object with the given fields; `what` says so where something else stands in its place. */
+/** An object with the given fields; `what` names it in the message about a value of another type. */
 export const shape = <const E extends v.ObjectEntries>(entries: E, what = 'must be an object') =>
   noList(v.object(entries, ({ input }) => (input === undefined ? 'is missing' : what)));
 
@@ -72,7 +72,7 @@ export const whole = (min: number, max = Number.MAX_SAFE_INTEGER) =>
 const dnsName = '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*';
 const qualified = new RegExp(`^(${dnsName}/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$`);
 
-/** RFC 1123: labels name namespaces and ports, names of DNS most objects. */
+/** RFC 1123 label: names of namespaces and ports; the parts of most objects' names. */
 export const dnsLabel = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 export const namespaceName = named(63, dnsLabel, 'must be the name of a namespace');
 export const objectName = named(253, new RegExp(`^${dnsName}$`), 'must be the name of an object');
@@ -115,7 +115,7 @@ const requirement = v.pipe(
   ),
 );
 
-/** A LabelSelector of metav1 within bounds; one that is empty selects everything. */
+/** A LabelSelector of metav1 with bounds; an empty one selects everything. */
 export const boundedSelector = shape(
   {
     matchLabels: v.exactOptional(

@@ -1,10 +1,10 @@
 /**
- * Answers who may look at the inspector by asking Kubernetes: whose token is it (TokenReview), and may its
- * owner `get` or `update` `inspector.orrery.dev` (SubjectAccessReview).
+ * Decides who may use the inspector by asking Kubernetes: whose token it is (TokenReview), and whether its
+ * owner may `get` or `update` `inspector.orrery.dev` (SubjectAccessReview).
  *
- * Promises: answers are remembered for `limits.accessCacheMs` and for at most `limits.accessCacheEntries`
- * callers, under a hash of the token (the token itself is kept nowhere, I9); a question that Kubernetes did
- * not answer is an error and grants nothing.
+ * Promises: answers are cached for `limits.accessCacheMs` and for at most `limits.accessCacheEntries`
+ * callers, under a hash of the token (the token itself is stored nowhere, I9); a question without an answer
+ * is an error and grants nothing.
  */
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
@@ -20,12 +20,12 @@ interface Remembered {
 }
 
 /**
- * What tokens must be made for: one for another service, or for the API server itself, opens
- * nothing here.
+ * The required audience of tokens: a token for another service, or for the API server itself, grants nothing
+ * here.
  */
 export const audience = 'orrery';
 
-/** What Kubernetes says of a token's owner. */
+/** What Kubernetes says about a token's owner. */
 interface Owner {
   readonly username: string;
   readonly uid: string;
@@ -84,7 +84,7 @@ async function review(
   return { granted: false, status: 403, reason: `${owner.username} may not ${verb} inspector.orrery.dev` };
 }
 
-/** Reviews have no name: nothing is stored. */
+/** Reviews have no name, because nothing is stored. */
 function reviewOf(group: string, kind: string, spec: unknown): KubeObject {
   return { apiVersion: `${group}.k8s.io/v1`, kind, metadata: { name: '' }, spec };
 }
@@ -93,7 +93,7 @@ function ownerOf(answer: KubeObject): Owner | undefined {
   const { authenticated, user, audiences } = fields(answer.status);
   const { username, uid, groups, extra } = fields(user);
   if (authenticated !== true || typeof username !== 'string') return undefined;
-  // One who knows nothing of audiences has not looked at them.
+  // A server that does not know audiences has not checked them.
   if (!Array.isArray(audiences) || !audiences.includes(audience)) return undefined;
   return {
     username,
@@ -108,8 +108,8 @@ function fields(value: unknown): Readonly<Record<string, unknown>> {
 }
 
 /**
- * What the caller's own token says of itself, where that is why nobody accepts it; nothing of it is believed,
- * and nothing of its secret part is told.
+ * Why a token is refused, as far as its own claims explain it. They are not trusted, and nothing of its
+ * secret part is reported.
  */
 export function tokenFault(token: string, now: number): string {
   const claims = claimsOf(token);

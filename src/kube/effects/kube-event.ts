@@ -1,10 +1,10 @@
 /**
- * Effect `kube-event.write`: writes a Kubernetes Event for people to find with `kubectl describe`.
+ * Effect `kube-event.write`: writes a Kubernetes Event for people who use `kubectl describe`.
  *
- * The Event's name is made from what it says of whom, so the same news again is the same Event, with a series
- * that counts it, as the recorders of Kubernetes do: a flood is one line with a number. The effect that was
- * counted last is noted on it, so a step taken again after a crash counts once (I5). It is tried once: an
- * Event is for people, no chart depends on it.
+ * The Event's name derives from its object and content, so a repetition is the same Event with a series that
+ * counts it, as Kubernetes' recorders do: a flood is one line with a number. An annotation names the last
+ * effect counted, so a repeated run after a crash counts once (I5). It is tried once, because no chart
+ * depends on an Event.
  */
 import { createHash } from 'node:crypto';
 import type { EffectRunner } from '../../actors/effect-runner.ts';
@@ -18,19 +18,19 @@ const controller = 'orrery.dev/orrery';
 /** events.k8s.io/v1: bytes of `note`, and of `reason`, `action` and `reportingInstance`. */
 const noteBytesMax = 1024;
 const wordBytesMax = 128;
-/** A name of an object has at most 253 characters; 17 are the hash's. */
+/** An object's name has at most 253 characters; 17 are for the hash. */
 const nameCharsMax = 236;
 
-/** The effect that was counted last. */
+/** The last effect that was counted. */
 const effectAnnotation = 'orrery.dev/effect';
-/** So often somebody else may have counted in between. */
+/** How often another writer may interfere. */
 const triesMax = 3;
 
 /**
- * Outcome effect.settled, with an error where the Event cannot be written. @throws what may pass: then the
- * host tells the actor
+ * Outcome effect.settled, with an error if the Event cannot be written.
  *
  * @param parts.replica name of this replica: the Event's reportingInstance
+ * @throws temporary errors; the host then tells the actor
  */
 export function writeKubeEvent(
   kube: KubePort,
@@ -42,7 +42,7 @@ export function writeKubeEvent(
       await createOrCount(kube, event, signal);
       return settled(null);
     } catch (thrown) {
-      // Its namespace is going or gone, we may not write there, or others count all the time.
+      // The namespace is being deleted, we lack the permission, or others count all the time.
       if (hasCode(thrown, 'KUBE_NOT_FOUND', 'KUBE_REFUSED', 'KUBE_CONFLICT')) return settled(thrown.message);
       throw thrown;
     }
@@ -61,7 +61,7 @@ async function createOrCount(kube: KubePort, event: KubeObject, signal: AbortSig
       await count(kube, event, signal);
       return;
     } catch (thrown) {
-      // It expired, or was counted, in between.
+      // It expired, or another writer counted it, in between.
       if (tries >= triesMax || !hasCode(thrown, 'KUBE_NOT_FOUND', 'KUBE_CONFLICT')) throw thrown;
     }
   }
@@ -85,7 +85,7 @@ function settled(error: string | null) {
 
 function eventOf(effect: KubeEventWrite, key: string, replica: string): KubeObject {
   const { regarding, eventType, reason, note, at } = effect;
-  // An Event about an object without a namespace stands in this one.
+  // An Event about a cluster-scoped object is in this namespace.
   const namespace = regarding.namespace || 'default';
   return {
     apiVersion: 'events.k8s.io/v1',
@@ -98,7 +98,7 @@ function eventOf(effect: KubeEventWrite, key: string, replica: string): KubeObje
     regarding: { ...regarding, namespace: regarding.namespace || undefined },
     type: eventType,
     reason: cut(reason, wordBytesMax),
-    // What was done; the actor's reason is all that there is to say.
+    // The action; the actor's reason is all that is known.
     action: cut(reason, wordBytesMax),
     note: cut(note, noteBytesMax),
     eventTime: kubeMicroTime(at),
@@ -107,7 +107,7 @@ function eventOf(effect: KubeEventWrite, key: string, replica: string): KubeObje
   };
 }
 
-/** `<object>.<hash of what is said>`: a legal name, whatever the object's is. */
+/** `<object>.<hash of the content>`: a legal name for any object. */
 function nameOf(objectName: string, content: string): string {
   const readable = objectName
     .toLowerCase()
@@ -123,7 +123,7 @@ function nameOf(objectName: string, content: string): string {
 
 const shortHash = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 16);
 
-/** At most so many bytes of UTF-8, no character cut in two. */
+/** Cuts to this many bytes of UTF-8 without splitting a character. */
 function cut(text: string, bytesMax: number): string {
   const bytes = Buffer.from(text);
   if (bytes.length <= bytesMax) return text;

@@ -1,61 +1,60 @@
 /**
- * Changes an object that stand on what it is like: it is read, and written on condition that it is still the
- * one that was read, so that nobody else's change is lost.
+ * Changes an object depending on its present content: reads it, and writes on condition that it has not
+ * changed since, so that no other writer's change is lost.
  *
- * Promises: with a `uid` that very object is changed and no other of its name; an object that is as it shall
- * be is not written; done twice it is written once (I5).
+ * Promises: with a `uid`, only that object is changed, and no other of its name; an object that is already as
+ * desired is not written; a repetition writes nothing (I5).
  */
 import { equal } from '../../base/equal.ts';
 import { hasCode, OrreryError } from '../../base/errors.ts';
 import type { KubeObject, KubePort, KubeResource } from '../../base/kube-port.ts';
 import { withCondition } from '../api/conditions.ts';
-import { record } from '../api/fields.ts';
+import { list, record } from '../api/fields.ts';
 
 /** An object by its name. */
 export interface ObjectAt {
-  /** Absent: an object of the whole cluster. */
+  /** Absent: a cluster-scoped object. */
   readonly namespace?: string;
   readonly name: string;
-  /** Precondition: the object must be this one. */
+  /** Precondition: the object's uid. */
   readonly uid?: string;
 }
 
 export interface Changed {
-  /** false: it was so already, or the object is gone. */
+  /** false: it was already as desired, or the object is gone. */
   readonly changed: boolean;
 }
 
 export interface StatusCondition {
   readonly type: string;
   readonly status: 'True' | 'False' | 'Unknown';
-  /** CamelCase, for machines. */
+  /** CamelCase, machine-readable. */
   readonly reason: string;
   readonly message: string;
 }
 
 export interface StatusFields {
-  /** Written to the status and to each condition; absent: neither has one. */
+  /** Written to the status and to each condition; absent: not written. */
   readonly observedGeneration?: number;
-  /**
-   * Put in the place of those of the same types; the others stay. Times of transition follow Kubernetes'
-   * rule.
-   */
+  /** Replace those of the same types; the others stay. Transition times follow Kubernetes' rule. */
   readonly conditions?: readonly StatusCondition[];
   /** Further fields of the status. */
   readonly fields?: Readonly<Record<string, unknown>>;
 }
 
-/** A merge patch that makes the object as it shall be; null: it is so. */
+/** A merge patch that makes the object as desired; null: it already is. */
 export type Edit = (
   object: KubeObject,
 ) => { readonly metadata?: object; readonly [field: string]: unknown } | null;
 
-/** Somebody else may write in between so often. */
+/** How often another writer may interfere. */
 const triesMax = 5;
 
 /**
- * Reads, changes, and writes if nobody else did meanwhile. @throws OrreryError KUBE_NOT_FOUND for an object
- * that is gone, or another one now; KUBE_CONFLICT for one that others change all the time
+ * Reads, edits, and writes if nobody else did meanwhile.
+ *
+ * @throws OrreryError KUBE_NOT_FOUND for an object that is gone or replaced; KUBE_CONFLICT for one that
+ *   others keep changing
  */
 export async function editObject(
   kube: KubePort,
@@ -81,7 +80,7 @@ export async function editObject(
   }
 }
 
-/** Writes into the status of an object. @param now when it was found, ms since the epoch */
+/** Writes the status of an object. @param now when it was found, ms since the epoch */
 export function writeStatus(
   kube: KubePort,
   resource: KubeResource,
@@ -109,11 +108,9 @@ function statusEdit(
   return { status: { ...fields, ...generation, ...listed } };
 }
 
-/** Conditions keep their order: a status that says the same is the same. */
+/** Conditions keep their order, so an unchanged status compares as equal. */
 function inPlace(object: KubeObject, all: readonly Readonly<Record<string, unknown>>[]) {
-  const types = ((record(object.status).conditions ?? []) as readonly unknown[]).map(
-    (one) => record(one).type,
-  );
+  const types = list(record(object.status).conditions).map((one) => record(one).type);
   const rank = ({ type }: Readonly<Record<string, unknown>>) => {
     const at = types.indexOf(type);
     return at < 0 ? types.length : at;
@@ -121,7 +118,7 @@ function inPlace(object: KubeObject, all: readonly Readonly<Record<string, unkno
   return [...all].sort((a, b) => rank(a) - rank(b));
 }
 
-/** @throws OrreryError KUBE_NOT_FOUND if it is another one of that name */
+/** @throws OrreryError KUBE_NOT_FOUND if another object has that name */
 export function sameAs({ uid, name }: ObjectAt, object: KubeObject): KubeObject {
   if (uid === undefined || object.metadata.uid === uid) return object;
   throw new OrreryError('KUBE_NOT_FOUND', `${name} no longer has the uid ${uid}`);
@@ -135,7 +132,7 @@ export const placeOf = ({
   readonly name: string;
 }) => (namespace === undefined ? { name } : { namespace, name });
 
-/** What may be absent is absent, not undefined. */
+/** Optional fields are left out rather than undefined. */
 export const preconditions = ({
   uid,
   resourceVersion,

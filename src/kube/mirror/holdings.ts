@@ -1,9 +1,10 @@
 /**
- * Mirrors as holdings: for each resource one replica lists and watches it and keeps the world up to date.
+ * Mirrors as holdings: each resource has one replica that lists and watches it and keeps the world up to
+ * date.
  *
- * Owns which mirrors there are: one for each resource that features declare, and one for each kind that they
- * come to name while the program runs, for as long as they name it. Promises: one mirror for one resource,
- * however many watch it.
+ * Owns the set of mirrors: one for each resource that features declare, and one for each kind that they name
+ * at run time, for as long as they name it. Promise: one mirror for each resource, however many features
+ * watch it.
  */
 import type { Keeper } from '../../actors/feature.ts';
 import type { HoldingSpec } from '../../actors/shards/holding.ts';
@@ -18,11 +19,11 @@ import { createOptionalMirror } from './optional-mirror.ts';
 
 export interface HoldingParts extends Omit<MirrorParts, 'watch' | 'resource' | 'onLost'> {
   readonly features: readonly Watching[];
-  /** By the name of the mirror: what its replica keeps beside it. */
+  /** By the name of the mirror: jobs that run beside it in its replica. */
   readonly keepers: Readonly<Record<string, Keeper>>;
-  /** Told of every mirror, whether it runs here or not. */
+  /** Called for every mirror, whether it runs here or not. */
   readonly onMirror?: (mirror: Mirror) => void;
-  /** The kind that it mirrored is named no more, and everything was given back. */
+  /** The kind is no longer named, and everything was given back. */
   readonly onMirrorForgotten?: (mirror: Mirror) => void;
 }
 
@@ -36,7 +37,7 @@ export function declaredHoldings(parts: HoldingParts, ownership: () => Ownership
   return watchesOf(parts.features).map((watch) => holding(parts, ownership, watch));
 }
 
-/** Begins and ends mirrors of the kinds that features name, as they come to name them. */
+/** Starts and stops mirrors of the kinds that features name at run time. */
 export function followNamedKinds(parts: HoldingParts, ownership: Ownership): void {
   const { features, world } = parts;
   const naming = features.flatMap(({ namedWatches }) => namedWatches ?? []);
@@ -96,7 +97,7 @@ function mirrorOf(parts: HoldingParts, watch: MergedWatch, onLost: () => void): 
 
 type WorldListener = (entry: WorldEntry) => void;
 
-/** Of a kind that may be named no more. */
+/** A kind that may stop being named. */
 interface Named {
   isWanted(): boolean;
   onForgotten(): void;
@@ -113,7 +114,7 @@ function holding(
   parts.onMirror?.(mirror);
   const keeper = parts.keepers[mirror.name];
   let current = 0;
-  // The end of an old reign must not end the new one.
+  // The end of an old term must not end the new one.
   const end = (fence: number) => {
     if (fence !== current) return;
     current = 0;
@@ -149,16 +150,14 @@ function holding(
     },
     onForgotten() {
       named?.onForgotten();
-      // It runs no more here; what was counted of it goes.
+      // It no longer runs here, so its metrics are removed.
       void mirror.retire(0);
       parts.onMirrorForgotten?.(mirror);
     },
   };
 }
 
-/**
- * A view of the API server in which only objects with a label exist: the server itself leaves out the others.
- */
+/** A view of the API server that contains only objects with a label; the server itself filters them. */
 function labelled(kube: KubePort, label: string): KubePort {
   return {
     ...kube,

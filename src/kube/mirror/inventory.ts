@@ -1,12 +1,11 @@
 /**
- * What a mirror sees of Kubernetes next to what the world holds of it: the difference must be published.
+ * Compares what a mirror sees of Kubernetes with what the world contains: the difference has to be published.
  *
- * Owns the digests of all objects of one resource, wanted or not (only the replica that mirrors them has
- * them). Promises: a version that is older than one known of the same object changes nothing, unless a
- * complete list shows it: then the cluster was restored from a backup, and the list is right
- * (docs/disaster-recovery.md); an object that was not seen counts as gone only once the list of its
- * namespace is complete; digests that differ only in their version are equal. Absent: sending
- * (publisher.ts), requests (scope.ts).
+ * Owns the digests of all objects of one resource, wanted or not (only the replica with the mirror has them).
+ * Promises: an older version of a known object changes nothing, unless a complete list contains it: then the
+ * cluster was restored from a backup, and the list is right (docs/disaster-recovery.md); an object that was
+ * not seen counts as gone only once the list of its namespace is complete; digests that differ only in their
+ * version are equal. Absent: sending (publisher.ts), requests (scope.ts).
  */
 import { isDeepStrictEqual } from 'node:util';
 import { isOfObject, type ObjectDigest, type SyncedDigest, type WorldEntry } from '../../base/digests.ts';
@@ -23,22 +22,22 @@ export interface Seen {
 }
 
 export interface InventoryParts {
-  /** As it stands in `world.<resource>.<ns>.<name>`. */
+  /** As in `world.<resource>.<ns>.<name>`. */
   readonly resource: string;
   /** The name of the mirror's statement. */
   readonly name: string;
   readonly subjectOf: (resource: string, namespace: string, name: string) => string;
   readonly encode: (value: unknown) => Uint8Array;
   readonly interest: Pick<MirrorInterest, 'wants' | 'carried'>;
-  /** Whether the namespace (empty: objects without one) was listed completely. */
+  /** Whether the namespace (empty: cluster-scoped objects) was listed completely. */
   readonly isListed: (namespace: string) => boolean;
   /** The key may have to be published. */
   readonly onDirty: (key: string) => void;
 }
 
 /**
- * Where statements stand in the world, and the key of the one that is made here. No object's key: those have
- * a slash.
+ * The statements' resource in the world, and the key of this mirror's statement. An object's key contains a
+ * slash.
  */
 const statements = '_synced';
 
@@ -46,7 +45,7 @@ export class Inventory {
   readonly #parts: InventoryParts;
   /** Namespace → name → digest. */
   readonly #objects = new Map<string, Map<string, ObjectDigest>>();
-  /** What the world holds, by key. */
+  /** The world's contents, by key. */
   readonly #known = new Map<string, ObjectDigest>();
   #knownStatement: SyncedDigest | null = null;
   #statement: SyncedDigest | null = null;
@@ -56,8 +55,8 @@ export class Inventory {
   }
 
   /**
-   * Takes what the world holds, before anything else. What an earlier mirror stated counts for nothing: it is
-   * stated again.
+   * Loads the world's contents, before anything else. An earlier mirror's statement does not count and is
+   * made again.
    */
   adopt(entries: Iterable<WorldEntry>): void {
     for (const { namespace, name, digest } of entries) {
@@ -88,8 +87,7 @@ export class Inventory {
   }
 
   /**
-   * What the world needs of a namespace, or of any (null), has changed; of those objects alone, if it is said
-   * which.
+   * What the world needs of a namespace, or of all (null), has changed; with `names`, only of those objects.
    */
   reconsider(namespace: string | null, names?: readonly string[]): void {
     for (const inside of namespace === null ? this.#objects.keys() : [namespace]) {
@@ -98,7 +96,7 @@ export class Inventory {
     }
   }
 
-  /** Offers everything of a namespace, or of all (null), that is known to the world, seen or not. */
+  /** Marks every known object of a namespace, or of all (null), for publication, seen or not. */
   offerKnown(namespace: string | null): void {
     for (const key of this.#known.keys())
       if (namespace === null || key.startsWith(`${namespace}/`)) this.#parts.onDirty(key);
@@ -109,7 +107,7 @@ export class Inventory {
     this.#parts.onDirty(statements);
   }
 
-  /** The message that the key needs; null: none. */
+  /** The message to publish for the key; null: none. */
   take(key: string): Outgoing | null {
     return key === statements ? this.#takeStatement() : this.#takeObject(key);
   }
@@ -146,7 +144,7 @@ export class Inventory {
     const held = this.#known.get(key);
     const subject = subjectOf(resource, namespace, name);
     if (digest !== undefined && interest.wants(namespace, name, digest)) {
-      // The same in an older version is published too: it is what later versions are compared with.
+      // The same content in an older version is published too, because later versions are compared with it.
       if (held !== undefined && isSame(held, digest) && !isOlder(digest, held)) return null;
       return { subject, data: encode(digest), onStored: () => this.#known.set(key, digest) };
     }
@@ -181,7 +179,7 @@ function isSame(a: ObjectDigest, b: ObjectDigest): boolean {
   return isDeepStrictEqual({ ...a, resourceVersion: '' }, { ...b, resourceVersion: '' });
 }
 
-/** Whether `a` is an earlier version of the very object of which `b` is one. */
+/** Whether `a` is an earlier version of the same object as `b`. */
 function isOlder(a: ObjectDigest, b: ObjectDigest): boolean {
   return a.uid === b.uid && isOlderVersion(a.resourceVersion, b.resourceVersion);
 }

@@ -1,36 +1,37 @@
 /**
- * What several features declare of one resource, as the one mirror that serves them all, and the names of
- * resources and mirrors. Pure.
+ * Merges the watches that several features declare for one resource into the one of the mirror that serves
+ * them all; names resources and mirrors. Pure.
  */
 import type { Feature } from '../../actors/feature.ts';
 import type { NamedKind, WatchDeclaration } from '../../actors/world/watch-declaration.ts';
 import type { ResourceName } from '../../base/digests.ts';
 import type { KubeResource } from '../../base/kube-port.ts';
 
-/** What is asked of a feature here. */
+/** What is needed of a feature here. */
 export type Watching = Pick<Feature, 'watches' | 'namedWatches'>;
 
 export interface MergedWatch {
   readonly resource: KubeResource | NamedKind;
-  /** Of the mirror: of the fence that it holds and of the statement that it makes. */
+  /** The mirror's name, in its fence and its statement. */
   readonly mirror: string;
-  /** In the world; null: `<plural>.<group>`. */
+  /** The name in the world; null: `<plural>.<group>`. */
   readonly name: string | null;
   readonly label: string | null;
   readonly digestKind: string | null;
   readonly withoutLabels: boolean;
   readonly isNeeded: boolean;
-  /** The loaded feature whose own it is; null: all share it. */
+  /** The loaded feature that owns it; null: shared by all. */
   readonly apart: WatchDeclaration['apart'] | null;
   readonly parts: readonly WatchDeclaration[];
-  /** They ask for nothing of the objects, but wait for statements that name them. */
+  /** They need nothing of the objects, but wait for statements that name their versions. */
   readonly askers: readonly WatchDeclaration[];
 }
 
 /**
- * One watch for each resource, in the order in which features declare them. Whoever names kinds at run time
- * waits for a statement of each, also of those that are mirrored for others. @throws Error if two features
- * contradict each other
+ * One watch for each resource, in the order of declaration. A feature that names kinds at run time waits for
+ * a statement on each, even on one that is mirrored for others.
+ *
+ * @throws Error if two features contradict each other
  */
 export function watchesOf(features: readonly Watching[]): MergedWatch[] {
   const declared = features.flatMap(({ watches }) => watches);
@@ -45,12 +46,12 @@ export function watchesOf(features: readonly Watching[]): MergedWatch[] {
   });
 }
 
-/** Those of one place share a mirror. */
+/** Watches with the same key share a mirror. */
 function placeOf({ resource, name, apart }: WatchDeclaration): string {
   return apart !== undefined && name !== undefined ? `apart/${name}` : kindText(resource);
 }
 
-/** The watch of those that declare one resource. @throws Error if they contradict each other */
+/** Merges the watches of one resource. @throws Error if they contradict each other */
 export function mergeOne(parts: readonly WatchDeclaration[]): MergedWatch {
   const [first] = parts;
   if (first === undefined) throw new Error('a watch is declared by somebody');
@@ -70,7 +71,7 @@ export function mergeOne(parts: readonly WatchDeclaration[]): MergedWatch {
   };
 }
 
-/** What those say of a field that say something; null: nobody does. */
+/** The value of a field on which all that set it agree; null: none sets it. */
 function agreed(parts: readonly WatchDeclaration[], field: 'name' | 'digestKind'): string | null {
   return one(
     parts.flatMap((part) => part[field] ?? []),
@@ -79,7 +80,7 @@ function agreed(parts: readonly WatchDeclaration[], field: 'name' | 'digestKind'
   );
 }
 
-/** Whoever watches without a label would see fewer objects than it declares, or somebody else more. */
+/** With a label, a feature that declares none would see too few objects; without it, the others too many. */
 function labelOf(parts: readonly WatchDeclaration[]): string | null {
   return one(
     parts.map(({ label }) => label ?? null),
@@ -110,7 +111,7 @@ export function apiVersionOf({ group, version }: KubeResource): string {
   return group === '' ? version : `${group}/${version}`;
 }
 
-/** The name of a resource in the world to which no feature gives one. */
+/** The name in the world of a resource that no feature names. */
 export function resourceName({ group, plural }: KubeResource): ResourceName {
   return group === '' ? plural : `${plural}.${group}`;
 }

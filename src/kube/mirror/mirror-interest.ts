@@ -1,31 +1,16 @@
 /**
- * The interest of all features in one resource, as one: which objects the world holds (I10), and what their
- * digests tell.
+ * The combined interest of all features in one resource: which objects the world contains (I10), and what
+ * their digests contain.
  *
- * Promises: an object is held if one feature wants it; a digest is what every digest tells and what each
- * feature keeps, side by side. Absent: any knowledge of a kind; that is the features'
+ * Promises: an object is in the world if one feature wants it; a digest has the fixed fields and those of
+ * each feature, side by side. Absent: any knowledge of a kind, which is the features'
  * (actors/world/watch-declaration.ts).
  */
 import type { Interest, InterestChange, WatchDeclaration } from '../../actors/world/watch-declaration.ts';
-import type { ObjectDigest, ResourceName, WorldEntry } from '../../base/digests.ts';
+import type { ObjectDigest, WorldEntry } from '../../base/digests.ts';
 import type { KubeObject, KubeResource } from '../../base/kube-port.ts';
 import { type MergedWatch, resourceName } from './merged-watch.ts';
 import { digestBase } from './object-digest.ts';
-
-export interface MirrorInterest {
-  /** As it stands in `world.<resource>.<ns>.<name>`. */
-  readonly resource: ResourceName;
-  /** Resources of the world whose entries `fold` takes. */
-  readonly tellers: readonly ResourceName[];
-  fold(entry: WorldEntry): InterestChange;
-  wants(namespace: string, name: string, digest: ObjectDigest): boolean;
-  /** @throws OrreryError INVARIANT if the object has no uid or no resourceVersion */
-  digestOf(object: KubeObject): ObjectDigest;
-  /** What takes the place of a digest, given the one before. */
-  carried(before: ObjectDigest | null, after: ObjectDigest): ObjectDigest;
-  /** Versions of those who ask and are folded in, sorted. */
-  versions(): readonly string[];
-}
 
 interface Part {
   readonly declaration: WatchDeclaration;
@@ -33,7 +18,9 @@ interface Part {
   readonly interest: Interest | null;
 }
 
-export function createInterest(watch: MergedWatch, resource: KubeResource): MirrorInterest {
+export type MirrorInterest = ReturnType<typeof createInterest>;
+
+export function createInterest(watch: MergedWatch, resource: KubeResource) {
   const begin = (declaration: WatchDeclaration): Part => ({
     declaration,
     interest: declaration.interest?.(resource) ?? null,
@@ -42,24 +29,30 @@ export function createInterest(watch: MergedWatch, resource: KubeResource): Mirr
   const interests = [...parts, ...watch.askers.map(begin)].flatMap(({ interest }) => interest ?? []);
   const kind = watch.digestKind ?? resource.plural;
   return {
+    /** As in `world.<resource>.<ns>.<name>`. */
     resource: watch.name ?? resourceName(resource),
+    /** The world's resources whose entries `fold` processes. */
     tellers: [...new Set(interests.flatMap(({ tellers }) => tellers))],
-    fold: (entry) =>
+    fold: (entry: WorldEntry): InterestChange =>
       interests
         .filter(({ tellers }) => tellers.includes(entry.resource))
         .map((interest) => interest.fold(entry))
         .reduce(together, 'nothing'),
-    wants: (namespace, name, digest) =>
+    wants: (namespace: string, name: string, digest: ObjectDigest): boolean =>
       parts.some(({ interest }) => interest === null || interest.wants(namespace, name, digest)),
-    digestOf(object) {
+    /** @throws OrreryError INVARIANT if the object has no uid or no resourceVersion */
+    digestOf(object: KubeObject): ObjectDigest {
       const base = digestBase(object);
       const digest: ObjectDigest = { kind, ...base, ...(watch.withoutLabels ? { labels: {} } : {}) };
       for (const part of parts) Object.assign(digest, digestPart(part, object));
       return digest;
     },
-    carried: (before, after) =>
+    /** The digest to publish, given the one before. */
+    carried: (before: ObjectDigest | null, after: ObjectDigest): ObjectDigest =>
       parts.reduce((digest, { declaration }) => declaration.carry?.(before, digest) ?? digest, after),
-    versions: () => [...new Set(interests.flatMap((interest) => interest.versions?.() ?? []))].sort(),
+    /** Versions of the requests that have been processed, sorted. */
+    versions: (): readonly string[] =>
+      [...new Set(interests.flatMap((interest) => interest.versions?.() ?? []))].sort(),
   };
 }
 

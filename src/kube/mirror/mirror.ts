@@ -24,12 +24,12 @@ import { Publisher, type StoreBus } from './publisher.ts';
 import { type Scope, startScope } from './scope.ts';
 import { takeBack } from './take-back.ts';
 
-/** What the mirror reads of this replica's picture of the world (actors/world/world.ts). */
+/** What the mirror reads of this replica's world picture (actors/world/world.ts). */
 export interface WorldReader {
-  /** Entries that exist. */
+  /** Existing entries. */
   entries(resource: string): Iterable<WorldEntry>;
   onChange(callback: (entry: WorldEntry) => void): void;
-  /** Resolves once the picture has folded the world stream up to this sequence. */
+  /** Resolves once the picture includes the world stream up to this sequence. */
   ready(resource: string, sequence: number): Promise<void>;
 }
 
@@ -39,7 +39,7 @@ export interface MirrorMetrics {
   watchRestarts(resource: string): void;
   /** orrery_world_lag_seconds{resource} */
   worldLag(resource: string, seconds: number): void;
-  /** The resource is mirrored no more: nothing is told of it. */
+  /** The resource is no longer mirrored: removes its metrics. */
   forget?(resource: string): void;
 }
 
@@ -49,9 +49,9 @@ export interface MirrorSubjects {
 }
 
 export interface MirrorParts extends Ambient {
-  /** What features declare of the resource. */
+  /** What features declare about the resource. */
   readonly watch: MergedWatch;
-  /** An empty `plural` says that the kind does not exist in the cluster (optional-mirror.ts). */
+  /** An empty `plural` means that the cluster does not have the kind (optional-mirror.ts). */
   readonly resource: KubeResource;
   readonly kube: KubePort;
   readonly bus: StoreBus;
@@ -71,11 +71,11 @@ export interface MirrorStatus {
   readonly fence: number;
   /** Everything has been listed at least once. */
   readonly synced: boolean;
-  /** Objects that are followed, wanted by the world or not. */
+  /** Number of objects followed, wanted by the world or not. */
   readonly objects: number;
   /** Digests that are not in the world yet. */
   readonly pending: number;
-  /** Since when the oldest of them waits, ms since the epoch; null: none does. */
+  /** Since when the oldest of them waits, ms since the epoch; null: none waits. */
   readonly oldestSince: number | null;
   readonly watches: ReadonlyArray<{
     readonly namespace: string | null;
@@ -84,36 +84,24 @@ export interface MirrorStatus {
   }>;
 }
 
-export interface Mirror {
-  /** The name of its fence and of its statement: one that a feature gives it, or `<apiVersion>/<kind>`. */
-  readonly name: string;
-  /**
-   * Begins to mirror as the holder of the fence. Resolves when everything was listed and the differences
-   * stand in the world.
-   *
-   * @param fence sequence of the fence that was won
-   * @throws OrreryError BUS_CONFLICT if the fence was lost meanwhile, NOT_OWNER if it was stopped
-   */
-  start(fence: number): Promise<void>;
-  /** Follows and publishes nothing more. It can be started again with another fence. */
-  stop(): void;
-  /**
-   * Stops, for nobody wants the resource any more: what the world holds of it is taken back.
-   *
-   * @param fence that is held; 0: another replica's, and only what metrics tell of the resource goes
-   */
-  retire(fence: number): Promise<void>;
-  status(): MirrorStatus;
-}
+export type Mirror = ReturnType<typeof createMirror>;
 
-export function createMirror(parts: MirrorParts): Mirror {
+export function createMirror(parts: MirrorParts) {
   const name = parts.watch.mirror;
   let run: Run | undefined;
   parts.world.onChange((entry) => run?.onWorldChange(entry));
   const stop = () => run?.end(new OrreryError('NOT_OWNER', `the mirror of ${name} was stopped`));
   return {
+    /** The name of its fence and of its statement: one that a feature gives it, or `<apiVersion>/<kind>`. */
     name,
-    async start(fence) {
+    /**
+     * Starts to mirror as the holder of the fence. Resolves when everything was listed and the differences
+     * are in the world.
+     *
+     * @param fence sequence of the fence that was won
+     * @throws OrreryError BUS_CONFLICT if the fence was lost meanwhile, NOT_OWNER if it was stopped
+     */
+    async start(fence: number): Promise<void> {
       invariant(run === undefined, 'a mirror is started once at a time', { name });
       const current = new Run(parts, fence, () => {
         if (run === current) run = undefined;
@@ -121,14 +109,20 @@ export function createMirror(parts: MirrorParts): Mirror {
       run = current;
       await current.begun;
     },
+    /** Stops following and publishing. It can be started again with another fence. */
     stop,
-    async retire(fence) {
+    /**
+     * Stops because nobody wants the resource any more, and removes it from the world.
+     *
+     * @param fence the held fence; 0: another replica holds it, and only the resource's metrics are removed
+     */
+    async retire(fence: number): Promise<void> {
       stop();
       const resource = measuredName(parts);
       if (fence !== 0) await takeBack(parts, { mirror: name, resource, fence });
       parts.metrics.forget?.(resource);
     },
-    status: () => run?.status() ?? idle,
+    status: (): MirrorStatus => run?.status() ?? idle,
   };
 }
 
@@ -142,12 +136,12 @@ export const idle: MirrorStatus = {
   watches: [],
 };
 
-/** What metrics call it: as it stands in the world, if it does. */
+/** The name in metrics: the one in the world, if there is one. */
 function measuredName({ watch, resource }: Pick<MirrorParts, 'watch' | 'resource'>): string {
   return resource.plural === '' ? watch.mirror : (watch.name ?? resourceName(resource));
 }
 
-/** One reign: from a won fence until it is lost or given back. */
+/** One term: from a won fence until it is lost or given back. */
 class Run {
   readonly begun: Promise<void>;
   readonly #begin = Promise.withResolvers<void>();
@@ -170,7 +164,7 @@ class Run {
     this.#fence = fence;
     this.#onEnd = onEnd;
     this.begun = this.#begin.promise;
-    // Whoever does not wait for it learns of a loss by onLost.
+    // A caller that does not await it learns of a loss from onLost.
     this.begun.catch(() => {});
     this.#interest = createInterest(watch, resource);
     this.#inventory = new Inventory({
@@ -208,7 +202,7 @@ class Run {
   }
 
   onWorldChange(entry: WorldEntry): void {
-    // Before it begins, it will read the world as a whole.
+    // Before it starts, it will read the world as a whole.
     if (this.#phase !== 'running') return;
     const change = this.#interest.fold(entry);
     if (change === 'nothing') return;
@@ -250,11 +244,11 @@ class Run {
       onRestart: () => metrics.watchRestarts(measured),
     };
     this.#scopes = namespacesOf(scope).map((namespace) => startScope({ ...scope, namespace }));
-    // What stands in the world and is not followed any more must go.
+    // What is in the world and no longer followed must be removed.
     inventory.offerKnown(null);
   }
 
-  /** Says with whom in mind everything stands in the world, after it does. */
+  /** States for which requests everything is in the world, once it is. */
   async #tell(): Promise<void> {
     if (this.#scopes.length === 0 || !this.#scopes.every((scope) => scope.isCurrent)) return;
     const gates = this.#interest.versions();
@@ -275,7 +269,7 @@ function covers(scope: Scope, namespace: string | null): boolean {
   return scope.namespace === null || namespace === null || scope.namespace === namespace;
 }
 
-/** A namespace that is not followed has nothing that the world may hold. */
+/** A namespace that is not followed has nothing that the world should contain. */
 function isListed(scopes: readonly Scope[], namespace: string): boolean {
   return scopes.length > 0 && scopes.every((scope) => scope.isListed || !covers(scope, namespace));
 }
@@ -283,7 +277,7 @@ function isListed(scopes: readonly Scope[], namespace: string): boolean {
 const invariantOf = (thrown: unknown) =>
   new OrreryError('INVARIANT', asError(thrown).message, { cause: thrown });
 
-/** Work that is done once more if it was asked for meanwhile, and never twice at a time. */
+/** Runs work once more if it was requested during a run, and never concurrently. */
 function createRepeated(work: () => Promise<void>, onFailure: (error: OrreryError) => void) {
   let isWorking = false;
   let isWanted = false;

@@ -1,7 +1,7 @@
 /**
- * Objects to digests: what every digest tells of its object, to which each feature adds what it keeps (I10).
+ * Makes the fixed part of a digest from an object; each feature adds what it keeps (I10).
  *
- * Promises: fields of a wrong type count as absent, so that one broken object hurts nobody else (I8).
+ * Promise: fields of a wrong type count as absent, so one broken object hurts no other (I8).
  */
 import type { DigestBase } from '../../base/digests.ts';
 import { OrreryError } from '../../base/errors.ts';
@@ -26,7 +26,7 @@ export function digestBase(object: KubeObject): DigestBase {
   };
 }
 
-/** Of an object of one of our own resources; 0 where it has none. */
+/** Of an object of one of our own resources; 0 if it has none. */
 export function generationOf({ metadata: { generation } }: KubeObject): number {
   return typeof generation === 'number' ? generation : 0;
 }

@@ -1,10 +1,10 @@
 /**
- * Mirrors a kind that may not exist (yet) in the cluster: a custom resource whose definition is not
+ * Mirrors a kind that may not exist in the cluster (yet): a custom resource whose definition is not
  * installed.
  *
- * Looks the kind up by discovery, again and again while it is not there; until then it mirrors "no objects",
- * so that those who need it know that the picture is complete. Promises otherwise what `mirror.ts` promises.
- * Known limit: a kind that is named by two versions has two mirrors, which write the same digests in turn.
+ * Looks the kind up by discovery, repeatedly until it exists; meanwhile it mirrors "no objects", so that its
+ * users know the picture to be complete. Otherwise it keeps the promises of `mirror.ts`. Known limit: a kind
+ * that is named in two versions has two mirrors, which write the same digests in turn.
  */
 import type { NamedKind } from '../../actors/world/watch-declaration.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
@@ -18,14 +18,11 @@ export interface OptionalMirrorParts extends Omit<MirrorParts, 'resource'> {
 }
 
 /**
- * A kind that is not there is looked for every 10 s (± 20 %): somebody has just installed it, and waits for
- * what comes of it.
+ * Interval of looking for a missing kind (± 20 %): somebody may just have installed it, and waits for the
+ * effect.
  */
 const lookAgainMs = 10_000;
-/**
- * Whether it is there could not be told: that is asked again soon, for everything that is made of the kind
- * waits.
- */
+/** Discovery failed: retried soon, because everything that depends on the kind waits. */
 const askAgainMs = 1_000;
 
 export function createOptionalMirror(parts: OptionalMirrorParts): Mirror {
@@ -41,7 +38,7 @@ export function createOptionalMirror(parts: OptionalMirrorParts): Mirror {
       parts.onLost(error);
     },
   });
-  /** Goes on until the kind is found; calls back for each form in which it is mirrored. */
+  /** Runs until the kind is found; calls back for each form in which it is mirrored. */
   const follow = async (fence: number, signal: AbortSignal, onBegun: () => void): Promise<void> => {
     for (;;) {
       const resource = await lookUp(parts, signal);
@@ -71,7 +68,7 @@ export function createOptionalMirror(parts: OptionalMirrorParts): Mirror {
       const stopping = new AbortController();
       reign = { fence, stopping };
       return new Promise((resolve, reject) => {
-        // Once it has begun, the end is told by onLost or known to the one who called stop.
+        // Once started, the end is reported by onLost, or known to the caller of stop.
         follow(fence, stopping.signal, resolve).catch(reject);
       });
     },
@@ -86,7 +83,7 @@ export function createOptionalMirror(parts: OptionalMirrorParts): Mirror {
 }
 
 /**
- * A mirror listens to the world for as long as it is kept: one for each form that the kind has had.
+ * A mirror listens to the world for as long as it exists: there is one for each form that the kind has had.
  */
 function createForms(parts: OptionalMirrorParts) {
   const { kube, clock } = parts;
@@ -105,7 +102,7 @@ function createForms(parts: OptionalMirrorParts) {
   };
 }
 
-/** undefined: whether the kind is there could not be told. */
+/** undefined: discovery failed. */
 async function lookUp(
   { kube, named, watch, log }: OptionalMirrorParts,
   signal: AbortSignal,
@@ -131,7 +128,7 @@ function absent({ apiVersion, kind }: NamedKind): KubeResource {
   };
 }
 
-/** A kind that does not exist has no objects and no news. */
+/** A missing kind has no objects and no events. */
 function withoutObjects(kube: KubePort, clock: Clock): KubePort {
   return {
     ...kube,

@@ -1,11 +1,11 @@
 /**
- * Brings the latest value of many keys into a stored stream, guarded by a fence.
+ * Publishes the latest value of many keys to a stored stream, guarded by a fence.
  *
- * Promises: for one key, messages are sent in order and never two at a time; what was offered while one is on
- * its way is sent after it, the latest value only. A message whose outcome is unknown is sent again as it
- * was, with the same id, before anything newer. While NATS is away keys wait (as many as there are objects),
- * and nothing is lost. A refused guard ends all. Absent: what the values are (`take` tells it at the moment
- * of sending), and whether one must be sent.
+ * Promises: for one key, messages are sent in order and one at a time; values offered meanwhile follow, the
+ * latest only. A message with an unknown outcome is sent again unchanged, with the same id, before anything
+ * newer. While NATS is away keys wait (at most one for each object), and nothing is lost. A refused guard
+ * ends everything. Absent: the values (`take` provides them at the moment of sending), and whether one has to
+ * be sent.
  */
 
 import { leaseClock } from '../../actors/time/lease-clock.ts';
@@ -34,25 +34,25 @@ export interface Outgoing {
   readonly subject: string;
   readonly data: Uint8Array;
   readonly ttlSeconds?: number;
-  /** Called once the message stands in the stream. */
+  /** Called once the message is in the stream. */
   readonly onStored: () => void;
 }
 
 export interface PublisherParts extends Ambient {
   readonly bus: StoreBus;
   readonly guard: { readonly subject: string; readonly sequence: number };
-  /** The message that the key needs now; null: none. */
+  /** The message to send for the key now; null: none. */
   readonly take: (key: string) => Outgoing | null;
-  /** The guard was refused: somebody else publishes now. Called once. */
+  /** The guard was refused: another publisher has taken over. Called once. */
   readonly onLost: (error: OrreryError) => void;
-  /** From the offer of a key to its being stored; while nothing can be stored, the wait of the oldest. */
+  /** From the offer of a key until it is stored; while nothing can be stored, the wait of the oldest. */
   readonly onLag: (seconds: number) => void;
 }
 
 interface Sending {
   readonly message: Outgoing;
   readonly msgId: string;
-  /** Messages are numbered as their values are taken. */
+  /** Messages are numbered when their values are taken. */
   readonly number: number;
   /** When its value was first offered, ms since the epoch. */
   readonly since: number;
@@ -69,15 +69,15 @@ const retryMinMs = 100;
 
 export class Publisher {
   readonly #parts: PublisherParts;
-  /** What waits does so in real time, whatever the clock is set to. */
+  /** Waits are measured in real time, whatever the wall clock is set to. */
   readonly #clock: Clock;
-  /** Keys that wait and since when, in the order of their offers. */
+  /** Waiting keys and the start of their wait, in the order of their offers. */
   readonly #waiting = new Map<string, number>();
   readonly #sending = new Map<string, Sending>();
-  /** Of unknown outcome: to be sent again as they were. */
+  /** With an unknown outcome: to be sent again unchanged. */
   readonly #unknown = new Map<string, Sending>();
   readonly #barriers = new Set<Barrier>();
-  /** Tells these messages from those of everybody else, an earlier publisher with the same guard included. */
+  /** Distinguishes these messages from all others, even of an earlier publisher with the same guard. */
   readonly #incarnation: string;
   readonly #subscription: { stop(): void };
   #taken = 0;
@@ -100,7 +100,9 @@ export class Publisher {
     this.#pump();
   }
 
-  /** Resolves once all that was offered is in the stream. Never rejects; never resolves after `stop`. */
+  /**
+   * Resolves once everything offered so far is in the stream. Never rejects; never resolves after `stop`.
+   */
   settled(): Promise<void> {
     const keys = new Set([...this.#waiting.keys(), ...this.#sending.keys()]);
     if (keys.size === 0 && !this.#stopped) return Promise.resolve();
@@ -109,7 +111,7 @@ export class Publisher {
     });
   }
 
-  /** Since when the oldest key waits, ms since the epoch; null: none does. */
+  /** Since when the oldest key waits, ms since the epoch; null: none waits. */
   get oldestSince(): number | null {
     let oldest: number | null = null;
     const note = (since: number) => {
@@ -120,12 +122,12 @@ export class Publisher {
     return oldest;
   }
 
-  /** Keys that wait or are on their way. */
+  /** Keys that wait or are being sent. */
   get pending(): number {
     return this.#waiting.size + this.#sending.size;
   }
 
-  /** Sends nothing more. */
+  /** Stops sending. */
   stop(): void {
     this.#stopped = true;
     this.#pause?.cancel();
@@ -174,7 +176,7 @@ export class Publisher {
     this.#failures = 0;
     this.#parts.onLag(this.#age(stored.since));
     stored.message.onStored();
-    // What was repeated may be old: look whether there is something newer.
+    // The repeated value may be old: check for a newer one.
     if (isRepeated && !this.#waiting.has(key)) this.#waiting.set(key, stored.since);
     this.#release(key, stored.number);
   }
@@ -185,19 +187,20 @@ export class Publisher {
       this.stop();
       this.#parts.onLost(thrown);
     } else if (thrown instanceof OrreryError && thrown.kind === 'transient') {
-      // An unknown outcome stays unknown until it is stored, even if this attempt was surely not sent.
+      // An unknown outcome stays unknown until the message is stored, even if this attempt was certainly not
+      // sent.
       if (isRepeated || thrown.code === 'BUS_UNKNOWN_OUTCOME') this.#unknown.set(key, failed);
       this.#waiting.set(key, failed.since);
       this.#rest();
     } else {
-      // Trying again does not change it: this one is left out until it changes, its neighbours go on (I8).
+      // Retrying would not help: this key is left out until it changes, and others continue (I8).
       const facts = { subject: failed.message.subject, error: asError(thrown).message };
       this.#parts.log.warn(facts, 'a digest cannot be published');
       this.#release(key, failed.number);
     }
   }
 
-  /** Tells the barriers that the key needs nothing, or that its message of that number is stored. */
+  /** Tells the barriers that the key needs nothing, or that its message with that number is stored. */
   #release(key: string, number: number): void {
     const isIdle = !this.#waiting.has(key) && !this.#sending.has(key);
     for (const barrier of this.#barriers) {

@@ -1,8 +1,7 @@
 /**
  * One list/watch of a mirror: a namespace, or the whole cluster, run by the watch chart.
  *
- * Owns the chart's actor and the question whether what was listed was read with everything in mind that
- * features ask for.
+ * Owns the chart's actor, and knows whether the last list took everything into account that features ask for.
  */
 import { asError, hasCode } from '../../base/errors.ts';
 import type { KubeObject, KubeResource } from '../../base/kube-port.ts';
@@ -18,26 +17,26 @@ export interface ScopeParts extends WatchParts {
   readonly namespace: string | null;
   readonly interest: MirrorInterest;
   readonly inventory: Inventory;
-  /** The kind was looked up; it can be taken out of the cluster, and then has no objects. */
+  /** The kind was found by discovery; it can be removed from the cluster, and then has no objects. */
   readonly isOptional: boolean;
-  /** A full list was taken in. */
+  /** A full list was processed. */
   readonly onListed: () => void;
   readonly onRestart: () => void;
 }
 
 export interface Scope {
   readonly namespace: string | null;
-  /** A full list was taken in. */
+  /** A full list was processed. */
   readonly isListed: boolean;
-  /** The last full list was read with everything in mind that is asked for now. */
+  /** The last full list took into account everything that is asked for now. */
   readonly isCurrent: boolean;
-  /** What digests must tell has changed: everything is read again. */
+  /** The digests' required content has changed: everything is read again. */
   relist(): void;
   stop(): void;
   status(): { readonly namespace: string | null; readonly state: string; readonly context: unknown };
 }
 
-/** Seen while so many changes of what digests must tell were known. */
+/** Seen when this many changes of the digests' required content were known. */
 interface SeenThen extends Seen {
   readonly epoch: number;
 }

@@ -1,5 +1,5 @@
 /**
- * One list/watch: the watch chart (machines/watch/watch.ts), run in memory, that fills one sink.
+ * One list/watch: runs the watch chart (machines/watch/watch.ts) in memory and fills one sink.
  */
 
 import { type LocalActor, startLocal } from '../../actors/host/local.ts';
@@ -14,7 +14,7 @@ export interface WatchParts extends Ambient {
 }
 
 export interface WatchedObjects<T> {
-  /** How the actor calls what it watches; the resource's name if absent. */
+  /** The actor's name for what it watches; default: the resource's name. */
   readonly name?: string;
   readonly resource: KubeResource;
   /** null: the whole cluster. */
@@ -22,7 +22,7 @@ export interface WatchedObjects<T> {
   readonly fieldSelector?: string;
   readonly labelSelector?: string;
   readonly sink: ObjectSink<T>;
-  /** A page or a stream failed; it is tried again. */
+  /** A page or a stream failed; it is retried. */
   readonly onRestart: (code: ErrorCode) => void;
 }
 
@@ -36,7 +36,7 @@ export function startWatch<T>(
   return startLocal({
     chart: watchChart,
     input,
-    // The host takes what the chart asks for as plain data; what comes here are the chart's own effects.
+    // The host takes a chart's effects as plain data; those here are the watch chart's own.
     runEffect: (effect, { signal, emit }) => run(effect as unknown as WatchEffect, { signal, emit }),
     clock,
     random,

@@ -1,9 +1,8 @@
 /**
- * Removes from the world everything that it holds of a resource that nobody wants any more: its statement
- * and every digest.
+ * Removes a resource that nobody wants any more from the world: its statement and every digest.
  *
- * Promises: guarded by the fence of the mirror, like everything it wrote; whatever was still on its way when
- * the mirror stopped is removed, too. Absent: the fence, which goes with the holding
+ * Promises: guarded by the mirror's fence, like everything it wrote; messages that were in transit when the
+ * mirror stopped are removed, too. Absent: the fence, which goes with the holding
  * (actors/shards/ownership.ts).
  */
 import { asDigest, isOfObject, type SyncedDigest, type WorldEntry } from '../../base/digests.ts';
@@ -26,9 +25,9 @@ export interface TakeBackParts {
 }
 
 /**
- * @param mirror its name, under which it stated
- * @param resource as it stands in the world
- * @throws OrreryError BUS_CONFLICT if the fence is another's by now
+ * @param mirror the name of its statement
+ * @param resource as in the world
+ * @throws OrreryError BUS_CONFLICT if another replica has the fence now
  */
 export async function takeBack(
   { bus, subjects, encode, world, random }: TakeBackParts,
@@ -38,7 +37,7 @@ export async function takeBack(
   const ttlSeconds = limits.worldTombstoneSeconds;
   const bury = (subject: string, facts: object) =>
     bus.append(subject, encode({ deleted: true, ...facts }), { guard, msgId: random.id(), ttlSeconds });
-  // Whatever the mirror sent before stands before this.
+  // Everything that the mirror sent precedes this message in the stream.
   const { sequence } = await bury(subjects.world('_synced', '', mirror), {});
   await world.ready(resource, sequence);
   const left = isMirroredElsewhere(world, mirror, resource) ? [] : [...world.entries(resource)];
@@ -53,7 +52,7 @@ export async function takeBack(
   }
 }
 
-/** The same resource is named by another version of its kind, too: its mirror needs what stands there. */
+/** The same resource is named by another version of its kind, whose mirror needs these entries. */
 function isMirroredElsewhere(world: TakeBackParts['world'], mirror: string, resource: string): boolean {
   return [...world.entries('_synced')].some(
     ({ name, digest }) => name !== mirror && asDigest<SyncedDigest>(digest, 'synced')?.resource === resource,

@@ -1,4 +1,4 @@
-/** The store of a mirror, where the trace of a change begins as it enters the world. */
+/** The store of a mirror with tracing: a change's trace starts when it enters the world. */
 import { asError } from '../../base/errors.ts';
 import { type Tracing, traceHeader } from '../../base/tracing.ts';
 import type { Bus } from '../../bus/bus.ts';

@@ -1,14 +1,13 @@
 /**
- * Runs the effects of the watch chart (machines/watch/watch.ts): asks for pages, reads the stream, and hands
- * what was seen to a sink.
+ * Runs the effects of the watch chart (machines/watch/watch.ts): requests pages, reads the stream, and passes
+ * objects to a sink.
  *
- * Owns the requests of one watch: never two at a time, the older one is given up. Promises: `onReplace` gets
- * only lists that are complete; objects of a request that was given up reach nobody; an object that cannot be
- * read, or a sink that throws, costs that object alone (I8). Objects are read as their page arrives, so that
- * never more than a page of them is held in full. Versions that go back (a cluster restored from a backup)
- * end the stream as expired, so that everything is listed again: an API server says nothing of it, and sends
- * nothing to whoever watches from a version that is still to come. Absent: when to ask again, and for what;
- * that is the chart.
+ * Owns the requests of one watch: never two at a time, the older one is abandoned. Promises: `onReplace` gets
+ * complete lists only; objects of an abandoned request reach nobody; an unreadable object, or an exception in
+ * the sink, costs that object only (I8). Objects are read when their page arrives, so at most a page of them
+ * is in memory in full. Versions that go back (a cluster restored from a backup) end the stream as expired,
+ * so that everything is listed again: the API server does not report this, and sends nothing to a watch from
+ * a future version. Absent: when to request what, which the chart decides.
  */
 
 import { asError, type ErrorCode, OrreryError } from '../../base/errors.ts';
@@ -26,9 +25,9 @@ import type {
 
 /** Where objects go; `T` is what is kept of one. */
 export interface ObjectSink<T> {
-  /** What is kept of the object. What it throws is logged, and the object counts as not there. */
+  /** What is kept of the object. An exception is logged, and the object counts as absent. */
   read(object: KubeObject): T;
-  /** The full list, as it was at one version. */
+  /** The full list, as of one version. */
   onReplace(objects: readonly T[]): void;
   onEvent(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: T): void;
 }
@@ -51,7 +50,7 @@ export type RunWatchEffect = (
   run: { readonly signal: AbortSignal; readonly emit: (event: WatchEvent) => void },
 ) => Promise<WatchEvent>;
 
-/** How often the chart is told how far the stream is, at most; the outcome tells it exactly. */
+/** How often, at most, the chart is told the stream's position; the outcome tells it exactly. */
 const reportEveryMs = 1_000;
 
 export function createWatchRunner<T>(parts: WatchRunnerParts<T>): RunWatchEffect {
@@ -62,9 +61,9 @@ export function createWatchRunner<T>(parts: WatchRunnerParts<T>): RunWatchEffect
     const from = page === '' ? {} : { continue: page };
     const options = { limit: limits.kubePageObjects, ...scopeOf(parts), ...from };
     const answer = await parts.kube.list(parts.resource, options, signal);
-    // Given up while the answer was on its way: nobody may see it.
+    // Abandoned while the answer was in transit: nobody may see it.
     signal.throwIfAborted();
-    // The first page's version: whatever happened while the others were read is replayed by the watch.
+    // The first page's version: the watch replays whatever happened while the others were read.
     if (page === '') pages = { items: [], resourceVersion: answer.resourceVersion };
     if (pages === undefined) throw new OrreryError('KUBE_EXPIRED', 'the earlier pages are no longer held');
     const { items, resourceVersion } = pages;
@@ -87,7 +86,7 @@ export function createWatchRunner<T>(parts: WatchRunnerParts<T>): RunWatchEffect
     try {
       const both = AbortSignal.any([signal, stream.wentBack]);
       await parts.kube.watch(parts.resource, stream.parts, stream.onEvent, both);
-      // Nothing came, not even a bookmark: nothing has happened, or the version is one that is still to come.
+      // Nothing came, not even a bookmark: nothing has happened, or the version is a future one.
       if (stream.resourceVersion === effect.resourceVersion)
         await lookBack(parts, effect.resourceVersion, signal);
       return { type: 'watch.ended', attempt, resourceVersion: stream.resourceVersion };
@@ -110,7 +109,7 @@ export function createWatchRunner<T>(parts: WatchRunnerParts<T>): RunWatchEffect
   };
 }
 
-/** Which objects are asked for. */
+/** Which objects to request. */
 function scopeOf<T>({ namespace, fieldSelector, labelSelector }: WatchRunnerParts<T>) {
   return {
     ...(namespace === undefined ? {} : { namespace }),
@@ -119,7 +118,7 @@ function scopeOf<T>({ namespace, fieldSelector, labelSelector }: WatchRunnerPart
   };
 }
 
-/** Compares with the version of now, by a list of one object. @throws OrreryError KUBE_EXPIRED */
+/** Compares with the present version, by a list of one object. @throws OrreryError KUBE_EXPIRED */
 async function lookBack<T>(parts: WatchRunnerParts<T>, from: string, signal: AbortSignal): Promise<void> {
   const { kube, resource, namespace, log } = parts;
   let now: string;
@@ -134,7 +133,7 @@ async function lookBack<T>(parts: WatchRunnerParts<T>, from: string, signal: Abo
   if (isOlderVersion(now, from)) throw wentBackError(now, from);
 }
 
-/** One stream: hands objects to the sink and tells the chart now and then how far it is. */
+/** One stream: passes objects to the sink and reports its position to the chart from time to time. */
 function follow<T>(
   { attempt, resourceVersion: from, timeoutSeconds }: WatchOpen,
   signal: AbortSignal,

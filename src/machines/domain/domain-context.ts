@@ -1,6 +1,5 @@
 /**
- * The domain chart's context: what a domain remembers.
- * Absent: what is computed from it (domain-schedule,
+ * The domain chart's context: what a domain remembers. Absent: values computed from it (domain-schedule,
  * domain-requests, domain-report).
  */
 import type { ActorInput } from '../actor-input.ts';
@@ -9,81 +8,78 @@ import type { DomainEvent, OrderPlace, PermitDeferred } from './domain-events.ts
 import type { CertificateFacts, DomainFacts, Target } from './domain-facts.ts';
 import type { Exhibit } from './exhibit.ts';
 
-/**
- * The window in which the authority would like the certificate to be renewed, and the moment drawn from it.
- */
+/** The renewal window that the authority suggests, and the moment drawn from it. */
 export interface Window {
   readonly start: number;
   readonly end: number;
   readonly at: number;
 }
 
-/** A condition as it was when it changed last. */
+/** A condition with the time of its last change. */
 export interface Held {
   readonly is: boolean;
   readonly since: number;
 }
 
-/** Why the Issuer keeps us waiting. */
+/** Why the Issuer makes the domain wait. */
 export type Deferral = Pick<PermitDeferred, 'reason' | 'until'> & { readonly message: string | null };
 
 export interface DomainContext {
   readonly host: string;
-  /** null: nothing is known, or nothing asks for the host any more. */
+  /** null: nothing is known, or no object asks for the host any more. */
   readonly facts: DomainFacts | null;
-  /** Numbers the effects: an outcome that names another number is old. */
+  /** Number of the attempt; outcomes with another number are ignored. */
   readonly attempt: number;
   /** The Issuer whose permit is held; null: none. */
   readonly permit: string | null;
-  /** When the permit was used first, ms since the epoch: all steps together are bounded. */
+  /** When the permit was first used, ms since the epoch; it bounds the total time of all steps. */
   readonly startedAt: number;
   readonly order: OrderPlace | null;
-  /** Where the key of the order lies. */
+  /** The Secret with the order's key. */
   readonly pendingAt: Target | null;
-  /** What is stored; null: nothing good. */
+  /** The stored certificate; null: there is no usable one. */
   readonly certificate: CertificateFacts | null;
   readonly missing: readonly Target[];
   readonly foreign: readonly Target[];
   /**
-   * Fingerprint of a certificate that was issued and lies beside its key, not stored yet; null: there is
-   * none.
+   * Fingerprint of a certificate that was issued and is kept beside its key, but not stored yet; null: none.
    */
   readonly issued: string | null;
-  /** What is stored next. */
+  /** The source of the next store. */
   readonly storeFrom: 'pending' | 'stored' | 'ca';
   readonly window: Window | null;
-  /** When the authority is asked for the window next, ms since the epoch. */
+  /** When the authority is next asked for the window, ms since the epoch. */
   readonly pollAt: number;
-  /** When the Secrets are looked at next, ms since the epoch. */
+  /** When the Secrets are next inspected, ms since the epoch. */
   readonly lookAt: number;
-  /** No copy is tried before: a target refused one. ms since the epoch */
+  /** No copy is attempted before this time, because a target refused one; ms since the epoch. */
   readonly copyAt: number;
-  /** A new certificate is wanted whatever is stored. */
+  /** A new certificate is requested regardless of the stored one. */
   readonly forced: boolean;
-  /** Refusals in a row. */
+  /** Consecutive refusals. */
   readonly failures: number;
-  /** No attempt before this time, ms since the epoch; null: it is not known when. */
+  /** No attempt before this time, ms since the epoch; null: unknown. */
   readonly nextAttempt: number | null;
   /**
-   * In which state it waits for the next attempt, whatever it looks at in between; null: nothing holds it
-   * back.
+   * The state in which it waits for the next attempt, whatever it inspects in between; null: it does not
+   * wait.
    */
   readonly hold: 'backingOff' | 'failed' | null;
   readonly deferral: Deferral | null;
-  /** Times that the permit was asked for since it is waited for. */
+  /** How often the permit has been requested during this wait. */
   readonly askings: number;
-  /** What is shown for the challenge of the order; noted before it is made. */
+  /** What is shown for the order's challenge; noted before it is created. */
   readonly showing: Exhibit | null;
-  /** What was made for challenges that are over, and may still be there. */
+  /** Objects of finished challenges that may still exist. */
   readonly leftovers: readonly Exhibit[];
-  /** Times that they could not be removed, in a row. */
+  /** Consecutive failures to remove them. */
   readonly sweeps: number;
   readonly lastError: string | null;
   readonly ready: Held;
   readonly issuing: Held;
-  /** Since when a Secret of somebody who asks lacks the certificate, ms since the epoch; 0: none does. */
+  /** Since when a requested Secret lacks the certificate, ms since the epoch; 0: none does. */
   readonly lackingSince: number;
-  /** What people were told last: the state, which certificate, and who was told. */
+  /** The last report to people: the state, the certificate, and the sources. */
   readonly told: string;
 }
 
@@ -131,8 +127,8 @@ export const newborn = ({ name }: ActorInput): DomainContext => ({
 export const keyOf = ({ namespace, secretName }: Target) => `${namespace}/${secretName}`;
 
 /**
- * Where a key waits for its certificate: beside a Secret of the owner's, if there is one, so that nobody with
- * whom the host is shared supplies it (docs/features/certificates.md §2.6).
+ * Where a key waits for its certificate: beside one of the owner's Secrets if possible, so that no namespace
+ * that merely shares the host supplies the key (docs/features/certificates.md §2.6).
  */
 export function pendingPlace(context: DomainContext): Target | null {
   const { facts } = context;

@@ -1,4 +1,4 @@
-/** Effects of the domain chart. Each carries the number of the attempt that its outcome has to name. */
+/** Effects of the domain chart. Each carries the attempt's number, which its outcome repeats. */
 import { limits } from '../../base/limits.ts';
 import { effect } from '../effect.ts';
 import { messageSend } from '../effects.ts';
@@ -14,7 +14,7 @@ import type { Exhibit } from './exhibit.ts';
 
 interface Step {
   readonly host: string;
-  /** Name of the Issuer, whose specification the runner looks up. */
+  /** Name of the Issuer; the runner looks up its specification. */
   readonly issuer: string;
   readonly attempt: number;
 }
@@ -25,26 +25,26 @@ export interface CertificateInspect {
   readonly host: string;
   readonly attempt: number;
   readonly targets: readonly Target[];
-  /** Where pending things would lie; null: nowhere (a CA signs at once). */
+  /** Where a pending key or certificate would be kept; null: nowhere (a CA signs at once). */
   readonly at: Target | null;
   /**
-   * Fingerprints that the record names: what has another one is copied nowhere. Absent in records of earlier
-   * releases, as `owner`.
+   * Fingerprints in the record: a certificate with another one is never copied. Absent in records of earlier
+   * releases, as is `owner`.
    */
   readonly known?: readonly string[];
-  /** The namespace whose Secrets alone may be taken for good without being named. */
+  /** The only namespace whose Secrets may count as good without a known fingerprint. */
   readonly owner?: string;
 }
 
-/** Makes an order at the authority. Outcome: order.made | acquisition.failed. */
+/** Creates an order at the authority. Outcome: order.made | acquisition.failed. */
 export interface AcmeOrder extends Step {
   readonly type: 'acme.order';
-  /** The certificate that this one takes the place of (RFC 9773); null: none. */
+  /** The certificate that this one replaces (RFC 9773); null: none. */
   readonly replaces: string | null;
 }
 
 /**
- * Finds out what has to be shown for the order's challenge, and makes nothing. Outcome: challenge.planned |
+ * Finds out what has to be shown for the order's challenge, and creates nothing. Outcome: challenge.planned |
  * acquisition.failed.
  */
 export interface ChallengePlan extends Step {
@@ -52,58 +52,52 @@ export interface ChallengePlan extends Step {
   readonly order: OrderPlace;
 }
 
-/** Removes what was made for challenges that are over. Outcome: challenge.cleared. */
+/** Removes the objects of finished challenges. Outcome: challenge.cleared. */
 export interface ChallengeClear {
   readonly type: 'challenge.clear';
   readonly host: string;
   readonly exhibits: readonly Exhibit[];
 }
 
-/**
- * Proves control of the host, as far as that is not done yet. Outcome: order.authorized | acquisition.failed.
- */
+/** Proves control of the host, unless already proven. Outcome: order.authorized | acquisition.failed. */
 export interface AcmeAuthorize extends Step {
   readonly type: 'acme.authorize';
   readonly order: OrderPlace;
-  /**
-   * What is shown and removed again; null: nothing was planned. Absent in records of earlier releases,
-   * which
-   * noted nothing.
-   */
+  /** What is shown and then removed; null: nothing was planned. Absent in records of earlier releases. */
   readonly exhibit?: Exhibit | null;
 }
 
 /**
- * Makes the key, keeps it in the Secret of pending things, has the certificate issued and puts it beside the
- * key. Outcome: certificate.received | acquisition.failed.
+ * Creates the key, keeps it in the Secret for pending certificates, has the certificate issued and stores it
+ * beside the key. Outcome: certificate.received | acquisition.failed.
  */
 export interface AcmeFinalize extends Step {
   readonly type: 'acme.finalize';
   readonly order: OrderPlace;
   readonly at: Target;
-  /** The object with which the pending things go; absent: none is known. */
+  /** The object that owns the pending Secret; absent: unknown. */
   readonly source?: DomainSource | null;
 }
 
 /**
- * Writes the certificate into every target. `pending`: the one that was issued; `stored`: the good one that
- * some targets lack; `ca`: one that the CA signs now. Outcome: certificate.stored | acquisition.failed.
+ * Writes the certificate to every target. `pending`: the one just issued; `stored`: the good one that some
+ * targets lack; `ca`: one that the CA signs now. Outcome: certificate.stored | acquisition.failed.
  */
 export interface CertificateStore extends Step {
   readonly type: 'certificate.store';
   readonly from: 'pending' | 'stored' | 'ca';
   readonly targets: readonly Target[];
-  /** Where pending things lie. */
+  /** The Secret with the pending key and certificate. */
   readonly at: Target;
   /**
-   * What is stored from where it stands has this fingerprint; null: the CA makes it. Absent in records of
-   * earlier releases.
+   * Only a certificate with this fingerprint is stored; null: the CA makes it. Absent in records of earlier
+   * releases.
    */
   readonly fingerprint?: string | null;
   readonly owner?: string;
 }
 
-/** Asks for the suggested window of renewal. Outcome: ari.fetched | ari.unavailable. */
+/** Asks the authority for the suggested renewal window. Outcome: ari.fetched | ari.unavailable. */
 export interface AriFetch {
   readonly type: 'ari.fetch';
   readonly issuer: string;
@@ -111,7 +105,7 @@ export interface AriFetch {
   readonly ariId: string;
 }
 
-/** Removes a key that nobody will have certified. Outcome: effect.settled. */
+/** Removes a key that will never have a certificate. Outcome: effect.settled. */
 export interface PendingDiscard {
   readonly type: 'pending.discard';
   readonly host: string;
@@ -127,7 +121,7 @@ export interface StatusCondition {
   readonly since: number;
 }
 
-/** Status of a Domain. Times in ms since the epoch; null: there is none. */
+/** Status of a Domain. Times in ms since the epoch; null: none. */
 export interface DomainStatus {
   readonly state: string;
   readonly notBefore: number | null;
@@ -139,7 +133,7 @@ export interface DomainStatus {
   readonly conditions: readonly StatusCondition[];
 }
 
-/** What people are told by `kubectl describe`. */
+/** An Event for people (`kubectl describe`). */
 export interface Notice {
   readonly eventType: 'Normal' | 'Warning';
   readonly reason: string;
@@ -147,19 +141,18 @@ export interface Notice {
 }
 
 /**
- * Writes the status into the sources that are Domains, and an Event about every source. Outcome:
+ * Writes the status of the sources that are Domains, and an Event about every source. Outcome:
  * effect.settled.
  */
 export interface DomainReport {
   readonly type: 'domain.report';
   readonly host: string;
   readonly sources: readonly DomainSource[];
-  /** Those that may not have it, and are told so; absent in records of earlier releases. */
+  /** Sources that may not have the host, and are told so; absent in records of earlier releases. */
   readonly refused?: readonly DomainSource[];
   readonly status: DomainStatus;
   /**
-   * The condition `Ready` of those whose own Secret lacks the certificate, by their uid; absent: nobody's
-   * does.
+   * The condition `Ready` for sources whose own Secret lacks the certificate, by uid; absent: there are none.
    */
   readonly lacking?: Readonly<Record<string, StatusCondition>>;
   readonly notice: Notice | null;
@@ -216,8 +209,8 @@ export const domainEffects = [
 ] as const;
 
 /**
- * What a step that ended without a word means: of the authority nothing is known, what Kubernetes did not do
- * will be tried again.
+ * What a step without an answer means: nothing is known about the authority; what Kubernetes did not do is
+ * retried.
  */
 function stepFailure(
   effect: AcmeOrder | ChallengePlan | AcmeAuthorize | AcmeFinalize | CertificateStore,

@@ -1,39 +1,22 @@
-/** Events of the domain chart, and those by which domains and Issuers speak with each other. */
+/** Events of the domain chart, and the messages between domains and Issuers. */
 import type { ActorId } from '../../base/ids.ts';
 import type { EffectSettled } from '../stamp.ts';
 import type { CertificateFacts, DomainFacts, Target } from './domain-facts.ts';
 import type { Exhibit } from './exhibit.ts';
 
-/**
- * The world has news: the domain's facts as they are now; null when nothing asks for the host any more. Where
- * several namespaces ask for it: as the one whose object is the oldest would have it, and beside it as each
- * of the others would.
- */
-export type DomainObserved = {
-  readonly type: 'domain.observed';
-  readonly facts: DomainFacts | null;
-  readonly rivals?: readonly DomainFacts[];
-};
-
-/** Somebody wants a new certificate now, whatever is stored. */
-export type DomainRenew = { readonly type: 'domain.renew' };
-/** Somebody wants a new look at what is stored and at what the authority suggests. */
-export type DomainRecheck = { readonly type: 'domain.recheck' };
-
-/** What stands in the Secrets. */
+/** The contents of the Secrets. */
 export type CertificateInspected = {
   readonly type: 'certificate.inspected';
   readonly attempt: number;
   /**
-   * The stored certificate that is for this host, can be read, matches its key and was issued last; null:
-   * there is none.
+   * The stored certificate that is for this host, readable, matches its key and was issued last; null: none.
    */
   readonly good: CertificateFacts | null;
-  /** Targets of ours, or not there, that do not hold that certificate. */
+  /** Targets that are ours, or do not exist, and lack that certificate. */
   readonly missing: readonly Target[];
-  /** Targets whose Secret is somebody else's. */
+  /** Targets whose Secret belongs to somebody else. */
   readonly foreign: readonly Target[];
-  /** A certificate that was issued and is not stored in its place yet. */
+  /** A certificate that was issued and is not stored in its targets yet. */
   readonly pending: (CertificateFacts & { readonly at: Target }) | null;
 };
 export type InspectionFailed = {
@@ -44,60 +27,40 @@ export type InspectionFailed = {
 
 export interface OrderPlace {
   readonly url: string;
-  /** When the authority forgets it, ms since the epoch. */
+  /** When the authority deletes the order, ms since the epoch. */
   readonly expires: number;
 }
 
-export type OrderMade = {
-  readonly type: 'order.made';
-  readonly attempt: number;
-  readonly order: OrderPlace;
-};
-/** What will be shown for the order's challenge; null: nothing has to be. */
-export type ChallengePlanned = {
-  readonly type: 'challenge.planned';
-  readonly attempt: number;
-  readonly exhibit: Exhibit | null;
-};
 export type OrderAuthorized = {
   readonly type: 'order.authorized';
   readonly attempt: number;
-  /** What was shown for it is gone again; absent: it may not be. */
+  /** Whether what was shown was removed; absent: possibly not. */
   readonly removed?: boolean;
 };
-/** Some of what was left of challenges is gone. */
+/** Some objects of finished challenges were removed. */
 export type ChallengeCleared = {
   readonly type: 'challenge.cleared';
   readonly removed: readonly Exhibit[];
-  /** Why the others are not; empty: there are none. */
+  /** Why the others were not; empty: all were. */
   readonly message: string;
 };
-/** The certificate was issued and lies beside its key in the Secret of pending things. */
+/** The certificate was issued and is kept beside its key in the Secret for pending certificates. */
 export type CertificateReceived = {
   readonly type: 'certificate.received';
   readonly attempt: number;
-  /** As in CertificateFacts: nothing else is stored from there. */
+  /** As in CertificateFacts: only this certificate is stored from there. */
   readonly fingerprint: string;
 };
-export type CertificateStored = {
-  readonly type: 'certificate.stored';
-  readonly attempt: number;
-  readonly certificate: CertificateFacts;
-  readonly foreign: readonly Target[];
-  /** Targets that Kubernetes did not let us write, and why. */
-  readonly refused: readonly RefusedTarget[];
-};
-
 export interface RefusedTarget extends Target {
   readonly message: string;
 }
 
 /**
- * What a failure means for the next attempt.
- * refused: the authority said no, or the proof of control is not reachable; rateLimited: it asked to wait;
- * down: it did not answer, or not sensibly; hopeless: trying again changes nothing; cluster: Kubernetes or
- * NATS did not do their part; foreign: every Secret belongs to somebody else; unwritable: no Secret could be
- * written (a quota, a webhook); unusable: it is the Issuer that cannot be used (the CA's Secret is gone).
+ * What a failure means for the next attempt. refused: the authority refused, or the proof of control is
+ * unreachable; rateLimited: it asked to wait; down: it gave no sensible answer; hopeless: retrying changes
+ * nothing; cluster: Kubernetes or NATS failed; foreign: every Secret belongs to somebody else; unwritable: no
+ * Secret could be written (a quota, a webhook); unusable: the Issuer itself cannot be used (the CA's Secret
+ * is gone).
  */
 export type FailureOutcome =
   | 'refused'
@@ -109,7 +72,7 @@ export type FailureOutcome =
   | 'unwritable'
   | 'unusable';
 
-/** Whom a limit of the authority holds back: docs/features/certificates.md §7.3. */
+/** The scope of an authority's limit: docs/features/certificates.md §7.3. */
 export type LimitScope = 'host' | 'domain' | 'account' | 'unknown';
 
 export type AcquisitionFailed = {
@@ -117,13 +80,13 @@ export type AcquisitionFailed = {
   readonly attempt: number;
   readonly outcome: FailureOutcome;
   readonly message: string;
-  /** ms; null: the authority named no time. */
+  /** ms; null: the authority gave no time. */
   readonly retryAfterMs: number | null;
-  /** The order can be of no use any more. */
+  /** The order is no longer usable. */
   readonly orderLost: boolean;
-  /** Of a limit; absent: unknown. */
+  /** The scope of a limit; absent: unknown. */
   readonly scope?: LimitScope;
-  /** A certificate was issued in this step and is lost: it counts. */
+  /** A certificate was issued in this step and lost; it counts against the limits. */
   readonly issued?: boolean;
   /** As in OrderAuthorized. */
   readonly removed?: boolean;
@@ -135,83 +98,105 @@ export type AriFetched = {
   /** The suggested window, ms since the epoch. */
   readonly start: number;
   readonly end: number;
-  /** ms; null: the authority named no time. */
+  /** ms; null: the authority gave no time. */
   readonly retryAfterMs: number | null;
 };
-/** The authority has no renewal information, or did not answer. */
+/** The authority offers no renewal information, or did not answer. */
 export type AriUnavailable = {
   readonly type: 'ari.unavailable';
   readonly fingerprint: string;
   readonly retryAfterMs: number | null;
 };
 
-/** A domain asks its Issuer for the permit to order. */
+/** A domain asks its Issuer for a permit to order. */
 export type PermitAsked = {
   readonly type: 'permit.asked';
   readonly domain: ActorId;
   readonly registered: string;
-  /** A renewal that the authority suggested: no budget counts it. */
+  /** A renewal that the authority suggested; it counts against no budget. */
   readonly exempt: boolean;
-  /** The owner of the host, by whom permits are shared out; absent: unknown. */
+  /** The owner of the host; permits are shared out by namespace. Absent: unknown. */
   readonly namespace?: string;
-  /** A certificate is stored and due: it goes before those that never had one. */
+  /** A stored certificate is due for renewal: it comes before hosts that never had one. */
   readonly due?: boolean;
 };
-/** What became of the permit; `again`: the domain goes on waiting in the Issuer's queue. */
+/** How the permit was used; `again`: the domain stays in the Issuer's queue. */
 export type PermitReturned = {
   readonly type: 'permit.returned';
   readonly domain: ActorId;
   readonly registered: string;
   readonly exempt: boolean;
   readonly outcome: PermitOutcome;
-  /** With `rateLimited`: how long those in its scope wait, ms. */
+  /** With `rateLimited`: how long the limit's scope has to wait, ms. */
   readonly waitMs: number;
   readonly again: boolean;
   readonly namespace?: string;
   readonly due?: boolean;
-  /** With `rateLimited`; absent: unknown. */
+  /** With `rateLimited`: its scope; absent: unknown. */
   readonly scope?: LimitScope;
-  /** With `rateLimited` and `down`, for people: what was answered. */
+  /** With `rateLimited` and `down`: the answer, for people. */
   readonly message?: string;
 };
 /** `unusable`: the Issuer itself cannot be used. */
 export type PermitOutcome = 'issued' | 'refused' | 'rateLimited' | 'down' | 'unused' | 'unusable';
-export type PermitGranted = { readonly type: 'permit.granted'; readonly issuer: string };
 export type PermitDeferred = {
   readonly type: 'permit.deferred';
   readonly issuer: string;
   readonly reason: 'budget' | 'rateLimited' | 'down' | 'notReady' | 'full';
-  /** ms since the epoch; null: it cannot be told. */
+  /** ms since the epoch; null: unknown. */
   readonly until: number | null;
-  /** The Issuer's own reason, for people; absent: it has none. */
+  /** The Issuer's own reason, for people; absent: none. */
   readonly message?: string | null;
 };
 
-/** A status or an Event could not be written; it is time to try again. */
+/** A status or an Event could not be written and is due for another try. */
 export type ReportDue = { readonly type: 'report.due' };
-/** The end of the certificate is near, or there: people are told. */
-export type ExpiryDue = { readonly type: 'expiry.due' };
-/** What was left of challenges is to be removed. */
-export type SweepDue = { readonly type: 'sweep.due' };
-
 export type DomainEvent =
-  | DomainObserved
-  | DomainRenew
-  | DomainRecheck
+  /**
+   * An observation: the domain's current facts; null when no object asks for the host. If several namespaces
+   * ask, the facts are those of the oldest object, with the others' wishes beside them.
+   */
+  | {
+      readonly type: 'domain.observed';
+      readonly facts: DomainFacts | null;
+      readonly rivals?: readonly DomainFacts[];
+    }
+  /** A person wants a new certificate now, regardless of the stored one. */
+  | { readonly type: 'domain.renew' }
+  /** A person wants the Secrets and the authority's suggestion checked now. */
+  | { readonly type: 'domain.recheck' }
   | CertificateInspected
   | InspectionFailed
-  | OrderMade
-  | ChallengePlanned
+  | {
+      readonly type: 'order.made';
+      readonly attempt: number;
+      readonly order: OrderPlace;
+    }
+  /** What will be shown for the order's challenge; null: nothing. */
+  | {
+      readonly type: 'challenge.planned';
+      readonly attempt: number;
+      readonly exhibit: Exhibit | null;
+    }
   | ChallengeCleared
   | OrderAuthorized
   | CertificateReceived
-  | CertificateStored
+  | {
+      readonly type: 'certificate.stored';
+      readonly attempt: number;
+      readonly certificate: CertificateFacts;
+      readonly foreign: readonly Target[];
+      /** Targets that Kubernetes refused to let us write, and why. */
+      readonly refused: readonly RefusedTarget[];
+    }
   | AcquisitionFailed
   | AriFetched
   | AriUnavailable
-  | PermitGranted
+  | { readonly type: 'permit.granted'; readonly issuer: string }
   | PermitDeferred
   | ReportDue
-  | ExpiryDue
-  | SweepDue
+  /** The certificate is about to expire, or has expired, and people are told. */
+  | { readonly type: 'expiry.due' }
+  /** Objects of finished challenges are due for removal. */
+  | { readonly type: 'sweep.due' }
   | EffectSettled;

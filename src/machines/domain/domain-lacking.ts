@@ -1,5 +1,5 @@
 /**
- * Whose own Secret lacks the certificate that the host has: each who asks is told of its own
+ * The sources whose own Secret lacks the host's certificate: each is told about its own Secret
  * (docs/features/certificates.md §9.2). Pure.
  */
 import { type DomainContext, keyOf } from './domain-context.ts';
@@ -14,7 +14,7 @@ export interface Lack {
 
 type Lacking = Pick<DomainContext, 'host' | 'facts' | 'foreign' | 'missing' | 'lastError'>;
 
-/** Those who ask and whose Secret does not hold the certificate; empty: there are none. */
+/** The sources whose Secret lacks the certificate; usually empty. */
 export function lackingIn(context: Lacking): readonly Lack[] {
   const { facts } = context;
   if (facts === null || isWhole(context)) return [];
@@ -24,14 +24,14 @@ export function lackingIn(context: Lacking): readonly Lack[] {
   });
 }
 
-/** As it is nearly always. */
+/** The usual case: no Secret lacks it. */
 const isWhole = ({ facts, foreign, missing }: Lacking) =>
   foreign.length === 0 &&
   missing.length === 0 &&
   facts?.taken.length === 0 &&
   facts.targets.length < targetsMax;
 
-/** Secrets that one certificate is written to: far more than people name, and small in a record. */
+/** Secrets to which one certificate is written: far more than people name, and small in a record. */
 export const targetsMax = 16;
 
 const targetOf = (host: string, { namespace, secretName = secretNameOf(host) }: DomainSource): Target => ({

@@ -1,7 +1,7 @@
-/** Records of earlier versions of the domain chart: docs/features/certificates.md, States. Pure. */
+/** Migrations of the domain chart's records: docs/features/certificates.md, States. Pure. */
 import type { Migration } from '../chart.ts';
 
-/** Where the states of version 1 stand now. */
+/** The present parents of version 1's states. */
 const parents: Readonly<Record<string, string>> = {
   waitingForPermit: 'queued',
   rateLimited: 'queued',
@@ -14,7 +14,7 @@ const parents: Readonly<Record<string, string>> = {
   failed: 'resting',
 };
 
-/** Version 1 had the states side by side, their name in the context, and one namespace for all who ask. */
+/** Version 1 had no nested states, the state's name in the context, and one namespace for all sources. */
 const fromVersion1: Migration = ({ value, context }) => {
   const parent = typeof value === 'string' ? parents[value] : undefined;
   const { phase, isIssued, facts, deferral, ...kept } = context as Record<string, unknown>;
@@ -24,7 +24,7 @@ const fromVersion1: Migration = ({ value, context }) => {
     context: {
       ...kept,
       facts: withOwner(facts),
-      // Which certificate lies ready is found out by the next look.
+      // The next inspection finds out which certificate is ready.
       issued: null,
       copyAt: 0,
       hold: isHeld ? value : null,
@@ -39,13 +39,13 @@ function withOwner(facts: unknown): unknown {
   return { owner: sources?.[0]?.namespace ?? '', refused: [], taken: [], ...facts };
 }
 
-/** Version 2 noted nothing of what was made for challenges. */
+/** Version 2 did not note what was created for challenges. */
 const fromVersion2: Migration = ({ value, context }) => ({
   value,
   context: { ...(context as Record<string, unknown>), showing: null, leftovers: [], sweeps: 0 },
 });
 
-/** Version 3 held everything, and did not know whose Secret lacks the certificate. */
+/** Version 3 did not know whose Secret lacks the certificate. */
 const fromVersion3: Migration = ({ value, context }) => ({
   value,
   context: { ...(context as Record<string, unknown>), lackingSince: 0 },

@@ -1,13 +1,13 @@
-/** What a domain makes of the world's news: whose host it is, and what of it is new. Pure. */
+/** Interprets a domain's observation: which namespace owns the host, and what has changed. Pure. */
 
 import { equal } from '../../base/equal.ts';
 import { type DomainContext, type DomainInput, keyOf } from './domain-context.ts';
 import type { DomainFacts, DomainSource } from './domain-facts.ts';
 
-/** What an observation is news of, the weightiest first. */
+/** What an observation changes, most important first. */
 export type News = 'gone' | 'owner' | 'issuer' | 'wish' | 'asked' | 'tampered' | 'others' | 'other' | 'none';
 
-/** Several guards ask the same of one event: the last answer is kept. */
+/** Several guards ask the same about one event, so the last answer is cached. */
 let last: { readonly told: Told; readonly news: News } | null = null;
 
 export function newsIn({ context, event }: Told): News {
@@ -36,8 +36,8 @@ interface Told {
 }
 
 /**
- * The facts that hold for us. The namespace that has the host keeps it while it asks for it
- * (docs/features/certificates.md §2.1): an older object that asks later takes nothing away. null: nothing
+ * The facts that apply. A namespace that has the host keeps it while it asks for it
+ * (docs/features/certificates.md §2.1): an older object that asks later takes nothing away. null: no object
  * asks for it; undefined: the event is no observation.
  */
 export function factsIn({ context, event }: Told): DomainFacts | null | undefined {
@@ -54,7 +54,7 @@ const isOwnerNews = ({ facts: known }: DomainContext, next: DomainFacts) =>
 const isIssuerNews = (known: DomainFacts | null, next: DomainFacts) =>
   known?.issuer?.name !== next.issuer?.name || known?.issuer?.version !== next.issuer?.version;
 
-/** The owner asks in another way, or elsewhere. What others do brings no attempt nearer. */
+/** The owner asks in another way, or elsewhere. Changes by others bring no attempt nearer. */
 function isAskedAnew(known: DomainFacts | null, next: DomainFacts): boolean {
   const text = (facts: DomainFacts | null) =>
     JSON.stringify(
@@ -65,22 +65,22 @@ function isAskedAnew(known: DomainFacts | null, next: DomainFacts): boolean {
   return text(known) !== text(next);
 }
 
-/** A Secret is named, by whomever, that was not before. */
+/** A source names a Secret that none named before. */
 export function hasNewTarget({ context, event }: Told): boolean {
   const known = new Set(context.facts?.targets.map(keyOf));
   return factsIn({ context, event })?.targets.some((target) => !known.has(keyOf(target))) ?? false;
 }
 
 /**
- * Objects of other namespaces changed, and nothing that is stored: they are told, and nothing else follows
- * from it (docs/features/certificates.md §2.2), however often they change.
+ * Only objects of other namespaces changed, and nothing stored: they are told, and nothing else follows
+ * (docs/features/certificates.md §2.2), however often they change.
  */
 function isOthersNews(known: DomainFacts | null, next: DomainFacts): boolean {
   const text = (facts: DomainFacts | null) => JSON.stringify([facts?.sources, facts?.refused]);
   return text(known) !== text(next);
 }
 
-/** A Domain of the owner that was there before bears another annotation `orrery.dev/renew`. */
+/** An existing Domain of the owner has another value in the annotation `orrery.dev/renew`. */
 function isWish(known: DomainFacts | null, next: DomainFacts): boolean {
   const before = new Map(known?.sources.map((source) => [source.uid, source]));
   const isNew = ({ uid, renew, namespace }: DomainSource) =>
@@ -88,7 +88,7 @@ function isWish(known: DomainFacts | null, next: DomainFacts): boolean {
   return next.sources.some(isNew);
 }
 
-/** A Secret does not hold what we know to be good, and that is news. */
+/** A Secret no longer contains the good certificate, and that is new. */
 function isTampered({ facts: known, certificate, foreign }: DomainContext, next: DomainFacts) {
   const before = new Map((known?.targets ?? []).map((target, n) => [keyOf(target), known?.stored[n]]));
   const others = new Set(foreign.map(keyOf));

@@ -1,7 +1,6 @@
 /**
- * A domain's context as its record holds it: without what is as it was at the beginning, and without what
- * follows from the rest. A hundred thousand hosts at rest are mostly that (docs/features/certificates.md
- * §10.3). Pure.
+ * The form of a domain's context in its record: without initial values and without values that follow from
+ * others. This makes up most of a hundred thousand hosts at rest (docs/features/certificates.md §10.3). Pure.
  */
 import { equal } from '../../base/equal.ts';
 import type { ContextForm } from '../chart.ts';
@@ -38,7 +37,7 @@ function wholeFacts(slim: Partial<DomainFacts>, beside: Beside): unknown {
   return { ...facts, stored: slim.stored ?? storedAsKnown(facts.targets, beside) };
 }
 
-/** What the facts are mostly, by whom the host is asked for. */
+/** The usual facts, by the objects that ask for the host. */
 function defaultsOf(sources: readonly DomainSource[], { host }: Beside) {
   return {
     owner: sources[0]?.namespace ?? '',
@@ -51,7 +50,7 @@ function defaultsOf(sources: readonly DomainSource[], { host }: Beside) {
   };
 }
 
-/** The world shows in every Secret the certificate that is stored. */
+/** Every Secret in the world contains the stored certificate. */
 const storedAsKnown = (targets: readonly Target[], { certificate }: Beside) =>
   targets.map(() => certificate?.fingerprint.slice(0, fingerprintChars) ?? null);
 

@@ -1,4 +1,4 @@
-/** What people are told of a domain: its status and the Events about its sources. Pure. */
+/** What people are told about a domain: its status, and the Events about its sources. Pure. */
 import type { DomainContext, Held, Moment } from './domain-context.ts';
 import type { DomainReport, DomainStatus, Notice, StatusCondition } from './domain-effects.ts';
 import type { DomainSource } from './domain-facts.ts';
@@ -15,7 +15,7 @@ const issuingWords: readonly StateWord[] = [
   'storing',
 ];
 
-/** The conditions as they are in a state; the time of a change is that of the event that brought it. */
+/** The conditions in a state; a change's time is that of the event that caused it. */
 export function noted(context: DomainContext, word: StateWord, at: number): Partial<DomainContext> {
   const isLacking = lackingIn(context).length > 0;
   return {
@@ -27,8 +27,8 @@ export function noted(context: DomainContext, word: StateWord, at: number): Part
 }
 
 /**
- * What people know: the state, which certificate, who of them knows it, in how it was asked for, and whose
- * Secret lacks it.
+ * What people have been told: the state, the certificate, which sources know it, in what form they asked, and
+ * whose Secret lacks it.
  */
 function toldOf(word: StateWord, context: DomainContext): string {
   const { certificate, facts, lastError } = context;
@@ -40,7 +40,7 @@ function toldOf(word: StateWord, context: DomainContext): string {
   return `${word} ${certificate?.fingerprint.slice(0, 8) ?? ''} ${checksum(rest)}`;
 }
 
-/** FNV-1a, 32 bits: only whether something changed is asked. */
+/** 32-bit FNV-1a: only needed to detect changes. */
 function checksum(text: string): string {
   let hash = 0x811c9dc5;
   for (let n = 0; n < text.length; n++) hash = Math.imul(hash ^ text.charCodeAt(n), 0x01000193);
@@ -48,13 +48,12 @@ function checksum(text: string): string {
 }
 
 /**
- * Whether people know already that this very certificate is valid: a look that finds all as it was is
- * nobody's business.
+ * Whether people already know that this certificate is valid: an inspection without changes tells nobody.
  */
 export const isToldValid = (context: DomainContext) =>
   context.told === toldOf('valid', { ...context, lastError: lastingError(context) });
 
-/** What went wrong before counts no more; but why a Secret lacks the certificate, as long as it does. */
+/** Earlier errors no longer count, except why a Secret lacks the certificate, as long as it does. */
 export const lastingError = ({ missing, lastError }: DomainContext) =>
   missing.length === 0 ? null : lastError;
 
@@ -62,7 +61,7 @@ function held(before: Held, is: boolean, at: number): Held {
   return before.is === is && before.since !== 0 ? before : { is, since: at };
 }
 
-/** States that wait for a time of their own. */
+/** States that wait until a time of their own. */
 const heldWords: readonly StateWord[] = ['backingOff', 'rateLimited', 'issuerDown', 'failed'];
 
 export function statusOf(context: DomainContext, word: StateWord, at: number): DomainStatus {
@@ -74,7 +73,7 @@ export function statusOf(context: DomainContext, word: StateWord, at: number): D
     renewAt: certificate === null ? null : renewAt(certificate, window),
     failures,
     lastError,
-    // While it waits for its turn the Issuer decides; a time that was waited for before is over.
+    // In the queue the Issuer decides; an earlier waiting time is over.
     nextAttempt: heldWords.includes(word) ? nextAttempt : null,
     conditions: [readyCondition(context, word, at), issuingCondition(context, word, at)],
   };
@@ -114,7 +113,7 @@ function issuingCondition(context: DomainContext, word: StateWord, at: number): 
 
 type Notices = (moment: Moment) => Notice | null;
 
-/** @param notice made from the moment */
+/** @param notice makes the Event from the moment */
 export function report(
   { context, event }: Moment,
   { word, notice }: { readonly word: StateWord; readonly notice: Notices | null },
@@ -130,7 +129,7 @@ export function report(
   };
 }
 
-/** Of those who would be told `Ready`, and whose own Secret lacks the certificate. */
+/** For sources that would be told `Ready` although their own Secret lacks the certificate. */
 function lackingConditions(context: DomainContext, at: number): Pick<DomainReport, 'lacking'> {
   const lacking = isInTime(context, at) ? lackingIn(context) : [];
   if (lacking.length === 0) return {};
@@ -139,7 +138,7 @@ function lackingConditions(context: DomainContext, at: number): Pick<DomainRepor
   return { lacking: Object.fromEntries(lacking.map(({ uid, ...why }) => [uid, { ...condition, ...why }])) };
 }
 
-/** A copy of what is known is no news. */
+/** A copy of a known certificate makes no Event. */
 export const issuedNotice: Notices = ({ context }) =>
   context.storeFrom === 'stored'
     ? null
@@ -149,13 +148,13 @@ export const issuedNotice: Notices = ({ context }) =>
         note: `A certificate for ${context.host} is stored; it expires ${dateText(context.certificate?.notAfter)}.`,
       };
 
-/** Of an attempt that the authority refused; that Kubernetes was away is no Event. */
+/** For an attempt that the authority refused; an outage of Kubernetes makes no Event. */
 export const refusedNotice: Notices = (moment) =>
   moment.event.type === 'acquisition.failed' && moment.event.outcome === 'refused'
     ? failedNotice(moment)
     : null;
 
-/** Once for each reason: a look that finds the same says nothing. */
+/** Once for each reason: an inspection with the same result makes no Event. */
 export const hopelessNotice: Notices = (moment) => {
   if (moment.context.told === toldOf('failed', moment.context)) return null;
   const reason =
@@ -180,7 +179,7 @@ export const limitedNotice: Notices = ({ context, event }) =>
       }
     : null;
 
-/** What was made for a challenge could not be removed: once, however often it is tried. */
+/** Objects of a challenge could not be removed: told once, however often it is tried. */
 export const leftNotice: Notices = ({ context, event }) =>
   event.type === 'challenge.cleared' && context.sweeps === 1
     ? {
@@ -199,7 +198,7 @@ export const givenUpNotice: Notices = ({ context, event }) =>
       }
     : null;
 
-/** Why no Secret that was asked for may be written. */
+/** Why no requested Secret may be written. */
 export function foreignText({ foreign, facts }: Pick<DomainContext, 'foreign' | 'facts'>): string {
   const taken = (facts?.taken ?? []).map(
     ({ namespace, secretName, by }) => `Secret ${namespace}/${secretName} belongs to ${by} and is left alone`,

@@ -1,4 +1,6 @@
-/** What a domain asks of its Issuer and of its effects: their parameters, from the context. Pure. */
+/**
+ * What a domain requests of its Issuer and of its effects: the parameters, computed from the context. Pure.
+ */
 import type { ActorId } from '../../base/ids.ts';
 import type { MessageSend } from '../effects.ts';
 import { type DomainContext, type Moment, pendingPlace, usable } from './domain-context.ts';
@@ -38,7 +40,7 @@ export function question({ context, event }: Moment): Omit<MessageSend, 'type'> 
 
 type Given = Pick<PermitReturned, 'outcome' | 'again'>;
 
-/** Gives a permit back, or the place in the queue. @param issuer whose it is */
+/** Returns a permit, or the place in the queue. @param issuer to which it belongs */
 export function returned(
   { context, event }: Moment,
   issuer: string,
@@ -72,7 +74,7 @@ const outcomes: Readonly<Record<AcquisitionFailed['outcome'], Given>> = {
   unwritable: { outcome: 'unused', again: false },
 };
 
-/** What became of the permit, by the event that ends the attempt: docs/features/certificates.md §5.3. */
+/** How the permit was used, by the event that ends the attempt: docs/features/certificates.md §5.3. */
 export function outcomeOf({ context, event }: Moment): Given {
   const given = unissued(event);
   const isIssued = context.issued !== null || (event.type === 'acquisition.failed' && event.issued === true);
@@ -82,7 +84,7 @@ export function outcomeOf({ context, event }: Moment): Given {
 function unissued(event: Moment['event']): { readonly outcome: PermitOutcome; readonly again: boolean } {
   if (event.type === 'certificate.stored') return { outcome: 'issued', again: false };
   if (event.type === 'acquisition.failed') return outcomes[event.outcome];
-  // A step of the authority that ended without a word.
+  // A step at the authority that ended without an answer.
   const isSilence = /^xstate\.after\.(?:order|plan|authorize|finalize)Patience\b/.test(event.type);
   return isSilence ? { outcome: 'down', again: true } : { outcome: 'unused', again: false };
 }
@@ -90,14 +92,14 @@ function unissued(event: Moment['event']): { readonly outcome: PermitOutcome; re
 const place = (context: DomainContext): Target =>
   context.pendingAt ?? pendingPlace(context) ?? { namespace: '', secretName: '' };
 
-/** Which Issuer, which attempt. */
+/** The Issuer and the attempt. */
 const step = ({ host, facts, attempt }: DomainContext) => ({
   host,
   issuer: facts?.issuer?.name ?? '',
   attempt,
 });
 
-/** The object that named the Secret's namespace first: what waits there goes with it. */
+/** The object that first named the Secret's namespace; it owns the pending Secret there. */
 function sourceAt({ facts }: DomainContext, { namespace }: Target): DomainSource | null {
   return facts?.sources.find((source) => source.namespace === namespace) ?? null;
 }

@@ -1,4 +1,4 @@
-/** When a domain does what: what is due, how long is waited, when is looked. Pure. */
+/** The times of a domain: when something is due, how long it waits, when it inspects. Pure. */
 import type { DomainContext, Window } from './domain-context.ts';
 import type { AriFetched } from './domain-events.ts';
 import type { CertificateFacts } from './domain-facts.ts';
@@ -8,7 +8,7 @@ const minuteMs = 60 * secondMs;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
-/** Ten days: shorter lives are renewed at the half (ACME clients' practice for short-lived certificates). */
+/** Ten days: certificates with a shorter life are renewed halfway (the practice of ACME clients). */
 const shortLifeMs = 10 * dayMs;
 
 /** When the certificate is due by its age alone, ms since the epoch. */
@@ -26,24 +26,27 @@ export function isDue({ certificate, window, forced }: DomainContext, at: number
   return forced || certificate === null || at >= renewAt(certificate, window);
 }
 
-/** Whether the certificate is in its time: docs/features/certificates.md §9.1. */
+/** Whether the certificate is within its validity: docs/features/certificates.md §9.1. */
 export const isInTime = ({ certificate }: DomainContext, at: number) =>
   certificate !== null && certificate.notAfter > at;
 
 /**
- * Whether the renewal follows the authority's own suggestion: such a one no budget counts. One before the
- * window opens, by the certificate's age, is counted by the authority, and so by us.
+ * Whether the renewal follows the authority's suggestion, which counts against no budget. A renewal by age,
+ * before the window opens, counts at the authority and therefore here. So does one of a young
+ * certificate: an authority whose windows are always in the past would make us order without end.
  */
 export function isSuggested({ certificate, window, forced }: DomainContext, at: number): boolean {
-  return !forced && certificate?.ariId != null && window !== null && at >= window.start;
+  if (forced || certificate === null || certificate.ariId === null || window === null) return false;
+  const { notBefore, notAfter } = certificate;
+  return at >= window.start && at >= notBefore + Math.min(dayMs, (notAfter - notBefore) / 10);
 }
 
 /**
- * How long a refused domain waits: 1 min doubling with each refusal in a row, 24 h at most, ± 10 %. At least
- * 1 s and at most 24 h for every number of failures there can be: the exponent is bounded before the power is
- * taken.
+ * How long a refused domain waits: 1 min, doubling with each consecutive refusal, at most 24 h, ± 10 %.
+ * Between 1 s and 24 h for any number of failures: the exponent is bounded first.
  *
- * @param failures counted from 1 @param random in [0, 1)
+ * @param failures counted from 1
+ * @param random in [0, 1)
  */
 export function backOffMs(failures: number, random: number): number {
   const doublings = Math.min(Math.max(0, failures - 1), 20);
@@ -51,8 +54,9 @@ export function backOffMs(failures: number, random: number): number {
 }
 
 /**
- * What the authority asked for, up to 5 % more so that not everybody comes at once. @param retryAfterMs null:
- * a minute
+ * What the authority asked for plus up to 5 %, so that domains do not all return at once.
+ *
+ * @param retryAfterMs null: a minute
  */
 export function limitMs(retryAfterMs: number | null, random: number): number {
   return bounded(bounded(retryAfterMs ?? minuteMs) * (1 + 0.05 * random));
@@ -62,50 +66,40 @@ export function bounded(ms: number): number {
   return Math.round(Math.min(Math.max(Number.isFinite(ms) ? ms : dayMs, secondMs), dayMs));
 }
 
-/**
- * What is hopeless is tried once a day all the same: a record in DNS may have been mended, and nobody tells
- * us.
- */
+/** A hopeless attempt is repeated once a day: a DNS record may have been corrected, and nobody tells us. */
 export const hopelessMs = (random: number) => dayMs - hourMs * random;
-/** Kubernetes or NATS will be back soon. */
+/** Kubernetes or NATS will be available again soon. */
 export const brieflyMs = (random: number) => 5_000 + Math.round(5_000 * random);
 /** A quota or a webhook stays for a while. */
 export const unwritableMs = (random: number) => 30_000 + Math.round(30_000 * random);
 
 /**
- * The authority's renewal information is asked for after what it says, 6 h if it says nothing, 12 h at most,
- * ± 10 %.
+ * The interval for renewal information: as the authority says, 6 h if it says nothing, at most 12 h, ± 10 %.
  */
 export function pollPauseMs(retryAfterMs: number | null, random: number): number {
   const asked = Math.max(retryAfterMs ?? 6 * hourMs, minuteMs);
   return Math.min(asked * (0.9 + 0.2 * random), 12 * hourMs);
 }
 
-/**
- * First within minutes of the issue, so that the time of the renewal is right from the start; not all at
- * once.
- */
+/** First within minutes of issuance, so that the renewal time is right from the start; spread out. */
 export const firstPollMs = (random: number) => 5_000 + Math.round(115_000 * random);
 
-/**
- * The Secrets are looked at every 24 h at the latest, some up to two hours before, so that they do not all
- * come at once.
- */
+/** The Secrets are inspected at least every 24 h, some up to two hours earlier, so that they spread out. */
 export const lookPauseMs = (random: number) => dayMs - 2 * hourMs * random;
 
 /**
- * The first look after storing: what was removed before the world had shown it leaves no trace there. Time
- * enough for the world to show what comes later.
+ * The first inspection after storing. It finds Secrets that were removed before the world showed them, which
+ * leaves no trace there; later removals appear in the world by then.
  */
 export const confirmMs = 1_000;
 
-/** A new window gets a new moment, drawn evenly; the same window keeps the one that was drawn. */
+/** A new window gets a new moment, drawn evenly; the same window keeps its moment. */
 export function windowOf(known: Window | null, { start, end }: AriFetched, random: number): Window {
   if (known !== null && known.start === start && known.end === end) return known;
   return { start, end, at: Math.round(start + Math.max(0, end - start) * random) };
 }
 
-/** Time until the valid certificate needs a look, ms. */
+/** Time until the valid certificate needs an inspection, ms. */
 export function lookInMs(context: DomainContext, at: number): number {
   const { certificate, window, pollAt, lookAt, copyAt, missing } = context;
   const polled = isPollable(context) ? pollAt : Number.POSITIVE_INFINITY;
@@ -118,10 +112,10 @@ export function isPollable({ facts, certificate }: DomainContext): boolean {
   return facts?.issuer?.kind === 'acme' && certificate !== null && certificate.ariId !== null;
 }
 
-/** Before the end of a certificate people are told again at these times, ms; and at the end itself. */
+/** People are told again at these times before the certificate expires, ms, and when it does. */
 const tellings = [7 * dayMs, dayMs, hourMs, 0];
 
-/** Time until people are told of the certificate's end next, ms; null: there is nothing more to tell. */
+/** Time until people are next told that the certificate expires, ms; null: never again. */
 export function expiryInMs({ certificate }: DomainContext, at: number): number | null {
   if (certificate === null) return null;
   const next = tellings.map((before) => certificate.notAfter - before).find((time) => time > at);
@@ -129,7 +123,7 @@ export function expiryInMs({ certificate }: DomainContext, at: number): number |
 }
 
 /**
- * Nothing sets an attempt or a limit further away (`bounded`, `limitMs`): whoever wrote one that is had a
+ * No rule sets an attempt or a limit further ahead (`bounded`, `limitMs`); a time beyond it was written by a
  * clock that was ahead.
  */
 export const attemptMaxMs = 26 * hourMs;
@@ -138,15 +132,15 @@ export const attemptMaxMs = 26 * hourMs;
 export const untilAttempt = ({ nextAttempt }: DomainContext, at: number): number =>
   Math.min(Math.max(0, (nextAttempt ?? 0) - at), attemptMaxMs);
 
-/** All steps of one attempt together. */
+/** The total time for all steps of one attempt. */
 const attemptMs = 300 * secondMs;
 
-/** What is left for a step that may take `stepMs` by itself. */
+/** The time left for a step that may take `stepMs`. */
 export function stepPatience({ startedAt }: DomainContext, at: number, stepMs: number): number {
   return Math.max(secondMs, Math.min(stepMs, startedAt + attemptMs - at));
 }
 
-/** 2 s doubling to 60 s; where the Issuer named a time, that, an hour at most. */
+/** 2 s, doubling to 60 s; or the time that the Issuer named, at most an hour. */
 export function askPauseMs({ askings, deferral }: DomainContext, at: number): number {
   if (deferral?.until != null) return Math.min(Math.max(deferral.until - at, minuteMs), hourMs);
   return Math.min(2_000 * 2 ** Math.min(askings, 5), minuteMs);

@@ -1,6 +1,5 @@
 /**
- * The vocabulary of the domain chart: its guards, delays and actions, each by the name under which domain.ts
- * uses it. Pure.
+ * The setup of the domain chart: its guards, delays and actions, under the names that domain.ts uses. Pure.
  */
 import { assign, enqueueActions, raise, setup } from 'xstate';
 import { equal } from '../../base/equal.ts';
@@ -37,7 +36,7 @@ const timeOf = (event: unknown) => (event as Stamp).at;
 const isFailure = ({ context, event }: Args, outcome: FailureOutcome) =>
   event.type === 'acquisition.failed' && event.attempt === context.attempt && event.outcome === outcome;
 
-/** Whether my Issuer says why it keeps me waiting, for one of these reasons, and I do not know it yet. */
+/** Whether the Issuer makes the domain wait, for one of these reasons, and that is new. */
 function isDeferral({ context, event }: Args, reasons?: ReadonlyArray<PermitDeferred['reason']>): boolean {
   if (event.type !== 'permit.deferred' || event.issuer !== context.facts?.issuer?.name) return false;
   return reasons === undefined
@@ -45,7 +44,7 @@ function isDeferral({ context, event }: Args, reasons?: ReadonlyArray<PermitDefe
     : reasons.includes(event.reason);
 }
 
-/** An action that chooses: what it asks for depends on the context. */
+/** An action that decides by the context which effects to request. */
 const composed = enqueueActions<
   DomainContext,
   DomainInput,
@@ -77,7 +76,7 @@ export const domainSetup = setup({
     hasNewTarget: (args: Args) => hasNewTarget(args),
     isOthersNews: (args: Args) => newsIn(args) === 'others',
     isLesserNews: (args: Args) => ['wish', 'asked', 'tampered', 'others', 'other'].includes(newsIn(args)),
-    /** A record of a release that never tried again by itself. */
+    /** Set in a record of a release that never retried by itself. */
     isUndated: (args: Args) =>
       args.context.nextAttempt === null && !['gone', 'owner', 'issuer'].includes(newsIn(args)),
     hasIssuer: ({ context }: Args) => context.facts?.issuer != null,
@@ -126,25 +125,25 @@ export const domainSetup = setup({
       event.type === 'effect.settled' && event.effect === 'domain.report' && event.error !== null,
   },
   delays: {
-    /** The bound on the effect (limits.ts) and a little more: then its outcome is lost. */
+    /** A little more than the effect's bound (limits.ts): after this its outcome is lost. */
     inspectPatience: 35_000,
     orderPatience: ({ context, event }) => stepPatience(context, timeOf(event), 60_000),
     planPatience: ({ context, event }) => stepPatience(context, timeOf(event), 60_000),
-    /** DNS may take minutes to spread; the authority's own checks take seconds. */
+    /** DNS may take minutes to propagate; the authority's own checks take seconds. */
     authorizePatience: ({ context, event }) => stepPatience(context, timeOf(event), 210_000),
     finalizePatience: ({ context, event }) => stepPatience(context, timeOf(event), 120_000),
     storePatience: ({ context, event }) => stepPatience(context, timeOf(event), 60_000),
-    /** The Issuer remembers who asked, so this only mends a question that was lost (I4). */
+    /** The Issuer remembers requests, so this only repairs a lost one (I4). */
     askAgain: ({ context, event }) => askPauseMs(context, timeOf(event)),
-    /** The Issuer says when; this only mends what was lost. */
+    /** The Issuer names the time; this only repairs a lost message. */
     askInTime: ({ context, event }) => untilAttempt(context, timeOf(event)) + 60_000,
     askAfterOutage: 60_000,
     backOff: ({ context, event }) => untilAttempt(context, timeOf(event)),
     look: ({ context, event }) => lookInMs(context, timeOf(event)),
-    /** What could not be told is told again: Kubernetes was away. */
+    /** Reports that could not be written, because Kubernetes was away, are repeated. */
     reportAgain: 30_000,
     sweepAgain: ({ context }) => exhibit.sweepPauseMs(context),
-    /** Longer than all attempts to sweep together: then whatever is left stays. */
+    /** Longer than all removal attempts together; whatever is left then stays. */
     sweepPatience: 24 * 3_600_000,
   },
   actions: {
@@ -187,7 +186,7 @@ export const domainSetup = setup({
     noteExhibit: assign((args) => exhibit.planned(args)),
     noteSwept: assign((args) => exhibit.swept(args)),
     dropLeftovers: assign({ leftovers: [], sweeps: 0 }),
-    /** Of a host that nobody asks for nothing is of use but what has to be removed. */
+    /** Of a host that no object asks for, only what has to be removed is still useful. */
     forgetAll: assign(({ context }) => {
       const { host, attempt, leftovers, sweeps } = context;
       return {
@@ -222,7 +221,7 @@ export const domainSetup = setup({
     noteNoWindow: assign((args) => step.windowMissing(args)),
     reportLater: raise({ type: 'report.due', at: 0, random: 0 }, { delay: 'reportAgain', id: 'report' }),
     /**
-     * Sets the time at which people are told of the certificate's end: in every state,
+     * Sets the time at which people are told that the certificate expires; in every state,
      * docs/features/certificates.md §9.1.
      */
     watchExpiry: composed(({ context, event, enqueue }) => {
@@ -230,15 +229,16 @@ export const domainSetup = setup({
       if (delay === null) enqueue.cancel('expiry');
       else enqueue.raise({ type: 'expiry.due', at: 0, random: 0 }, { delay, id: 'expiry' });
     }),
-    /** Gives back the permit that is held, if one is: whatever ends the attempt. */
+    /** Returns the permit, if one is held, however the attempt ends. */
     returnPermit: composed((args) => {
       const { context, enqueue } = args;
       if (context.permit !== null) say(enqueue, returned(args, context.permit, outcomeOf(args)));
       enqueue.assign({ permit: null });
     }),
     /**
-     * Who asks no more, or asks another, gives its place up. Whoever only looks keeps it: a permit that comes
-     * meanwhile goes back, and the question that follows can't be overtaken by a word that takes it back.
+     * A domain that no longer asks, or asks another Issuer, gives up its place. One that only inspects keeps
+     * it: a permit that arrives meanwhile is returned, and a withdrawal can't overtake the request that
+     * follows.
      */
     leaveQueue: composed((args) => {
       const { context, event, enqueue } = args;
@@ -247,14 +247,14 @@ export const domainSetup = setup({
       if (!isOver || issuer === undefined) return;
       say(enqueue, returned(args, issuer, { outcome: 'unused', again: false }));
     }),
-    /** One that comes when nobody waits for it. */
+    /** A permit that arrives when the domain does not wait for it. */
     returnGrant: composed((args) => {
       const { event, enqueue } = args;
       if (event.type === 'permit.granted')
         say(enqueue, returned(args, event.issuer, { outcome: 'unused', again: false }));
     }),
     sweepLater: raise({ type: 'sweep.due', at: 0, random: 0 }, { delay: 'sweepAgain', id: 'sweep' }),
-    /** The showing is over: what may still be there is removed at once. */
+    /** The challenge is over: removes at once what may still exist. */
     endShowing: composed(({ context, event, enqueue }) => {
       const change = exhibit.ended({ context, event });
       enqueue.assign(change);
@@ -264,13 +264,13 @@ export const domainSetup = setup({
     sweep: composed(({ context, enqueue }) => {
       if (context.leftovers.length > 0) run(enqueue, 'challenge.clear', clearing(context));
     }),
-    /** Removes a key that nobody will have certified. */
+    /** Removes a key that will never have a certificate. */
     clearPending: composed(({ context, event, enqueue }) => {
       if (context.pendingAt === null || context.order !== null || context.issued !== null) return;
       run(enqueue, 'pending.discard', discarding({ context, event }));
       enqueue.assign({ pendingAt: null });
     }),
-    /** Of a host that is nobody's any more, or another's. */
+    /** For a host without an owner, or with a new one. */
     discardPending: composed(({ context, event, enqueue }) => {
       if (context.pendingAt !== null) run(enqueue, 'pending.discard', discarding({ context, event }));
     }),
@@ -281,7 +281,7 @@ export const domainSetup = setup({
 const isHeld = ({ forced, hold, nextAttempt }: DomainContext, at: number, state: DomainContext['hold']) =>
   !forced && hold === state && nextAttempt !== null && at < nextAttempt;
 
-/** An effect that an action asks for by itself; the setup does not know its own effects yet. */
+/** Requests an effect from within an action; the setup's type does not know its own effects yet. */
 function run(enqueue: unknown, type: string, params: object): void {
   (enqueue as (action: { type: string; params: object }) => void)({ type, params });
 }

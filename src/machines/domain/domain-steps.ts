@@ -1,6 +1,5 @@
 /**
- * What a domain remembers after each of its events: the changes of the context, for the actions of
- * domain-setup. Pure.
+ * What a domain remembers after each event: the context changes, for the actions of domain-setup. Pure.
  */
 import type { Stamp } from '../stamp.ts';
 import { type Deferral, type DomainContext, type DomainInput, keyOf, usable } from './domain-context.ts';
@@ -37,7 +36,7 @@ export function remembered(moment: Moment): Change {
 }
 
 /**
- * The host passes to another namespace: nothing of the old one's is of use, and nobody else may know the new
+ * The host passes to another namespace: nothing of the old owner's is kept, and nobody else may know the new
  * key.
  */
 export function ownerChanged(moment: Moment): Change {
@@ -59,13 +58,13 @@ export function ownerChanged(moment: Moment): Change {
   };
 }
 
-/** A wildcard cannot be proven by an answer over HTTP (RFC 8555 7.1.3 and the authorities' rules). */
+/** A wildcard cannot be proven over HTTP (RFC 8555 7.1.3 and the authorities' rules). */
 export const isUnprovable = ({ host, facts }: DomainContext) =>
   host.startsWith('*.') && facts?.issuer?.kind === 'acme' && facts.issuer.challenge === 'http01';
 
 export function inspected({ context, event }: Moment): Change {
   if (event.type !== 'certificate.inspected') return {};
-  // After a change of owner what stands there is not ours to take over.
+  // After a change of owner, the certificate found there is not taken over.
   const good = context.forced && context.certificate === null ? null : event.good;
   const isSame = good?.fingerprint === context.certificate?.fingerprint;
   return {
@@ -79,8 +78,7 @@ export function inspected({ context, event }: Moment): Change {
 }
 
 /**
- * A certificate that lies ready makes the order one that is done; without order or certificate nothing is
- * pending.
+ * A certificate that is ready makes its order complete; without order and certificate nothing is pending.
  */
 function pendingIn(context: DomainContext, { pending, good }: CertificateInspected): Change {
   if (pending !== null && pending.notBefore > (good?.notBefore ?? 0))
@@ -123,7 +121,7 @@ export const permitTaken = ({ event }: Moment): Change => ({
   hold: null,
 });
 
-/** What is known of the order and of its key after a failure: what waits to be stored waits on. */
+/** The order and its key after a failure: what waits to be stored keeps waiting. */
 const orderAfter = ({ order }: DomainContext, { orderLost }: AcquisitionFailed) => (orderLost ? null : order);
 
 export function failed({ context, event }: Moment): Change {
@@ -155,7 +153,7 @@ export const heldDaily = (event: DomainInput) => held(event, 'failed', hopelessM
 export const heldBriefly = (event: DomainInput) => held(event, 'backingOff', brieflyMs(chanceOf(event)));
 export const heldForRoom = (event: DomainInput) => held(event, 'backingOff', unwritableMs(chanceOf(event)));
 
-/** What is known after a refusal. */
+/** The context after a refusal. */
 export function refused({ context, event }: Moment): Change {
   if (event.type !== 'acquisition.failed') return {};
   const failures = context.failures + 1;
@@ -167,9 +165,7 @@ export function refused({ context, event }: Moment): Change {
   };
 }
 
-/**
- * What is known when a certificate stands in the Secrets; of those that could not be written another time.
- */
+/** The context once a certificate is in the Secrets; those that could not be written are retried later. */
 export function stored({ context, event }: Moment): Change {
   if (event.type !== 'certificate.stored') return {};
   const lacking = new Set(event.refused.map(keyOf));
@@ -180,7 +176,7 @@ export function stored({ context, event }: Moment): Change {
     lastError: event.refused[0]?.message ?? null,
     lookAt: event.at + confirmMs,
   };
-  // A copy says nothing of the attempts to get another one.
+  // A copy has no bearing on attempts to get another certificate.
   if (context.storeFrom === 'stored') return written;
   return {
     ...written,

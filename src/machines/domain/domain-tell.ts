@@ -1,6 +1,6 @@
 /**
- * What a domain tells of itself: one sentence, what happens next, and the facts that `orrery get domain` has
- * columns for. Pure.
+ * How a domain describes itself: one sentence, what happens next, and the facts for the columns of `orrery
+ * get domain`. Pure.
  */
 import type { Fact } from '../../base/views.ts';
 import { isIn, type Standing, type Told } from '../tell.ts';
@@ -40,7 +40,7 @@ function textOf({ states, context, at }: Standing<DomainContext>): string {
   if (state === 'retired') return `Nothing asks for a certificate for ${host} any more; its Secrets stay.`;
   if (state === 'clearing') return `Nothing asks for a certificate for ${host} any more.`;
   const last = state.slice(state.lastIndexOf('.') + 1);
-  // What the authority has to be shown is found out on the way to showing it.
+  // The challenge is planned on the way to showing it.
   const word = last === 'preparing' ? 'authorizing' : words.find((one) => one === last);
   if (word !== undefined) return sentence(context, word, at);
   return certificate === null
@@ -48,7 +48,7 @@ function textOf({ states, context, at }: Standing<DomainContext>): string {
     : `${storedText(context, at)} Its Secrets are being checked.`;
 }
 
-/** null: the next deadline says it. */
+/** null: the next deadline tells. */
 function nextOf(standing: Standing<DomainContext>): NonNullable<Told['next']> | null {
   const { certificate, window, nextAttempt } = standing.context;
   if (isIn(standing, 'valid') && certificate !== null)

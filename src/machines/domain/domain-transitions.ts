@@ -1,11 +1,11 @@
-/** Transitions that several states of the domain chart share, and how each tells of itself. Pure data. */
+/** Transitions that several states of the domain chart share, with the report that each makes. Pure data. */
 import type { DomainContext, Moment } from './domain-context.ts';
 import { givenUpNotice, leftNotice, report } from './domain-report.ts';
 import type { StateWord } from './domain-words.ts';
 
 /**
- * People are told of the state by its word; the note of it follows, so that the notice still sees what they
- * knew before.
+ * People are told the state by its word. The word is noted afterwards, so that the notice still sees what
+ * people knew before.
  */
 export const tell = (word: StateWord, notice: Parameters<typeof report>[1]['notice'] = null) =>
   [
@@ -14,8 +14,7 @@ export const tell = (word: StateWord, notice: Parameters<typeof report>[1]['noti
   ] as const;
 
 /**
- * What is heard in every state that lasts: a report to repeat, and the end of the certificate that comes
- * near.
+ * Events that every lasting state handles: a report to repeat, and the approaching expiry of the certificate.
  */
 export const reports = (word: StateWord) =>
   ({
@@ -28,13 +27,11 @@ export const reports = (word: StateWord) =>
     ],
   }) as const;
 
-/** Others who ask have changed: they are told, nothing else (docs/features/certificates.md §2.2). */
+/** Other sources changed: they are told, nothing else (docs/features/certificates.md §2.2). */
 export const othersAreTold = (word: StateWord) =>
   ({ guard: 'isOthersNews', actions: ['remember', ...tell(word)] }) as const;
 
-/**
- * Those who ask have changed in the middle of something: they are told how it stands, and the step goes on.
- */
+/** The sources changed during a step: they are told the state, and the step continues. */
 export const askedMeanwhile = (word: StateWord) =>
   [
     { guard: 'isAskedAnew', actions: ['remember', ...tell(word)] },
@@ -45,7 +42,7 @@ export const askedMeanwhile = (word: StateWord) =>
 export const storeFrom = (from: DomainContext['storeFrom']) =>
   ({ type: 'chooseSource', params: { from } }) as const;
 
-/** News that a new look follows from, in states that wait: docs/features/certificates.md §7.5. */
+/** Observations that cause an inspection in waiting states: docs/features/certificates.md §7.5. */
 export const looks = (word: StateWord) =>
   [
     { guard: 'isWish', target: '#domain.checkingStored', actions: ['remember', 'force', 'pollNow'] },
@@ -54,13 +51,13 @@ export const looks = (word: StateWord) =>
     othersAreTold(word),
   ] as const;
 
-/** A person wants a new look. */
+/** A person requests an inspection. */
 export const wishes = {
   'domain.renew': { target: '#domain.checkingStored', actions: ['force', 'pollNow'] },
   'domain.recheck': { target: '#domain.checkingStored', actions: 'pollNow' },
 } as const;
 
-/** What follows from a step that failed, by what the failure means. The permit goes back on the way out. */
+/** The consequences of a failed step, by the failure's meaning. The permit is returned on exit. */
 export const failure = [
   { guard: 'isHopeless', target: 'resting.failed', actions: ['noteFailure', 'holdDaily', 'clearPending'] },
   { guard: 'isForeign', target: 'resting.failed', actions: ['noteFailure', 'holdDaily'] },
@@ -72,7 +69,7 @@ export const failure = [
   { guard: 'isThisAttempt', target: 'resting.backingOff', actions: ['countFailure', 'clearPending'] },
 ] as const;
 
-/** A granted permit: go on where the order stands. */
+/** A granted permit: continue with the order as it is. */
 export const granted = [
   { guard: 'isGrantOfAnother', actions: 'returnGrant' },
   { guard: 'isGrantOfCa', target: 'acquiring.storing', actions: ['takePermit', 'startNew', storeFrom('ca')] },
@@ -81,7 +78,7 @@ export const granted = [
   { target: 'acquiring.ordering', actions: ['takePermit', 'startNew'] },
 ] as const;
 
-/** A step of the authority that ends without a word. */
+/** A step at the authority that ended without an answer. */
 export const silence = { target: '#domain.queued.issuerDown', actions: 'noteFailure' } as const;
 
 export const byOutage = {
@@ -89,7 +86,7 @@ export const byOutage = {
   target: 'issuerDown',
   actions: ['noteDeferral', 'noteWait'],
 } as const;
-/** The authority is there again: what is waited for now is the Issuer's own. */
+/** The authority is available again: what is left to wait for is the Issuer's own. */
 export const byQueue = {
   guard: 'isDeferredByQueue',
   target: 'waitingForPermit',

@@ -1,12 +1,12 @@
 /**
- * The sentences of a domain: what its state means for this host, with the nouns in it. The same ones stand in
- * `orrery get`, in conditions and in Events. Pure.
+ * The sentences about a domain: what its state means for this host. Used in `orrery get`, in conditions and
+ * in Events. Pure.
  */
 import type { DomainContext } from './domain-context.ts';
 import type { DomainIssuer } from './domain-facts.ts';
 import { isInTime } from './domain-schedule.ts';
 
-/** The states that people read; the chart's own are nested (docs/features/certificates.md, States). */
+/** The states that people see; the chart's own are nested (docs/features/certificates.md, States). */
 export type StateWord =
   | 'waitingForIssuer'
   | 'waitingForPermit'
@@ -20,13 +20,13 @@ export type StateWord =
   | 'issuerDown'
   | 'failed';
 
-/** What people are told of a domain in a state, in one sentence. @param at ms since the epoch */
+/** What people are told about a domain in a state, in one sentence. @param at ms since the epoch */
 export function sentence(context: DomainContext, word: StateWord, at: number): string {
   const stored = context.certificate === null ? '' : ` ${storedText(context, at)}`;
   return word === 'valid' ? storedText(context, at) : `${stateText(context, word)}${stored}`;
 }
 
-/** The certificate that is stored. */
+/** About the stored certificate. */
 export function storedText(context: DomainContext, at: number): string {
   const { host, certificate, missing, lastError } = context;
   if (certificate === null) return `No certificate for ${host} is stored.`;
@@ -38,7 +38,7 @@ export function storedText(context: DomainContext, at: number): string {
   return `${ends} Secret ${places} lacks it${lastError === null ? '' : `: ${lastError}`}.`;
 }
 
-/** The state alone, whatever is stored. */
+/** About the state alone, whatever is stored. */
 function stateText(context: DomainContext, word: StateWord): string {
   const { host, facts, lastError, failures, deferral } = context;
   const issuer = `Issuer ${facts?.issuer?.name ?? ''}`;
@@ -84,7 +84,7 @@ const deferrals: Readonly<Record<string, string>> = {
   full: 'has too many domains waiting',
 };
 
-/** With the Issuer's own reason, where it has one: docs/features/certificates.md §9.3. */
+/** With the Issuer's own reason, if it has one: docs/features/certificates.md §9.3. */
 export function deferralText(
   issuer: DomainIssuer | null,
   { reason, message }: { readonly reason: string; readonly message?: string | null },
@@ -93,21 +93,21 @@ export function deferralText(
   return message == null || message === '' ? text : `${text}: ${message}`;
 }
 
-/** `2026-01-31 12:00 UTC`; pure, unlike what a locale makes of it. */
+/** `2026-01-31 12:00 UTC`; pure, unlike locale-dependent formats. */
 export function dateText(ms: number | null | undefined): string {
   if (ms === null || ms === undefined) return 'at an unknown time';
   const text = new Date(ms).toISOString();
   return `${text.slice(0, 10)} ${text.slice(11, 16)} UTC`;
 }
 
-/** Before the end of a certificate people are told again at these times, ms. */
+/** Thresholds of the wording before expiry, ms. */
 const nearing = [
   ['an hour', 3_600_000],
   ['a day', 24 * 3_600_000],
   ['7 days', 7 * 24 * 3_600_000],
 ] as const;
 
-/** In how long the end comes, in words that stay true until people are told again (`expiryInMs`). */
+/** The time until expiry, in words that stay true until people are told again (`expiryInMs`). */
 function nearText(ms: number): string {
   const near = nearing.find(([, span]) => ms <= span);
   return near === undefined ? '' : `, in less than ${near[0]}`;

@@ -72,7 +72,7 @@ export const domainMachine = domainSetup.createMachine({
     'permit.granted': { guard: 'isNoPermitHeld', actions: 'returnGrant' },
     'effect.settled': { guard: 'isReportLost', actions: 'reportLater' },
     'sweep.due': { actions: 'sweep' },
-    // States that do not last tell nobody.
+    // Transient states make no report.
     'challenge.cleared': [
       { guard: 'isSwept', actions: 'noteSwept' },
       { guard: 'isGivenUp', actions: 'dropLeftovers' },

@@ -1,28 +1,27 @@
 /**
- * What a domain remembers of what it shows: noted, over, left, removed (docs/features/certificates.md
- * §4.6).
- * Pure.
+ * How a domain remembers what it shows for challenges: noted, finished, left over, removed
+ * (docs/features/certificates.md §4.6). Pure.
  */
 import type { DomainContext, DomainInput } from './domain-context.ts';
 import { type Exhibit, placeText } from './exhibit.ts';
 
-/** Whether an attempt has something to be noted: an answer over HTTP alone goes by itself. */
+/** Whether an attempt notes what it shows: a plain HTTP answer expires by itself. */
 export const isNoted = ({ facts }: DomainContext) =>
   facts?.issuer?.challenge === 'dns01' || facts?.issuer?.exhibits === true;
 
-/** Left-overs of one domain; the oldest beyond it are given up. */
+/** Left-over objects kept for one domain; beyond that, the oldest are abandoned. */
 const leftoversMax = 8;
-/** Attempts to take left-overs away: with the pauses below, over five hours. */
+/** Attempts to remove left-overs: with the pauses below, over five hours. */
 export const sweepsMax = 12;
 
 const minuteMs = 60_000;
-/** 30 s doubling to an hour. */
+/** 30 s, doubling to an hour. */
 export const sweepPauseMs = ({ sweeps }: DomainContext) =>
   Math.min((minuteMs / 2) * 2 ** Math.min(Math.max(0, sweeps - 1), 10), 60 * minuteMs);
 
 const textOf = (exhibit: Exhibit) => JSON.stringify(Object.entries(exhibit).sort());
 
-/** Without those of the other list. */
+/** Without those in the other list. */
 function without(all: readonly Exhibit[], others: readonly Exhibit[]): readonly Exhibit[] {
   const gone = new Set(others.map(textOf));
   return all.filter((one) => !gone.has(textOf(one)));
@@ -35,7 +34,7 @@ interface Moment {
   readonly event: DomainInput;
 }
 
-/** What will be shown, before it is made. */
+/** What will be shown, before it is created. */
 export function planned({ context, event }: Moment): Change {
   if (event.type !== 'challenge.planned') return {};
   const { exhibit } = event;
@@ -43,7 +42,7 @@ export function planned({ context, event }: Moment): Change {
   return { showing: exhibit, leftovers };
 }
 
-/** What is left when the showing ends: everything, unless who showed it says that it is gone. */
+/** What is left when the challenge ends: everything, unless the runner says that it is gone. */
 export function ended({ context, event }: Moment): Change {
   const { showing, leftovers } = context;
   if (showing === null) return {};
@@ -59,19 +58,19 @@ export function ended({ context, event }: Moment): Change {
   };
 }
 
-/** What is left after somebody tried to take it away. */
+/** What is left after an attempt to remove it. */
 export function swept({ context, event }: Moment): Change {
   if (event.type !== 'challenge.cleared') return {};
   const leftovers = without(context.leftovers, event.removed);
   return { leftovers, sweeps: leftovers.length === 0 ? 0 : context.sweeps + 1 };
 }
 
-/** Whether nothing is left after this. */
+/** Whether nothing is left after this event. */
 export const isSwept = (moment: Moment) => (swept(moment).leftovers ?? []).length === 0;
-/** Whether it was tried often enough. */
+/** Whether the number of attempts is used up. */
 export const isGivenUp = (moment: Moment) => (swept(moment).sweeps ?? 0) >= sweepsMax;
 
-/** What of a domain is still to be removed; empty: nothing. */
+/** What of a domain still has to be removed; empty: nothing. */
 export function leftoversText({ leftovers }: DomainContext): string {
   return leftovers.map(placeText).join(', ');
 }

@@ -1,33 +1,33 @@
 /**
- * What is put somewhere for a challenge, so that the authority sees it: a record in DNS, an Ingress, a route.
+ * What is created for a challenge, for the authority to see: a DNS record, an Ingress, a route.
  *
- * It is noted in the domain's record before it is made, whole, so that whoever owns the domain next can take
- * it away without asking the Issuer, which may be another one by then (docs/features/certificates.md §4.6).
- * Nothing in it is secret: keys are named by the Secrets that hold them.
+ * The domain's record notes it completely before it is created. So the next owner can remove it without
+ * asking the Issuer, which may be another one by then (docs/features/certificates.md §4.6). Nothing in it is
+ * secret: keys are named by their Secrets.
  */
-/** A record of type TXT. */
+/** A TXT record. */
 interface TextRecord {
-  /** Without a dot at the end. */
+  /** Without a trailing dot. */
   readonly fqdn: string;
   readonly value: string;
 }
 
-/** Published by a program of the operator's own. */
+/** Published by a webhook of the operator. */
 export interface WebhookExhibit extends TextRecord {
   readonly kind: 'webhook';
   readonly url: string;
 }
 
-/** Published by a solver that was written for cert-manager. */
+/** Published by a solver written for cert-manager. */
 export interface SolverExhibit extends TextRecord {
   readonly kind: 'solver';
   readonly groupName: string;
   readonly solverName: string;
-  /** As it stands in the Issuer. */
+  /** As in the Issuer. */
   readonly config: unknown;
-  /** Where what the configuration names is looked for. */
+  /** The namespace in which the configuration's references are resolved. */
   readonly namespace: string;
-  /** The host as it was asked for. */
+  /** The requested host. */
   readonly dnsName: string;
   readonly zone: string;
 }
@@ -43,13 +43,13 @@ export interface UpdateExhibit extends TextRecord {
   readonly secretRef: { readonly namespace: string; readonly name: string; readonly key: string };
 }
 
-/** An object of Kubernetes that leads the path of the challenges of a host to Orrery. */
+/** A Kubernetes object that routes a host's challenge path to Orrery. */
 interface RouteObject {
   readonly host: string;
   readonly name: string;
   /** Orrery's Service. */
   readonly service: { readonly namespace: string; readonly name: string; readonly port: number };
-  /** The Issuer, with which it goes. */
+  /** The Issuer, its owner for garbage collection. */
   readonly owner: { readonly name: string; readonly uid: string };
 }
 
@@ -66,7 +66,7 @@ export interface GatewayExhibit extends RouteObject {
 export type DnsExhibit = WebhookExhibit | SolverExhibit | UpdateExhibit;
 export type Exhibit = DnsExhibit | IngressExhibit | GatewayExhibit;
 
-/** Where something was put, for people. */
+/** The place of an exhibit, for people. */
 export function placeText(exhibit: Exhibit): string {
   switch (exhibit.kind) {
     case 'ingress':

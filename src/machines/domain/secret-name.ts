@@ -1,6 +1,6 @@
-/** The name of a host's Secret where none is given. Pure. */
+/** The default name of a host's Secret. Pure. */
 
-/** A wildcard's is legal, too. */
+/** Valid for wildcards, too. */
 export function secretNameOf(host: string): string {
   return host.startsWith('*.') ? `wildcard.${host.slice(2)}` : host;
 }

@@ -1,4 +1,4 @@
-/** What an election asks of the API server, from what it remembers. Pure. */
+/** What an election requests of the API server, computed from its context. Pure. */
 
 import { kubeMicroTime } from '../../base/kube-time.ts';
 import type { Stamp } from '../stamp.ts';
@@ -7,7 +7,7 @@ import type { LeaseFollow, LeaseLook, LeaseRelease, LeaseWrite } from './electio
 
 type Args = { readonly context: ElectionContext; readonly event: unknown };
 
-/** A Lease is followed for so long at a time: each round costs one step. */
+/** Length of one following of a Lease: each costs one step. */
 const followSeconds = 300;
 
 export function lookOf({ context }: Args): Omit<LeaseLook, 'type'> {
@@ -18,10 +18,7 @@ export function followOf({ context }: Args): Omit<LeaseFollow, 'type'> {
   return { place: placeOf(context), seconds: followSeconds, round: context.follows };
 }
 
-/**
- * What was asked last, as a request. A claim that lands after its deadline would be of no use, a renewal
- * comes too late.
- */
+/** The last requested write. A claim after its deadline would be useless, and a renewal too late. */
 export function writeOf({ context, event }: Args): Omit<LeaseWrite, 'type'> {
   const { attempt, seen, asked, reign } = context;
   if (asked === null) throw new Error('a write was not asked for');

@@ -1,18 +1,18 @@
-/** Who campaigns in an election, who of them leads, and until when. Pure. */
+/** The candidates of an election: who campaigns, who of them leads, and until when. Pure. */
 import { limits } from '../../base/limits.ts';
 import { type Candidate, type ElectionContext, type ElectionInput, timingOf } from './election-context.ts';
 import type { ElectionCampaign, ElectionRenew } from './election-events.ts';
 
 /**
- * Of a candidate's time, what may pass between two renewals that are saved: one that asks at each third of
- * its time is saved every second time (§8.4).
+ * The fraction of a candidate's time that may pass between two saved renewals: of renewals at each third of
+ * the time, every second one is saved (§8.4).
  */
 const unsavedPart = 1 / 2;
-/** Candidates whose subjects are remembered: those of now, and as many that were. */
+/** Candidates whose own subjects are remembered: the present ones, and as many former ones. */
 const boundMax = 2 * limits.electionCandidates;
 const boundBytesMax = 1.5 * limits.electionNamesBytes;
 const utf8 = new TextEncoder();
-/** The longest time that a timer holds, ms. */
+/** The longest time that a timer can hold, ms. */
 const foreverMs = 2_147_483_647;
 
 export function withCandidate(
@@ -29,9 +29,9 @@ export function withCandidate(
 }
 
 /**
- * Who is a candidate already stays where it is: else candidates that renew in turn would change the record
- * each time. Where there are too many, who is no candidate now is forgotten first: nobody can push a living
- * one out.
+ * A present candidate keeps its place, because candidates that renew in turn would otherwise change the
+ * record each time. If there are too many, former candidates are dropped first, so nobody can push out a live
+ * one.
  */
 function withBound(
   bound: readonly string[],
@@ -52,12 +52,12 @@ function withBound(
 
 const bytesOf = (names: readonly string[]): number => utf8.encode(names.join('')).byteLength;
 
-/** It speaks for a candidate that has a subject of its own, and not on that. */
+/** It speaks for a candidate with a subject of its own, but not on that subject. */
 export function isImpostor({ bound }: Pick<ElectionContext, 'bound'>, event: ElectionInput): boolean {
   return 'candidate' in event && event.isBound !== true && bound.includes(event.candidate);
 }
 
-/** Nobody more may campaign (§5.7). */
+/** No further candidate is accepted (§5.7). */
 export function isFull(context: ElectionContext, candidate: string, at: number): boolean {
   const those = living(context, at);
   if (Object.hasOwn(those, candidate)) return false;
@@ -67,7 +67,7 @@ export function isFull(context: ElectionContext, candidate: string, at: number):
   );
 }
 
-/** Names come from outside: what every object inherits is no candidate. */
+/** Names come from outside, so inherited properties of objects are no candidates. */
 export function candidateOf(
   { candidates }: Pick<ElectionContext, 'candidates'>,
   id: string,
@@ -76,15 +76,15 @@ export function candidateOf(
 }
 
 /**
- * A process that campaigns for itself is its own witness; whoever campaigns over NATS is heard of again
- * within a lease or what it named.
+ * A process that campaigns for itself needs no renewals; a candidate over NATS has to be heard within a lease
+ * or the time it named.
  */
 function untilOf(context: ElectionContext, ttlMs: number | null, at: number): number | null {
   if (ttlMs !== null) return at + ttlMs;
   return context.facts?.uid == null ? null : at + timingOf(context).leaseMs;
 }
 
-/** The candidate was heard of again. */
+/** The candidate was heard again. */
 export function withRenewal(context: ElectionContext, event: ElectionRenew, at: number) {
   const known = candidateOf(context, event.candidate);
   return known === undefined ? {} : withCandidate(context, { ...event, ttlMs: known.ttlMs }, at);
@@ -105,7 +105,7 @@ export function living(context: ElectionContext, at: number): Record<string, Can
   );
 }
 
-/** Candidates that were heard of in time, who came first in front. */
+/** Candidates whose time has not run out, oldest first. */
 export function waiting(context: ElectionContext, at: number): string[] {
   return Object.entries(context.candidates)
     .filter(([id, one]) => id !== context.reign?.holder && isLiving(one, at))
@@ -117,7 +117,10 @@ export function isHolder(context: ElectionContext, event: ElectionInput): boolea
   return 'candidate' in event && event.candidate === context.reign?.holder;
 }
 
-/** What the leader says of its own term; of another one it is late news of an earlier reign. */
+/**
+ * Whether the leader's message is about its present term; otherwise it is a late message about an earlier
+ * one.
+ */
 export function isOfReign(context: ElectionContext, event: ElectionInput): boolean {
   if (event.type !== 'election.renew' && event.type !== 'election.resign') return false;
   const isAnyTerm = event.type === 'election.resign' && event.term === 0;
@@ -140,7 +143,7 @@ export function isDeadlineOver(context: ElectionContext, at: number): boolean {
 export const renewalAt = (context: ElectionContext): number =>
   (context.reign?.renewedAt ?? 0) + timingOf(context).retryMs;
 
-/** Until when the leader need not say anything. */
+/** Until when the leader need not renew. */
 export function holderEnd({ reign, candidates }: ElectionContext): number | null {
   const known = reign === null ? undefined : candidateOf({ candidates }, reign.holder);
   return known === undefined ? 0 : known.until;
@@ -157,9 +160,9 @@ export function holderLeftMs(context: ElectionContext, at: number): number {
 }
 
 /**
- * The election has another owner than at its last step, who knows of no renewal that was not saved, and
- * nobody could take those that came while it moved. The leader has its whole time again (§5.9), everybody at
- * least what it was told.
+ * The election has another owner than at its last step, which knows of no unsaved renewals, and renewals
+ * during the move were lost. The leader gets its whole time again (§5.9), and each candidate at least what it
+ * was promised.
  */
 export function withTimesAnew(context: ElectionContext, at: number): Partial<ElectionContext> {
   const { reign, candidates } = context;
@@ -176,8 +179,8 @@ export function withTimesAnew(context: ElectionContext, at: number): Partial<Ele
 const ttlOf = (context: ElectionContext, { ttlMs }: Candidate): number => ttlMs ?? timingOf(context).leaseMs;
 
 /**
- * Whether a renewal need not be saved: by what is stored the candidate has still so much of its time that a
- * new owner gives it back all that it is told now. Of a heartbeat only.
+ * Whether a renewal need not be saved: by the stored context, the candidate has enough time left that a new
+ * owner grants at least what it is promised now. Only for heartbeats.
  */
 export function isSoonAfterSaved(saved: ElectionContext, after: ElectionContext, candidate: string): boolean {
   const [stored, now] = [candidateOf(saved, candidate), candidateOf(after, candidate)];

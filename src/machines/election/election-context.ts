@@ -1,9 +1,9 @@
 /**
- * What an election remembers, and the pure questions about it: who may lead, until when, what the Lease is to
- * say.
+ * What an election remembers, and the pure questions about it: who may lead, until when, what the Lease
+ * should say.
  *
- * Times are those of whoever runs the chart, milliseconds since the epoch, and are compared with nothing
- * else: a Lease is judged by when it was *seen* to change, never by the times that stand in it.
+ * Times are those of the replica that runs the chart, milliseconds since the epoch, and are compared with
+ * nothing else: a Lease is judged by when it was *seen* to change, never by the times written in it.
  */
 
 import { equal } from '../../base/equal.ts';
@@ -17,13 +17,13 @@ export type ElectionInput = ElectionEvent & Stamp;
 
 export interface Candidate {
   readonly ttlMs: number | null;
-  /** It is one until then; null: until it resigns. */
+  /** It is a candidate until then; null: until it resigns. */
   readonly until: number | null;
-  /** Who came first is next. */
+  /** The oldest candidate is next. */
   readonly since: number;
 }
 
-/** The Lease as it was last seen. */
+/** The Lease as last seen. */
 export interface Seen {
   readonly record: LeaseRecord | null;
   readonly resourceVersion: string | null;
@@ -31,29 +31,26 @@ export interface Seen {
   readonly at: number;
 }
 
-/** Somebody leads by us. */
+/** A candidate of ours leads. */
 export interface Reign {
   readonly holder: string;
   readonly term: number;
   readonly place: LeasePlace;
-  /** Before the request that succeeded last was sent. */
+  /** When the last successful request was sent. */
   readonly renewedAt: number;
-  /** With this the Lease is ours and nobody else's. */
+  /** The Lease's count of transitions in this term; it proves that the Lease is ours. */
   readonly transitions: number;
 }
 
-/** What the Lease was last asked to say. */
+/** What the Lease was last requested to say. */
 export interface Asked {
   readonly record: LeaseRecord;
   readonly at: number;
-  /**
-   * Its holder has to have been seen silent for so long by whoever writes; absent: nobody has to be
-   * respected.
-   */
+  /** The writer must have seen the holder silent for this long; absent: there is no holder to respect. */
   readonly respectMs?: number;
 }
 
-/** The last reign that ended. */
+/** The last term that ended. */
 export interface Former {
   readonly holder: string;
   readonly term: number;
@@ -61,16 +58,18 @@ export interface Former {
   readonly transitions: number;
   /** When others may take the Lease if nothing more is written. */
   readonly leaseEnd: number;
-  /** Until when it may act as the leader, by what it was told; null: it knows of its end. */
+  /**
+   * Until when the former leader may still act, by what it was told; null: it knows that its term is over.
+   */
   readonly toldUntil: number | null;
   readonly reason: string;
 }
 
 /** The latest day (UTC) on which a term began. */
 export interface TermsOfDay {
-  /** Since the epoch. */
+  /** Days since the epoch. */
   readonly day: number;
-  /** The highest term that began before it, or that stood when the Lease was first seen. */
+  /** The last term before that day, or the one at the first sight of the Lease. */
   readonly before: number;
 }
 
@@ -81,28 +80,28 @@ export interface ElectionContext {
   readonly ending: boolean;
   readonly candidates: Readonly<Record<string, Candidate>>;
   /**
-   * Candidates that have spoken on a subject of their own and are heard there alone, the latest last (§5.6).
+   * Candidates that have used a subject of their own and are accepted only there, the latest last (§5.6).
    */
   readonly bound: readonly string[];
   readonly seen: Seen | null;
-  /** The highest that is known; it never goes back. */
+  /** The highest known term; it never decreases. */
   readonly term: number;
-  /** By which the terms of the day are counted; null: none has begun since the election is kept. */
+  /** For counting the day's terms; null: none has begun since the election exists. */
   readonly today: TermsOfDay | null;
   readonly reign: Reign | null;
   readonly asked: Asked | null;
   readonly former: Former | null;
-  /** Number of the request in work; outcomes of older ones are ignored. */
+  /** Number of the current request; outcomes of older ones are ignored. */
   readonly attempt: number;
-  /** Attempts in a row that came to nothing. */
+  /** Consecutive failed attempts. */
   readonly failures: number;
   readonly lastError: string | null;
-  /** The status that the Election resource was given last, and the one on its way to it. */
+  /** The last status of the Election resource, and the one being written. */
   readonly told: ElectionStatus | null;
   readonly telling: ElectionStatus | null;
-  /** Number of the last following that was asked for: the end of an earlier one begins no other. */
+  /** Number of the last following; the end of an earlier one starts no other. */
   readonly follows: number;
-  /** Since when the Election is usable or not; null: it was never told. */
+  /** When the Election's validity last changed; null: it was never reported. */
   readonly validSince: number | null;
 }
 
@@ -143,13 +142,13 @@ export function remembered(
     facts,
     ending: false,
     validSince: isAsValid ? validSince : at,
-    // Another object of the name was told nothing yet.
+    // A new object of the same name has no reported status.
     ...(before?.uid === facts.uid ? {} : { told: null, telling: null }),
     ...(isElsewhere ? { seen: null, asked: null } : {}),
   };
 }
 
-/** The clock by which all these times were taken was set by so much. */
+/** The clock behind all these times was set by this much. */
 export function shifted(context: ElectionContext, byMs: number): Partial<ElectionContext> {
   const { seen, reign, asked, former, candidates } = context;
   const later = (at: number) => at + byMs;
@@ -177,10 +176,10 @@ export function isElsewhere(context: ElectionContext, event: ElectionInput): boo
 }
 
 const noTiming: ElectionTiming = { leaseMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2_000 };
-/** Times that cannot be used are nobody's. */
+/** Times of an unusable specification are replaced by the defaults. */
 export const timingOf = ({ facts }: ElectionContext): ElectionTiming =>
   facts === null || facts.invalid !== null ? noTiming : facts.timing;
 export const placeOf = ({ facts, namespace, name }: ElectionContext): LeasePlace =>
   facts?.place ?? { namespace, name };
-/** One request may take half of what a leader may be without a renewal: then there is time for another. */
+/** One request may take half of the renew deadline, which leaves time for another. */
 export const requestMs = (context: ElectionContext): number => timingOf(context).renewDeadlineMs / 2;

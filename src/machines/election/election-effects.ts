@@ -13,45 +13,42 @@ export interface LeaseLook {
   readonly timeoutMs: number;
 }
 
-/** Makes the Lease, or writes it on condition of its version. Outcome: lease.written | lease.refused. */
+/** Creates the Lease, or writes it on condition of its version. Outcome: lease.written | lease.refused. */
 export interface LeaseWrite {
   readonly type: 'lease.write';
   readonly attempt: number;
   readonly place: LeasePlace;
-  /** null: there is no Lease yet. */
+  /** null: the Lease does not exist yet. */
   readonly resourceVersion: string | null;
   readonly record: LeaseRecord;
   readonly term: number;
-  /**
-   * Whoever holds it has to have been silent for so long, as seen by whoever writes; absent: it is nobody's
-   * but ours.
-   */
+  /** The writer must have seen the holder silent for this long; absent: the Lease is ours or free. */
   readonly respectMs?: number;
-  /** Past this time nothing is written, milliseconds since the epoch. */
+  /** Nothing is written after this time, milliseconds since the epoch. */
   readonly notAfter: number;
   readonly timeoutMs: number;
 }
 
-/** Gives the Lease back if a fresh look shows that it is still the holder's. Outcome: lease.released. */
+/** Gives the Lease back, after reading that it is still the holder's. Outcome: lease.released. */
 export interface LeaseRelease {
   readonly type: 'lease.release';
   readonly attempt: number;
   readonly place: LeasePlace;
-  /** Whose it must be: holder and transitions. */
+  /** The expected holder and transitions. */
   readonly holder: string;
   readonly transitions: number;
-  /** acquireTime and renewTime of the freed Lease. */
+  /** acquireTime and renewTime of the released Lease. */
   readonly time: string;
   readonly notAfter: number;
   readonly timeoutMs: number;
 }
 
-/** Says `lease.seen` for the Lease as it is and at each change. Outcome after a while: lease.followed. */
+/** Sends `lease.seen` for the present Lease and at each change. Outcome after a while: lease.followed. */
 export interface LeaseFollow {
   readonly type: 'lease.follow';
   readonly place: LeasePlace;
   readonly seconds: number;
-  /** Absent: asked for by an earlier release. */
+  /** Absent: requested by an earlier release. */
   readonly round?: number;
 }
 
@@ -65,7 +62,7 @@ export interface ElectionStatus {
   readonly observedGeneration: number;
   /** Why the election cannot be held; null: it can. */
   readonly invalid: string | null;
-  /** Of the condition; absent: Invalid. */
+  /** The condition's reason; absent: Invalid. */
   readonly reason?: 'LeaseNotAllowed';
 }
 
@@ -77,7 +74,7 @@ export interface ElectionStatusPatch {
   readonly uid: string;
   readonly status: ElectionStatus;
   /**
-   * lastTransitionTime of the condition: it is of its status, not of its reason. Milliseconds since the
+   * lastTransitionTime of the condition, which follows its status, not its reason. Milliseconds since the
    * epoch.
    */
   readonly at: number;
@@ -111,7 +108,7 @@ export const leaseFollow = effect<LeaseFollow>('lease.follow', {
     ...(round === undefined ? {} : { round }),
   }),
   timeoutMs: ({ seconds }) => seconds * 1_000 + limits.effectTimeoutMs,
-  // Following is waiting: it holds neither a connection nor the processor.
+  // Following only waits: it uses neither a connection nor the processor.
   inFlight: limits.leasesFollowed,
 });
 export const electionStatusPatch = effect<ElectionStatusPatch>('election-status.patch', {

@@ -1,60 +1,57 @@
-/** The events that an election takes: of the world, of its candidates, and the outcomes of its effects. */
+/** The events of an election: observations, requests of its candidates, and the outcomes of its effects. */
 import type { ClockLeapt } from '../stamp.ts';
 import type { ElectionSpec, LeasePlace, LeaseRecord } from './lease-record.ts';
 
-/** What the election is told to be: from an Election resource, or from the command line. */
+/** The election's specification, from an Election resource or from the command line. */
 export interface ElectionFacts extends ElectionSpec {
-  /**
-   * Of the Election resource; null: there is none (a campaign of one process), and nobody is told of a
-   * status.
-   */
+  /** Of the Election resource; null: there is none (a campaign of one process), and no status is written. */
   readonly uid: string | null;
   readonly generation: number;
-  /** Of the condition that says why it is `invalid`; absent: it is of a wrong form. */
+  /** The condition's reason for `invalid`; absent: malformed. */
   readonly reason?: 'LeaseNotAllowed';
 }
 
-/** How the election is to be held; null: it is not wanted any more. */
+/** How the election is to be held; null: it is no longer wanted. */
 export type ElectionObserved = { readonly type: 'election.observed'; readonly facts: ElectionFacts | null };
 
-/** Set by whoever took the request, never by whoever sent it. */
+/** Set by the replica that received the request, never by the sender. */
 type OnOwnSubject = {
-  /** The candidate was part of the subject, so that the rights of NATS vouch for it. */
+  /** The subject contained the candidate, so NATS permissions vouch for it. */
   readonly isBound?: boolean;
 };
 
-/** Somebody wants to lead. */
+/** A candidate wants to lead. */
 export type ElectionCampaign = {
   readonly type: 'election.campaign';
   readonly candidate: string;
   /**
-   * The candidate is heard of again within this time; null: within the lease, or, for a process that
-   * campaigns for itself, never.
+   * The candidate renews within this time; null: within the lease, or never, if a process campaigns for
+   * itself.
    */
   readonly ttlMs: number | null;
 } & OnOwnSubject;
-/** The leader of this term is still there. */
+/** The leader of this term is still alive. */
 export type ElectionRenew = {
   readonly type: 'election.renew';
   readonly candidate: string;
   readonly term: number;
 } & OnOwnSubject;
-/** The candidate leads no more, or does not want to. */
+/** The candidate stops leading, or withdraws. */
 export type ElectionResign = {
   readonly type: 'election.resign';
   readonly candidate: string;
-  /** 0: of whatever term. */
+  /** 0: of any term. */
   readonly term: number;
 } & OnOwnSubject;
 
-/** The Lease as it was seen; null: there is none. Outcome of lease.look, and said by lease.follow. */
+/** The Lease as seen; null: it does not exist. Outcome of lease.look, and sent by lease.follow. */
 export type LeaseSeen = {
   readonly type: 'lease.seen';
   readonly place: LeasePlace;
   readonly record: LeaseRecord | null;
-  /** null: of a Lease that does not exist and whose deletion was not seen. */
+  /** null: the Lease does not exist and its deletion was not seen. */
   readonly resourceVersion: string | null;
-  /** Of the lease.look that asked; null: it was followed, and may be older than what was read meanwhile. */
+  /** The lease.look that read it; null: it was followed, and may be older than what was read meanwhile. */
   readonly attempt: number | null;
 };
 export type LeaseUnseen = {
@@ -62,7 +59,7 @@ export type LeaseUnseen = {
   readonly attempt: number;
   readonly message: string;
 };
-/** The Lease says what was asked for. Holder and term are for those who follow the election's transitions. */
+/** The Lease says what was requested. Holder and term are for readers of the election's transitions. */
 export type LeaseWritten = {
   readonly type: 'lease.written';
   readonly attempt: number;
@@ -74,15 +71,15 @@ export type LeaseRefused = {
   readonly type: 'lease.refused';
   readonly attempt: number;
   /**
-   * conflict: the Lease is another than was thought; late: it was too late to write; held: its holder has
-   * still to be respected; error: anything else, also an unknown outcome.
+   * conflict: the Lease has changed; late: it was too late to write; held: its holder must still be
+   * respected; error: anything else, including an unknown outcome.
    */
   readonly reason: 'conflict' | 'late' | 'held' | 'error';
   readonly message: string;
-  /** Of `held`: for how long, ms. */
+  /** With `held`: for how long, ms. */
   readonly leftMs?: number;
 };
-/** An attempt to give the Lease back is over; `record` is what it says now, null if that is not known. */
+/** An attempt to give the Lease back is over; `record` is its content now, null if unknown. */
 export type LeaseReleased = {
   readonly type: 'lease.released';
   readonly attempt: number;
@@ -91,7 +88,7 @@ export type LeaseReleased = {
   /** Why it was not given back; null: it was. */
   readonly error: string | null;
 };
-/** The time for which the Lease was to be followed is over. */
+/** The time limit of following is over. */
 export type LeaseFollowed = {
   readonly type: 'lease.followed';
   readonly place: LeasePlace;
@@ -99,7 +96,7 @@ export type LeaseFollowed = {
   readonly round?: number;
 };
 
-/** `uid`: of the Election that was told; absent: an earlier release told it. */
+/** `uid`: of the Election whose status was written; absent: written by an earlier release. */
 export type StatusPatched = { readonly type: 'election-status.patched'; readonly uid?: string };
 export type StatusRefused = {
   readonly type: 'election-status.refused';
@@ -107,7 +104,7 @@ export type StatusRefused = {
   readonly uid?: string;
 };
 
-/** Deadlines that events move; set and cancelled by the chart itself. */
+/** Deadlines that events move; the chart sets and cancels them itself. */
 export type ElectionDue = {
   readonly type:
     | 'election.deadline.due'

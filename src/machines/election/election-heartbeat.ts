@@ -1,16 +1,16 @@
 /**
- * Which steps of an election are heartbeats: the Lease or a candidate was renewed, and nothing is different
- * for anybody (§8.1). Pure.
+ * Which steps of an election are heartbeats: the Lease or a candidate was renewed, and nothing else changed
+ * (§8.1). Pure.
  *
- * What is looked at is what others can tell: who campaigns, who leads under which term, what the Lease says
- * but for its times.
+ * The comparison covers what others can see: who campaigns, who leads in which term, and the Lease without
+ * its times.
  */
 import { equal } from '../../base/equal.ts';
 import type { DeferrableStep, QuietStep } from '../chart.ts';
 import { isSoonAfterSaved } from './election-candidates.ts';
 import type { ElectionContext } from './election-context.ts';
 
-/** Between these a leader goes to and fro while all is well. */
+/** A healthy leader alternates between these states. */
 const beating = new Set(['leading.holding', 'leading.renewing']);
 const heartbeats = new Set([
   'election.campaign',
@@ -21,7 +21,7 @@ const heartbeats = new Set([
   'lease.seen',
   'lease.written',
 ]);
-/** What a heartbeat may ask for: the next renewal, and that the status shows it. */
+/** The effects that a heartbeat may request: the next renewal, and the status that shows it. */
 const renewals = new Set(['lease.write', 'lease.follow', 'election-status.patch']);
 
 export function isHeartbeat({ from, to, event, effects, before, after }: QuietStep): boolean {
@@ -32,8 +32,8 @@ export function isHeartbeat({ from, to, event, effects, before, after }: QuietSt
 }
 
 /**
- * Renewals of candidates alone: nothing was asked for. What they are told rests on what is saved
- * (election-candidates.ts), so that whoever owns the election next keeps it.
+ * Renewals of candidates that request nothing. What candidates are promised depends on the saved context
+ * (election-candidates.ts), so the next owner keeps it.
  */
 export function isDeferrable({ event, effects, saved, after }: DeferrableStep): boolean {
   if (event.type !== 'election.campaign' && event.type !== 'election.renew') return false;
@@ -42,7 +42,7 @@ export function isDeferrable({ event, effects, saved, after }: DeferrableStep): 
   return isSoonAfterSaved(saved as ElectionContext, after as ElectionContext, candidate);
 }
 
-/** What is known of an election beside when it was heard of last. */
+/** What is known of an election, except when it was last heard. */
 function faceOf(context: ElectionContext) {
   const { facts, ending, term, bound, former, failures, lastError } = context;
   const { seen, reign, told, candidates } = context;
@@ -50,7 +50,7 @@ function faceOf(context: ElectionContext) {
     ...{ facts, ending, term, bound, former, failures, lastError },
     record: timeless(seen?.record),
     reign: reign && { ...reign, renewedAt: 0 },
-    // While a status is on its way, what was told before says nothing of it.
+    // While a status is being written, the previous one says nothing about it.
     told: timeless(told),
     candidates: Object.entries(candidates).map(([id, { ttlMs, since }]) => [id, ttlMs, since]),
   };

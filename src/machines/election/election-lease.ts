@@ -1,8 +1,8 @@
 /**
- * What an election sees of its Lease, whom it may claim it for, and what the Lease is to say. Pure.
+ * What an election learns from its Lease, for whom it may claim it, and what the Lease should say. Pure.
  *
- * The Lease counts its changes of holder; a term is that count + 1, and never goes back whoever made the
- * Lease again.
+ * The Lease counts its changes of holder; a term is that count + 1. It never decreases, even if somebody
+ * recreated the Lease.
  */
 
 import { equal } from '../../base/equal.ts';
@@ -27,10 +27,10 @@ import {
 import type { LeaseSeen } from './election-events.ts';
 import type { LeaseRecord } from './lease-record.ts';
 
-/** Without news the chart looks around so often, ms: it only mends what was never said. */
+/** Without events, the chart checks the Lease this often, ms; this only repairs lost events. */
 const lookAroundMs = 60_000;
 
-/** Whether it tells something; followed Leases may lag behind what was read or written since. */
+/** Whether it is news: a followed Lease may lag behind what was read or written since. */
 export function isSeenNews(context: ElectionContext, event: ElectionInput): boolean {
   if (event.type !== 'lease.seen' || !equal(event.place, placeOf(context))) return false;
   if (event.attempt !== null) return event.attempt === context.attempt;
@@ -40,7 +40,7 @@ export function isSeenNews(context: ElectionContext, event: ElectionInput): bool
   return event.resourceVersion !== seen.resourceVersion || !equal(event.record, seen.record);
 }
 
-/** Our own write, on its way back to us. */
+/** Our own write, as it returns to us. */
 export function isEcho({ asked }: ElectionContext, { record }: LeaseSeen): boolean {
   return asked !== null && equal(record, asked.record);
 }
@@ -69,20 +69,20 @@ function withTerm(
   const { today, seen } = context;
   if (term === context.term) return { term, today };
   const day = dayOf(at);
-  // When those began that stood at the first look, or in a Lease recreated, is not known.
+  // When the terms before the first sight, or before a recreated Lease, began is unknown.
   if (seen === null) return { term, today: { day, before: term } };
   if (seen.record === null && term > context.term + 1) return { term, today: { day, before: term - 1 } };
   return { term, today: today?.day === day ? today : { day, before: context.term } };
 }
 
-/** How many terms have been seen to begin on the day (UTC) of that time. */
+/** How many terms were seen to begin on the day (UTC) of that time. */
 export function termsToday({ term, today }: ElectionContext, at: number): number {
   return today?.day === dayOf(at) ? term - today.before : 0;
 }
 
 /**
- * The Lease counts its changes of holder from 0. One that was recreated by somebody who knew nothing counts
- * from 0 again; we do not.
+ * The Lease counts its changes of holder from 0. A Lease that somebody recreated without the count starts
+ * from 0 again; the term does not.
  */
 function termSeen({ term, seen }: ElectionContext, record: LeaseRecord | null): number {
   if (record === null) return term;
@@ -94,7 +94,7 @@ function termSeen({ term, seen }: ElectionContext, record: LeaseRecord | null): 
   return isNewLeader ? term + 1 : term;
 }
 
-/** The Lease says what was asked for, though no answer came: the claim was won. */
+/** The Lease says what was requested, though no answer came: the claim was won. */
 export function isOwnClaim(context: ElectionContext, event: ElectionInput): boolean {
   if (event.type !== 'lease.seen' || !equal(event.place, placeOf(context))) return false;
   if (event.attempt !== null && event.attempt !== context.attempt) return false;
@@ -108,26 +108,26 @@ export function isOwnClaim(context: ElectionContext, event: ElectionInput): bool
 const isOurs = ({ reign }: ElectionContext, record: LeaseRecord | null) =>
   record !== null && record.holder === reign?.holder && record.transitions === reign.transitions;
 
-/** Another one holds what we thought is ours. */
+/** Another holder has the Lease that we thought ours. */
 export function isStolen(context: ElectionContext, event: ElectionInput): boolean {
   if (event.type !== 'lease.seen' || !isSeenNews(context, event)) return false;
   return event.record !== null && event.record.holder !== '' && !isOurs(context, event.record);
 }
 
-/** It was deleted, or its holder was taken out. */
+/** The Lease was deleted, or its holder was removed. */
 export function isWiped(context: ElectionContext, event: ElectionInput): boolean {
   if (event.type !== 'lease.seen' || !isSeenNews(context, event)) return false;
   return event.record === null || event.record.holder === '';
 }
 
-/** When the holder that was seen need not be respected any more. */
+/** When the seen holder no longer has to be respected. */
 export function foreignEnd({ seen }: ElectionContext): number {
   const record = seen?.record;
   if (seen === null || !record || record.holder === '') return 0;
   return seen.at + record.durationSeconds * 1_000;
 }
 
-/** Nobody holds the Lease; or its holder led by us, and its time with us is over. */
+/** The Lease has no holder; or its holder led through us, and its time with us is over. */
 function isFree(context: ElectionContext, at: number): boolean {
   if (context.seen === null) return false;
   return at >= foreignEnd(context) || isLeftByUs(context);
@@ -145,8 +145,7 @@ function isLeftByUs(context: ElectionContext): boolean {
 }
 
 /**
- * For how long whoever writes has to have seen the holder say nothing: the chart's own clock may have been
- * set (§1.2).
+ * How long the writer has to have seen the holder silent, because the chart's clock may have been set (§1.2).
  */
 function respectOf(context: ElectionContext): Pick<Asked, 'respectMs'> {
   const record = context.seen?.record ?? null;
@@ -154,7 +153,7 @@ function respectOf(context: ElectionContext): Pick<Asked, 'respectMs'> {
   return { respectMs: record.durationSeconds * 1_000 };
 }
 
-/** The holder has to be respected for longer than was thought. */
+/** The holder has to be respected for longer than expected. */
 export function withHeld(context: ElectionContext, event: ElectionInput): Partial<ElectionContext> {
   const { seen } = context;
   if (event.type !== 'lease.refused' || !seen?.record) return {};
@@ -162,7 +161,7 @@ export function withHeld(context: ElectionContext, event: ElectionInput): Partia
   return { seen: { ...seen, at: until - seen.record.durationSeconds * 1_000 }, asked: null };
 }
 
-/** A coordinated election wants somebody else. */
+/** A coordinated election prefers another holder. */
 export function isAnotherPreferred(
   { seen }: Pick<ElectionContext, 'seen'>,
   candidate: string | undefined,
@@ -179,7 +178,7 @@ export function nextLeader(context: ElectionContext, at: number): string | undef
   return waiting(context, at).find((candidate) => !isAnotherPreferred(context, candidate));
 }
 
-/** What the Lease is to say when `holder` takes it. */
+/** The Lease's content when `holder` takes it. */
 function claim(context: ElectionContext, holder: string, at: number): LeaseRecord {
   const before = context.seen?.record ?? null;
   const { leaseMs } = timingOf(context);
@@ -201,7 +200,7 @@ export function withClaim(context: ElectionContext, at: number): Partial<Electio
   return { asked, attempt: context.attempt + 1 };
 }
 
-/** What the Lease says when its holder is still there. */
+/** The Lease's content when its holder renews. */
 export function withRenewalAsked(context: ElectionContext, at: number): Partial<ElectionContext> {
   const before = context.seen?.record;
   if (!before) return {};
@@ -215,14 +214,15 @@ export function withRenewalAsked(context: ElectionContext, at: number): Partial<
 }
 
 /**
- * Other candidates compare whole seconds: the time that is written is of another second than the one before.
+ * Other candidates compare whole seconds, so the written time must be in a later second than the previous
+ * one.
  */
 function laterSecond(before: string, at: number): string {
   const last = Date.parse(before);
   return kubeMicroTime(Math.floor(at / 1_000) === Math.floor(last / 1_000) ? last + 1_000 : at);
 }
 
-/** The request that was asked for has succeeded: the leader leads, from before it was sent. */
+/** The requested write succeeded: the leader leads, from before the request was sent. */
 export function withReign(
   context: ElectionContext,
   resourceVersion: string | null,
@@ -242,7 +242,7 @@ export function withReign(
   };
 }
 
-/** @param isHeard whether the one that led stays a candidate; who loses or gives up campaigns again */
+/** @param isHeard whether the former leader stays a candidate; one that loses or gives up campaigns again */
 export function withoutReign(
   context: ElectionContext,
   reason: string,
@@ -257,8 +257,8 @@ export function withoutReign(
 }
 
 /**
- * The reign ends though its leader has done nothing for it, and it may go on acting until the time that it
- * was told last (docs/features/elections.md §5.3). Who campaigns for itself hears of it at once.
+ * The term ends without the leader's doing, so it may act until the last time it was told
+ * (docs/features/elections.md §5.3). A process that campaigns for itself knows at once.
  */
 export function withReignTaken(context: ElectionContext, at: number): Partial<ElectionContext> {
   const end = holderEnd(context);
@@ -268,17 +268,17 @@ export function withReignTaken(context: ElectionContext, at: number): Partial<El
   return { ...after, former: { ...after.former, toldUntil } };
 }
 
-/** Its leader knows that it has ended. */
+/** Its leader knows that the term is over. */
 export const withEndKnown = ({ former }: ElectionContext): Partial<ElectionContext> =>
   former === null ? {} : { former: { ...former, toldUntil: null } };
 
-/** The leader that has ended says so itself. */
+/** The former leader resigns itself. */
 export function isFormerResigning({ former }: ElectionContext, event: ElectionInput): boolean {
   if (event.type !== 'election.resign' || former === null) return false;
   return event.candidate === former.holder && (event.term === 0 || event.term === former.term);
 }
 
-/** How long the leader that has ended may still act, ms. */
+/** How long the former leader may still act, ms. */
 export const toldLeftMs = ({ former }: ElectionContext, at: number): number =>
   Math.max(0, (former?.toldUntil ?? 0) - at);
 
@@ -286,7 +286,7 @@ export function isToBeReleased({ facts, former }: ElectionContext, at: number): 
   return facts?.releaseOnCancel === true && former !== null && at < former.leaseEnd;
 }
 
-/** How long nothing can change by itself. */
+/** How long nothing can change without an event. */
 export function quietMs(context: ElectionContext, at: number): number {
   const ends = Object.values(context.candidates).flatMap(({ until }) => (until === null ? [] : [until]));
   const dues = [foreignEnd(context), ...ends].filter((due) => due > at);

@@ -1,4 +1,4 @@
-/** Why an election stands as it stands: one sentence for each state, and what is to know beside it. Pure. */
+/** Why an election stands as it does: one sentence for each state, and further facts. Pure. */
 import type { Fact } from '../../base/views.ts';
 import { isIn, type Standing, type Told, tells } from '../tell.ts';
 import { deadlineOf, holderEnd, living } from './election-candidates.ts';
@@ -8,7 +8,7 @@ import { holderAt, leadsText } from './election-words.ts';
 
 type ElectionStanding = Standing<ElectionContext>;
 
-/** Names of candidates that are told; there may be hundreds. */
+/** Names of candidates to show; there may be hundreds. */
 const namesTold = 10;
 
 export const tellElection = tells<ElectionContext>((standing) => ({
@@ -77,7 +77,7 @@ function leadingSentence(standing: ElectionStanding): Told {
   return { text: leads, next, ...(since === null ? {} : { since }) };
 }
 
-/** null: the Lease does not say it. */
+/** null: the Lease does not say. */
 function leadsSince({ seen }: ElectionContext): number | null {
   const since = Date.parse(seen?.record?.acquireTime ?? '');
   return Number.isNaN(since) ? null : since;

@@ -1,8 +1,7 @@
 /**
- * The guards, delays and actions of the election chart, by the names that the chart uses.
+ * The setup of the election chart: its guards, delays and actions, under the names that the chart uses.
  *
- * Each is a line over a pure function: what is decided stands in election-candidates.ts and
- * election-lease.ts.
+ * Each is one line over a pure function of election-candidates.ts and election-lease.ts, which decide.
  */
 
 import { assign, cancel, enqueueActions, raise, setup } from 'xstate';
@@ -63,10 +62,10 @@ type Args = { readonly context: ElectionContext; readonly event: ElectionInput }
 
 const at = ({ event }: { readonly event: unknown }) => (event as Stamp).at;
 const isCurrent = ({ context, event }: Args) => 'attempt' in event && event.attempt === context.attempt;
-/** Conflicts in a row after which a pause is made: somebody else writes each time. */
+/** Consecutive conflicts before a pause: somebody else writes each time. */
 const conflictsMax = 3;
 
-/** The words of the chart, for election.ts to put together. */
+/** The names that election.ts combines. */
 export const electionSetup = setup({
   types: {
     context: {} as ElectionContext,
@@ -116,10 +115,10 @@ export const electionSetup = setup({
       (event.type === 'election.campaign' && isFull(context, event.candidate, event.at)),
     isImpostor: ({ context, event }) => isImpostor(context, event),
     isHeld: (args) => isCurrent(args) && args.event.type === 'lease.refused' && args.event.reason === 'held',
-    /** What became of a status is of an earlier Election of the name. */
+    /** A status outcome of an earlier Election with this name. */
     isOfAnother: ({ context, event }) =>
       'uid' in event && event.uid !== undefined && event.uid !== context.facts?.uid,
-    /** The Lease is still ours, and nobody else is wanted any more. */
+    /** The Lease is still ours, and no other holder is preferred any more. */
     isPreferenceGone: ({ context, event }) =>
       event.type === 'lease.seen' &&
       isSeenNews(context, event) &&
@@ -135,12 +134,9 @@ export const electionSetup = setup({
     hasFollowFailed: ({ event }) => event.type === 'lease.followed' && event.error !== null,
   },
   delays: {
-    /** The request itself ends earlier (requestMs); this is for an outcome that was lost. */
+    /** The request itself ends earlier (requestMs); this is for a lost outcome. */
     requestPatience: ({ context }) => requestMs(context) + 1_000,
-    /**
-     * As client-go: the retry period and up to a fifth more, so that many candidates do not come back
-     * together.
-     */
+    /** As client-go: the retry period plus up to a fifth, so that candidates do not return together. */
     backOff: ({ context, event }) => timingOf(context).retryMs * (1 + 0.2 * (event as Stamp).random),
     retryPeriod: ({ context }) => timingOf(context).retryMs,
     renewalDue: ({ context, event }) => Math.max(0, renewalAt(context) - (event as Stamp).at),
@@ -148,16 +144,16 @@ export const electionSetup = setup({
     holderLeft: ({ context, event }) => holderLeftMs(context, (event as Stamp).at),
     toldLeft: ({ context, event }) => toldLeftMs(context, (event as Stamp).at),
     quiet: ({ context, event }) => quietMs(context, (event as Stamp).at),
-    /** Following is begun again at once when its time is over; after a failure it waits. */
+    /** A following that ends is restarted at once; after a failure it waits. */
     followPause: 5_000,
-    /** A status that could not be written: soon, and not all of them together. */
+    /** After a failed status write: soon, but spread out. */
     tellPause: ({ event }) => 5_000 * (1 + (event as Stamp).random),
   },
   actions: {
     remember: assign(({ context, event }) =>
       event.type === 'election.observed' ? remembered(context, event.facts, event.at) : {},
     ),
-    /** Of an actor that has moved; else nothing. */
+    /** Only for an actor that has moved. */
     renewTimes: assign((args) =>
       (args.event as Stamp).moved === true ? withTimesAnew(args.context, at(args)) : {},
     ),
@@ -214,7 +210,7 @@ export const electionSetup = setup({
     }),
     disarmDeadline: cancel('deadline'),
     disarmHolder: cancel('holder'),
-    /** Writes what the resource does not say yet; while a write is on its way the next one waits for it. */
+    /** Writes what the resource does not say yet; during a write the next one waits. */
     tell: enqueueActions(({ context, event, enqueue }) => {
       const now = (event as Stamp).at;
       const { uid } = context.facts ?? {};

@@ -13,7 +13,7 @@ export interface CampaignAnswer {
   /** null: nobody leads. */
   readonly holder: string | null;
   readonly term: number;
-  /** How long the holder leads if nothing more is heard of it; 0: nobody leads. */
+  /** How long the holder leads without further renewals; 0: nobody leads. */
   readonly expiresInMs: number;
 }
 
@@ -22,7 +22,7 @@ export type RenewAnswer =
   | { readonly leading: true; readonly term: number; readonly expiresInMs: number }
   | { readonly leading: false; readonly reason: string };
 
-/** Who leads at this time, as far as is known; null: nobody. */
+/** The leader at this time, as far as known; null: nobody. */
 export function holderAt(context: ElectionContext, at: number): string | null {
   if (context.reign !== null) return at < reignEnd(context) ? context.reign.holder : null;
   const holder = context.seen?.record?.holder ?? '';
@@ -84,7 +84,7 @@ export function statusOf(context: ElectionContext, at: number): ElectionStatus {
   };
 }
 
-/** Who was told that it leads, and may act so until its time is over (§5.3); null: nobody. */
+/** A former leader that may still act because it was told that it leads (§5.3); null: none. */
 const stillTold = ({ reign, former }: ElectionContext, at: number): string | null =>
   reign === null && former !== null && (former.toldUntil ?? 0) > at ? former.holder : null;
 
@@ -117,8 +117,8 @@ export function leaderNote(
 }
 
 /**
- * Whether the resource says something else. Renewals alone are told once in a lease: each costs the API
- * server a write.
+ * Whether the resource's status is out of date. Renewals alone are written once in a lease, because each
+ * write costs the API server.
  */
 export function isStatusNews(context: ElectionContext, at: number): boolean {
   const { facts, told, telling } = context;

@@ -24,8 +24,24 @@ import { electionMigrations } from './election-migrations.ts';
 import { tellElection } from './election-reason.ts';
 import { electionSetup } from './election-setup.ts';
 
-/** The Lease is followed again; what an earlier following says counts no more. */
+/** The Lease is followed again; events of an earlier following no longer count. */
 const follows = ['countFollow', { type: 'lease.follow', params: followOf }] as const;
+
+/** The Lease was written or found in the name of our candidate. */
+const won = { actions: ['beginReign', 'noteLeader', 'tell'], target: '#election.leading' } as const;
+
+/** The Lease is in other hands, or nobody's. */
+const takenAway = [
+  {
+    guard: 'isStolen',
+    actions: ['loseByTheft', 'noteSeen', 'noteLeader', 'tell'],
+    target: '#election.observing',
+  },
+  { guard: 'isWiped', actions: ['loseByWiping', 'noteSeen'], target: '#election.observing' },
+] as const;
+
+/** Both deadlines of a term, set again. */
+const rearmed = ['disarmDeadline', 'armDeadline', 'disarmHolder', 'armHolder'] as const;
 
 export const electionMachine = electionSetup.createMachine({
   id: 'election',
@@ -84,7 +100,7 @@ export const electionMachine = electionSetup.createMachine({
             target: 'looking',
           },
         ],
-        // A Lease that is not for it is not looked at either.
+        // A Lease that the election may not use is not read either.
         'lease.seen': {},
         'lease.followed': {},
         'election.follow.due': {},
@@ -100,7 +116,7 @@ export const electionMachine = electionSetup.createMachine({
       on: {
         'clock.leapt': { actions: 'shift', target: '.asking' },
         'lease.seen': [
-          { guard: 'isOwnClaim', actions: ['beginReign', 'noteLeader', 'tell'], target: 'leading' },
+          { guard: 'isOwnClaim', ...won },
           { guard: 'isNewForeignLeader', actions: ['noteSeen', 'noteLeader', 'tell'], target: 'observing' },
           { guard: 'isSeenNews', actions: ['noteSeen', 'tell'], target: 'observing' },
         ],
@@ -128,11 +144,7 @@ export const electionMachine = electionSetup.createMachine({
         { guard: 'isLeaderWaiting', target: 'contending' },
       ],
       on: {
-        'lease.seen': {
-          guard: 'isOwnClaim',
-          actions: ['beginReign', 'noteLeader', 'tell'],
-          target: 'leading',
-        },
+        'lease.seen': { guard: 'isOwnClaim', ...won },
         'clock.leapt': { actions: 'shift', target: 'observing', reenter: true },
       },
       after: { quiet: { actions: 'tell', target: 'observing', reenter: true } },
@@ -141,7 +153,7 @@ export const electionMachine = electionSetup.createMachine({
       description: 'The Lease is free; acquires it for the candidate that has waited longest.',
       entry: ['askClaim', { type: 'lease.write', params: writeOf }],
       initial: 'claiming',
-      // A claim that is on its way may be won: what was won is given back in good order.
+      // A claim in progress may be won; a Lease that was won is given back properly.
       on: {
         'election.observed': { guard: 'isGone', actions: 'remember' },
         'clock.leapt': { actions: 'shift', target: 'looking' },
@@ -150,11 +162,7 @@ export const electionMachine = electionSetup.createMachine({
         claiming: {
           description: 'The write is on its way; it succeeds only if the Lease has not changed.',
           on: {
-            'lease.written': {
-              guard: 'isCurrent',
-              actions: ['beginReign', 'noteLeader', 'tell'],
-              target: '#election.leading',
-            },
+            'lease.written': { guard: 'isCurrent', ...won },
             'lease.refused': [
               { guard: 'isHeld', actions: 'noteHeld', target: '#election.observing' },
               { guard: 'isConflict', actions: 'noteFailure', target: '#election.looking' },
@@ -194,15 +202,7 @@ export const electionMachine = electionSetup.createMachine({
           },
           {
             guard: 'isNews',
-            actions: [
-              'renewTimes',
-              'remember',
-              'disarmDeadline',
-              'armDeadline',
-              'disarmHolder',
-              'armHolder',
-              'tell',
-            ],
+            actions: ['renewTimes', 'remember', ...rearmed, 'tell'],
           },
           { guard: 'isMoved', actions: ['renewTimes', 'disarmHolder', 'armHolder'] },
         ],
@@ -213,34 +213,27 @@ export const electionMachine = electionSetup.createMachine({
         'election.renew': [
           { guard: 'isUnheard' },
           { guard: 'isOfReign', actions: ['renewTimes', 'noteHeard', 'disarmHolder', 'armHolder'] },
-          // Of another term: it does not prolong this one.
+          // A message about another term does not prolong this one.
           { guard: 'isHolder' },
         ],
         'election.resign': [
           { guard: 'isImpostor' },
           { guard: 'isOfReign', actions: 'endByResigning', target: 'steppingDown' },
-          // Late news of an earlier reign of the same candidate.
+          // A late message about an earlier term of the same candidate.
           { guard: 'isHolder' },
         ],
-        'lease.seen': [
-          {
-            guard: 'isStolen',
-            actions: ['loseByTheft', 'noteSeen', 'noteLeader', 'tell'],
-            target: 'observing',
-          },
-          { guard: 'isWiped', actions: ['loseByWiping', 'noteSeen'], target: 'observing' },
-        ],
-        // What was set by the clock that was set is set again, and the Lease is renewed at once.
+        'lease.seen': [...takenAway],
+        // Times by the old clock are set again, and the Lease is renewed at once.
         'clock.leapt': {
-          actions: ['shift', 'disarmDeadline', 'armDeadline', 'disarmHolder', 'armHolder'],
+          actions: ['shift', ...rearmed],
           target: '.lookingAgain',
         },
         'election.deadline.due': [
           { guard: 'isDeadlineOver', actions: ['loseByDeadline', 'tell'], target: 'observing' },
           { actions: 'armDeadline' },
         ],
-        // Silence ends a reign by this event alone: whoever takes the election over hears of the world first,
-        // and grants grace.
+        // Only this event ends a silent leader's term: a new owner of the election hears the world first, and
+        // grants a grace period.
         'election.holder.due': [
           { guard: 'isHolderOver', actions: 'endBySilence', target: 'steppingDown' },
           { actions: 'armHolder' },
@@ -279,15 +272,7 @@ export const electionMachine = electionSetup.createMachine({
             'The Lease is not as expected; reads it and, if the candidate still holds it, renews it immediately.',
           entry: ['countAttempt', { type: 'lease.look', params: lookOf }],
           on: {
-            'lease.seen': [
-              {
-                guard: 'isStolen',
-                actions: ['loseByTheft', 'noteSeen', 'noteLeader', 'tell'],
-                target: '#election.observing',
-              },
-              { guard: 'isWiped', actions: ['loseByWiping', 'noteSeen'], target: '#election.observing' },
-              { guard: 'isSeenNews', actions: 'noteSeen', target: 'renewing' },
-            ],
+            'lease.seen': [...takenAway, { guard: 'isSeenNews', actions: 'noteSeen', target: 'renewing' }],
             'lease.unseen': { guard: 'isCurrent', actions: 'noteFailure', target: 'retrying' },
           },
           after: { requestPatience: { actions: 'noteFailure', target: 'retrying' } },
@@ -306,16 +291,11 @@ export const electionMachine = electionSetup.createMachine({
           description: 'A coordinated election prefers another leader; the Lease is no longer renewed.',
           on: {
             'lease.seen': [
-              {
-                guard: 'isStolen',
-                actions: ['loseByTheft', 'noteSeen', 'noteLeader', 'tell'],
-                target: '#election.observing',
-              },
-              { guard: 'isWiped', actions: ['loseByWiping', 'noteSeen'], target: '#election.observing' },
+              ...takenAway,
               { guard: 'isPreferenceGone', actions: 'noteSeen', target: 'renewing' },
             ],
             'clock.leapt': {
-              actions: ['shift', 'disarmDeadline', 'armDeadline', 'disarmHolder', 'armHolder'],
+              actions: ['shift', ...rearmed],
               target: 'yielding',
               reenter: true,
             },
@@ -327,7 +307,7 @@ export const electionMachine = electionSetup.createMachine({
     steppingDown: {
       description: 'The term is ending; the Lease goes to the next candidate or is released.',
       initial: 'deciding',
-      // What is left to be done is done, whatever becomes of the Election meanwhile; people are told at once.
+      // What is left to do is done, whatever happens to the Election meanwhile; people are told at once.
       on: {
         'election.observed': [
           { guard: 'isGone', actions: 'remember' },

@@ -1,10 +1,10 @@
 /**
- * What an election's Lease says, and the times that an election is held with: plain data that charts, effects
- * and commands share.
+ * The content of an election's Lease, and the times of an election: plain data that charts, effects and
+ * commands share.
  *
- * Source of the names: `coordination.k8s.io/v1` Lease. Times of a record are the text that stands in the
- * object (MicroTime): they are written for people and compared for equality, never with a clock, for they
- * come from another machine's.
+ * The names are those of the Lease in `coordination.k8s.io/v1`. A record's times are the object's text
+ * (MicroTime): they are for people and compared for equality only, never with a clock, because another
+ * machine wrote them.
  */
 
 /** Where the Lease is. */
@@ -13,14 +13,14 @@ export interface LeasePlace {
   readonly name: string;
 }
 
-/** The part of a Lease that an election is about. A field that the object does not have is empty or 0. */
+/** The fields of a Lease that an election uses. A missing field is empty or 0. */
 export interface LeaseRecord {
   /** Empty: nobody. */
   readonly holder: string;
   readonly durationSeconds: number;
   readonly acquireTime: string;
   readonly renewTime: string;
-  /** Grows by one with each change of holder. */
+  /** Increases by one with each change of holder. */
   readonly transitions: number;
   /** Set by coordinated elections. */
   readonly strategy: string;
@@ -29,15 +29,15 @@ export interface LeaseRecord {
 
 /** All in milliseconds. */
 export interface ElectionTiming {
-  /** Others respect a holder that says nothing for so long. */
+  /** Others respect a silent holder for this long. */
   readonly leaseMs: number;
-  /** A leader that could not renew for so long stops leading. */
+  /** A leader that could not renew for this long stops leading. */
   readonly renewDeadlineMs: number;
-  /** From one renewal to the next, and from a failed attempt to the next. */
+  /** Between renewals, and between failed attempts. */
   readonly retryMs: number;
 }
 
-/** How an election is to be held; where it cannot be, `invalid` says why. */
+/** How an election is to be held; `invalid` says why it cannot be. */
 export interface ElectionSpec {
   readonly place: LeasePlace;
   readonly timing: ElectionTiming;
@@ -45,15 +45,15 @@ export interface ElectionSpec {
   readonly invalid: string | null;
 }
 
-/** Those of client-go's own users: 15, 10 and 2 s. */
+/** Those of client-go's users: 15, 10 and 2 s. */
 export const defaultTiming: ElectionTiming = { leaseMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2_000 };
 
-/** Renewals may be late by so much; the jitter factor of client-go. */
+/** How late renewals may be: the jitter factor of client-go. */
 const retrySlack = 1.2;
 
 /**
  * Why an election cannot be held with these times; null if it can. The rule is client-go's, and no time is
- * under a second.
+ * below a second.
  */
 export function timingError({ leaseMs, renewDeadlineMs, retryMs }: ElectionTiming): string | null {
   const short = Object.entries({

@@ -2,9 +2,9 @@
  * Token buckets as single numbers (the generic cell rate algorithm): a bucket is the time at which it is full
  * again.
  *
- * A bucket of `capacity` that refills evenly over `periodMs` lets through what a token bucket of that size
- * would. Pure; a bucket that is full needs no memory at all. Absent: fixed windows, which let twice the
- * amount through at their borders.
+ * A bucket of `capacity` that refills evenly over `periodMs` admits what a token bucket of that size would.
+ * Pure; a full bucket needs no memory. Absent: fixed windows, which admit twice the amount around their
+ * boundaries.
  */
 
 export interface BucketSize {
@@ -12,28 +12,28 @@ export interface BucketSize {
   readonly periodMs: number;
 }
 
-/** Milliseconds in which one token comes back. */
+/** Milliseconds in which one token returns. */
 const share = ({ capacity, periodMs }: BucketSize) => periodMs / capacity;
 
 /**
- * When a token is there, ms since the epoch; not later than `at` if there is one now. @param fullAt 0 or
+ * When a token is available, ms since the epoch; at most `at` if one is available now. @param fullAt 0 or
  * absent: the bucket is full
  */
 export function availableAt(fullAt: number | undefined, size: BucketSize): number {
   return (fullAt ?? 0) - (size.periodMs - share(size));
 }
 
-/** The bucket after one token was taken. */
+/** The bucket after taking one token. */
 export function taken(fullAt: number | undefined, size: BucketSize, at: number): number {
   return Math.max(fullAt ?? 0, at) + share(size);
 }
 
-/** The bucket after one token was put back. */
+/** The bucket after returning one token. */
 export function putBack(fullAt: number | undefined, size: BucketSize): number {
   return (fullAt ?? 0) - share(size);
 }
 
-/** Without the buckets that are full again; of too many, those that are fullest are forgotten. */
+/** Without full buckets; if there are too many, the fullest are dropped. */
 export function pruned(
   buckets: Readonly<Record<string, number>>,
   at: number,

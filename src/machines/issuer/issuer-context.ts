@@ -1,6 +1,6 @@
 /**
- * The issuer chart's context: what an Issuer remembers.
- * Absent: whose turn it is (issuer-queue), limits (issuer-limits), reports.
+ * The issuer chart's context: what an Issuer remembers. Absent: whose turn it is (issuer-queue), limits
+ * (issuer-limits), reports.
  */
 import type { ActorId } from '../../base/ids.ts';
 import type { ActorInput } from '../actor-input.ts';
@@ -15,11 +15,11 @@ export interface Waiting {
   readonly exempt: boolean;
   /** The owner of the host; empty: unknown. */
   readonly namespace: string;
-  /** A renewal whose time has come. */
+  /** A renewal that is due. */
   readonly due: boolean;
 }
 
-/** A permit that is out: until when it holds at the latest, ms since the epoch; and whose it is. */
+/** A permit in use: its latest end, ms since the epoch, and its holder. */
 export interface Permit {
   readonly until: number;
   readonly namespace?: string;
@@ -33,21 +33,21 @@ export interface Buckets {
   readonly duplicates: Readonly<Record<string, number>>;
 }
 
-/** A limit of the authority for a host or a registered domain. */
+/** A limit of the authority on a host or a registered domain. */
 export interface Limit {
   /** ms since the epoch */
   readonly until: number;
-  /** Times that it was met in a row: the wait grows. */
+  /** How often it was hit in a row; the wait grows with it. */
   readonly times: number;
-  /** The authority did not say whom it holds back. */
+  /** The authority did not name the limit's scope. */
   readonly isVague: boolean;
 }
 
 export interface IssuerContext {
   readonly name: string;
-  /** null: nothing is known of it (yet). */
+  /** null: nothing is known yet. */
   readonly facts: IssuerFacts | null;
-  /** Numbers the checks: an outcome that names another number is old. */
+  /** Number of the verification; outcomes with another number are ignored. */
   readonly check: number;
   /** In the order in which they asked. */
   readonly queue: readonly Waiting[];
@@ -55,12 +55,12 @@ export interface IssuerContext {
   readonly buckets: Buckets;
   /** By `h/<host>` and `d/<registered domain>`. */
   readonly limits: Readonly<Record<string, Limit>>;
-  /** Of everybody. */
+  /** A limit on everybody, ms since the epoch. */
   readonly limitedUntil: number | null;
-  /** Limits of everybody in a row, with nothing that went well between them. */
+  /** Consecutive limits on everybody, without a success in between. */
   readonly limitTimes: number;
   readonly outageSince: number | null;
-  /** Outages in a row, with nothing that went well between them. */
+  /** Consecutive outages, without a success in between. */
   readonly probes: number;
   readonly lastError: string | null;
   readonly readySince: number;

@@ -5,7 +5,9 @@ import { effect } from '../effect.ts';
 import { messageSend } from '../effects.ts';
 import type { IssuerFailed, IssuerSecretsUnchanged } from './issuer-events.ts';
 
-/** Asks whether certificates can be had there now. Outcome: issuer.verified | issuer.failed. */
+/**
+ * Checks whether the authority or CA can issue certificates now. Outcome: issuer.verified | issuer.failed.
+ */
 export interface IssuerVerify {
   readonly type: 'issuer.verify';
   readonly issuer: string;
@@ -13,7 +15,7 @@ export interface IssuerVerify {
 }
 
 /**
- * Waits for a change of the Secrets that the specification names, some seconds long. Outcome:
+ * Waits some seconds for a change of the Secrets that the specification names. Outcome:
  * issuer-secrets.changed | issuer-secrets.unchanged.
  */
 export interface IssuerSecretsWatch {
@@ -22,7 +24,7 @@ export interface IssuerSecretsWatch {
   readonly check: number;
 }
 
-/** Times in ms since the epoch; null: there is none. */
+/** Times in ms since the epoch; null: none. */
 export interface IssuerStatus {
   readonly rateLimitedUntil: number | null;
   readonly outageSince: number | null;

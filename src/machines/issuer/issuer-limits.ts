@@ -1,9 +1,9 @@
 /**
- * Limits of an authority by whom they hold back: docs/features/certificates.md §7.3, §7.4. Pure.
+ * The limits of an authority, by their scope: docs/features/certificates.md §7.3, §7.4. Pure.
  *
- * A limit whose scope is unknown holds back its host; only when a second host meets such a one while the
- * first still holds does it hold back everybody. Each limit grows while it is met again: twice as long each
- * time, a day at most; a certificate clears it.
+ * A limit of unknown scope applies to its host. Only when a second host hits such a limit while the first
+ * still applies, it applies to everybody. A limit that is hit again doubles, up to a day; a certificate
+ * clears it.
  */
 
 import type { PermitReturned } from '../domain/domain-events.ts';
@@ -13,12 +13,12 @@ import { hostOf, type IssuerContext, type Limit, type Waiting } from './issuer-c
 const hostKey = ({ domain }: Pick<Waiting, 'domain'>) => `h/${hostOf(domain)}`;
 const domainKey = ({ registered }: Pick<Waiting, 'registered'>) => `d/${registered}`;
 
-/** Limits are remembered for so long after their end: one that is met again then has grown. ms */
+/** How long a limit is remembered after its end, ms: hit again within this time, it has grown. */
 const rememberedMs = 24 * 3_600_000;
-/** Limits remembered; those that end first are forgotten. */
+/** Number of limits remembered; those that end first are dropped. */
 const limitsMax = 1_000;
 
-/** Whether what a domain met holds back everybody. */
+/** Whether the limit that a domain hit applies to everybody. */
 export function isForEverybody({ limits }: IssuerContext, event: PermitReturned, at: number): boolean {
   if (event.scope === 'account') return true;
   if (event.scope === 'host' || event.scope === 'domain') return false;
@@ -26,7 +26,7 @@ export function isForEverybody({ limits }: IssuerContext, event: PermitReturned,
   return Object.entries(limits).some(([key, { until, isVague }]) => isVague && key !== own && until > at);
 }
 
-/** The limit that a domain met, which does not hold back everybody. */
+/** The limit that a domain hit, if it does not apply to everybody. */
 export function limitMet(context: IssuerContext, event: PermitReturned, at: number): Partial<IssuerContext> {
   const key = event.scope === 'domain' ? domainKey(event) : hostKey(event);
   const times = (context.limits[key]?.times ?? 0) + 1;
@@ -40,14 +40,14 @@ export function grownMs(waitMs: number, times: number): number {
   return bounded(waitMs * 2 ** Math.min(Math.max(0, times - 1), 20));
 }
 
-/** A certificate shows that its host, its domain and its account are not held back. */
+/** A certificate shows that its host, its domain and its account are not limited. */
 export function limitsAfter({ limits }: IssuerContext, event: PermitReturned): IssuerContext['limits'] {
   if (event.outcome !== 'issued') return limits;
   const { [hostKey(event)]: ofHost, [domainKey(event)]: ofDomain, ...others } = limits;
   return ofHost === undefined && ofDomain === undefined ? limits : others;
 }
 
-/** Until when a domain is held back, ms since the epoch; 0: it is not. */
+/** Until when a domain is limited, ms since the epoch; 0: not at all. */
 export function limitedUntil({ limits }: IssuerContext, one: Pick<Waiting, 'domain' | 'registered'>): number {
   return Math.max(limits[hostKey(one)]?.until ?? 0, limits[domainKey(one)]?.until ?? 0);
 }

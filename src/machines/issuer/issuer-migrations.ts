@@ -1,7 +1,7 @@
-/** Records of earlier versions of the issuer chart. Pure. */
+/** Migrations of the issuer chart's records. Pure. */
 import type { Migration } from '../chart.ts';
 
-/** Where the states of version 1 stand now. */
+/** The present parents of version 1's states. */
 const parents: Readonly<Record<string, string>> = {
   ready: 'serving',
   trying: 'serving',
@@ -11,7 +11,7 @@ const parents: Readonly<Record<string, string>> = {
 };
 
 /**
- * Version 1 had the states side by side, their name in the context, one limit for everybody, and knew no
+ * Version 1 had no nested states, the state's name in the context, one limit for everybody, and no
  * namespaces.
  */
 const fromVersion1: Migration = ({ value, context }) => {
@@ -24,7 +24,7 @@ const fromVersion1: Migration = ({ value, context }) => {
       ...kept,
       queue: waiting.map((one: object) => ({ namespace: '', due: false, ...one })),
       limits: {},
-      // After a limit one domain tries; after an outage `probes` says so.
+      // After a limit a single domain tries; after an outage `probes` says so.
       limitTimes: value === 'rateLimited' || value === 'trying' ? 1 : 0,
     },
   };

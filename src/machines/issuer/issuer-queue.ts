@@ -1,10 +1,10 @@
 /**
- * Whose turn it is: the queue of an Issuer, its budgets, and the shares of namespaces
+ * Whose turn it is: an Issuer's queue, its budgets, and the shares of namespaces
  * (docs/features/certificates.md §5). Pure.
  *
- * Of those whom budgets and limits allow, renewals that are due go first, then whose namespace has the fewest
- * orders in work, then who asked first. When the queue is full, one that a budget or a limit blocks gives
- * way, then the last of the namespace that has most places.
+ * Among domains that budgets and limits allow, due renewals come first, then the namespace with the fewest
+ * orders in progress, then the earliest request. When the queue is full, a domain that a budget or a limit
+ * blocks gives way, then the last one of the namespace with the most places.
  */
 import type { ActorId } from '../../base/ids.ts';
 import type { PermitAsked, PermitReturned } from '../domain/domain-events.ts';
@@ -15,14 +15,14 @@ import { limitedUntil, limitsAfter } from './issuer-limits.ts';
 import { hourMs, permitMs, weekMs } from './issuer-periods.ts';
 import { withinReach } from './issuer-reach.ts';
 
-/** Orders in work at one time at an authority; a CA of one's own signs, and bears more. */
+/** Concurrent orders at an authority; a private CA signs them itself and allows more. */
 export const inWorkMax = ({ facts }: Pick<IssuerContext, 'facts'>) => (facts?.kind === 'ca' ? 64 : 10);
 /**
- * Domains that wait here; more are told to ask again later. At 120 bytes each the record stays below its
- * bound.
+ * Domains that wait here; further ones are told to ask again later. At 120 bytes each the record stays below
+ * its bound.
  */
 export const queueMax = 1_000;
-/** Buckets remembered of each sort; the fullest are forgotten. */
+/** Buckets remembered of each sort; the fullest are dropped. */
 const bucketsMax = 2_000;
 
 const waitingOf = ({
@@ -33,7 +33,7 @@ const waitingOf = ({
   due = false,
 }: PermitAsked | PermitReturned) => ({ domain, registered, exempt, namespace, due }) satisfies Waiting;
 
-/** The queue with one more; `evicted` gave its place up, and may be the one that asked. */
+/** The queue with one more domain; `evicted` lost its place, and may be the new one. */
 export function enqueued(
   context: IssuerContext,
   event: PermitAsked | PermitReturned,
@@ -49,7 +49,7 @@ export function enqueued(
   return { queue: [...queue.filter((one) => one !== loser), entry], evicted: loser.domain };
 }
 
-/** Who has no place when there is one too many. */
+/** Which domain has no place when there is one too many. */
 function givesWay(context: IssuerContext, entry: Waiting, at: number): Waiting {
   if (allowedAt(context, entry) > at) return entry;
   const blocked = context.queue.findLast((one) => allowedAt(context, one) > at);
@@ -62,7 +62,7 @@ function givesWay(context: IssuerContext, entry: Waiting, at: number): Waiting {
   return context.queue.findLast(isOthers) ?? entry;
 }
 
-/** Takes the permit back; what was not used up goes back into the budget. */
+/** Takes a permit back; an unused one returns to the budget. */
 export function returned(context: IssuerContext, event: PermitReturned, at: number): Partial<IssuerContext> {
   const { [event.domain]: permit, ...inWork } = context.inWork;
   const queue = context.queue.filter(({ domain }) => domain !== event.domain);
@@ -86,7 +86,7 @@ function refunded(
   const { [host]: ofHost, ...otherHosts } = buckets.duplicates;
   const isUnused = outcome === 'unused' || outcome === 'unusable';
   return {
-    // A refused order was an order all the same.
+    // A refused order counts as an order all the same.
     orders: isUnused ? putBack(buckets.orders, orders) : buckets.orders,
     certificates: {
       ...otherDomains,
@@ -140,7 +140,7 @@ function spent(
   };
 }
 
-/** Gives permits to those whose turn it is. @param width orders in work at one time */
+/** Grants permits to the domains whose turn it is. @param width concurrent orders */
 export function served(
   context: IssuerContext,
   at: number,
@@ -185,10 +185,7 @@ function inForce(inWork: IssuerContext['inWork'], at: number): IssuerContext['in
     : (Object.fromEntries(entries.filter(([, { until }]) => until > at)) as IssuerContext['inWork']);
 }
 
-/**
- * Time until something may change by itself: a permit that runs out, a budget that fills, a limit that ends.
- * ms
- */
+/** Time until something may change without an event, ms: a permit expires, a budget fills, a limit ends. */
 export function quietMs(context: IssuerContext, at: number, width: number): number {
   const ends = Object.values(context.inWork).map(({ until }) => until);
   const turns = ends.length < width ? context.queue.map((one) => allowedAt(context, one)) : [];

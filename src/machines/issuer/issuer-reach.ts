@@ -1,8 +1,8 @@
 /**
- * What an Issuer remembers as times to come, brought within reach. Pure.
+ * Bounds an Issuer's future times. Pure.
  *
- * No permit, bucket or limit lies further ahead than the rules set it; one that does was written by a clock
- * that was ahead, and would hold everybody back until then. It counts from now on as if it had just been set.
+ * No permit, bucket or limit ends later than the rules allow. A later time was written by a clock that was
+ * ahead, and would block everybody until then; it counts from now instead.
  */
 
 import type { Buckets, IssuerContext } from './issuer-context.ts';
@@ -10,7 +10,7 @@ import { hourMs, permitMs, weekMs } from './issuer-periods.ts';
 
 type Times = Pick<IssuerContext, 'inWork' | 'buckets' | 'limits'>;
 
-/** A limit is a day at most (`grownMs`). */
+/** A limit lasts a day at most (`grownMs`). */
 const limitMs = 24 * hourMs;
 
 export function withinReach({ inWork, buckets, limits }: IssuerContext, at: number): Times {
@@ -34,7 +34,7 @@ const untilAtMost = <T extends { readonly until: number }>(
   latest: number,
 ) => mapped(known, (one) => (one.until > latest ? { ...one, until: latest } : one));
 
-/** The same object if nothing of it changes. */
+/** The same object if nothing changes. */
 function mapped<T>(known: Readonly<Record<string, T>>, change: (one: T) => T): Readonly<Record<string, T>> {
   const entries = Object.entries(known).map(([key, one]) => [key, change(one)] as const);
   return entries.every(([key, one]) => known[key] === one) ? known : Object.fromEntries(entries);

@@ -1,4 +1,4 @@
-/** What an Issuer tells: its status and Events for people, and why a domain has to wait. Pure. */
+/** What an Issuer reports: its status and Events for people, and to a domain why it has to wait. Pure. */
 import type { ActorId } from '../../base/ids.ts';
 import type { Notice } from '../domain/domain-effects.ts';
 import type { PermitDeferred } from '../domain/domain-events.ts';
@@ -47,7 +47,7 @@ function statusOf(context: IssuerContext, word: StateWord): IssuerStatus {
 
 type Notices = (context: IssuerContext) => Notice;
 
-/** The status for people, with an Event if there is something to say. */
+/** The status, with an Event if there is news. */
 export function report(
   { context, event }: Moment,
   { word, notice }: { readonly word: StateWord; readonly notice: Notices | null },

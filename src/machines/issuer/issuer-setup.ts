@@ -1,6 +1,5 @@
 /**
- * The vocabulary of the issuer chart: its guards, delays and actions, each by the name under which issuer.ts
- * uses it. Pure.
+ * The setup of the issuer chart: its guards, delays and actions, under the names that issuer.ts uses. Pure.
  */
 import { assign, enqueueActions, raise, setup } from 'xstate';
 import type { ActorInput } from '../actor-input.ts';
@@ -24,8 +23,8 @@ const timeOf = (event: unknown) => (event as Stamp).at;
 const chanceOf = (event: unknown) => (event as Stamp).random;
 
 /**
- * 10 s doubling to 5 min: docs/features/certificates.md §7. Moved down by up to 10 %, so that 5 min is the
- * most.
+ * 10 s, doubling to 5 min: docs/features/certificates.md §7. Reduced by up to 10 %, so that 5 min is the
+ * maximum.
  */
 export function probePauseMs(probes: number, random: number): number {
   return Math.round(
@@ -33,10 +32,10 @@ export function probePauseMs(probes: number, random: number): number {
   );
 }
 
-/** Trouble is not over: one domain tries for all, and who waits for it needs no timer. */
+/** While the trouble lasts one domain tries for all; waiting for it needs no timer. */
 const isOnTrial = ({ limitTimes, probes }: IssuerContext) => limitTimes > 0 || probes > 0;
 
-/** An action that chooses: what it asks for depends on the context. */
+/** An action that decides by the context which effects to request. */
 const composed = enqueueActions<
   IssuerContext,
   IssuerInput,
@@ -54,7 +53,7 @@ const isReturned = ({ event }: Args, ...outcomes: readonly string[]) =>
 const isFailed = ({ context, event }: Args, outcome: string) =>
   event.type === 'issuer.failed' && event.check === context.check && event.outcome === outcome;
 
-/** The domain that speaks, if it waits for an answer. */
+/** The domain that sent the event, if it waits for an answer. */
 function askerIn({ event }: Args) {
   const isAsking = event.type === 'permit.asked' || (event.type === 'permit.returned' && event.again);
   return isAsking ? event.domain : null;
@@ -64,7 +63,7 @@ function say(enqueue: unknown, message: object): void {
   (enqueue as (action: { type: string; params: object }) => void)({ type: 'message.send', params: message });
 }
 
-/** Gives permits up to a width, and tells the domain that spoke why it got none. */
+/** Grants permits up to a width, and tells the asking domain why it got none. */
 const serving = (widthOf: (context: IssuerContext) => number) =>
   composed((args) => {
     const { context, event, enqueue } = args;
@@ -72,7 +71,7 @@ const serving = (widthOf: (context: IssuerContext) => number) =>
     const { change, granted } = served(context, at, widthOf(context));
     enqueue.assign(change);
     const asker = askerIn(args);
-    // One that asks again has not heard of its permit yet.
+    // A domain that asks again has not received its permit.
     const isDeaf = event.type === 'permit.asked' && context.inWork[event.domain] !== undefined;
     const to = isDeaf ? [...granted, event.domain] : granted;
     if (to.length > 0) say(enqueue, grants(context, to));
@@ -82,7 +81,7 @@ const serving = (widthOf: (context: IssuerContext) => number) =>
     if (why !== null) say(enqueue, deferral(context, asker, why));
   });
 
-/** Who asks while nobody is served is told why. */
+/** Tells a domain that asks while nobody is served why. */
 const deferring = (reason: PermitDeferred['reason']) =>
   composed((args) => {
     const asker = askerIn(args);
@@ -122,16 +121,16 @@ export const issuerSetup = setup({
       event.type === 'effect.settled' && event.effect === 'issuer.report' && event.error !== null,
   },
   delays: {
-    /** A message can come before the news of the Issuer itself; without any it was a mistake. */
+    /** A message can arrive before the Issuer's observation; without an observation it was a mistake. */
     observePatience: 60_000,
-    /** The bound on the effect (limits.ts) and a little more: then its outcome is lost. */
+    /** A little more than the effect's bound (limits.ts): after this its outcome is lost. */
     verifyPatience: 50_000,
     probe: ({ context, event }) => probePauseMs(context.probes, chanceOf(event)),
     limit: ({ context, event }) =>
       Math.min(Math.max(0, (context.limitedUntil ?? 0) - timeOf(event)), attemptMaxMs),
     quiet: ({ context, event }) =>
       quietMs(context, timeOf(event), isOnTrial(context) ? 1 : inWorkMax(context)),
-    /** Somebody may have mended what the specification names: the authority's opinion of our account. */
+    /** The authority's opinion of our account may have been corrected. */
     tryAnyway: 300_000,
     reportAgain: 30_000,
   },

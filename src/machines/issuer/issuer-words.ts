@@ -1,17 +1,17 @@
 /**
- * The sentences of an Issuer, in conditions and in `orrery get`, and what else it tells of itself. Pure.
+ * The sentences about an Issuer, in conditions and in `orrery get`, and its facts. Pure.
  */
 import type { Fact } from '../../base/views.ts';
 import type { Standing, Told } from '../tell.ts';
 import type { IssuerContext } from './issuer-context.ts';
 
-/** The states that people read; the chart's own are nested (docs/features/certificates.md, States). */
+/** The states that people see; the chart's own are nested (docs/features/certificates.md, States). */
 export type StateWord = 'verifying' | 'ready' | 'trying' | 'rateLimited' | 'down' | 'invalid' | 'refused';
 
 const source = ({ facts }: IssuerContext) => (facts?.kind === 'ca' ? 'CA' : 'authority');
 const withoutDot = (text: string) => text.replace(/\.+$/, '');
 
-/** What people are told of an Issuer in a state, in one sentence. */
+/** What people are told about an Issuer in a state, in one sentence. */
 export function sentence(context: IssuerContext, word: StateWord): string {
   const { name, lastError } = context;
   const why = lastError === null ? '' : `: ${withoutDot(lastError)}`;
@@ -62,7 +62,7 @@ function textOf(state: string, context: IssuerContext): string {
 
 const counted = (count: number) => (count === 1 ? '1 domain waits' : `${count} domains wait`);
 
-/** null: the next deadline says it. */
+/** null: the next deadline tells. */
 function nextOf(state: string, { limitedUntil }: IssuerContext): NonNullable<Told['next']> | null {
   return state === 'rateLimited' && limitedUntil !== null
     ? { text: 'one domain tries', at: limitedUntil }

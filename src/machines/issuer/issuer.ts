@@ -31,7 +31,7 @@ import {
 import { issuerSetup } from './issuer-setup.ts';
 import { type StateWord, tellIssuer } from './issuer-words.ts';
 
-/** People are told of the state by its word. */
+/** People are told the state by its word. */
 const tell = (word: StateWord, notice: Parameters<typeof report>[1]['notice'] = null) =>
   [
     { type: 'note', params: { word } },
@@ -42,14 +42,16 @@ const reports = (word: StateWord) => ({ 'report.due': { actions: [...tell(word)]
 
 const checking = ({ context }: Moment) => ({ issuer: context.name, check: context.check });
 
-/** What the verification said. */
+/** The result of the verification. */
 const verdict = [
   { guard: 'isCheckDown', target: '#issuer.suspended.down', actions: 'noteOutage' },
   { guard: 'isCheckLimited', target: '#issuer.suspended.rateLimited', actions: 'noteLimit' },
   { guard: 'isThisCheck', target: '#issuer.refused', actions: 'noteError' },
 ] as const;
 
-/** What ends serving for everybody, or proves the Issuer itself wrong, whatever is served. */
+/**
+ * Outcomes that stop serving for everybody, or prove the Issuer itself wrong, whichever domain is served.
+ */
 const passedOn = [
   {
     guard: 'isLimitForAll',
@@ -114,7 +116,7 @@ export const issuerMachine = issuerSetup.createMachine({
       on: {
         ...reports('refused'),
         'issuer-secrets.changed': { guard: 'isThisCheck', target: 'verifying' },
-        // The deadline of the state goes on.
+        // The state's deadline continues.
         'issuer-secrets.unchanged': {
           guard: 'isThisCheck',
           actions: { type: 'issuer-secrets.watch', params: checking },
@@ -239,7 +241,7 @@ export const issuerChart: Chart = {
   description: "Gives domains permits to order certificates, within the authority's budgets and rate limits.",
   machine: issuerMachine,
   durable: true,
-  // A domain may hear of its Issuer before the Issuer's own shard does.
+  // A domain may learn of its Issuer before the Issuer's own shard does.
   createdBy: ['issuer.observed', 'permit.asked'],
   effects: issuerEffects,
   migrations: issuerMigrations,

@@ -1,6 +1,6 @@
 /**
- * What a Pod is told about the world, joined from several objects into one small plain value and delivered
- * whole: equal facts are not delivered twice, and a missed or repeated delivery does no harm (I5).
+ * What a Pod is told about the world: one small plain value, joined from several objects and delivered as a
+ * whole. Equal facts are not delivered twice, and a missed or repeated delivery does no harm (I5).
  */
 
 import type { Address } from '../../base/address.ts';

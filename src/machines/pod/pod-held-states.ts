@@ -1,7 +1,7 @@
 /**
- * The states of the pod chart in which a Pod is held back. Each of them comes to say why in the Pod's
- * condition. While that patch is on its way nothing is decided that asks for another one: it could land
- * first, and be overwritten by the older words.
+ * The states of the pod chart in which a Pod is held back. Each of them writes its reason into the Pod's
+ * condition. While that patch is in progress, nothing is decided that needs another one, because the older
+ * patch could arrive last.
  */
 import { heldPatch, invalidNote, missingNote, withdrawal } from './pod-words.ts';
 

@@ -1,4 +1,4 @@
-/** What earlier versions of the pod chart kept, brought to the next version. */
+/** Migrations of the pod chart's records. */
 import type { Migration, StoredState } from '../chart.ts';
 import type { PodFacts } from './pod-facts.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Why a Pod stands as it stands: the words of its condition, what went wrong with writing it, and what
- * happens next. Pure.
+ * Why a Pod stands as it does: the words of its condition, any failure to write it, and what happens next.
+ * Pure.
  */
 import type { Fact } from '../../base/views.ts';
 import { isIn, type Standing, type Told, tells } from '../tell.ts';

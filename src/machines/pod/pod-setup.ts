@@ -1,4 +1,4 @@
-/** The words of the pod chart: its guards, deadlines and actions, for pod.ts to put together. Pure. */
+/** The setup of the pod chart: its guards, delays and actions, for pod.ts to combine. Pure. */
 
 import { assign, enqueueActions, setup } from 'xstate';
 import { backOffMs } from '../../base/back-off.ts';

@@ -1,9 +1,9 @@
 /**
- * The states of the pod chart. Its guards, delays and actions stand in pod-setup.ts, what they compute in
+ * The states of the pod chart. Its guards, delays and actions are in pod-setup.ts, their calculations in
  * pod-context.ts and pod-words.ts.
  *
- * A patch that is on its way is waited for before another one is asked for: whichever lands last is then the
- * one that was asked for last.
+ * A patch in progress is awaited before the next one is requested, so that the last one to arrive is the last
+ * one requested.
  */
 import { keepIds } from '../state-ids.ts';
 import { heldStates } from './pod-held-states.ts';

@@ -1,7 +1,7 @@
 /**
- * Waiting events that a Pod can take in one step: what several Services say to it. A step saves the whole
- * record, and where a thousand Pods ask twenty Services each, a step for each word is most of the work.
- * Merged events are of the same word, and the chart does with them what it would do with one after the other.
+ * Merges waiting events of a Pod into one step: messages from several Services. A step saves the whole
+ * record, and when a thousand Pods ask twenty Services each, steps for single messages are most of the work.
+ * Only events of the same type are merged, with the same result as one after another.
  */
 import type { PlainEvent } from '../../base/plain-event.ts';
 import type { Waiting } from '../chart.ts';

@@ -1,60 +1,60 @@
 /**
- * One family of a health chart: something that receives changes and has to work them off (a service proxy's
- * IPv4 rules, a shard, a watch). The reference is kube-proxy's health server: a change that waits for as long
- * as the timeout makes the family late.
+ * One family of a health chart: something that receives changes and has to process them (a service proxy's
+ * IPv4 rules, a shard, a watch). As in kube-proxy's health server, a change that waits for the timeout makes
+ * the family late.
  *
- * Owns: what is remembered of a family and when it is late, as pure functions, and the region of a chart that
- * is made of them. Promises: only the first change that waits is timed; whatever says "updated" settles all
- * that waited; a family that was never updated is never late (it is starting).
+ * Owns what is remembered of a family and when it is late, as pure functions, and the chart region made of
+ * them. Promises: only the oldest waiting change is timed; an "updated" event settles all that waited; a
+ * family that was never updated is never late (it is starting).
  */
 
 /** What is known of one family; times in milliseconds since the epoch. */
 export interface FamilyHealth {
-  /** Since when the oldest change waits; null: none does. */
+  /** When the oldest waiting change came; null: none waits. */
   readonly pendingSince: number | null;
-  /** When the family last had worked everything off; null: never. */
+  /** When the family had last processed everything; null: never. */
   readonly lastUpdated: number | null;
-  /** The last report, as its sender told it; absent: it speaks by `queued` and `updated`. */
+  /** The last report, as sent; absent: it uses `queued` and `updated`. */
   readonly report?: FamilyLevel & {
-    /** When it was received; absent: before that was kept. */
+    /** When it was received; absent in records of earlier releases. */
     readonly at?: number;
   };
 }
 
-/** How a family stands, as whoever works it off says. */
+/** The state of a family, as its sender reports it. */
 export interface FamilyLevel {
   readonly queuedAt: number | null;
   readonly updatedAt: number | null;
-  /** Grows from report to report. */
+  /** Increases from report to report. */
   readonly seq: number;
 }
 
 export const startingFamily: FamilyHealth = { pendingSince: null, lastUpdated: null };
 
-/** A change arrived; a second one changes nothing (the same object is given back). */
+/** A change arrived; further ones change nothing (the same object is returned). */
 export function queued(family: FamilyHealth, at: number): FamilyHealth {
   return family.pendingSince === null ? { ...family, pendingSince: at } : family;
 }
 
-/** Everything that waited is worked off. */
+/** Everything that waited is processed. */
 export function updated(at: number, before: FamilyHealth = startingFamily): FamilyHealth {
   return { ...before, pendingSince: null, lastUpdated: at };
 }
 
-/** Messages of one sender overtake each other by no more, ms. */
+/** How far messages of one sender can overtake each other, ms. */
 const overtakeMs = 300_000;
 
 /**
- * A report that is not newer than the last one says nothing – unless that was long ago: then the sender
- * counts again, for its clock had been ahead.
+ * A report that is not newer than the last one is ignored – unless the last one was long ago: then the
+ * sender's clock had been ahead, and it counts again.
  */
 export function isStale({ report }: FamilyHealth, { seq }: FamilyLevel, at: number): boolean {
   return report !== undefined && seq <= report.seq && at - (report.at ?? 0) < overtakeMs;
 }
 
 /**
- * What a report says is how things stand. The times of a sender that is not trusted only tell one change from
- * another: what is new happened when the report was received.
+ * Applies a report. An untrusted sender's times only distinguish changes: a new change counts from when the
+ * report was received.
  */
 export function reported(
   before: FamilyHealth,
@@ -65,7 +65,7 @@ export function reported(
   const { report: last } = before;
   const when = (told: number | null, lastTold: number | null | undefined, known: number | null) => {
     if (told === null) return null;
-    // By a clock that is ahead; said again, it is no later than it was.
+    // By a clock that is ahead; repeated, it is no later than before.
     if (isTimed) return Math.min(told, at, told === lastTold ? (known ?? at) : at);
     return told === lastTold || lastTold === undefined ? (known ?? at) : at;
   };
@@ -76,15 +76,15 @@ export function reported(
   };
 }
 
-/** Late: pending for the timeout or longer (kube-proxy: healthy while `now - queued < timeout`). */
+/** Late: waiting for the timeout or longer (kube-proxy: healthy while `now - queued < timeout`). */
 export function isLate({ pendingSince, lastUpdated }: FamilyHealth, now: number, timeoutMs: number): boolean {
   return pendingSince !== null && lastUpdated !== null && now - pendingSince >= timeoutMs;
 }
 
 /**
- * The region of one family. The chart that it stands in brings the guards `isOfFamily` and `isFirstOfFamily`
- * and those that tell what a report says, the actions `noteQueued`, `noteUpdated` and `noteReported`, and the
- * delay that is named here.
+ * The region of one family. The enclosing chart provides the guards `isOfFamily` and `isFirstOfFamily` and
+ * those about a report's content, the actions `noteQueued`, `noteUpdated` and `noteReported`, and the delay
+ * named here.
  */
 export function familyRegion<Family extends string, Delay extends string>(family: Family, lateness: Delay) {
   const guard = { type: 'isOfFamily', params: { family } } as const;

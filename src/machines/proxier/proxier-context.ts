@@ -1,24 +1,15 @@
-/** What a proxier remembers, and the pure decisions over it. */
+/** What a proxier remembers, and the pure decisions about it. */
 import type { IpFamily } from '../../base/address.ts';
 import { leftOf, type Stamp } from '../stamp.ts';
-import {
-  type FamilyHealth,
-  isLate,
-  isStale,
-  queued,
-  reported,
-  startingFamily,
-  updated,
-} from './health-family.ts';
+import { type FamilyHealth, isStale, queued, reported, startingFamily, updated } from './health-family.ts';
 import type { ProxierEvent } from './proxier-events.ts';
 
 export interface ProxierContext {
-  /** A change that waits so long makes its family late, milliseconds. */
+  /** A change that waits for this long makes its family late, milliseconds. */
   readonly timeoutMs: number;
   readonly families: Readonly<Record<IpFamily, FamilyHealth>>;
   /**
-   * When something was last heard, to the nearest ten minutes; kept only while the Node is not known to
-   * exist.
+   * When the node was last heard, to the nearest ten minutes; kept only while the Node is not known to exist.
    */
   readonly heardAt: number | null;
 }
@@ -26,23 +17,22 @@ export interface ProxierContext {
 export type Event = ProxierEvent & Stamp;
 export type Args = { readonly context: ProxierContext; readonly event: Event };
 
-/** kube-proxy's own default. */
+/** kube-proxy's default. */
 export const defaultTimeoutMs = 60_000;
 /**
- * Messages of a node that nobody knows keep its proxier for a day: long enough to find out why there is no
- * such Node.
+ * Messages of an unknown node keep its proxier for a day: long enough to find out why there is no such Node.
  */
 export const unknownSilenceMs = 24 * 3_600_000;
-/** A deleted Node may still drain for some minutes; an hour after its last word nobody asks any more. */
+/** A deleted Node may drain for some minutes; an hour after its last message the proxier ends. */
 export const deletedSilenceMs = 3_600_000;
-/** Signs of life are saved at most so often. */
+/** Signs of life are saved at most this often. */
 const heardEveryMs = 600_000;
 
 export function initialContext(timeoutMs = defaultTimeoutMs): ProxierContext {
   return { timeoutMs, families: { IPv4: startingFamily, IPv6: startingFamily }, heardAt: null };
 }
 
-/** When what the event tells of happened; never after the event was taken. */
+/** When the reported change happened; never after the event was taken. */
 export function happenedAt(event: Event): number {
   const told = 'happenedAt' in event ? event.happenedAt : undefined;
   return told === undefined ? event.at : Math.min(told, event.at);
@@ -62,14 +52,14 @@ export const afterQueued = ({ context, event }: Args, family: IpFamily) =>
 export const afterUpdated = ({ context, event }: Args, family: IpFamily) =>
   withFamily(context, family, updated(happenedAt(event), context.families[family]));
 
-/** The family as the report says, or as it was. */
+/** The family after the report, or unchanged. */
 export function familyAfter({ context, event }: Args, family: IpFamily): FamilyHealth {
   const before = context.families[family];
   if (event.type !== 'proxier.reported' || event.family !== family) return before;
   return reported(before, event, { at: happenedAt(event), isTimed: event.isTimed === true });
 }
 
-/** Of another family, or not newer than the last one. */
+/** About another family, or not newer than the last report. */
 export function isNoNews({ context, event }: Args, family: IpFamily): boolean {
   if (event.type !== 'proxier.reported' || event.family !== family) return true;
   return isStale(context.families[family], event, happenedAt(event));
@@ -85,16 +75,11 @@ export function isSignOfLife({ context, event }: Args): boolean {
   return context.heardAt === null || happenedAt(event) - context.heardAt >= heardEveryMs;
 }
 
-/** The chart begins in a state with this deadline, before the first event and its time. */
+/** The chart starts in a state with this deadline, before the first event and its time. */
 export function untilSilent({ context, event }: Args, silenceMs: number): number {
   return context.heardAt === null ? silenceMs : leftOf(silenceMs, context.heardAt, event.at);
 }
 
 export function isSilent({ context, event }: Args, silenceMs: number): boolean {
   return event.at - (context.heardAt ?? event.at) >= silenceMs;
-}
-
-/** Whether no family is late. */
-export function isHealthy({ families, timeoutMs }: ProxierContext, now: number): boolean {
-  return !Object.values(families).some((family) => isLate(family, now, timeoutMs));
 }

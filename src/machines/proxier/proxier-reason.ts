@@ -1,5 +1,5 @@
 /**
- * Why a proxier stands as it stands: what its proxy has not worked off, and whether the node is to get
+ * Why a proxier stands as it does: which changes its proxy has not processed, and whether the node should get
  * traffic. Pure.
  */
 import type { IpFamily } from '../../base/address.ts';
@@ -55,7 +55,7 @@ function nodeText(standing: ProxierStanding): string {
   return isIn(standing, 'node.unknown') ? '; nothing is known about the Node' : '';
 }
 
-/** The actor ends by itself where no Node vouches for it (§3.3). */
+/** An actor without a Node ends by itself (§3.3). */
 function silence(standing: ProxierStanding): NonNullable<Told['next']> | null {
   const { heardAt } = standing.context;
   const patience = isIn(standing, 'node.ineligible.deleted') ? deletedSilenceMs : unknownSilenceMs;

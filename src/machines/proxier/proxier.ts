@@ -43,7 +43,7 @@ import { tellProxier } from './proxier-reason.ts';
 
 type OfFamily = { readonly family: IpFamily };
 
-/** Where no Node vouches for the proxier, its messages do. */
+/** Without a Node, messages keep the proxier alive. */
 const heard = {
   'proxier.queued': { guard: 'isSignOfLife', actions: 'noteHeard' },
   'proxier.updated': { guard: 'isSignOfLife', actions: 'noteHeard' },
@@ -192,7 +192,6 @@ export const proxierChart: Chart = {
   createdBy: ['proxier.queued', 'proxier.updated', 'proxier.reported'],
   effects: [],
   tell: tellProxier,
-  // A family may remember its last report; where there was none, nothing is missing.
-  // Nor is when it was received.
+  // A family may remember its last report and when it was received; neither is required.
   migrations: { 1: (stored) => stored, 2: (stored) => stored },
 };

@@ -20,24 +20,22 @@ import type { Stamp } from '../stamp.ts';
 export interface CandidacyContext {
   /** Of this replica's bundle; null: it has none. */
   readonly release: string | null;
-  /** The newest release of all nodes, as it was seen last; null: there is no node. */
+  /** The newest release of all nodes, as last seen; null: there is no node. */
   readonly newest: string | null;
 }
 
-/** What is stored of the nodes has changed. */
-export type NodesSeen = {
-  readonly type: 'nodes.seen';
-  /** Whether this very process is among them. */
-  readonly isEntered: boolean;
-  readonly newest: string | null;
-};
-
 export type CandidacyEvent =
-  | NodesSeen
-  /** This replica owns the shard of releases, which is to lead. */
+  /** The stored nodes have changed. */
+  | {
+      readonly type: 'nodes.seen';
+      /** Whether this process is one of them. */
+      readonly isEntered: boolean;
+      readonly newest: string | null;
+    }
+  /** This replica owns the releases' shard, and therefore leads. */
   | { readonly type: 'reign.began' }
   | { readonly type: 'reign.ended' }
-  /** The replica ends. */
+  /** The replica shuts down. */
   | { readonly type: 'candidacy.ended' };
 
 const pauseMinMs = 250;

@@ -1,4 +1,4 @@
-/** What a release remembers, and the small reckonings over it. Pure. */
+/** What a release remembers, and the pure calculations over it. */
 import { limits } from '../../base/limits.ts';
 import type { Stamp } from '../stamp.ts';
 import type { ReleaseRound, ReleaseStatusWrite } from './release-effects.ts';
@@ -14,7 +14,7 @@ import {
 
 export interface ReleaseContext {
   readonly name: string;
-  /** Proof of the leadership under which all this is known; 0: nobody has led yet. */
+  /** The fence of the leadership under which all this is known; 0: nobody has led yet. */
   readonly fence: number;
   readonly leader: string;
   /** Of the leader. */
@@ -22,15 +22,15 @@ export interface ReleaseContext {
   readonly seen: SeenStatus;
   readonly nodes: readonly NodeFacts[];
   readonly epoch: number;
-  /** The epoch under which the status was last being written. */
+  /** The epoch of the last attempt to write the status. */
   readonly triedEpoch: number;
   /** What the leader waits for, in words. */
   readonly waitingFor: readonly string[];
   /** Number of the last round; outcomes of others are ignored. */
   readonly round: number;
-  /** Failed rounds in a row. */
+  /** Consecutive failed rounds. */
   readonly failures: number;
-  /** When the first round under this leadership began. */
+  /** When the first round of this leadership began. */
   readonly begunAt: number | null;
   readonly reportedAt: number | null;
   readonly roundEndedAt: number | null;
@@ -39,9 +39,9 @@ export interface ReleaseContext {
   readonly lastRound: RoundSummary | null;
   readonly lastError: string | null;
   readonly retryInMs: number;
-  /** Objects seen as the bundle does not have them since the last round began. */
+  /** Objects that were seen to differ from the bundle since the last round began. */
   readonly drift: readonly string[];
-  /** The last rounds that changed something, whoever led; the latest last. */
+  /** The last rounds that changed something, under any leader; the latest last. */
   readonly changes: readonly ChangingRound[];
 }
 
@@ -59,11 +59,11 @@ export interface Args {
   readonly event: ReleaseInput;
 }
 
-/** Names of drifted objects that are kept: they are for people. */
+/** Names of drifted objects to keep, for people. */
 const driftMax = 5;
-/** The specification: the first round's errors are told after this time… */
+/** The first round's errors are reported after this time (the specification's) … */
 const quietMs = 2_000;
-/** …and then at most this often. */
+/** … and then at most this often. */
 const reportEveryMs = 10_000;
 
 export function emptyContext(name: string): ReleaseContext {
@@ -91,7 +91,7 @@ export function emptyContext(name: string): ReleaseContext {
   };
 }
 
-/** What is kept of a round that has ended. */
+/** The kept result of a finished round. */
 export function withRound(
   { changes, bundle, leader }: ReleaseContext,
   event: ReleaseInput,
@@ -126,13 +126,13 @@ export function isReportDue({ context, event }: Args): boolean {
   return reportedAt === null || event.at - reportedAt >= reportEveryMs;
 }
 
-/** 100 ms × 1.5 for each failure, ± 50 %, at most 60 s: the specification. */
+/** 100 ms × 1.5 for each failure, ± 50 %, at most 60 s (the specification's). */
 export function retryDelay(failures: number, random: number): number {
   const middle = Math.min(100 * 1.5 ** Math.min(failures, 40), 60_000);
   return Math.round(Math.min(middle * (0.5 + random), 60_000));
 }
 
-/** Whether the status has still to be written when a round has succeeded. */
+/** Whether the status still has to be written after a successful round. */
 export function mustMarkDone({ seen, bundle }: ReleaseContext): boolean {
   const { status } = seen;
   if (status === null || rowOf(status, bundle) !== 'done') return true;

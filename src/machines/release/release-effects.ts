@@ -1,6 +1,6 @@
 /**
- * What the release chart asks for. Each names the fence of the leadership under which it was decided: one
- * that is run after the leadership moved must change nothing, whoever runs it.
+ * The effects of the release chart. Each names the fence of the leadership that requested it: run after the
+ * leadership has moved, it must change nothing.
  */
 import { limits } from '../../base/limits.ts';
 import { effect } from '../effect.ts';
@@ -8,14 +8,14 @@ import type { RoundFailed, StatusUnknown } from './release-events.ts';
 import type { KindName, ReleaseStatus } from './release-table.ts';
 
 /**
- * Writes the status on condition that the fence is still the last one, and, with `epoch`, that no node was
+ * Writes the status on condition that the fence is still the last one and, with `epoch`, that no node was
  * added or changed since. Outcome: status.written | status.refused | status.unknown.
  */
 export interface ReleaseStatusWrite {
   readonly type: 'release-status.write';
   readonly bundle: string;
   readonly fence: number;
-  /** null: whatever nodes there are. */
+  /** null: regardless of the nodes. */
   readonly epoch: number | null;
   readonly status: ReleaseStatus;
 }
@@ -27,13 +27,12 @@ export interface ReleaseRound {
   readonly release: string;
   readonly fence: number;
   readonly round: number;
-  /** Kinds beside the bundle's own in which objects of older bundles may be left. */
+  /** Kinds beside the bundle's own that may have objects of older bundles. */
   readonly kinds: readonly KindName[];
 }
 
 /**
- * Writes the status of the Release resource and, where `note` is given, an Event about it. Outcome:
- * effect.settled.
+ * Writes the status of the Release resource and, with `note`, an Event about it. Outcome: effect.settled.
  */
 export interface ReleaseResourceWrite {
   readonly type: 'release-resource.write';
@@ -48,7 +47,7 @@ export interface ReleaseResourceWrite {
     readonly lastApplied: number | null;
     readonly lastError: string | null;
     /**
-     * The last rounds that changed something, by name; the latest first. Absent: asked for by an earlier
+     * The last rounds that changed something, with names; the latest first. Absent: requested by an earlier
      * release.
      */
     readonly changes?: readonly ReleaseChange[];
@@ -70,7 +69,7 @@ export interface ReleaseChange {
   readonly applied: readonly string[];
   readonly changed: readonly string[];
   readonly pruned: readonly string[];
-  /** Objects that are not named. */
+  /** Number of objects not named. */
   readonly more: number;
 }
 

@@ -10,48 +10,32 @@ export type ReleaseRoster = {
   readonly epoch: number;
 };
 
-/**
- * A replica became the leader: everything starts again, with its bundle. `fence` is the proof of its
- * leadership.
- */
+/** A replica became the leader: everything starts again, with its bundle. `fence` proves its leadership. */
 export type ReleaseLed = ReleaseRoster & {
   readonly type: 'release.led';
   readonly fence: number;
   readonly replica: string;
   readonly bundle: BundleFacts;
 };
-/** Nodes came, changed or went, or the status was written. */
+/** Nodes changed, or the status was written. */
 export type ReleaseObserved = ReleaseRoster & {
   readonly type: 'release.observed';
   readonly fence: number;
 };
-/** The leader has a bundle of another name: nobody works on this one any more. */
-export type ReleaseRetired = { readonly type: 'release.retired' };
-/** A person asks for a round of reconciliation now. */
-export type ReleaseReconcile = { readonly type: 'release.reconcile' };
-/** The watch saw one of the bundle's objects as the bundle does not have it. */
-export type DriftSeen = { readonly type: 'drift.seen'; readonly fence: number; readonly object: string };
-
-export type StatusWritten = {
-  readonly type: 'status.written';
-  readonly fence: number;
-  readonly status: ReleaseStatus;
-  readonly sequence: number;
-};
 export type StatusRefused = {
   readonly type: 'status.refused';
   readonly fence: number;
-  /** leadership: another replica leads; nodes: one was added or changed since we looked. */
+  /** leadership: another replica leads; nodes: one was added or changed since they were read. */
   readonly by: 'leadership' | 'nodes';
 };
-/** It is not known whether the status was written. */
+/** It is unknown whether the status was written. */
 export type StatusUnknown = {
   readonly type: 'status.unknown';
   readonly fence: number;
   readonly message: string;
 };
 
-/** A field of an object, before and after; null: it was not there. */
+/** A field of an object, before and after; null: absent. */
 export interface FieldChange {
   readonly path: string;
   readonly from: string | null;
@@ -67,17 +51,17 @@ export interface RoundChanges {
   readonly made: readonly string[];
   readonly changed: readonly ChangedObject[];
   readonly pruned: readonly string[];
-  /** Those that are not named. */
+  /** Number of objects not named. */
   readonly more: number;
 }
 
-/** What a round of reconciliation did. */
+/** The result of a round of reconciliation. */
 export interface RoundSummary {
-  /** Objects that stand as the bundle has them. */
+  /** Objects that now match the bundle. */
   readonly applied: number;
   /** Objects deleted because no bundle has them any more. */
   readonly pruned: number;
-  /** Objects deleted and recreated because of a field that cannot be changed. */
+  /** Objects deleted and recreated because of an immutable field. */
   readonly replaced: number;
   /** `Kind namespace/name: what went wrong`, cut to a few. */
   readonly errors: readonly string[];
@@ -86,12 +70,6 @@ export interface RoundSummary {
   /** Absent: it changed nothing. */
   readonly changes?: RoundChanges;
 }
-export type RoundFinished = {
-  readonly type: 'round.finished';
-  readonly fence: number;
-  readonly round: number;
-  readonly summary: RoundSummary;
-};
 export type RoundFailed = {
   readonly type: 'round.failed';
   readonly fence: number;
@@ -102,13 +80,26 @@ export type RoundFailed = {
 export type ReleaseOwnEvent =
   | ReleaseLed
   | ReleaseObserved
-  | ReleaseRetired
-  | ReleaseReconcile
-  | DriftSeen
-  | StatusWritten
+  /** The leader has a bundle of another name: nobody works on this one any more. */
+  | { readonly type: 'release.retired' }
+  /** A person asks for a round of reconciliation now. */
+  | { readonly type: 'release.reconcile' }
+  /** The watch saw an object that differs from the bundle. */
+  | { readonly type: 'drift.seen'; readonly fence: number; readonly object: string }
+  | {
+      readonly type: 'status.written';
+      readonly fence: number;
+      readonly status: ReleaseStatus;
+      readonly sequence: number;
+    }
   | StatusRefused
   | StatusUnknown
-  | RoundFinished
+  | {
+      readonly type: 'round.finished';
+      readonly fence: number;
+      readonly round: number;
+      readonly summary: RoundSummary;
+    }
   | RoundFailed;
 
 export type ReleaseEvent = ReleaseOwnEvent | EffectSettled;

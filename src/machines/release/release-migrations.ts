@@ -1,13 +1,13 @@
-/** Records of earlier versions of the release chart: docs/features/releases.md, States. Pure. */
+/** Migrations of the release chart's records: docs/features/releases.md, States. Pure. */
 import type { Migration } from '../chart.ts';
 
-/** What rounds changed was not kept. */
+/** Changes by rounds were not kept. */
 const withChanges: Migration = ({ value, context }) => ({
   value,
   context: { ...(context as object), changes: [] },
 });
 
-/** Where the states of version 2, which stood side by side, stand now; their deadlines kept their names. */
+/** The present places of version 2's states, which were not nested; their deadlines kept their names. */
 const places: Readonly<Record<string, unknown>> = {
   waitingForNodes: 'waitingForNodes',
   announcing: { announcing: 'suited' },

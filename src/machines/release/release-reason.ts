@@ -1,6 +1,6 @@
 /**
- * Why a release stands as it stands: one sentence for each state, and what is to know beside it. The
- * conditions and Events of the Release say the same sentences. Pure.
+ * Why a release stands as it does: one sentence for each state, and further facts. The Release's conditions
+ * and Events use the same sentences. Pure.
  */
 import type { Fact } from '../../base/views.ts';
 import { isIn, type Standing, type Told, tells } from '../tell.ts';
@@ -8,10 +8,10 @@ import { type ChangingRound, hindrances, type ReleaseContext } from './release-c
 import { isOlder, type NodeFacts, newestRelease } from './release-table.ts';
 
 type ReleaseStanding = Standing<ReleaseContext>;
-/** As the chart has them. */
+/** As in the chart. */
 const formerPatienceMs = 5_000;
 const roundIntervalMs = 30_000;
-/** Objects of the last change that are named. */
+/** Objects of the last change to name. */
 const changesTold = 10;
 
 const objects = ({ bundle }: ReleaseContext) =>
@@ -108,7 +108,7 @@ function factsOf(context: ReleaseContext): readonly Fact[] {
   ];
 }
 
-/** What the last deploy changed: when, and which objects; `explain` has the fields. */
+/** When the last deploy changed which objects; `explain` shows the fields. */
 function changeFacts({ at, made, changed, pruned, more }: ChangingRound): readonly Fact[] {
   const named = [
     ...made.map((object) => `made ${object}`),

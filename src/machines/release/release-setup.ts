@@ -1,4 +1,4 @@
-/** The words of the release chart: its guards, deadlines and actions, for release.ts to put together. */
+/** The setup of the release chart: its guards, delays and actions, under the names that release.ts uses. */
 
 import { assign, setup } from 'xstate';
 import type { ActorInput } from '../actor-input.ts';
@@ -22,7 +22,7 @@ import {
 import { releaseEffects } from './release-effects.ts';
 import { rowOf } from './release-table.ts';
 
-/** Between two rounds for drift: an object over which two controllers fight must not become a loop. */
+/** Between two rounds because of drift: an object over which two controllers fight must not cause a loop. */
 const driftPauseMs = 1_000;
 
 const isClean = (args: Args) =>
@@ -58,24 +58,21 @@ export const releaseSetup = setup({
       isOfThisReign(args) && args.event.at - (args.context.roundEndedAt ?? 0) >= driftPauseMs,
   },
   delays: {
-    /** The rules: what a former leader has sent to the API server has ended by then. */
+    /** The specification's: by then a former leader's requests to the API server have ended. */
     formerPatience: 5_000,
-    /** Nodes are told as they change; this only catches what was never said. */
+    /** Changes of nodes are reported; this only catches lost reports. */
     nodesPatience: 30_000,
-    /** A write was refused because of nodes that are still to be heard of, or its outcome is not known. */
+    /** A write was refused because of nodes that are not known yet, or its outcome is unknown. */
     pictureWait: 1_000,
-    /** The bound on an effect (limits.ts) and a little; then its outcome is lost. */
+    /** A little more than an effect's bound (limits.ts); after this its outcome is lost. */
     writePatience: 35_000,
     /** Longer than a round may take (limits.releaseRoundMs). */
     roundPatience: 330_000,
     retry: ({ context }) => context.retryInMs,
-    /** The rules: objects are compared this often, whatever the watch says. */
+    /** The specification's: objects are compared this often, regardless of the watch. */
     roundInterval: 30_000,
     driftPause: driftPauseMs,
-    /**
-     * A leader that was refused is told by its shard that it lost it; this only catches what was never
-     * said.
-     */
+    /** A deposed leader learns from its shard that it lost it; this only catches a lost message. */
     deposedPatience: 10_000,
   },
   actions: {

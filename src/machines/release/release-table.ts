@@ -1,6 +1,6 @@
 /**
- * The rules of release-gated reconciliation, pure: how releases compare, what a written state suits, and what
- * a leader does about it.
+ * The rules of release-gated reconciliation, pure: how releases compare, what a written state is compatible
+ * with, and what a leader does about it.
  *
  * Letters of the rules: L is the release of a replica's bundle, M the oldest release that can serve what the
  * bundle writes (minServingRelease), R the oldest release whose written state a replica of the bundle can
@@ -14,28 +14,28 @@ export interface KindName {
   readonly kind: string;
 }
 
-/** What the written state suits, as it stands in the state stream. */
+/** What the written state is compatible with, as stored in the state stream. */
 export interface ReleaseStatus {
-  /** Working: objects of two releases may stand side by side. */
+  /** Working: objects of two releases may coexist. */
   readonly state: 'Working' | 'Done';
   /** V */
   readonly release: string;
   /** C */
   readonly minimumCompatible: string;
-  /** Kinds of which objects may have been written: where a later bundle looks for what it no longer has. */
+  /** Kinds that may have been written: a later bundle looks there for objects that it no longer contains. */
   readonly kinds: readonly KindName[];
 }
 
-/** The status as it was last seen; neither a status nor an error: there is none. */
+/** The status as last seen; without status and error there is none. */
 export interface SeenStatus {
-  /** The stream's sequence of it; 0: there is none. */
+  /** Its sequence in the stream; 0: none. */
   readonly sequence: number;
   readonly status: ReleaseStatus | null;
-  /** Why what is stored cannot be read. */
+  /** Why the stored status is unreadable. */
   readonly unreadable: string | null;
 }
 
-/** The parts of a bundle on which the rules rest. */
+/** The parts of a bundle that the rules need. */
 export interface BundleFacts {
   readonly name: string;
   /** L */
@@ -52,7 +52,7 @@ export interface BundleFacts {
 export interface NodeFacts {
   readonly replica: string;
   readonly release: string;
-  /** null: it runs without a bundle, and serves whatever is written. */
+  /** null: it runs without a bundle, and serves any written state. */
   readonly bundle: { readonly name: string; readonly minReconciler: string } | null;
 }
 
@@ -68,7 +68,7 @@ export function newestRelease(nodes: readonly NodeFacts[]): string | null {
   );
 }
 
-/** Which row of the table holds; the first that does. */
+/** The first row of the table that applies. */
 export function rowOf(
   status: ReleaseStatus | null,
   { release, minServing }: BundleFacts,
@@ -82,7 +82,7 @@ export function rowOf(
   return suits ? 'suited' : 'unsuited';
 }
 
-/** Nodes that must be gone before the state may be written as unsuited ones need it, in words. */
+/** Nodes that must be gone before an incompatible state may be written, in words. */
 export function hinderingNodes(
   nodes: readonly NodeFacts[],
   { release, minServing }: BundleFacts,
@@ -96,19 +96,19 @@ export function hinderingNodes(
   });
 }
 
-/** What is written once every object stands as the bundle has it. */
+/** The status to write once every object matches the bundle. */
 export function doneStatus({ release, minServing, kinds }: BundleFacts): ReleaseStatus {
   return { state: 'Done', release, minimumCompatible: minServing, kinds };
 }
 
-/** What is written before objects of a release change that the state suits already. */
+/** The status to write before objects of a compatible release change. */
 export function workingStatus(status: ReleaseStatus, { kinds }: BundleFacts): ReleaseStatus {
   return { ...status, state: 'Working', kinds: unionOfKinds(status.kinds, kinds) };
 }
 
 /**
- * What is written before objects change that the state does not suit: both releases, and no node that one of
- * them hurts.
+ * The status to write before objects of an incompatible release change: both releases, and only when no node
+ * is incompatible.
  */
 export function unsuitedStatus(status: ReleaseStatus, bundle: BundleFacts): ReleaseStatus {
   return {
@@ -125,8 +125,8 @@ export function unionOfKinds(a: readonly KindName[], b: readonly KindName[]): re
 }
 
 /**
- * Why a replica must not serve with the written state, in words; null: it may (L ≥ C and V ≥ R). Whether the
- * state is Working or Done does not matter: a replica that suits both sides may go on.
+ * Why a replica must not serve with the written state, in words; null: it may (L ≥ C and V ≥ R). Working or
+ * Done makes no difference: a replica that is compatible with both sides may continue.
  */
 export function unsuitedFor(
   seen: SeenStatus,

@@ -1,6 +1,6 @@
 /**
- * What a release tells people: the Release resource with its conditions, Events, log lines, and the lines of
- * `orrery explain`. Pure.
+ * What people are told about a release: the Release resource with its conditions, Events, log lines, and the
+ * lines of `orrery explain`. Pure.
  */
 import {
   type Args,
@@ -19,7 +19,7 @@ import type {
 import { failsText, replicaText, retiredText, standsText, waitsText, worksText } from './release-reason.ts';
 import { rowOf, unsuitedFor } from './release-table.ts';
 
-/** An Event tells of the round that made the state Done, not of each one that finds it so. */
+/** An Event for the round that made the state Done, not for each later one. */
 export function rested({ context, event }: Args) {
   const text = standsText(context);
   const isNews = event.type === 'status.written';
@@ -29,7 +29,7 @@ export function rested({ context, event }: Args) {
   );
 }
 
-/** Nobody writes the Release any more: what stands in it must be true for good. */
+/** Nobody will write the Release again, so its content must stay true. */
 export function retired({ context, event }: Args): Omit<ReleaseResourceWrite, 'type'> {
   const message = `${retiredText(context)}; its objects are left as they are`;
   const told = resource({ context: { ...context, leader: '', waitingFor: [], nodes: [] }, event });
@@ -38,7 +38,7 @@ export function retired({ context, event }: Args): Omit<ReleaseResourceWrite, 't
   return { ...told, conditions: [applied, ...others] };
 }
 
-/** An Event tells of each new reason to wait. */
+/** An Event for each new reason to wait. */
 export function blocked({ context, event }: Args) {
   const waitingFor = hindrances(context);
   const isNews = waitingFor.join() !== context.waitingFor.join();
@@ -66,7 +66,7 @@ export function report(
   return { bundle: name, level, message, error };
 }
 
-/** The Release resource as it should stand now. */
+/** The Release resource's desired content. */
 export function resource(
   { context, event }: { readonly context: ReleaseContext; readonly event: ReleaseInput },
   note: ReleaseResourceWrite['note'] = null,
@@ -124,7 +124,9 @@ function appliedReason(context: ReleaseContext, isApplied: boolean) {
   return { reason: 'Working', message: worksText(context) };
 }
 
-/** One without a bundle serves whatever is written, and never leads: mostly somebody forgot a flag (§1.4). */
+/**
+ * A replica without a bundle serves any written state and never leads; usually a flag was forgotten (§1.4).
+ */
 function bundleCondition({ nodes }: ReleaseContext): ReleaseCondition {
   const without = nodes.filter(({ bundle }) => bundle === null).map(({ replica }) => replica);
   const isAlike = without.length === 0;
@@ -145,7 +147,7 @@ export function blockedReplicas({ nodes, seen, name }: ReleaseContext): readonly
   });
 }
 
-/** What `orrery explain` says of a release beside its state. */
+/** The lines of `orrery explain` about a release, beside its state. */
 export function explainRelease(context: unknown): readonly string[] {
   const release = context as ReleaseContext;
   const { bundle, seen, nodes, leader, waitingFor, lastRound, drift } = release;

@@ -26,10 +26,10 @@ import { blocked, explainRelease, failing, report, resource, rested, retired } f
 
 type Moment = { readonly context: ReleaseContext };
 
-/** Of a row that has a status; the table says so. */
+/** Only for rows of the table that have a status. */
 const written = ({ seen, bundle }: ReleaseContext): ReleaseStatus => seen.status ?? doneStatus(bundle);
 
-/** Every object of the bundle once, and what becomes of it. */
+/** Applies every object of the bundle once, and handles the result. */
 const aRound = [
   'countRound',
   { type: 'release.round', params: ({ context }: Moment) => round(context) },
@@ -67,7 +67,7 @@ export const releaseMachine = releaseSetup.createMachine({
       initial: 'deciding',
       on: {
         'drift.seen': { guard: 'isOfThisReign', actions: 'noteDrift' },
-        // Whatever was to be written, it is another one who may write now.
+        // Whatever was to be written, another replica may write now.
         'status.refused': { guard: 'isOfThisReign', target: 'deposed' },
       },
       states: {

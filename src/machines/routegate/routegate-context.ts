@@ -1,4 +1,4 @@
-/** The routegate chart's context and everything pure that is computed from it. */
+/** The routegate chart's context, and the pure functions over it. */
 import { equal } from '../../base/equal.ts';
 import type { ActorInput } from '../actor-input.ts';
 import type { KubeEventWrite } from '../effects.ts';
@@ -13,21 +13,21 @@ export interface RouteGateContext {
   readonly name: string;
   /** null: nothing is known yet. */
   readonly facts: RouteGateFacts | null;
-  /** Number of the look in work, or of the last one; what an older one found is ignored. */
+  /** Number of the current or last look; findings of an older one are ignored. */
   readonly look: number;
-  /** The token that stood when the last look began. */
+  /** The token at the start of the last look. */
   readonly lookedAt: string;
-  /** What it found; null: nothing was looked at, or the specification cannot be used. */
+  /** Its findings; null: there was no look, or the specification is unusable. */
   readonly findings: GateFindings | null;
-  /** When it was found, ms since the epoch. */
+  /** When they were found, ms since the epoch. */
   readonly foundAt: number;
-  /** Since when looks find that something is not listed, ms since the epoch; null: everything is. */
+  /** Since when looks find unlisted objects, ms since the epoch; null: everything is listed. */
   readonly unlistedSince: number | null;
-  /** What the status says; null: that is not known. */
+  /** The status in the object; null: unknown. */
   readonly reported: GateStatus | null;
-  /** Reasons that were told in a Warning Event for this generation of the object. */
+  /** Reasons already reported in a Warning Event for this generation of the object. */
   readonly told: readonly string[];
-  /** Failed attempts in a row. */
+  /** Consecutive failed attempts. */
   readonly failures: number;
   readonly lastError: string | null;
 }
@@ -55,20 +55,20 @@ export const newborn = ({ namespace, name }: ActorInput): RouteGateContext => ({
   lastError: null,
 });
 
-/** How long something may be missing in the lists before the status says so, ms. */
+/** How long lists may be incomplete before the status says so, ms. */
 const listPatienceMs = 10_000;
 
 export const listPatience = ({ context: { unlistedSince }, event }: Moment): number =>
   leftOf(listPatienceMs, unlistedSince ?? event.at, event.at);
 
-/** Whether the news is of another object or another generation of it: everything is looked at again. */
+/** Whether the observation is of another object or another generation: everything is counted again. */
 export function isOther({ context: { facts: before }, event }: Moment): boolean {
   if (event.type !== 'routegate.observed' || event.facts === null) return false;
   const { uid, generation, invalid } = event.facts;
   return before?.uid !== uid || before.generation !== generation || before.invalid !== invalid;
 }
 
-/** Warnings are told once for each generation; a new object has no status that is known. */
+/** Warnings are made once for each generation; a new object's status is unknown. */
 export function remembered({ context, event }: Moment): Partial<RouteGateContext> {
   if (event.type !== 'routegate.observed') return {};
   const { facts } = event;
@@ -84,14 +84,14 @@ export function found({ context, event }: Moment): Partial<RouteGateContext> {
   return { findings, lookedAt: stirred, foundAt: event.at, unlistedSince };
 }
 
-/** What the status has to say; an invalid specification says so whatever was found. */
+/** The desired status; an invalid specification overrides any findings. */
 export function wanted({ facts, findings, foundAt }: RouteGateContext): GateStatus | null {
   return facts === null ? null : statusOf(facts, findings, foundAt);
 }
 
 export const isReported = (context: RouteGateContext): boolean => equal(context.reported, wanted(context));
 
-/** Somebody should look: the status has a condition that is False, or Pods that were meant are not held. */
+/** Somebody should look: the status has a condition that is False, or Pods that should be held are not. */
 export function isTroubled(context: RouteGateContext): boolean {
   const { valid, verifying } = wanted(context) ?? {};
   const isAnyFalse = valid?.status === 'False' || verifying?.status === 'False';
@@ -102,10 +102,7 @@ export function isTroubled(context: RouteGateContext): boolean {
 export const isStirred = ({ facts, lookedAt }: RouteGateContext): boolean =>
   facts !== null && facts.invalid === null && facts.stirred !== lookedAt;
 
-/**
- * Lists are not complete, as after a start of every replica: a status that was right is not taken back for a
- * moment's sake.
- */
+/** Lists are incomplete, as after a start of all replicas: a correct status is not replaced for a moment. */
 export const isUnlisted = ({ context, event }: Moment): boolean =>
   context.findings?.isComplete === false &&
   context.reported?.verifying.reason !== 'NotListed' &&
@@ -128,7 +125,7 @@ export function report({ context, event }: Moment): Omit<RouteGateStatusPatch, '
   return { namespace, name, uid: facts.uid, status, at: event.at };
 }
 
-/** Warnings that were not told for this generation yet. */
+/** Warnings not yet made for this generation. */
 export function untold(context: RouteGateContext): Warning[] {
   const status = wanted(context);
   const all = status === null ? [] : warningsOf(status, context.findings);

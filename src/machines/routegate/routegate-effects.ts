@@ -4,7 +4,7 @@ import { kubeEventWrite } from '../effects.ts';
 import type { RouteGateRefused } from './routegate-events.ts';
 import type { GateStatus } from './routegate-status.ts';
 
-/** Counts what stands in the world for the RouteGate. Outcome: routegate.counted | routegate.refused. */
+/** Counts what the world contains for the RouteGate. Outcome: routegate.counted | routegate.refused. */
 export interface RouteGateLook {
   readonly type: 'routegate.look';
   readonly namespace: string;
@@ -17,7 +17,7 @@ export interface RouteGateStatusPatch {
   readonly type: 'routegate-status.patch';
   readonly namespace: string;
   readonly name: string;
-  /** Precondition: the RouteGate must be this one. */
+  /** Precondition: the RouteGate's uid. */
   readonly uid: string;
   readonly status: GateStatus;
   /** When it was found, ms since the epoch. */

@@ -2,38 +2,31 @@
 import type { EffectSettled } from '../stamp.ts';
 import type { GateFindings, RouteGateFacts } from './routegate-facts.ts';
 
-/** The world has news of the RouteGate, or of what it holds; null when it does not exist any more. */
-export type RouteGateObserved = {
-  readonly type: 'routegate.observed';
-  readonly facts: RouteGateFacts | null;
-};
-
-/** What a look found, and the token that stood when it began. */
-export type RouteGateCounted = {
-  readonly type: 'routegate.counted';
-  readonly look: number;
-  readonly stirred: string;
-  readonly findings: GateFindings;
-};
-
-/** The status says what the actor asked it to say. */
-export type RouteGateReported = { readonly type: 'routegate.reported' };
 export type RouteGateRefused = {
   readonly type: 'routegate.refused';
-  /** gone: the object is not there or is another one; error: anything else. */
+  /** gone: the object does not exist or is another one; error: anything else. */
   readonly reason: 'gone' | 'error';
   readonly message: string;
   /** Of a look; absent: of a write. */
   readonly look?: number;
 };
 
-/** A person asks to look again, as if the actor had just been made. */
-export type RouteGateRecheck = { readonly type: 'routegate.recheck' };
-
 export type RouteGateEvent =
-  | RouteGateObserved
-  | RouteGateCounted
-  | RouteGateReported
+  /** An observation of the RouteGate, or of the Pods it holds; null when it no longer exists. */
+  | {
+      readonly type: 'routegate.observed';
+      readonly facts: RouteGateFacts | null;
+    }
+  /** The findings of a look, and the token at its start. */
+  | {
+      readonly type: 'routegate.counted';
+      readonly look: number;
+      readonly stirred: string;
+      readonly findings: GateFindings;
+    }
+  /** The status says what the actor requested. */
+  | { readonly type: 'routegate.reported' }
   | RouteGateRefused
-  | RouteGateRecheck
+  /** A person asks to count again from scratch. */
+  | { readonly type: 'routegate.recheck' }
   | EffectSettled;

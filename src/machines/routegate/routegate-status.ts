@@ -1,6 +1,6 @@
 /**
- * What a RouteGate's status has to say of what was found: counts, conditions, and what is told in Events
- * beside them (docs/features/routes.md, “What people are told”). Pure.
+ * A RouteGate's status, from the findings: counts, conditions, and the Events beside them
+ * (docs/features/routes.md, “What people are told”). Pure.
  */
 import type { GateFindings, Named, RouteGateFacts } from './routegate-facts.ts';
 
@@ -16,11 +16,11 @@ export interface GateCounts {
   readonly ready: number;
   /** Selected Pods that do not list the condition type: nothing holds them back. */
   readonly ungated: number;
-  /** Ready Pods for which at least one Service was verified, and such for which none was. */
+  /** Ready Pods with at least one verified Service, and with none. */
   readonly verified: number;
   readonly unverified: number;
   readonly longestWaitSeconds: number;
-  /** The Pod that has waited so long. */
+  /** The Pod that has waited that long. */
   readonly longestWaiting: string | null;
   readonly observedGeneration: number;
 }
@@ -31,7 +31,7 @@ export interface GateStatus {
   readonly verifying: Judgement;
 }
 
-/** What a Warning Event says. */
+/** The content of a Warning Event. */
 export interface Warning {
   readonly reason: string;
   readonly message: string;
@@ -93,7 +93,7 @@ export function listed({ names, count }: Named): string {
 function verifyingOf(findings: GateFindings): Judgement {
   const { services, unaskable, emptyGroups, isPortMissing, pods } = findings;
   const no = (reason: string, message: string): Judgement => ({ status: 'False', reason, message });
-  // What is merely not listed yet must not look like something that does not exist.
+  // An object that is not listed yet must not look like one that does not exist.
   if (!findings.isComplete)
     return {
       status: 'Unknown',
@@ -145,7 +145,7 @@ export function deadlocksOf({ notPublished, affine, local }: GateFindings): stri
   ];
 }
 
-/** What is told beside the status, one for each reason: what is wrong, and what is likely a mistake. */
+/** The Events beside the status, one for each reason: errors, and likely mistakes. */
 export function warningsOf({ valid, verifying }: GateStatus, findings: GateFindings | null): Warning[] {
   const wrong = [valid, verifying].filter(
     ({ status, reason }) => status === 'False' && reason !== 'Deadlock',
@@ -158,7 +158,7 @@ export function warningsOf({ valid, verifying }: GateStatus, findings: GateFindi
     ...(inUse?.largeGroups ?? []).map(tooLarge),
     ...ungatedWarning(inUse),
   ];
-  // Valid and Verifying have one reason where the specification cannot be used.
+  // Valid and Verifying have the same reason if the specification is unusable.
   return all.filter(({ reason }, n) => all.findIndex((one) => one.reason === reason) === n);
 }
 
@@ -174,7 +174,7 @@ function ungatedWarning(findings: GateFindings | null): Warning[] {
   return [{ reason: 'PodsUngated', message }];
 }
 
-/** In words; a count of things is told in one way. */
+/** In words; a count of things is always worded like this. */
 export function askedText(services: number): string {
   return services === 1 ? '1 Service is probed' : `${services} Services are probed`;
 }

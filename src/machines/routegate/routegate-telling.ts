@@ -1,4 +1,4 @@
-/** Why a RouteGate stands as it stands, in one sentence: the words of its conditions, and who waits. Pure. */
+/** Why a RouteGate stands as it does, in one sentence: its conditions, and who waits. Pure. */
 import type { Fact } from '../../base/views.ts';
 import { isIn, type Standing, type Told } from '../tell.ts';
 import type { RouteGateContext } from './routegate-context.ts';

@@ -68,19 +68,19 @@ export const routeGateMachine = setup({
     isRefusedAsGone: ({ event }) => event.type === 'routegate.refused' && event.reason === 'gone',
   },
   delays: {
-    /** Longer than the effect may take (routegate-effects.ts); then its outcome is lost (I4). */
+    /** Longer than the effect may take (routegate-effects.ts); after this its outcome is lost (I4). */
     lookPatience: 10_000,
-    /** The bound on an effect (limits.ts) and a little. */
+    /** A little more than an effect's bound (limits.ts). */
     writePatience: 35_000,
     listPatience: (moment) => listPatience(moment),
-    /** Changes come in waves: between two looks at least this passes. */
+    /** Changes come in waves: looks are at least this far apart. */
     gatherPause: 1_000,
-    /** While Pods wait, how long the first of them has waited is told again this often. */
+    /** While Pods wait, the status shows again this often how long the first has waited. */
     waitPause: 10_000,
-    /** 5 s doubling to 60 s, ± 25 %: nobody waits for a status. */
+    /** 5 s, doubling to 60 s, ± 25 %: nobody waits for a status. */
     backOff: ({ context, event }) =>
       backOffMs(context.failures - 1, 5_000, 60_000) * (0.75 + 0.5 * event.random),
-    /** What became of the object will be observed; this only catches what was never said. */
+    /** What happens to the object will be observed; this only catches a lost observation. */
     lookAgain: 300_000,
   },
   actions: {
@@ -96,7 +96,7 @@ export const routeGateMachine = setup({
       reported: null,
     })),
     warn: enqueueActions(({ context, event, enqueue }) => {
-      // Actions of a set-up do not know each other by type.
+      // The type of a setup's actions does not know the others.
       for (const one of untold(context))
         enqueue({ type: 'kube-event.write', params: warning({ context, event }, one) } as never);
     }),

@@ -1,4 +1,4 @@
-/** What a Service is told about its routes, joined from several objects into one small plain value. */
+/** What a Service is told about its routes: one small plain value, joined from several objects. */
 import type { IpFamily } from '../../base/address.ts';
 
 /** How to ask a Service whether it reaches its Pods. */

@@ -1,8 +1,8 @@
 /**
- * What a sampling round of a Service asks, and what it says when it is over. Pure.
+ * The content of a Service's sampling round, and what the Service says at its end. Pure.
  *
- * A Pod that was reached and is watched is looked for every ten seconds or so, whatever other Pods wait for:
- * rounds for those that want a proof look for it as well once it is due (docs/features/routes.md §6.3).
+ * A watched Pod that was reached is looked for every ten seconds or so, whichever other Pods wait: rounds for
+ * Pods that want a proof include it once it is due (docs/features/routes.md §6.3).
  */
 import { limits } from '../../base/limits.ts';
 import type { Stamp } from '../stamp.ts';

@@ -1,6 +1,6 @@
 /**
  * The routes region of the Service chart: samples the Service for the Pods of its group. Its guards, delays
- * and actions stand in service-setup.ts, what they compute in service-context.ts, route-rounds.ts and
+ * and actions are in service-setup.ts, their calculations in service-context.ts, route-rounds.ts and
  * route-words.ts.
  */
 import { keepIds } from '../state-ids.ts';

@@ -1,7 +1,6 @@
 /**
- * The service chart's context, and everything pure about who asked it for what: wants, watches, evidence kept
- * for Pods that have not asked yet. What a round asks and says is in route-rounds.ts, what is told to whom in
- * route-words.ts.
+ * The service chart's context, and the pure functions about requests: wants, watches, and evidence kept for
+ * Pods that have not asked yet. The content of a round is in route-rounds.ts, the messages in route-words.ts.
  */
 import { equal } from '../../base/equal.ts';
 import type { ActorId } from '../../base/ids.ts';

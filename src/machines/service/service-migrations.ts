@@ -1,4 +1,4 @@
-/** What earlier versions of the service chart kept, brought to the next version. */
+/** Migrations of the service chart's records. */
 import type { Migration, StoredState } from '../chart.ts';
 import { noSlices, type SlicesContext } from './slices-context.ts';
 

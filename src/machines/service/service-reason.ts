@@ -1,6 +1,5 @@
 /**
- * Why a Service stands as it stands: its EndpointSlices, and the Pods that want to know whether it reaches
- * them. Pure.
+ * Why a Service stands as it does: its EndpointSlices, and the Pods that wait for it to reach them. Pure.
  */
 import type { Fact } from '../../base/views.ts';
 import { isIn, type Standing, tells } from '../tell.ts';

@@ -1,4 +1,4 @@
-/** The words of the service chart: guards, deadlines and actions, for service.ts to put together. Pure. */
+/** The setup of the service chart: its guards, delays and actions, for service.ts to combine. Pure. */
 
 import { assign, enqueueActions, setup } from 'xstate';
 import { equal } from '../../base/equal.ts';

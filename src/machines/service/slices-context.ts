@@ -1,6 +1,6 @@
 /**
- * What the Service chart keeps of its EndpointSlices, and everything pure that is computed from it: when a
- * pass is due, how long it gathers, when it is tried again.
+ * The Service chart's context about EndpointSlices, and the pure functions over it: when a pass is due, how
+ * long it gathers changes, when it is retried.
  */
 
 import { equal } from '../../base/equal.ts';

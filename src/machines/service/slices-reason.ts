@@ -1,4 +1,4 @@
-/** How the EndpointSlices of a Service stand, in words (docs/features/endpoints.md). Pure. */
+/** The state of a Service's EndpointSlices in words (docs/features/endpoints.md). Pure. */
 import type { Fact } from '../../base/views.ts';
 import { isIn, type Standing } from '../tell.ts';
 import type { ServiceContext } from './service-context.ts';

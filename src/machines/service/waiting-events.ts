@@ -1,11 +1,11 @@
 /**
- * Waiting events that one step can take together: questions of many Pods to one Service, and answers of one
- * sampling round.
+ * Merges waiting events of a Service into one step: questions of many Pods, and answers of one sampling
+ * round.
  *
- * A step saves the whole record of its actor. Where a thousand Pods ask one Service, and each of them is met
- * in its rounds, a step for each would write a record of a thousand questions some thousand times. Merged
- * events are of the same word, and the chart does with them what it would do with one after the other. Events
- * that do not wait are never merged: an actor at leisure takes each as it comes.
+ * A step saves the actor's whole record. When a thousand Pods ask one Service and are reached in its rounds,
+ * steps for single events would write a record of a thousand questions about a thousand times. Only events of
+ * the same type are merged, with the same result as one after another. An idle actor takes each event as it
+ * comes.
  */
 import type { PlainEvent } from '../../base/plain-event.ts';
 import type { Waiting } from '../chart.ts';
@@ -30,12 +30,13 @@ const patienceMs = { most: 5_000, watched: 500 } as const;
  */
 export function patienceOfService(standing: Waiting, events: readonly PlainEvent[]): number {
   const context = standing.context as ServiceContext;
-  const isSampling = isIn(standing, 'routes.sampling') || isIn(standing, 'routes.waiting.waking');
-  const isResting = isIn(standing, 'routes.resting') && !isWatching(context);
+  const isSampling = () => isIn(standing, 'routes.sampling') || isIn(standing, 'routes.waiting.waking');
+  const isResting = () => isIn(standing, 'routes.resting') && !isWatching(context);
+  // The event is looked at first: most cannot wait, whatever the state.
   const patience = (event: ServiceEvent): number => {
-    if (event.type === 'route.wanted' && isSampling) return patienceMs.most;
+    if (event.type === 'route.wanted') return isSampling() ? patienceMs.most : 0;
     const isNews = event.type === 'service.observed' && isOfSameRoutes(context, event);
-    if (!isNews || !(isSampling || isResting)) return 0;
+    if (!isNews || !(isSampling() || isResting())) return 0;
     return isWatching(context) ? patienceMs.watched : patienceMs.most;
   };
   return Math.min(...(events as readonly ServiceEvent[]).map(patience));

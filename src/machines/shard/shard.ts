@@ -14,24 +14,26 @@ import type { Stamp } from '../stamp.ts';
 
 export interface HoldingContext {
   readonly name: string;
-  /** Sequence of the fence message that was seen last; the claim is conditional on it. */
+  /** Sequence of the last fence message seen; the claim is conditional on it. */
   readonly seen: number;
-  /** Sequence of our own fence message while we own the holding, else 0. */
+  /** Sequence of our own fence message while we own the holding, otherwise 0. */
   readonly fence: number;
   readonly failures: number;
   readonly lastError: string | null;
 }
 
 export type HoldingEvent =
-  /** The planner wants this replica to own it. */
+  /** This replica should own it, by the plan. */
   | { readonly type: 'holding.assigned'; readonly seen: number }
-  /** The planner wants another replica to own it, or this one stops. */
+  /** Another replica should own it, or this one stops. */
   | { readonly type: 'holding.withdrawn' }
-  /** A conditional write was refused, or somebody else's fence was seen. */
+  /** A conditional write was refused, or another replica's fence was seen. */
   | { readonly type: 'holding.fenced' }
   | { readonly type: 'claim.won'; readonly fence: number }
   | { readonly type: 'claim.lost' }
-  /** Outcomes name the fence that they were done under: one of an earlier ownership may come late. */
+  /**
+   * Outcomes name the fence under which they happened, because one of an earlier ownership may come late.
+   */
   | { readonly type: 'holding.loaded'; readonly fence: number }
   | { readonly type: 'holding.drained'; readonly fence: number }
   | { readonly type: 'holding.released'; readonly fence: number }
@@ -76,11 +78,11 @@ export const shardMachine = setup({
     isOfThisFence: ({ context, event }) => 'fence' in event && event.fence === context.fence,
   },
   delays: {
-    /** An answer to a claim takes milliseconds; after this the planner looks again. */
+    /** An answer to a claim takes milliseconds; after this time the planner checks again. */
     claimPatience: 6_000,
     /** 10,000 actors load in under a second; a stream whose leader is being elected takes 4–9 s. */
     loadPatience: 30_000,
-    /** The hand-over as a whole has to fit into 5 s. */
+    /** The whole hand-over has to fit into 5 s. */
     drainPatience: 3_000,
   },
   actions: {

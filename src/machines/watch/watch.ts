@@ -26,40 +26,42 @@ export interface WatchInput {
 }
 
 export interface WatchContext extends WatchInput {
-  /** Number of the effect in work; outcomes of older ones are ignored. */
+  /** Number of the current effect; outcomes of older ones are ignored. */
   readonly attempt: number;
-  /** Lists begun. */
+  /** Number of lists started. */
   readonly lists: number;
-  /** Token of the page to ask for next; empty: the first. */
+  /** Token of the next page; empty: the first page. */
   readonly page: string;
-  /** Version to watch from; null: the resource must be listed. */
+  /** Version to watch from; null: the resource has to be listed. */
   readonly resourceVersion: string | null;
   /** A full list has been seen. */
   readonly synced: boolean;
-  /** Objects in the list, so far or when it was complete. */
+  /** Objects in the list, so far or when complete. */
   readonly listed: number;
-  /** What digests must tell has changed: another list follows this one. */
+  /** The digests' required content has changed: another list follows this one. */
   readonly listAgain: boolean;
   /** Failures since a stream last lasted. */
   readonly failures: number;
-  /** Failures ever. */
+  /** Total failures. */
   readonly restarts: number;
   readonly lastError: string | null;
   /** Milliseconds since the epoch, like all times. */
   readonly lastErrorAt: number | null;
-  /** When an event or a bookmark was last seen (accurate to a second). */
+  /** When an event or a bookmark was last seen (to the second). */
   readonly lastEventAt: number | null;
   readonly openedAt: number | null;
-  /** From then on the server owes a sign of life: an answer to a request, the end of a stream. */
+  /** By then the server has to show a sign of life: an answer to a request, or the end of a stream. */
   readonly dueAt: number | null;
-  /** Since when it owes one, over attempts that failed without a word; null: it spoke last. */
+  /**
+   * Since when that is overdue, across attempts that failed without an answer; null: it has answered since.
+   */
   readonly silentSince: number | null;
-  /** How long the stream in work was asked to last. */
+  /** The requested length of the current stream. */
   readonly streamSeconds: number;
   readonly retryInMs: number;
 }
 
-/** One page of a list came. `page` is the token for the next one; empty if this was the last. */
+/** One page of a list arrived. `page` is the token of the next one; empty: this was the last. */
 export type PageListed = {
   readonly type: 'watch.page.listed';
   readonly attempt: number;
@@ -69,7 +71,7 @@ export type PageListed = {
 };
 /** The server has accepted the watch. */
 export type WatchOpened = { readonly type: 'watch.opened'; readonly attempt: number };
-/** Events or a bookmark came. */
+/** Events or a bookmark arrived. */
 export type WatchAdvanced = {
   readonly type: 'watch.advanced';
   readonly attempt: number;
@@ -81,7 +83,7 @@ export type WatchEnded = {
   readonly attempt: number;
   readonly resourceVersion: string;
 };
-/** A page or a stream failed. `resourceVersion`: of the last event seen before, null for a page. */
+/** A page or a stream failed. `resourceVersion`: of the last event before that, null for a page. */
 export type WatchFailed = {
   readonly type: 'watch.failed';
   readonly attempt: number;
@@ -91,12 +93,12 @@ export type WatchFailed = {
   readonly retryAfterMs: number | null;
   readonly resourceVersion: string | null;
 };
-/** Command: list everything again, since what is read from the objects has changed. */
+/** Command: list everything again, because the digests' required content has changed. */
 export type WatchRelist = { readonly type: 'watch.relist' };
 
 export type WatchEvent = PageListed | WatchOpened | WatchAdvanced | WatchEnded | WatchFailed | WatchRelist;
 
-/** Asks for one page. Outcome: watch.page.listed | watch.failed. */
+/** Requests one page. Outcome: watch.page.listed | watch.failed. */
 export interface WatchList {
   readonly type: 'watch.list';
   readonly attempt: number;
@@ -130,16 +132,18 @@ type Args = { readonly context: WatchContext; readonly event: Event };
 /** The specification's bounds of a pause. */
 const pauseMinMs = 250;
 const pauseMaxMs = 30_000;
-/** A server that asks for more is asked again all the same: it may have meant another one. */
+/** A server that asks for more is tried again all the same: the answer may have come from another one. */
 const retryAfterMaxMs = 300_000;
-/** A stream that lived so long was a success; shorter than the shortest the API server ends by itself. */
+/**
+ * A stream that lasted this long was a success; shorter than the shortest that the API server ends by itself.
+ */
 const lastedMs = 10_000;
 /** Streams last a little over half a minute: a dead one is noticed soon, and a new one costs little. */
 const streamSecondsMin = 30;
 const streamSecondsSpread = 15;
-/** After so many failures in a row that were not the network's, the version is suspected: list afresh. */
+/** After this many consecutive failures that were not the network's, the version is suspect: list again. */
 const suspicionFailures = 5;
-/** A sign of life that is overdue for so long is missing. */
+/** A sign of life that is overdue for this long is missing. */
 const silenceMs = 1_000;
 
 const isCurrent = ({ context, event }: Args) => 'attempt' in event && event.attempt === context.attempt;
@@ -148,7 +152,7 @@ const lasted = ({ context, event }: Args) =>
 const progressed = ({ context, event }: Args) =>
   event.type === 'watch.ended' && event.resourceVersion !== context.resourceVersion;
 
-/** Whether the failure says that watching on from the same version is of no use. */
+/** Whether watching on from the same version is pointless after this failure. */
 function mustList({ context, event }: Args): boolean {
   if (event.type !== 'watch.failed') return false;
   if (event.code === 'KUBE_EXPIRED' || event.code.startsWith('MESSAGE_')) return true;
@@ -156,7 +160,7 @@ function mustList({ context, event }: Args): boolean {
   return !isNetwork && context.failures + 1 >= suspicionFailures;
 }
 
-/** A connection that is refused is an answer; one that says nothing until somebody gives up is none. */
+/** A refused connection is an answer; a timeout is none. */
 function isSilence({ context, event }: Args): boolean {
   const isUnanswered = event.type !== 'watch.failed' || event.code === 'KUBE_UNREACHABLE';
   const wasDue =
@@ -164,7 +168,7 @@ function isSilence({ context, event }: Args): boolean {
   return isUnanswered && wasDue;
 }
 
-/** Since when the server owes a sign of life, milliseconds since the epoch; null: it owes none. */
+/** Since when the server's sign of life is overdue, milliseconds since the epoch; null: it is not. */
 export function watchSilentSince({ silentSince, dueAt }: WatchContext, now: number): number | null {
   return silentSince ?? (dueAt !== null && now - dueAt >= silenceMs ? dueAt : null);
 }
@@ -192,7 +196,7 @@ export const watchMachine = setup({
       args.event.type === 'watch.page.listed' &&
       args.event.page === '' &&
       args.context.listAgain,
-    /** 410 for the first time since a stream lasted: nothing is wrong, the version was only too old. */
+    /** The first 410 since a stream lasted: nothing is wrong, the version was only too old. */
     isExpiredOnce: (args) =>
       isCurrent(args) &&
       args.event.type === 'watch.failed' &&
@@ -213,7 +217,7 @@ export const watchMachine = setup({
     countList: assign(({ context }) =>
       context.page === '' ? { lists: context.lists + 1, listed: 0, listAgain: false } : {},
     ),
-    /** The chart begins with a list, before the first event and its time. */
+    /** The chart starts with a list, before the first event and its time. */
     oweList: assign(({ event }) => ({ dueAt: (event as Partial<Event>).at ?? null })),
     open: assign(({ event }) => {
       const streamSeconds = streamSecondsMin + Math.floor(streamSecondsSpread * event.random);

@@ -9,7 +9,7 @@ import type { WorkloadProbe } from './workload-effects.ts';
 export interface ProbePlan {
   readonly probe: WorkloadProbe;
   readonly periodMs: number;
-  /** Rounds in a row that make the workload unready, and ready. */
+  /** Consecutive rounds that make the workload unready, or ready. */
   readonly failures: number;
   readonly successes: number;
 }
@@ -45,8 +45,8 @@ export function readProbe(text: string): ProbePlan | { readonly invalid: string 
 }
 
 /**
- * Name → field, unit in ms (1: a count), least and most. Bounds: a probe each second for a day at most, as
- * Kubernetes allows for Pods.
+ * Name → field, unit in ms (1: a count), minimum and maximum: at most one probe a second and at least one a
+ * day, as Kubernetes allows for Pods.
  */
 const known: Readonly<Record<string, { field: OptionName; unit: number; min: number; max: number }>> = {
   period: { field: 'periodMs', unit: 1_000, min: 1, max: 3_600 },

@@ -1,4 +1,4 @@
-/** The workload chart's context and everything pure that is computed from it. */
+/** The workload chart's context, and the pure functions over it. */
 
 import { equal } from '../../base/equal.ts';
 import type { KubeEventWrite } from '../effects.ts';
@@ -12,14 +12,14 @@ export interface WorkloadContext {
   readonly namespace: string;
   readonly name: string;
   readonly facts: WorkloadFacts | null;
-  /** What is wrong with the workload, and was said in an Event. */
+  /** Problems already reported in an Event. */
   readonly warned: readonly string[];
-  /** Number of the round of calls in work, or of the last one. */
+  /** Number of the current or last round of calls. */
   readonly round: number;
-  /** Rounds in a row that succeeded, that failed. */
+  /** Consecutive rounds that succeeded, and that failed. */
   readonly successes: number;
   readonly failures: number;
-  /** What the rounds say; null: not enough of them yet. */
+  /** The rounds' result; null: not enough of them yet. */
   readonly verdict: 'True' | 'False' | null;
   readonly lastError: string | null;
 }
@@ -33,14 +33,14 @@ export interface Args {
 /** Rounds beyond the thresholds (at most 100) are not counted. */
 const countMax = 100;
 
-/** How the workload is to be asked; null: it is not. */
+/** How the workload is to be probed; null: not at all. */
 export function planOf({ facts }: Pick<WorkloadContext, 'facts'>): ProbePlan | null {
   if (facts === null || facts.probe === null || facts.addresses.length === 0) return null;
   const plan = readProbe(facts.probe);
   return 'invalid' in plan ? null : plan;
 }
 
-/** Everything that is wrong, the probe's annotation included. */
+/** All problems, including those of the probe's annotation. */
 export function problemsOf(facts: WorkloadFacts | null): readonly string[] {
   if (facts === null) return [];
   const plan = facts.probe === null ? null : readProbe(facts.probe);
@@ -49,7 +49,7 @@ export function problemsOf(facts: WorkloadFacts | null): readonly string[] {
     : facts.problems;
 }
 
-/** Whether what was learned of the workload says nothing of it any more. */
+/** Whether earlier results no longer say anything about the workload. */
 export function isOtherProbe({ facts: before }: WorkloadContext, facts: WorkloadFacts): boolean {
   if (before === null) return true;
   return (
@@ -57,7 +57,7 @@ export function isOtherProbe({ facts: before }: WorkloadContext, facts: Workload
   );
 }
 
-/** The condition is not what the rounds say. */
+/** The condition differs from the rounds' result. */
 export const isMarkDue = ({ facts, verdict }: WorkloadContext): boolean =>
   facts !== null && verdict !== null && facts.ready !== verdict;
 
@@ -97,7 +97,7 @@ function regarding({ namespace, name }: WorkloadContext, uid: string): KubeEvent
   return { apiVersion: 'workload.linkerd.io/v1beta1', kind: 'ExternalWorkload', namespace, name, uid };
 }
 
-/** What is wrong and was not said yet. */
+/** Problems not reported yet. */
 export function unsaid({ warned }: WorkloadContext, facts: WorkloadFacts | null): readonly string[] {
   return problemsOf(facts).filter((problem) => !warned.includes(problem));
 }

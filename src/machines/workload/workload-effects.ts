@@ -3,17 +3,17 @@ import { effect } from '../effect.ts';
 import { kubeEventWrite } from '../effects.ts';
 import type { WorkloadProbed, WorkloadUnmarked } from './workload-events.ts';
 
-/** How a workload is asked. */
+/** How a workload is probed. */
 export interface WorkloadProbe {
   readonly scheme: 'http' | 'https' | 'tcp';
-  /** The Host that is asked for (and of TLS, the server's name); null: the address. */
+  /** The Host header (and with TLS the server name); null: the address. */
   readonly host: string | null;
   readonly port: number;
   readonly path: string;
   readonly timeoutMs: number;
 }
 
-/** Asks each address of a workload once. Outcome: workload.probed. */
+/** Calls each address of a workload once. Outcome: workload.probed. */
 export interface WorkloadProbeRun {
   readonly type: 'workload.probe';
   readonly round: number;
@@ -26,7 +26,7 @@ export interface WorkloadConditionPatch {
   readonly type: 'workload-condition.patch';
   readonly namespace: string;
   readonly name: string;
-  /** Precondition: the workload must be this one. */
+  /** Precondition: the workload's uid. */
   readonly uid: string;
   readonly status: 'True' | 'False';
   readonly reason: string;

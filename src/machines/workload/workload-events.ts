@@ -2,34 +2,29 @@
 import type { EffectSettled } from '../stamp.ts';
 import type { WorkloadFacts } from './workload-facts.ts';
 
-/** News of a workload outside the cluster; null when nothing of it calls for an actor any more. */
-export type WorkloadObserved = { readonly type: 'workload.observed'; readonly facts: WorkloadFacts | null };
-
-/** A round of calls is over: each address was asked once. */
+/** A round of calls is over: each address was called once. */
 export type WorkloadProbed = {
   readonly type: 'workload.probed';
   readonly round: number;
-  /** What went wrong, a sentence for each address that did not answer as it must; empty: all did. */
+  /** The failures, a sentence for each address that did not answer properly; empty: all did. */
   readonly failures: readonly string[];
 };
 
-/** The condition Ready was written. */
-export type WorkloadMarked = { readonly type: 'workload.marked'; readonly status: 'True' | 'False' };
-/** It was not; `isGone`: the workload is not there, or is another one. */
+/** The condition Ready was not written; `isGone`: the workload does not exist, or is another one. */
 export type WorkloadUnmarked = {
   readonly type: 'workload.unmarked';
   readonly isGone: boolean;
   readonly message: string;
 };
 
-/** A person asks for a probe now. */
-export type WorkloadRecheck = { readonly type: 'workload.recheck' };
-
 export type OwnWorkloadEvent =
-  | WorkloadObserved
+  /** An observation of a workload outside the cluster; null when it no longer needs an actor. */
+  | { readonly type: 'workload.observed'; readonly facts: WorkloadFacts | null }
   | WorkloadProbed
-  | WorkloadMarked
+  /** The condition Ready was written. */
+  | { readonly type: 'workload.marked'; readonly status: 'True' | 'False' }
   | WorkloadUnmarked
-  | WorkloadRecheck;
+  /** A person asks for a probe now. */
+  | { readonly type: 'workload.recheck' };
 
 export type WorkloadEvent = OwnWorkloadEvent | EffectSettled;

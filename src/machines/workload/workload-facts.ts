@@ -3,16 +3,16 @@
 import type { Address } from '../../base/address.ts';
 import type { ConditionStatus } from '../../base/digests.ts';
 
-/** A workload outside the cluster that is to be probed, or with which something is wrong. */
+/** A workload outside the cluster that has to be probed, or has a problem. */
 export interface WorkloadFacts {
   readonly uid: string;
   readonly deleting: boolean;
   /** Addresses to probe. */
   readonly addresses: readonly Address[];
-  /** The annotation that asks for the probe, as it is written; null: the workload's status is not ours. */
+  /** The annotation with the probe, as written; null: the workload's status is not ours. */
   readonly probe: string | null;
-  /** Its condition `Ready`; null if there is none. */
+  /** Its condition `Ready`; null if it has none. */
   readonly ready: ConditionStatus | null;
-  /** What people should hear of, each a sentence. */
+  /** Problems for people, a sentence each. */
   readonly problems: readonly string[];
 }

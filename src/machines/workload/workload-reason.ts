@@ -1,6 +1,5 @@
 /**
- * Why a workload outside the cluster stands as it stands: what is wrong with it, and what its probe says.
- * Pure.
+ * Why a workload outside the cluster stands as it does: its problems, and the result of its probe. Pure.
  */
 import type { Fact } from '../../base/views.ts';
 import { isIn, type Standing, tells } from '../tell.ts';
@@ -11,7 +10,7 @@ type WorkloadStanding = Standing<WorkloadContext>;
 export const tellWorkload = tells<WorkloadContext>((standing) => {
   const { context } = standing;
   if (context.facts === null) return { text: 'the workload no longer exists', next: null };
-  // Read from the annotation: once is enough.
+  // Parsed from the annotation only once.
   const plan = planOf(context);
   const told = [problemsText(context), probeText(standing, plan)].filter((text) => text !== null);
   return { text: told.join('; '), facts: factsOf(context, plan) };

@@ -59,13 +59,13 @@ export const workloadMachine = setup({
   },
   delays: {
     /**
-     * Each address is asked at the same time; a round that takes five seconds more than a call may has lost
-     * its outcome (I4).
+     * All addresses are called at the same time; a round that takes five seconds longer than a call may has
+     * lost its outcome (I4).
      */
     roundPatience: ({ context }) => (planOf(context)?.probe.timeoutMs ?? 0) + 5_000,
-    /** The effect has a deadline of its own (30 s); past this its outcome is lost. */
+    /** The effect has a deadline of its own (30 s); after this its outcome is lost. */
     markPatience: 35_000,
-    /** ± 5 %, so that workloads which began together are not asked together for ever. */
+    /** ± 5 %, so that workloads that started together do not stay in step. */
     period: ({ context, event }) =>
       (planOf(context)?.periodMs ?? 10_000) * (0.95 + 0.1 * (event as Stamp).random),
   },
@@ -79,7 +79,7 @@ export const workloadMachine = setup({
     count: assign(({ context, event }) =>
       counted(context, event.type === 'workload.probed' ? event.failures : ['the probe timed out']),
     ),
-    /** What was written is what the world will say; its echo is no news. */
+    /** The written condition will come back from the world; its echo is no news. */
     noteMarked: assign(({ context, event }) =>
       event.type === 'workload.marked' && context.facts !== null
         ? { facts: { ...context.facts, ready: event.status } }
@@ -170,8 +170,8 @@ export const workloadMachine = setup({
         resting: {
           description: 'The condition matches the probe; the next round follows after the period.',
           tags: 'settled',
-          // A condition that somebody else changed is set right after the next round, not at once: two that
-          // disagree would never rest.
+          // A condition that somebody else changed is corrected after the next round, not at once: two
+          // writers that disagree would never rest.
           always: { guard: 'isUnprobed', target: 'unprobed' },
           on: { 'workload.recheck': 'probing' },
           after: { period: 'probing' },

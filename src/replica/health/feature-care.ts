@@ -1,4 +1,7 @@
-/** Watches over the code of loaded features; where none is loaded there is no thread, and nothing to pay. */
+/**
+ * Starts the watchdog over the code of loaded features; without loaded features there is no thread and no
+ * cost.
+ */
 import type { Feature } from '../../actors/feature.ts';
 import { type Care, createCare, noCare } from '../../actors/time/care.ts';
 import { machineClock } from '../../actors/time/machine-clock.ts';

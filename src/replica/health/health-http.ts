@@ -1,6 +1,6 @@
 /**
- * Health and readiness alone, on a port of their own (`--health-http`): whoever holds the connections of the
- * other one open cannot make a replica look dead. The same answers are on `--http`, too.
+ * Health and readiness on a port of their own (`--health-http`), so that a client who holds the other port's
+ * connections open cannot make a replica look dead. The same answers are on `--http`.
  */
 import type { HttpReply } from '../../actors/feature.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -8,7 +8,7 @@ import type { HostPort } from '../../base/config-values.ts';
 import type { Readiness } from '../../base/views.ts';
 import { type SmallAnswer, type SmallServer, startSmallHttp } from '../../features/proxiers/small-http.ts';
 
-/** @throws Error of the system if the address cannot be listened on */
+/** @throws Error of the system if it cannot listen on the address */
 export function startHealthHttp(parts: {
   readonly listen: HostPort;
   readonly clock: Clock;

@@ -1,6 +1,6 @@
 /**
- * What the pipelines of a replica are (health/pipelines.ts), read from its engine and its mirrors.
- * Composition: it decides nothing.
+ * Lists a replica's pipelines (health/pipelines.ts), read from its engine and its mirrors. Composition: it
+ * decides nothing.
  */
 import type { Engine } from '../../actors/engine.ts';
 import { leaseClock } from '../../actors/time/lease-clock.ts';
@@ -18,12 +18,12 @@ export interface OwnHealthParts {
   readonly bus: Bus;
   readonly storing: Pick<Storing, 'troubles'>;
   readonly clock: Clock;
-  /** The Node that the replica runs on; null: unknown. */
+  /** The Node on which the replica runs; null: unknown. */
   readonly node: string | null;
 }
 
 export function startOwnHealth({ engine, mirrors, bus, storing, node, ...parts }: OwnHealthParts): Pipelines {
-  // A clock that is set makes nothing late, and hides nothing that is.
+  // Setting the wall clock makes nothing late, and hides nothing that is.
   const clock = leaseClock(parts.clock);
   const start = clock.now() - clock.monotonic();
   let wasNodeSeen = false;
@@ -33,8 +33,8 @@ export function startOwnHealth({ engine, mirrors, bus, storing, node, ...parts }
       yield* shardPipelines(engine(), clock, start);
       for (const mirror of mirrors) yield* watchPipelines(mirror, clock);
     },
-    // Who does not hear its own beats hears nobody: the broker is away, whatever the connection says.
-    // Nor could anybody store what the server has no room for: a restart mends nothing of that.
+    // A replica that does not hear its own beats hears nobody: the broker is away, whatever the connection
+    // says. A full store counts likewise: nobody could save, and a restart would not help.
     isConnected: () => bus.status === 'connected' && engine().hearsItself && storing.troubles().length === 0,
     nodeEligible() {
       if (node === null) return true;

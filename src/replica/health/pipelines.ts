@@ -1,24 +1,25 @@
 /**
- * The replica's own health: kube-proxy's rules (machines/proxier/health-family.ts) over its pipelines, one
- * family for each shard that it owns, each resource that it watches, and its event loop.
+ * The replica's own health: kube-proxy's rules (machines/proxier/health-family.ts) over its pipelines, with
+ * one family for each shard that it owns, each resource that it watches, and its event loop.
  *
- * Owns: what was pending where, looked at once a second. Promises: a family is late when its oldest input has
- * waited for 30 s without being stepped and saved; what is not owned any more is no family; while NATS is
- * away nothing counts, for nobody could do better, and what waits is timed again from the reconnection.
- * Whoever was unhealthy counts as unfit for a minute longer, so that its shards find another place to stay
- * and do not come back at once. Absent: HTTP, and what follows from being unfit (actors/engine.ts).
+ * Owns what was pending where, sampled once a second. Promises: a family is late when its oldest input has
+ * waited for 30 s without being stepped and saved; a holding that is no longer owned is no family; while NATS
+ * is away nothing counts, because no replica could do better, and waits are timed again from the
+ * reconnection. A replica that was unhealthy counts as unfit for another minute, so that its shards settle
+ * elsewhere and do not come back at once. Absent: HTTP, and the consequences of being unfit
+ * (actors/engine.ts).
  */
 import type { Clock, Timer } from '../../base/clock.ts';
 import type { HealthReport } from '../../features/proxiers/health-body.ts';
 import { type FamilyHealth, isLate, queued, updated } from '../../machines/proxier/health-family.ts';
 
-/** A pipeline as it is now. */
+/** The present state of a pipeline. */
 export interface Pipeline {
   /** `shard/7`, `watch/pods` */
   readonly name: string;
   /** When its oldest unfinished input arrived, milliseconds since the epoch; null: nothing waits. */
   readonly pendingSince: number | null;
-  /** For people: what waits, as the end of a sentence that begins with the name. */
+  /** For people: what waits, as the end of a sentence that starts with the name. */
   readonly waitsFor: string;
 }
 
@@ -31,29 +32,22 @@ export interface PipelinesParts {
   readonly nodeEligible: () => boolean;
 }
 
-export interface Pipelines {
-  picture(): HealthReport;
-  /** One sentence for each family that is late. */
-  complaints(): string[];
-  /** Whether shards should be left to this replica. */
-  isFit(): boolean;
-  stop(): void;
-}
-
 /** docs/features/proxiers.md §6.1: 30 s for a replica's own pipelines. */
 export const pipelineTimeoutMs = 30_000;
 const tickMs = 1_000;
-/** A tick that comes so much later than it was due tells that nothing else ran either. */
+/** A tick this late shows that nothing else ran either. */
 const loopLagMs = 1_000;
 /** Longer than a planned move of all shards takes. */
 const penaltyMs = 60_000;
 const loopName = 'event-loop';
 
-export function startPipelines({ clock, look, isConnected, nodeEligible }: PipelinesParts): Pipelines {
+export type Pipelines = ReturnType<typeof startPipelines>;
+
+export function startPipelines({ clock, look, isConnected, nodeEligible }: PipelinesParts) {
   let families = new Map<string, FamilyHealth>();
   const reasons = new Map<string, string>();
   let unfitUntil = Number.NEGATIVE_INFINITY;
-  /** What waited before NATS came back is timed from then on. */
+  /** Waits from before the reconnection are timed from then on. */
   let connectedAt = clock.now();
   let due = clock.monotonic() + tickMs;
   let timer: Timer;
@@ -79,14 +73,16 @@ export function startPipelines({ clock, look, isConnected, nodeEligible }: Pipel
       .map(([name]) => name);
   timer = clock.after(tickMs, tick);
   return {
-    picture: () => ({
+    picture: (): HealthReport => ({
       families: Object.fromEntries(families),
       nodeEligible: nodeEligible(),
       timeoutMs: pipelineTimeoutMs,
     }),
-    complaints: () => late().map((name) => `${name} ${reasons.get(name) ?? 'does not keep up'}`),
-    isFit: () => clock.monotonic() >= unfitUntil,
-    stop: () => timer.cancel(),
+    /** One sentence for each family that is late. */
+    complaints: (): string[] => late().map((name) => `${name} ${reasons.get(name) ?? 'does not keep up'}`),
+    /** Whether shards should be assigned to this replica. */
+    isFit: (): boolean => clock.monotonic() >= unfitUntil,
+    stop: (): void => timer.cancel(),
   };
 }
 
@@ -98,7 +94,7 @@ function loopPipeline(lag: number, now: number): Pipeline {
   };
 }
 
-/** The families of what is owned now; one that is seen for the first time has nothing to catch up on. */
+/** The families of what is owned now; a new one starts with nothing pending. */
 function follow(
   before: ReadonlyMap<string, FamilyHealth>,
   pipelines: Iterable<Pipeline>,
@@ -114,7 +110,7 @@ function follow(
   );
 }
 
-/** What waited has been worked off if nothing waits, or only what came later. */
+/** Earlier input is finished if nothing waits, or only later input. */
 function next(family: FamilyHealth, since: number | null, now: number): FamilyHealth {
   if (since === null) return updated(now);
   const isStuck = family.pendingSince !== null && since <= family.pendingSince;

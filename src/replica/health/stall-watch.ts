@@ -1,29 +1,27 @@
 /**
- * A thread beside the replica's own: it notices when that one does not yield any more.
+ * A watchdog thread: notices when the replica's own thread no longer yields.
  *
- * Everything of a replica runs on one thread, so code of a loaded feature that never yields stops all of it:
- * its heartbeats, its answers, its log. Others take its shards over within seconds. Promises: the log says
- * which feature's code it was, and the process ends, so that it is started again; a stall outside such
- * code is given longer. Time in which the whole process stood still does not count, and a
- * process with a debugger is left alone. Owns the thread and what
- * the two share; absent: how the code is called (actors/time/care.ts), and what happens to the actors.
+ * A replica runs on one thread, so code of a loaded feature that never yields stops all of it: its
+ * heartbeats, its answers, its log. Other replicas take its shards over within seconds. Promises: the log
+ * names the feature whose code it was, and the process exits, so that it is restarted; a stall outside such
+ * code is given longer. Time in which the whole process was suspended does not count, and a process with a
+ * debugger is left alone. Owns the thread and the memory that the two share; absent: how the code is called
+ * (actors/time/care.ts), and what happens to the actors.
  */
 import { url as debuggerUrl } from 'node:inspector';
 import { Worker } from 'node:worker_threads';
 import type { Marks } from '../../actors/time/care.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 
-/** How often the thread looks, and the replica says that it yields. */
+/** How often the thread checks, and the replica reports that it yields. */
 const tickMs = 1_000;
-/** A call of a feature that goes on for so many looks is not coming back: calls take microseconds. */
+/** A feature's call that lasts for this many checks will not return: calls take microseconds. */
 const ticksInCall = 5;
-/**
- * The same of a stall that is in no known call; the heaviest work of the replica's own takes a tenth of it.
- */
+/** The same for a stall outside known calls; the replica's own heaviest work takes a tenth of it. */
 const ticksOutside = 30;
 const textBytes = 512;
 
-/** What the thread is handed: what both see, and its constants, for it knows nothing of this file. */
+/** What the thread receives: the shared memory and its constants, because it cannot refer to this file. */
 interface Shared {
   readonly numbers: Int32Array;
   readonly text: Uint8Array;
@@ -35,14 +33,14 @@ interface Shared {
   readonly facts: Readonly<Record<string, string>>;
 }
 
-/** Numbers that both threads see. */
+/** Positions of numbers that both threads see. */
 const signs = { yields: 0, calls: 1, isInside: 2, textLength: 3, isOver: 4, isDebugged: 5 } as const;
 
 export interface StallWatch extends Marks {
   stop(): Promise<void>;
 }
 
-/** @param facts stand in the line that the thread writes */
+/** @param facts added to the line that the thread writes */
 export function startStallWatch(clock: Clock, facts: Readonly<Record<string, string>>): StallWatch {
   const numbers = new Int32Array(new SharedArrayBuffer(4 * Object.keys(signs).length));
   const text = Buffer.from(new SharedArrayBuffer(textBytes));
@@ -74,7 +72,7 @@ export function startStallWatch(clock: Clock, facts: Readonly<Record<string, str
   };
 }
 
-/** Runs in the thread, as text: it names nothing from outside itself. */
+/** Runs in the thread, as text, so it must not refer to anything outside itself. */
 function watchOver(): void {
   const { workerData } = process.getBuiltinModule('node:worker_threads');
   const { writeSync } = process.getBuiltinModule('node:fs');
@@ -90,7 +88,7 @@ function watchOver(): void {
     ticksOfCall = ticks > 0 && isInside && now.calls === seen.calls ? ticksOfCall + 1 : 0;
     seen = now;
     if (ticksOfCall < ticksInCall && ticks < ticksOutside) continue;
-    // Somebody looks at a breakpoint.
+    // A developer has stopped at a breakpoint.
     if (Atomics.load(numbers, signs.isDebugged) === 1) continue;
     const words = Buffer.from(text.subarray(0, Atomics.load(numbers, signs.textLength))).toString();
     const [feature, what] = words.split('\n');

@@ -1,8 +1,8 @@
 /**
- * What a replica answers before it has met NATS: that it lives, and why it is not ready. The same as later,
- * when NATS is away for a while.
+ * A replica's HTTP answers before its first connection to NATS: alive, and why not ready; the same as during
+ * a later outage of NATS.
  *
- * For the time of the first connection only; then the replica's own server takes the address over. Absent:
+ * Serves only until the first connection; then the replica's own server takes the address over. Absent:
  * metrics and the API, which are answered with 503.
  */
 import type { Clock } from '../../base/clock.ts';
@@ -12,13 +12,13 @@ import { type SmallAnswer, type SmallServer, startSmallHttp } from '../../featur
 import type { TlsPair } from '../../inspector/http/tls-files.ts';
 import { pipelineTimeoutMs } from './pipelines.ts';
 
-/** @throws Error of the system if the address cannot be listened on */
+/** @throws Error of the system if it cannot listen on the address */
 export function answerWhileWaiting(listen: HostPort, clock: Clock, tls?: TlsPair): Promise<SmallServer> {
   return startSmallHttp({ listen, clock, tls, answer: (method, path) => answer(method, path, clock) });
 }
 
 const reason = 'NATS is not connected';
-/** A replica without pipelines has none that is late. */
+/** A replica without pipelines has no late ones. */
 const nothing = { families: {}, nodeEligible: true, timeoutMs: pipelineTimeoutMs };
 
 function answer(method: string, path: string, clock: Clock): SmallAnswer {

@@ -1,8 +1,9 @@
 /** Three servers, streams of three copies: what the bus promises while servers die. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { startNatsCluster } from '../../../packages/dev-cluster/processes/nats-server.ts';
 import { actorId } from '../../../src/base/ids.ts';
 import type { Bus } from '../../../src/bus/bus.ts';
+import { silenceBounds } from '../../../src/bus/nats/wire-consumer.ts';
 import { subjects } from '../../../src/bus/subjects.ts';
 import { until } from '../../until.ts';
 import { bytes, codeOf, collect, text } from '../bus-parts.ts';
@@ -23,8 +24,8 @@ describe('a bus on a cluster of three', () => {
     await Promise.all((cluster?.servers ?? []).map((server) => server.kill()));
     await folder.remove();
   });
-  const newBus = async () => {
-    const bus = await connectTo('', { servers: cluster.servers.map(({ url }) => url), streamReplicas: 3 });
+  const newBus = async ({ servers = cluster.servers.map(({ url }) => url) } = {}) => {
+    const bus = await connectTo('', { servers, streamReplicas: 3 });
     buses.push(bus);
     return bus;
   };
@@ -127,6 +128,32 @@ describe('a bus on a cluster of three', () => {
     await append(owner, s.event('pod/shop/web-0'), bytes('x'));
   });
 
+  test('misses consumers that died with another server than the one it is connected to, sooner than they would be missed alone', {
+    timeout: 60_000,
+  }, async () => {
+    const bus = await newBus({ servers: [cluster.servers[0]?.url ?? ''] });
+    onTestFinished(() => bus.close());
+    const shards = Array.from({ length: 12 }, (_, shard) => shard);
+    const read = await Promise.all(
+      shards.map((shard) => collect(bus, 'mail', [s.tellOfShard(shard)], { kind: 'new' })),
+    );
+    const homes = await consumerHomes(bus);
+    const [home, lost] = homes.get('n1') ? ['n1', homes.get('n1')] : ['n2', homes.get('n2')];
+    expect(lost).toBeGreaterThan(0);
+    const dead = Number(home.slice(1));
+    const before = bus.counters.followRestarts;
+    await cluster.servers[dead]?.kill();
+    await until(() => bus.counters.followRestarts >= before + (lost ?? 0), {
+      what: 'the doubt about its consumers',
+      timeoutMs: silenceBounds.consumerMaxMs / 2,
+    });
+    cluster.servers[dead] = await cluster.startAgain(dead);
+    for (const shard of shards)
+      await append(bus, s.tell(shard, actorId('pod', 'shop', 'web-0')), bytes(`to ${shard}`));
+    for (const { messages } of read)
+      await until(() => messages.length === 1, { what: 'a message of each shard', timeoutMs: 20_000 });
+  });
+
   test('stores a message id once, however the guard is looked at first', async () => {
     const bus = await newBus();
     const fence = s.fence(2);
@@ -154,6 +181,16 @@ interface StreamInfo {
 async function streamInfo(bus: Bus): Promise<StreamInfo> {
   const answer = await bus.request('$JS.API.STREAM.INFO.ORRERY_test_STATE', bytes(''), { timeoutMs: 2000 });
   return JSON.parse(text(answer.data));
+}
+
+/** How many consumers of the mail each server runs. */
+async function consumerHomes(bus: Bus): Promise<ReadonlyMap<string, number>> {
+  const answer = await bus.request('$JS.API.CONSUMER.LIST.ORRERY_test_MAIL', bytes(''), { timeoutMs: 2000 });
+  const { consumers } = JSON.parse(text(answer.data)) as { consumers: Pick<StreamInfo, 'cluster'>[] };
+  const homes = new Map<string, number>();
+  for (const { leader } of consumers.map(({ cluster }) => cluster))
+    homes.set(leader, (homes.get(leader) ?? 0) + 1);
+  return homes;
 }
 
 const streamReplicas = async (bus: Bus) => (await streamInfo(bus)).config.num_replicas;

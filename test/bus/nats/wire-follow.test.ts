@@ -9,7 +9,7 @@ import { followPlace } from '../../../src/bus/nats/follow-place.ts';
 import type { JetStreamApi } from '../../../src/bus/nats/jetstream-api.ts';
 import { createSilenceWatch } from '../../../src/bus/nats/silence.ts';
 import type { Wire, WireMessage } from '../../../src/bus/nats/wire.ts';
-import { silenceMaxMs } from '../../../src/bus/nats/wire-consumer.ts';
+import { silenceBounds } from '../../../src/bus/nats/wire-consumer.ts';
 import { follow } from '../../../src/bus/nats/wire-follow.ts';
 import { until } from '../../until.ts';
 import { bytes } from '../bus-parts.ts';
@@ -20,7 +20,7 @@ interface Made {
 }
 
 /** A server with one stream, of which the test decides what it delivers. */
-function playedServer(options: { pending?: number; before?: number } = {}) {
+function playedServer(options: { pending?: number; before?: number; isMute?: boolean } = {}) {
   const made: Made[] = [];
   const sent: string[] = [];
   const listeners = new Map<string, (message: WireMessage) => void>();
@@ -53,7 +53,7 @@ function playedServer(options: { pending?: number; before?: number } = {}) {
     }
     if (verb.startsWith('STREAM.INFO'))
       return { created: stream.created, state: { last_seq: stream.lastSequence } };
-    if (!verb.startsWith('CONSUMER.CREATE')) return {};
+    if (!verb.startsWith('CONSUMER.CREATE')) return options.isMute ? new Promise(() => undefined) : {};
     const { config } = body as { config: Record<string, unknown> };
     made.push({ inbox: String(config.deliver_subject), config });
     return { num_pending: options.pending ?? 0, delivered: { stream_seq: options.before ?? 0 } };
@@ -103,7 +103,7 @@ async function followed(server: ReturnType<typeof playedServer>, from: FollowFro
       clock: systemClock,
       random: seededRandom(1),
       log: silentLog,
-      silence: createSilenceWatch(systemClock, silenceMaxMs),
+      silence: createSilenceWatch(systemClock, silenceBounds),
       deliver: (handler, message) => handler(message),
       onRestart: () => counts.restarts++,
     },
@@ -224,8 +224,8 @@ describe('a follower', () => {
     expect(server.made).toHaveLength(1);
   });
 
-  test('that hears nothing at all makes another consumer', async () => {
-    const server = playedServer();
+  test('that hears nothing of a server that does not answer makes another consumer', async () => {
+    const server = playedServer({ isMute: true });
     const { counts } = await followed(server);
     await until(() => server.made.length === 2, { what: 'another consumer' });
     expect(counts.restarts).toBe(1);

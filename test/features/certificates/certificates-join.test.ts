@@ -325,6 +325,37 @@ describe('§3.3: two hosts, one Secret name', () => {
     });
   });
 
+  test('who comes third, or goes again, concerns nobody else; the next in age hears when the first goes', () => {
+    const { scene } = two();
+    const third = { host: 'c.example.com', secretName: 'tls' };
+    expect(scene.domain('shop', 'c', third, { createdAt: 3 })).toEqual(['domain/_/c.example.com']);
+    expect(scene.facts('c.example.com')?.taken).toMatchObject([{ by: 'a.example.com' }]);
+    expect(scene.put('domains.orrery.dev', 'shop', 'c', null)).toEqual(['domain/_/c.example.com']);
+    expect(scene.put('domains.orrery.dev', 'shop', 'a', null)).toEqual([
+      'domain/_/a.example.com',
+      'domain/_/b.example.com',
+    ]);
+    expect(scene.facts('b.example.com')?.taken).toEqual([]);
+  });
+
+  test('an older one that comes later takes it, and all hear of it', () => {
+    const { scene } = two();
+    const older = { host: 'z.example.com', secretName: 'tls' };
+    expect(scene.domain('shop', 'z', older, { createdAt: 0 })).toHaveLength(3);
+    expect(scene.facts('a.example.com')?.taken).toMatchObject([{ by: 'z.example.com' }]);
+    expect(scene.facts('b.example.com')?.taken).toMatchObject([{ by: 'z.example.com' }]);
+  });
+
+  test('a thousand that name one Secret cost no more than a thousand that name their own', () => {
+    const scene = new Scene().listed();
+    let told = 0;
+    for (let n = 0; n < 1_000; n++) {
+      const spec = { host: `h${n}.example.com`, secretName: 'tls' };
+      told += scene.domain('shop', `d${n}`, spec, { createdAt: n }).length;
+    }
+    expect(told).toBeLessThanOrEqual(1_001);
+  });
+
   test('whose certificate stands there has it, whoever asked first', () => {
     const { scene } = two();
     const secret = { kind: 'secrets', uid: 's', ...base, host: 'b.example.com', fingerprint: 'f'.repeat(64) };

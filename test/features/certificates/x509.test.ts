@@ -5,6 +5,8 @@ import { connect, createServer } from 'node:tls';
 import { afterAll, expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { openAuthority } from '../../../src/features/certificates/acme/authority.ts';
+import { readPublicPart } from '../../../src/features/certificates/stored-certificate.ts';
+import { dueByAge } from '../../../src/machines/domain/domain-schedule.ts';
 import {
   type Identifier,
   isSignedUpTo,
@@ -93,4 +95,15 @@ test('a certificate that may not sign is no CA that can be used', async () => {
   expect(() => openAuthority(leaf.chain, leaf.key, systemClock.now())).toThrow(
     expect.objectContaining({ code: 'CERTIFICATE_UNUSABLE' }),
   );
+});
+
+test('a certificate that ends soon with its CA is not due as it is made: nobody orders without end', async () => {
+  const { chain, key } = openssl.root('p256', 'sha1');
+  const end = Date.parse(new X509Certificate(chain).validTo);
+  const at = end - 40_000;
+  const issuedLate = await openAuthority(chain, key, at).issue(host, 86_400_000, at);
+  const { notBefore, notAfter } = readPublicPart(issuedLate.chain);
+  expect(notAfter).toBe(end);
+  const facts = { fingerprint: '', notBefore, notAfter, ariId: null };
+  expect(dueByAge(facts)).toBeGreaterThan(at + 10_000);
 });

@@ -1,18 +1,16 @@
 /** What /readyz says beside whether a replica is ready (docs/features/releases.md §1.4, §1.5). */
 import { expect, test } from 'vitest';
 import type { Readiness } from '../../../src/base/views.ts';
-import { createHttp } from '../../../src/inspector/http/server.ts';
 import { readinessOf } from '../../../src/replica/replica-tells.ts';
-import { httpOptions } from '../../inspector/http-parts.ts';
+import { inject } from '../../inspector/http-parts.ts';
 import { old, ReleaseScene, ready, type SceneReplica } from './release-scene.ts';
 
 /** As a probe gets it. */
 async function readyz({ bus, engine }: SceneReplica): Promise<Readiness & { readonly code: number }> {
   const parts = { health: { complaints: () => [] }, storing: { troubles: () => [] }, needed: [], now: 0 };
   const readiness = () => readinessOf({ bus, engine, ...parts });
-  const http = createHttp(httpOptions({ readiness }));
-  const answer = await http.inject({ url: '/readyz' });
-  return { ...answer.json<Readiness>(), code: answer.statusCode };
+  const answer = await inject({ readiness }, { url: '/readyz' });
+  return { ...(answer.json() as Readiness), code: answer.statusCode };
 }
 
 test('a replica without --bundle beside replicas with one says so, and is ready; they say nothing', async () => {

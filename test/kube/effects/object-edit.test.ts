@@ -49,6 +49,16 @@ test('conditions of others stay in their places, and the object must be as it wa
   ]);
 });
 
+test.each(['none', { conditions: 'none' }, { conditions: [null, 7, { type: 7 }] }])(
+  'what somebody wrote there that is no condition gives way: %j',
+  async (status) => {
+    const { patches, write } = stand(status as object);
+    await write();
+    const conditions = [{ ...ready, observedGeneration: 3, lastTransitionTime: expect.any(String) }];
+    expect(patches).toMatchObject([{ body: { status: { conditions } } }]);
+  },
+);
+
 test('a status that says the same is not written', async () => {
   const conditions = [{ ...ready, observedGeneration: 3, lastTransitionTime: since }];
   const { patches, write } = stand({ left: 2, observedGeneration: 3, conditions });

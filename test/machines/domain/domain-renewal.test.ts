@@ -114,8 +114,10 @@ describe('a valid certificate', () => {
 });
 
 describe('renewal information', () => {
-  const polled = () => {
-    const domain = confirmed(valid());
+  const polled = (ageMs = 0) => {
+    const domain = storing();
+    valid(domain, fresh(domain, 90 * day, { notBefore: domain.now - ageMs }));
+    confirmed(domain);
     domain.asked();
     domain.wait(domain.patience ?? 0);
     return domain;
@@ -146,7 +148,7 @@ describe('renewal information', () => {
   });
 
   test('that has a window in the past brings the renewal at once, which no budget counts', () => {
-    const domain = polled();
+    const domain = polled(day);
     domain.take(window(domain, -2 * day, day)).wait(0);
     found(domain, { good: domain.context.certificate });
     expect(wordOf(domain)).toBe('waitingForPermit');
@@ -154,6 +156,14 @@ describe('renewal information', () => {
     expect(asked).toMatchObject({ type: 'permit.asked', exempt: true });
     domain.take(granted);
     expect(domain.askedOf('acme.order')).toMatchObject([{ replaces: 'aki.serial' }]);
+  });
+
+  test('that suggests to renew what is not a day old brings a renewal that counts: it may say so for ever (§5.4)', () => {
+    const domain = polled();
+    domain.take(window(domain, -2 * day, day)).wait(0);
+    found(domain, { good: domain.context.certificate });
+    const asked = domain.askedOf('message.send').at(-1)?.event;
+    expect(asked).toMatchObject({ type: 'permit.asked', exempt: false, due: true });
   });
 
   test('exempts a renewal from the budget from when its window opens, not one by age before it (§5.4)', () => {

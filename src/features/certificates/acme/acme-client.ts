@@ -1,10 +1,10 @@
 /**
  * One account at one ACME authority (RFC 8555): the only file that knows the ACME library.
  *
- * The library signs, counts nonces and knows the resources; the HTTP is ours (authority-http.ts), put under
- * it as its adapter: so every call has a signal, a bound and the Issuer's own roots of trust, refusals keep
- * their type and Retry-After, and nothing is retried behind our back but a bad nonce. Absent: policy – who
- * orders when, and what a failure means – and renewal information (ari.ts).
+ * The library signs, manages nonces and knows the resources. The HTTP is ours (authority-http.ts), installed
+ * as the library's adapter: every call has a signal, a bound and the Issuer's own roots of trust, refusals
+ * keep their type and Retry-After, and only a bad nonce is retried. Absent: policy – who orders when, and
+ * what a failure means – and renewal information (ari.ts).
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Authorization, Client, Order } from 'acme-client';
@@ -48,7 +48,7 @@ export interface AcmeAuthorization {
 }
 
 export interface AcmeAccount {
-  /** The directory's `renewalInfo`; null: the authority has none. */
+  /** `renewalInfo` in the directory; null: the authority has none. */
   readonly renewalInfo: string | null;
   newOrder(
     host: string,
@@ -57,16 +57,16 @@ export interface AcmeAccount {
   ): Promise<AcmeOrder>;
   order(url: string, signal: AbortSignal): Promise<AcmeOrder>;
   authorizations(orderUrl: string, signal: AbortSignal): Promise<readonly AcmeAuthorization[]>;
-  /** What has to be shown for a challenge: for http-01 the key authorization, for dns-01 its digest. */
+  /** What to show for a challenge: for http-01 the key authorization, for dns-01 its digest. */
   answerOf(challenge: AcmeChallenge): Promise<string>;
-  /** Tells the authority that it may look. */
+  /** Tells the authority to validate the challenge. */
   begin(challenge: AcmeChallenge, signal: AbortSignal): Promise<void>;
   finalize(orderUrl: string, csrPem: string, signal: AbortSignal): Promise<AcmeOrder>;
   /** The chain in PEM. */
   certificate(order: AcmeOrder, signal: AbortSignal): Promise<string>;
 }
 
-/** What the adapter has to know of the call that the library is making. */
+/** What the adapter needs to know about the library's current call. */
 interface Call {
   readonly caBundle: string | null;
   readonly signal: AbortSignal;
@@ -76,10 +76,10 @@ interface Call {
 }
 
 const calls = new AsyncLocalStorage<Call>();
-/** Each answer brings one; more than calls in flight are of no use. */
+/** Each answer brings one; more than the calls in flight are useless. */
 const noncesMax = 16;
 
-/** Opens the account that belongs to the key; makes it if there is none. */
+/** Opens the account that belongs to the key; creates it if there is none. */
 export async function openAccount(
   access: AcmeAccess,
   parts: { readonly http: HttpClient; readonly clock: Clock },
@@ -146,7 +146,7 @@ function authorizationOf({ url, status, challenges }: Authorization): AcmeAuthor
   return { url, status, challenges: challenges as unknown as readonly AcmeChallenge[] };
 }
 
-/** The library keeps the directory; it has no word for its newer entries. */
+/** The library keeps the directory, but exposes only its older entries. */
 function directoryOf(client: Client): Promise<Record<string, unknown>> {
   return (
     client as unknown as { http: { getDirectory(): Promise<Record<string, unknown>> } }
@@ -154,8 +154,8 @@ function directoryOf(client: Client): Promise<Record<string, unknown>> {
 }
 
 /**
- * The library, once, with our HTTP under it. It is loaded when the first account is opened: most processes
- * never need it.
+ * The library, with our HTTP installed once. Imported for the first account, because most processes never
+ * need it.
  */
 let loading: Promise<typeof import('acme-client')> | undefined;
 
@@ -173,10 +173,7 @@ interface LibraryRequest {
   readonly data?: unknown;
 }
 
-/**
- * Takes the place of the library's HTTP. Errors of ours have no `config`, by which the library knows that
- * they are not its own.
- */
+/** Replaces the library's HTTP. Our errors have no `config`, so the library passes them on. */
 async function adapter(config: LibraryRequest) {
   const call = calls.getStore();
   if (!call) throw new OrreryError('INVARIANT', 'the ACME library calls only on our behalf');
@@ -200,7 +197,7 @@ async function adapter(config: LibraryRequest) {
   return libraryAnswer(answer, config);
 }
 
-/** That of an answer to HEAD, and of a refused nonce, the library takes itself. */
+/** The library itself reads the nonces of HEAD answers and of bad-nonce refusals. */
 function keepNonce({ nonces }: Call, method: string, answer: HttpAnswer): void {
   const nonce = answer.headers['replay-nonce'];
   if (typeof nonce !== 'string' || method === 'HEAD' || isBadNonce(answer)) return;
@@ -217,7 +214,9 @@ function libraryAnswer({ status, headers, body }: HttpAnswer, config: LibraryReq
   return { data: body, status, statusText: '', headers, config, request: {} };
 }
 
-/** What the library throws by itself is an answer that it could make nothing of, or nonces that ran out. */
+/**
+ * An error of the library itself means an answer that it could not interpret, or that the nonces ran out.
+ */
 function asOwnError(thrown: unknown, server: string): OrreryError {
   if (thrown instanceof OrreryError) return thrown;
   return new OrreryError('ACME_UNREACHABLE', `${placeOf(server)}: ${asError(thrown).message.slice(0, 300)}`, {

@@ -1,5 +1,5 @@
 /**
- * Renewal information (RFC 9773), which the ACME library does not know: when the authority would like a
+ * Renewal information (RFC 9773), which the ACME library does not support: when the authority would like a
  * certificate to be renewed.
  */
 import type { Clock } from '../../../base/clock.ts';
@@ -12,12 +12,12 @@ export interface RenewalWindow {
   /** ms since the epoch */
   readonly start: number;
   readonly end: number;
-  /** ms; null: the authority named no time. */
+  /** ms; null: the authority gave no time. */
   readonly retryAfterMs: number | null;
 }
 
 /**
- * The window of the certificate that `ariId` names. It needs no account.
+ * The window of the certificate with this `ariId`. Needs no account.
  *
  * @param renewalInfo the directory's entry
  * @throws OrreryError ACME_UNREACHABLE | ACME_LIMITED | ACME_REFUSED
@@ -31,7 +31,7 @@ export async function fetchWindow(
   const answer = await http({ method: 'GET', url, caBundle: place.caBundle }, signal);
   if (answer.status !== 200) throw answerError(answer, placeOf(url), clock.now());
   const { start, end } = readWindow(answer.body);
-  // RFC 9773 4.2: a window that ends before it begins is to be treated as if there were none.
+  // RFC 9773 4.2: a window that ends before it starts is treated as missing.
   if (Number.isNaN(start) || Number.isNaN(end) || end <= start) {
     throw new OrreryError('ACME_UNREACHABLE', `${placeOf(url)} names no window of renewal`);
   }

@@ -1,10 +1,10 @@
 /**
- * HTTP to certificate authorities and webhooks: one bounded call, with the authorities' own roots of trust
- * where they are given.
+ * HTTP to certificate authorities and webhooks: one bounded call, with the authorities' own roots of trust if
+ * they are given.
  *
- * Owns the connections. Promises: a call ends when its signal is aborted, after its time, or past its size;
- * redirects are not followed; what does not come to an answer is ACME_UNREACHABLE. Absent: retries, and what
- * an answer means (problem.ts).
+ * Owns the connections. Promises: a call ends when its signal is aborted, at its timeout, or beyond its size;
+ * redirects are not followed; a call without an answer is ACME_UNREACHABLE. Absent: retries, and the meaning
+ * of an answer (problem.ts).
  */
 import { Agent as HttpAgent, request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
@@ -30,7 +30,7 @@ export interface HttpAnswer {
 
 export type HttpClient = (call: HttpCall, signal: AbortSignal) => Promise<HttpAnswer>;
 
-/** Issuers with roots of their own are few; the pools of the others are recreated. */
+/** Few Issuers have roots of their own; beyond this number, connection pools are recreated. */
 const poolsMax = 32;
 
 export function createHttpClient(): HttpClient {
@@ -93,7 +93,7 @@ function exchange(
   });
 }
 
-/** Host and path, without a query that might hold something secret (I9). */
+/** Host and path, without a query that might contain a secret (I9). */
 export function placeOf(url: string): string {
   const parsed = URL.parse(url);
   return parsed === null ? 'an unreadable URL' : `${parsed.host}${parsed.pathname}`;

@@ -1,11 +1,10 @@
 /**
- * A private CA, and what it signs (docs/features/certificates.md §8).
+ * A private CA, and the certificates it signs (docs/features/certificates.md §8).
  *
- * Promises: a certificate names one host, carries no subject, never outlives the CA that signs it, and names
- * that CA's key as the CA itself does. Each has a new key, ECDSA on P-256. Keys are made and used off the
- * event loop, by Node's own cryptography, and go to the caller and nowhere else (I9).
- * A certificate is a dozen fields, so it is written here: a library that can read and write every form of one
- * takes ten times as long.
+ * Promises: a certificate names one host, has no subject, never outlives its CA, and identifies the CA's key
+ * in the CA's own way. Each has a new key, ECDSA on P-256. Keys are made and used off the event loop, by
+ * Node's own cryptography, and go only to the caller (I9). The encoding is written here, because a
+ * certificate is a dozen fields and a general library takes ten times as long.
  */
 import {
   createHash,
@@ -33,16 +32,16 @@ import {
   time,
 } from './der.ts';
 
-/** A CA that can sign; opened once, it signs many. */
+/** A CA that can sign; opened once, used many times. */
 export type CertificateAuthority = ReturnType<typeof openAuthority>;
 
 /**
- * Clocks differ: a certificate is valid from a minute before it was made; a short one from a twentieth of its
- * life, or it would be due at once.
+ * Clocks differ: a certificate is valid from a minute before it was made; a short-lived one from a twentieth
+ * of its life, because it would be due at once otherwise.
  */
-const backdateMs = (lifetimeMs: number) => Math.min(60_000, lifetimeMs / 20);
+const backdateMs = (lifetimeMs: number) => Math.min(60_000, Math.max(0, lifetimeMs) / 20);
 
-/** @throws OrreryError CERTIFICATE_UNUSABLE if they do not belong together, or are not those of a CA */
+/** @throws OrreryError CERTIFICATE_UNUSABLE if certificate and key do not match, or are no CA's */
 export function openAuthority(chainPem: string, keyPem: string, now: number) {
   const { certificate, key } = checkedPair(chainPem, keyPem, now);
   const { subject, keyId, maySign } = readAuthority(chainPem);
@@ -53,7 +52,8 @@ export function openAuthority(chainPem: string, keyPem: string, now: number) {
     /**
      * A new certificate and its key.
      *
-     * @param lifetimeMs bounded by the CA's own end @param at ms since the epoch
+     * @param lifetimeMs bounded by the CA's own expiry
+     * @param at ms since the epoch
      */
     async issue(
       host: string,
@@ -61,13 +61,13 @@ export function openAuthority(chainPem: string, keyPem: string, now: number) {
       at: number,
     ): Promise<{ readonly chain: string; readonly key: string }> {
       const pair = await generate('ec', { namedCurve: 'P-256', publicKeyEncoding, privateKeyEncoding });
-      const notBefore = Math.max(at - backdateMs(lifetimeMs), Date.parse(certificate.validFrom));
       const notAfter = Math.min(at + lifetimeMs, Date.parse(certificate.validTo));
+      const notBefore = Math.max(at - backdateMs(notAfter - at), Date.parse(certificate.validFrom));
       const body = sequence(
         element(context(0, true), integer('02')),
         integer(serialNumber()),
         signature.algorithm,
-        // As it is encoded: some verifiers compare names byte by byte.
+        // In its original encoding: some verifiers compare names byte by byte.
         subject,
         sequence(time(notBefore), time(notAfter)),
         sequence(),
@@ -104,13 +104,14 @@ function extensionsOf(host: string, publicKey: Buffer, keyId: Buffer | undefined
   const extension = (id: Buffer, value: Buffer) => sequence(id, octetString(value));
   const critical = (id: Buffer, value: Buffer) => sequence(id, isTrue, octetString(value));
   return [
-    // There is no subject, so whoever cannot read the name must not accept the certificate.
+    // There is no subject, so a verifier that cannot read the name must reject the certificate.
     critical(extensions.subjectAltName, sequence(element(context(2), Buffer.from(host, 'ascii')))),
     critical(extensions.basicConstraints, sequence()),
     critical(extensions.keyUsage, element(tags.bits, digitalSignature)),
     extension(extensions.extendedKeyUsage, sequence(serverAuth)),
     extension(extensions.subjectKeyIdentifier, octetString(identifierOf(publicKey))),
-    // Copied: a CA may identify its key by any means, and verifiers compare the two (RFC 5280 4.2.1.1).
+    // Copied, because a CA may identify its key by any means and verifiers compare the two (RFC 5280
+    // 4.2.1.1).
     ...(keyId === undefined
       ? []
       : [extension(extensions.authorityKeyIdentifier, sequence(element(context(0), keyId)))]),
@@ -118,7 +119,7 @@ function extensionsOf(host: string, publicKey: Buffer, keyId: Buffer | undefined
 }
 
 const isTrue = element(tags.boolean, Buffer.from([0xff]));
-/** The first bit; the seven behind it are unused. */
+/** The first bit; seven unused bits follow. */
 const digitalSignature = Buffer.from([7, 0x80]);
 const serverAuth = oid('1.3.6.1.5.5.7.3.1');
 
@@ -140,7 +141,7 @@ function serialNumber(): string {
   return bytes.toString('hex');
 }
 
-/** How the CA signs: what certificates say of it, and what Node is told. */
+/** How the CA signs: the algorithm in certificates, and the parameters for Node. */
 function signatureOf(key: KeyObject): { readonly algorithm: Buffer; readonly hash: string | null } {
   const nothing = Buffer.from([0x05, 0x00]);
   if (key.asymmetricKeyType === 'rsa')
@@ -162,7 +163,7 @@ function checkedPair(chainPem: string, keyPem: string, now: number) {
     certificate = new X509Certificate(chainPem);
     key = createPrivateKey(keyPem);
   } catch {
-    // What the library says may quote what it could not read.
+    // The library's message may quote what it could not parse.
     throw unusable('its certificate or key cannot be read');
   }
   if (!certificate.checkPrivateKey(key)) throw unusable('the key does not belong to its certificate');
@@ -171,12 +172,12 @@ function checkedPair(chainPem: string, keyPem: string, now: number) {
   return { certificate, key };
 }
 
-/** What its own certificate says of a CA, as it stands there. */
+/** What a CA's certificate says about it, in the original encoding. */
 function readAuthority(chainPem: string) {
   const [certificate] = childrenOf(derOf(chainPem));
   const [body] = childrenOf(certificate?.content);
   const fields = childrenOf(body?.content);
-  // Of the sequences: algorithm, issuer, validity, subject, key.
+  // The sequences are: algorithm, issuer, validity, subject, key.
   const subject = fields.filter(({ tag }) => tag === tags.sequence)[3];
   const list = fields.find(({ tag }) => tag === context(3, true))?.content;
   const values = childrenOf(childrenOf(list)[0]?.content).map(({ content }) => childrenOf(content));
@@ -189,7 +190,7 @@ function readAuthority(chainPem: string) {
   return {
     subject: subject.whole,
     keyId: extensionValue(extensions.subjectKeyIdentifier),
-    // keyCertSign, the sixth bit; without the extension everything is allowed.
+    // keyCertSign, the sixth bit; without the extension every use is allowed.
     maySign: usage === undefined || ((usage[1] ?? 0) & 0x04) !== 0,
   };
 }

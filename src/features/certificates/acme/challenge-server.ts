@@ -1,10 +1,10 @@
 /**
- * `--acme-http`: answers the authority's question for an HTTP-01 challenge (RFC 8555 8.3), whichever replica
- * asked for the certificate.
+ * `--acme-http`: answers the authority's request for an HTTP-01 challenge (RFC 8555 8.3), whichever replica
+ * ordered the certificate.
  *
- * Owns the socket. Promises: a known token gets its key authorization, everything else 404; only so many
- * unknown tokens are looked up at a time, so that a flood of guesses costs NATS nothing. A port that is taken
- * is tried again and again: the replica lives without it.
+ * Owns the socket. Promises: a known token gets its key authorization, anything else 404; a limited number of
+ * unknown tokens is looked up at a time, so a flood of guesses costs NATS nothing. An occupied port is
+ * retried; the replica runs without it.
  */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -16,7 +16,7 @@ import { limits } from '../../../base/limits.ts';
 import type { Log } from '../../../base/log-port.ts';
 import type { ChallengeBoard } from './challenge.ts';
 
-/** base64url, at least 128 bits (RFC 8555 8.3); far longer ones nobody makes. */
+/** base64url, at least 128 bits (RFC 8555 8.3); nobody makes much longer ones. */
 const path = /^\/\.well-known\/acme-challenge\/([A-Za-z0-9_-]{16,256})$/;
 const listenAgainMs = 5_000;
 
@@ -34,7 +34,7 @@ export function startChallengeServer(parts: {
     requestTimeout: limits.httpRequestMs,
   };
   const server = createServer(checks, (request, response) => void answer(request, response));
-  // The port is open to the world: who connects and says nothing must not keep authorities out.
+  // The port is public: silent connections must not keep authorities out.
   server.maxConnections = 2 * limits.httpConnections;
   boundConnections(server, 'connection');
   void keepListening(server, listen, { clock, log, signal: closing.signal });

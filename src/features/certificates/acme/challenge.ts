@@ -1,11 +1,11 @@
 /**
- * Showing that a host is ours over HTTP: the answer, and whether it can be seen.
+ * Proves control of a host over HTTP: shows the answer and checks that it is visible.
  *
- * HTTP-01 (RFC 8555 8.3): the answer goes to the board that every replica answers from. Before the authority
- * is told to look, we look ourselves: the answer must have come round to this replica, and where the host can
- * be reached from here, it must answer rightly – a wrong answer would cost one of the authority's few failed
- * validations. A host that cannot be resolved or reached from inside proves nothing, and does not hinder.
- * DNS-01 (8.4) is shown by solvers/.
+ * HTTP-01 (RFC 8555 8.3): the answer goes to the board from which every replica answers. Before the authority
+ * is told to look, we look ourselves: the answer must have reached this replica, and if the host is reachable
+ * from here, it must answer correctly, because a wrong answer would cost one of the authority's few failed
+ * validations. A host that cannot be resolved or reached from inside proves nothing and does not block.
+ * DNS-01 (8.4) is in solvers/.
  */
 import { type Clock, sleep } from '../../../base/clock.ts';
 import { OrreryError } from '../../../base/errors.ts';
@@ -16,14 +16,14 @@ import { placeOf } from './authority-http.ts';
 export interface ChallengeBoard {
   put(token: string, keyAuthorization: string): Promise<void>;
   remove(token: string): Promise<void>;
-  /** The answer, from wherever it can be had; null: there is none. */
+  /** The answer, from any source; null: there is none. */
   find(token: string): Promise<string | null>;
-  /** Whether this replica's own picture has it. */
+  /** Whether this replica's own picture contains it. */
   has(token: string): boolean;
 }
 
 export interface Presented {
-  /** Removes what was shown. Never rejects: what is left does no harm. */
+  /** Removes what was shown. Never rejects: left-overs do no harm. */
   cleanUp(signal: AbortSignal): Promise<void>;
 }
 
@@ -33,15 +33,15 @@ export interface ChallengeParts {
   readonly board: ChallengeBoard;
 }
 
-/** How long an answer may take to come round, and a wrong one to become right, ms. */
+/** How long an answer may take to arrive, and a wrong one to be corrected, ms. */
 const roundPatienceMs = 5_000;
 const wrongPatienceMs = 30_000;
-/** A route that was just made is wrong or not there at first: controllers and load balancers need a while. */
+/** A new route is wrong or missing at first: controllers and load balancers need a while. */
 const routedPatienceMs = { wrong: 120_000, unreachable: 5_000 } as const;
 const lookTimeoutMs = 2_000;
 const lookPauseMs = 500;
 
-/** @throws OrreryError ACME_REFUSED if the host answers wrongly, BUS_… */
+/** @throws OrreryError ACME_REFUSED if the host answers incorrectly, BUS_… */
 export async function presentHttp(
   { http, clock, board }: ChallengeParts,
   {
@@ -53,7 +53,7 @@ export async function presentHttp(
     readonly host: string;
     readonly token: string;
     readonly keyAuthorization: string;
-    /** What leads the path here was made for this challenge. */
+    /** The route to this path was created for this challenge. */
     readonly isRouted: boolean;
   },
   signal: AbortSignal,
@@ -91,7 +91,7 @@ async function look(
 ): Promise<'right' | 'unreachable' | { readonly wrong: string }> {
   try {
     const answer = await http({ method: 'GET', url, caBundle: null, timeoutMs: lookTimeoutMs }, signal);
-    // A redirect leads who knows where; the authority follows it, we need not.
+    // The target of a redirect is unknown; the authority follows it, and we need not.
     if (answer.status >= 300 && answer.status < 400) return 'unreachable';
     if (answer.status === 200 && answer.body.trim() === expected) return 'right';
     return { wrong: answer.status === 200 ? 'it answers something else' : `it answers ${answer.status}` };

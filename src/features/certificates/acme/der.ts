@@ -1,6 +1,6 @@
 /**
- * DER (X.690) as far as certificates need it: elements read where they stand, and written one inside the
- * other. Pure. Absent: tags of more than one byte, and lengths beyond 4 GiB.
+ * DER (X.690) as far as certificates need it: reads elements in place, and writes nested ones. Pure. Absent:
+ * tags of more than one byte, and lengths beyond 4 GiB.
  */
 
 export interface Element {
@@ -10,7 +10,7 @@ export interface Element {
   readonly whole: Buffer;
 }
 
-/** Elements one behind the other; what cannot be read ends them. */
+/** Consecutive elements; an unreadable one ends them. */
 export function childrenOf(bytes: Buffer | undefined): readonly Element[] {
   const elements: Element[] = [];
   for (let at = 0; bytes !== undefined && at + 2 <= bytes.byteLength; ) {
@@ -50,7 +50,7 @@ export const tags = {
   sequence: 0x30,
 } as const;
 
-/** `[n]`, in context; constructed where it holds other elements. */
+/** `[n]`, context-specific; constructed if it contains other elements. */
 export const context = (n: number, isConstructed = false) => 0x80 | n | (isConstructed ? 0x20 : 0);
 
 export function element(tag: number, ...contents: readonly Uint8Array[]): Buffer {
@@ -60,12 +60,12 @@ export function element(tag: number, ...contents: readonly Uint8Array[]): Buffer
 
 export const sequence = (...contents: readonly Uint8Array[]) => element(tags.sequence, ...contents);
 
-/** Whole bytes: no bit of the last one is unused. */
+/** Whole bytes, without unused bits. */
 export const bitString = (bytes: Uint8Array) => element(tags.bits, Buffer.from([0]), bytes);
 
 export const octetString = (bytes: Uint8Array) => element(tags.octets, bytes);
 
-/** @param hex of a number that is not negative, with its first bit free */
+/** @param hex of a non-negative number, with its first bit 0 */
 export const integer = (hex: string) => element(tags.integer, Buffer.from(hex, 'hex'));
 
 /** @param text `1.2.840.10045.4.3.2` */

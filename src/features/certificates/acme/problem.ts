@@ -1,6 +1,6 @@
 /**
- * What an authority's refusal means for the next attempt: problem documents (RFC 7807, RFC 8555 6.7) to
- * errors of our own.
+ * What an authority's refusal means for the next attempt: converts problem documents (RFC 7807, RFC 8555 6.7)
+ * to our errors.
  */
 import { attempt, OrreryError } from '../../../base/errors.ts';
 import type { LimitScope } from '../../../machines/domain/domain-events.ts';
@@ -15,7 +15,7 @@ export interface Problem {
 const prefix = 'urn:ietf:params:acme:error:';
 
 /**
- * Problems that trying again does not solve: the request, the name or the account's rights have to change
+ * Problems that retrying does not solve: the request, the name or the account's permissions have to change
  * first.
  */
 const hopeless = [
@@ -28,11 +28,11 @@ const hopeless = [
   'invalidContact',
 ];
 
-/** The problem in a body, or one that quotes nothing of it. */
+/** The problem in an answer's body; null if it has none. */
 export function readProblem(value: unknown): Problem | null {
   const { type, detail, subproblems } = (value ?? {}) as Record<string, unknown>;
   if (typeof type !== 'string') return null;
-  // The sort of a compound problem is that of its first part (RFC 8555 6.7.1).
+  // A compound problem has the type of its first part (RFC 8555 6.7.1).
   const first: Problem | null = Array.isArray(subproblems) ? readProblem(subproblems[0]) : null;
   const own = {
     type: type.replace(prefix, ''),
@@ -42,7 +42,7 @@ export function readProblem(value: unknown): Problem | null {
 }
 
 /**
- * The error of an answer with status 400 and above.
+ * The error of an answer with status 400 or above.
  *
  * @param now ms since the epoch, for Retry-After as a date
  */
@@ -70,7 +70,7 @@ export function answerError({ status, headers, body }: HttpAnswer, place: string
   return problemError(problem, text, status);
 }
 
-/** What authorities say of the limits that they keep, by whom the limit holds back; the first that fits. */
+/** How authorities word their limits, with the scope of each; the first match counts. */
 const limitWords: ReadonlyArray<readonly [RegExp, LimitScope]> = [
   [/exact set of (?:domains|identifiers)|duplicate certificate/i, 'host'],
   [/failed authorizations|authorization failures|temporarily prevented|paused/i, 'host'],
@@ -83,8 +83,8 @@ const limitWords: ReadonlyArray<readonly [RegExp, LimitScope]> = [
 ];
 
 /**
- * Whom a limit is for: docs/features/certificates.md §7.3. A service that is not there for anybody is a limit
- * of the account.
+ * The scope of a limit: docs/features/certificates.md §7.3. An outage of the service counts as a limit of the
+ * account.
  */
 function limitScope(problem: Problem | null, status: number): LimitScope {
   if (status === 503) return 'account';
@@ -93,8 +93,9 @@ function limitScope(problem: Problem | null, status: number): LimitScope {
 }
 
 /**
- * `retry after 2026-01-31 12:00:00 UTC`, as some say it in words alone. @returns ms from now; null: they do
- * not
+ * `retry after 2026-01-31 12:00:00 UTC`, which some authorities state in words only.
+ *
+ * @returns ms from now; null: not stated
  */
 function readRetryIn(problem: Problem | null, now: number): number | null {
   const [, day, time] =
@@ -103,7 +104,7 @@ function readRetryIn(problem: Problem | null, now: number): number | null {
   return Number.isNaN(at) ? null : Math.max(0, at - now);
 }
 
-/** The error of a problem that stands in an order or a challenge. */
+/** The error of a problem in an order or a challenge. */
 export function problemError(problem: Problem, text: string, status = 0): OrreryError {
   const facts = {
     status,
@@ -120,7 +121,7 @@ export function problemError(problem: Problem, text: string, status = 0): Orrery
   return new OrreryError('ACME_REFUSED', text, { facts });
 }
 
-/** The order is spent. @param error as it stands in the order or a challenge; null: none does */
+/** The order is used up. @param error as in the order or a challenge; null: none */
 export function lostOrder(error: unknown, text: string): OrreryError {
   const problem = readProblem(error);
   if (problem === null) return new OrreryError('ACME_REFUSED', text, { facts: { orderLost: true } });
@@ -128,7 +129,7 @@ export function lostOrder(error: unknown, text: string): OrreryError {
   return new OrreryError(code, message, { facts: { ...facts, orderLost: true } });
 }
 
-/** Seconds or a date (RFC 9110 10.2.3), as ms from now; null: there is none that can be read. */
+/** Seconds or a date (RFC 9110 10.2.3), as ms from now; null: missing or unreadable. */
 export function readRetryAfter(header: string | undefined, now: number): number | null {
   if (header === undefined) return null;
   if (/^[0-9]+$/.test(header.trim())) return Number(header) * 1000;

@@ -1,20 +1,20 @@
 /**
- * How an authority's renewal information calls a certificate (RFC 9773 4.1): the key identifier of its
+ * A certificate's identifier in an authority's renewal information (RFC 9773 4.1): the key identifier of its
  * issuer and its serial number. Pure.
  *
- * It is asked for at every look at a Secret, so the two fields are read where they stand in DER
- * instead of by the library that signs, which reads all of a certificate.
+ * It is needed at every inspection of a Secret, so the two fields are read in place from DER rather than by
+ * the library that signs, which parses the whole certificate.
  */
 import { childrenOf, context, derOf, tags } from './der.ts';
 
-/** null: these are no certificates, or the first one does not say who issued it. */
+/** null: not a certificate, or without its issuer's key identifier. */
 export function renewalIdOf(chainPem: string): string | null {
   const [certificate] = childrenOf(derOf(chainPem));
   const fields = childrenOf(childrenOf(certificate?.content)[0]?.content);
   const serial = fields.find(({ tag }) => tag === tags.integer)?.content;
   const issuer = issuerKeyId(fields.find(({ tag }) => tag === extensions)?.content);
   if (serial === undefined || issuer === undefined) return null;
-  // As it stands in DER, a zero byte before a high bit with it.
+  // As encoded in DER, including a zero byte before a high bit.
   return `${issuer.toString('base64url')}.${serial.toString('base64url')}`;
 }
 

@@ -1,13 +1,13 @@
 /**
- * Keys and requests for certificates (X.509): the only file that knows the X.509 library.
+ * Keys and certificate requests (X.509): the only file that knows the X.509 library.
  *
- * Promises: every key is new, ECDSA on P-256, made by Node's own cryptography. Keys go to the caller and
- * nowhere else (I9).
+ * Promises: every key is new, ECDSA on P-256, made by Node's own cryptography. Keys go only to the caller
+ * (I9).
  */
 import { createPrivateKey, generateKeyPair, type KeyObject, webcrypto } from 'node:crypto';
 import { promisify } from 'node:util';
 
-/** Read by every client there is, and small (RFC 8422, CA/Browser Forum 6.1.5). */
+/** All clients support it, and it is small (RFC 8422, CA/Browser Forum 6.1.5). */
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 
 const generate = promisify(generateKeyPair);
@@ -41,9 +41,9 @@ async function keysOf(key: KeyObject): Promise<webcrypto.CryptoKeyPair> {
 
 let loading: Promise<typeof import('@peculiar/x509')> | undefined;
 
-/** Loaded when the first key is made: most processes never need it. */
+/** Imported for the first key, because most processes never need it. */
 function library(): Promise<typeof import('@peculiar/x509')> {
-  // The library's container of parts does not start without the polyfill.
+  // The library's dependency injection needs this polyfill.
   loading ??= import('reflect-metadata').then(() => import('@peculiar/x509'));
   return loading;
 }

@@ -1,10 +1,9 @@
 /**
- * Takes over the certificates of one namespace from cert-manager: looks, plans, and writes
+ * Takes over the certificates of one namespace from cert-manager: reads, plans, and writes
  * (docs/features/certificates.md, Moving in).
  *
- * Promises: nothing of cert-manager's is deleted; a Secret is taken only as it was seen; run again, it goes
- * on
- * where it ended. With `isDry` nothing is written.
+ * Promises: nothing of cert-manager's is deleted; a Secret is taken over only unchanged since it was read;
+ * run again, it continues. With `isDry` nothing is written.
  */
 import { hasCode, OrreryError } from '../../../base/errors.ts';
 import type { KubeObject, KubePort, KubeResource } from '../../../base/kube-port.ts';
@@ -16,12 +15,15 @@ import { type Found, planAdoption, type Step } from './plan.ts';
 
 export interface AdoptionOptions {
   readonly namespace: string;
-  /** Where cert-manager looks for the Secrets of ClusterIssuers. */
+  /** Where cert-manager keeps the Secrets of ClusterIssuers. */
   readonly clusterNamespace: string;
   readonly isDry: boolean;
 }
 
-/** @param say one line of what is done, as it is done @throws OrreryError KUBE_… */
+/**
+ * @param say receives one line for each step, as it is done
+ * @throws OrreryError KUBE_…
+ */
 export async function adoptCertificates(
   kube: KubePort,
   { namespace, clusterNamespace, isDry }: AdoptionOptions,

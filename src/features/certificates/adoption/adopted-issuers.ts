@@ -1,9 +1,8 @@
 /**
- * Issuers of ours for those of cert-manager that the Certificates of a namespace name. Pure.
+ * Makes Issuers of ours from those of cert-manager that the Certificates of a namespace name. Pure.
  *
- * One of theirs has several ways to prove hosts, one of ours has one: each way becomes an Issuer. It allows
- * the
- * hosts that are taken over, no more: what else it may be asked for is for people to say.
+ * An issuer of cert-manager may have several solvers, one of ours has one: each solver becomes an Issuer. It
+ * allows exactly the adopted hosts; people decide about others.
  */
 import type { KubeObject } from '../../../base/kube-port.ts';
 import { record } from '../../../kube/api/fields.ts';
@@ -18,17 +17,17 @@ export interface AdoptedIssuer {
   readonly losses: readonly string[];
 }
 
-/** The Issuer of ours for a host, or why there can be none. */
+/** Our Issuer for a host, or why there can be none. */
 export type IssuerChoice = AdoptedIssuer | { readonly refusal: string };
 
 export interface TheirIssuer {
   readonly kind: string;
   readonly object: KubeObject;
-  /** Where the Secrets are that it names. */
+  /** The namespace of the Secrets that it names. */
   readonly namespace: string;
 }
 
-/** By host: which Issuer of ours it gets. @param certificates those that name this issuer */
+/** For each host its Issuer of ours. @param certificates those that name this issuer */
 export function adoptIssuer(
   theirs: TheirIssuer,
   certificates: readonly TheirCertificate[],
@@ -42,7 +41,7 @@ export function adoptIssuer(
     return all(hosts, { refusal: `${base.from} is ${kind}: only acme and ca can be taken over` });
   }
   const secret = { name: textOf(record(ca).secretName), namespace: theirs.namespace };
-  // cert-manager's own default; what Certificates say of it was said to be lost.
+  // cert-manager's own default; the losses already name what Certificates say about it.
   return all(hosts, checked({ ...base, spec: { ...base.spec, ca: { secret, lifetime: '2160h' } } }));
 }
 
@@ -56,13 +55,13 @@ function baseOf({ kind, object, namespace }: TheirIssuer, domains: readonly stri
   return {
     name: isCluster ? name : `${namespace}-${name}`,
     from: `${kind} ${isCluster ? name : `${namespace}/${name}`}`,
-    // One of a namespace serves that namespace alone.
+    // A namespaced issuer serves that namespace only.
     spec: { domains, ...(isCluster ? {} : { allowedNamespaces: { matchLabels: labels } }) },
     losses: [],
   };
 }
 
-/** What we would not accept from a person we do not write. */
+/** We write nothing that we would not accept from a person. */
 function checked(issuer: AdoptedIssuer): IssuerChoice {
   const read = readIssuerSpec(issuer.spec);
   return 'invalid' in read ? { refusal: `${issuer.from}: ${read.invalid}` } : issuer;
@@ -88,7 +87,7 @@ function adoptAcme(
   }
   for (const [solver, domains] of bySolver) {
     const base = baseOf(theirs, domains);
-    // By its place among theirs: the same for every namespace that is taken over.
+    // Numbered by its place in the issuer, so it is the same for every adopted namespace.
     const n = solvers.indexOf(solver);
     const name = n === 0 ? base.name : `${base.name}-${n + 1}`;
     const { spec, losses } = acmeSpec(acme, theirs.namespace, {

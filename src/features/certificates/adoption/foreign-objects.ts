@@ -1,6 +1,6 @@
 /**
- * What cert-manager's objects say, as far as it can be taken over (cert-manager.io/v1): Certificates, Issuers
- * and ClusterIssuers. Pure; whatever stands in them, reading ends.
+ * Reads cert-manager's objects as far as they can be taken over (cert-manager.io/v1): Certificates, Issuers
+ * and ClusterIssuers. Pure; accepts any content.
  */
 import type { KubeObject, KubeResource } from '../../../base/kube-port.ts';
 import { type Fields, list, record } from '../../../kube/api/fields.ts';
@@ -23,13 +23,13 @@ const texts = (value: unknown) => list(value).filter((one): one is string => typ
 
 export interface TheirCertificate {
   readonly name: string;
-  /** DNS names, that of the subject among them. */
+  /** DNS names, including the subject's. */
   readonly hosts: readonly string[];
   readonly secretName: string;
   readonly issuer: { readonly kind: string; readonly name: string };
   /** Why it cannot be taken over; null: it can. */
   readonly refusal: string | null;
-  /** What is not taken over with it, for people. */
+  /** What is lost in the takeover, for people. */
   readonly losses: readonly string[];
 }
 
@@ -87,9 +87,9 @@ function ingressOwner(owner: unknown): readonly string[] {
   return [`it comes from Ingress ${textOf(name)}: remove the annotations cert-manager.io/… there`];
 }
 
-/** What cert-manager would solve a host's challenge by. */
+/** The solver that cert-manager would use for a host's challenge. */
 export interface TheirSolver {
-  /** As in `spec.acme.challenge` of an Issuer of ours; null: it cannot be expressed. */
+  /** In the form of `spec.acme.challenge` of our Issuers; null: not expressible. */
   readonly challenge: unknown;
   /** Why not. */
   readonly refusal: string;
@@ -115,7 +115,7 @@ export function readSolver(any: unknown, namespace: string): TheirSolver {
   };
 }
 
-/** Text: why it cannot be expressed. */
+/** A text says why it is not expressible. */
 function challengeOf({ http01, dns01 }: Fields, namespace: string): object | string {
   if (http01 !== undefined) return httpChallenge(record(http01));
   if (dns01 === undefined) return 'it has neither http01 nor dns01';
@@ -157,7 +157,7 @@ function updateChallenge(
   };
 }
 
-/** By cert-manager's own order: a name that is listed, then the longest zone, then one for everybody. */
+/** By cert-manager's precedence: a listed name, then the longest zone, then a solver for all. */
 export function solverFor(solvers: readonly TheirSolver[], host: string): TheirSolver | null {
   const weight = ({ names, zones }: TheirSolver) => {
     if (names.includes(host)) return 10_000;

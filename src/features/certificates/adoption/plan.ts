@@ -1,7 +1,6 @@
 /**
- * What has to be written so that the certificates of one namespace pass from cert-manager to Orrery, in
- * order,
- * with one line for each thing that is done or cannot be (docs/features/certificates.md, Moving in). Pure.
+ * Plans what to write so that the certificates of one namespace pass from cert-manager to Orrery, in order,
+ * with one line for each step or obstacle (docs/features/certificates.md, Moving in). Pure.
  */
 import { equal } from '../../../base/equal.ts';
 import type { KubeObject } from '../../../base/kube-port.ts';
@@ -16,9 +15,9 @@ export interface Found {
   readonly namespace: string;
   readonly certificates: readonly KubeObject[];
   readonly issuers: readonly TheirIssuer[];
-  /** By name: the Secrets that the Certificates name, of those that are there. */
+  /** By name: the existing Secrets that the Certificates name. */
   readonly secrets: ReadonlyMap<string, KubeObject>;
-  /** Ours, as they stand. */
+  /** Our present objects. */
   readonly ownDomains: readonly KubeObject[];
   readonly ownIssuers: readonly KubeObject[];
 }
@@ -91,7 +90,7 @@ function issuerSteps({ ownIssuers }: Found, { name, from, spec, losses }: Adopte
   return [{ do: 'extendIssuer', name, body, line: `extend    Issuer ${name} by ${added.join(', ')}` }];
 }
 
-/** Their issuer may have changed since: then people decide. */
+/** Their issuer may have changed since; then people decide. */
 function isSameProof(one: unknown, other: unknown): boolean {
   const [a, b] = [readIssuerSpec(one), readIssuerSpec(other)];
   return !('invalid' in a) && !('invalid' in b) && equal(a.acme, b.acme) && equal(a.ca, b.ca);
@@ -137,7 +136,7 @@ function secretStep({ namespace, secrets }: Found, name: string, host: string): 
       resourceVersion,
       labels: { [domainLabel]: hostLabel(host) },
       annotations: { [hostAnnotation]: host },
-      // Else it would go with the Certificate.
+      // Otherwise it would be deleted with the Certificate.
       ...(owners.length === list(ownerReferences).length ? {} : { ownerReferences: owners }),
     },
   };
@@ -177,7 +176,7 @@ function domainStep(
   };
 }
 
-/** Two who renew one Secret undo each other's work. */
+/** Two controllers that renew one Secret undo each other's work. */
 function lastWords({ namespace }: Found, steps: readonly Step[]): readonly Step[] {
   const names = steps.flatMap((step) => (step.do === 'createDomain' ? [step.object.metadata.name] : []));
   if (names.length === 0) return [];

@@ -1,9 +1,8 @@
 /**
- * One question to a name server and its answer: over UDP, and over TCP where the answer does not fit.
+ * One query to a name server and its answer: over UDP, and over TCP if the answer does not fit.
  *
- * Owns the sockets, each for one exchange. Promises: only the server that was asked is heard, and only with
- * the
- * number of the question; it ends with the signal, or after some attempts.
+ * Owns the sockets, one for each exchange. Promises: only an answer from the queried server with the query's
+ * id counts; the exchange ends with the signal, or after a few attempts.
  */
 import { createSocket, type Socket as UdpSocket } from 'node:dgram';
 import { lookup } from 'node:dns/promises';
@@ -12,7 +11,7 @@ import { type HostPort, hostPort } from '../../../base/config-values.ts';
 import { asError, OrreryError } from '../../../base/errors.ts';
 import { type DnsMessage, readMessage } from './message.ts';
 
-/** Each attempt waits so long, ms: as resolvers do. */
+/** Timeout of each attempt, ms, as resolvers use. */
 const attemptMs = [2_000, 3_000, 5_000] as const;
 const tcpMs = 10_000;
 
@@ -22,8 +21,8 @@ export interface Answered {
 }
 
 /**
- * @param server `host:port` @throws OrreryError ACME_REFUSED: never the authority's fault, and told as a
- * refusal
+ * @param server `host:port`
+ * @throws OrreryError ACME_REFUSED: a refusal of the challenge, never counted against the authority
  */
 export async function exchange(server: string, question: Uint8Array, signal: AbortSignal): Promise<Answered> {
   const place = hostPort.read(server);
@@ -42,7 +41,7 @@ export async function exchange(server: string, question: Uint8Array, signal: Abo
 const unreachable = (server: string, why: string) =>
   new OrreryError('ACME_REFUSED', `name server ${server} cannot be queried: ${why}`);
 
-/** Whether this answers that; an update's answer need not repeat its zone (RFC 2136 3.8). */
+/** Whether the answer matches the query; an update's answer need not repeat its zone (RFC 2136 3.8). */
 function answerTo(question: Uint8Array, bytes: Uint8Array): Answered | null {
   const message = readMessage(bytes);
   const id = Buffer.from(question).readUInt16BE(0);
@@ -57,7 +56,7 @@ async function overUdp(at: HostPort, question: Uint8Array, signal: AbortSignal):
   throw new Error('no answer in time');
 }
 
-/** null: none came in time. */
+/** null: no answer in time. */
 function datagram(
   { host, port }: HostPort,
   question: Uint8Array,
@@ -72,7 +71,7 @@ function datagram(
       const answer = answerTo(question, bytes);
       if (answer !== null) resolve(answer);
     });
-    // Connected: nobody else is heard.
+    // A connected socket receives only from this server.
     socket.connect(port, host, () => socket.send(question));
   }).finally(() => socket.close());
 }

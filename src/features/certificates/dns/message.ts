@@ -1,10 +1,9 @@
 /**
- * Messages of the domain name system (RFC 1035, RFC 2136) to bytes and back. Pure.
+ * DNS messages (RFC 1035, RFC 2136) to bytes and back. Pure.
  *
- * Promises: whatever bytes come in, reading ends: in a message or in null. Names are in lower case and
- * without
- * a dot at their end; none is compressed in what is written. Absent: what a record of another type than those
- * asked for here holds; it keeps its bytes.
+ * Promises: reading ends for any bytes, with a message or null. Names are in lower case and without a
+ * trailing dot; written names are not compressed. Absent: the contents of record types that are not used
+ * here; they stay bytes.
  */
 
 export const recordTypes = { ns: 2, cname: 5, soa: 6, txt: 16, tsig: 250, any: 255 } as const;
@@ -20,7 +19,7 @@ export interface DnsQuestion {
 export interface DnsRecord extends DnsQuestion {
   readonly ttl: number;
   readonly data: Uint8Array;
-  /** The name at the beginning of the data of NS, CNAME and SOA. */
+  /** The name at the start of the data of NS, CNAME and SOA. */
   readonly target?: string;
 }
 
@@ -32,18 +31,18 @@ export interface DnsMessage {
   readonly isTruncated?: boolean;
   readonly isRecursionDesired?: boolean;
   readonly code: number;
-  /** In an update: the zone, what must be so, what changes, and the rest. */
+  /** In an update: the zone, prerequisites, updates, and additional records. */
   readonly questions: readonly DnsQuestion[];
   readonly answers: readonly DnsRecord[];
   readonly authorities: readonly DnsRecord[];
   readonly additionals: readonly DnsRecord[];
-  /** Where the last record begins, by which signatures are checked; 0: there is none. Of what was read. */
+  /** Offset of the last record, needed to check signatures; 0: none. Only in messages that were read. */
   readonly lastAt?: number;
 }
 
 const headerBytes = 12;
 const labelBytesMax = 63;
-/** Names lead on by pointers; more of them than labels fit lead nowhere. */
+/** Names may contain pointers; more of them than possible labels form a loop. */
 const pointersMax = 128;
 
 export function writeMessage(message: DnsMessage): Uint8Array {
@@ -76,7 +75,7 @@ function recordBytes(record: DnsRecord): Uint8Array {
   return Buffer.concat([questionBytes(record), ttl, word16(record.data.byteLength), record.data]);
 }
 
-/** A name as it is written, and as it is signed (RFC 4034 6.2). */
+/** A name in the form in which it is written and signed (RFC 4034 6.2). */
 export function nameBytes(name: string): Uint8Array {
   const labels = name
     .toLowerCase()
@@ -112,7 +111,7 @@ export function readMessage(bytes: Uint8Array): DnsMessage | null {
   }
 }
 
-/** Reads what it must; beyond the end it throws a RangeError, as Buffer does. */
+/** Reads with bounds: beyond the end it throws a RangeError, as Buffer does. */
 class Reader {
   readonly #bytes: Buffer;
   #at = 0;

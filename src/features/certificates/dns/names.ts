@@ -1,8 +1,7 @@
 /**
- * What DNS says of a name of a challenge: where a CNAME leads it, and which zone it is in.
+ * What DNS says about a challenge's name: the target of its CNAME, and its zone.
  *
- * Absent: caching; a challenge asks a handful of questions, and an old answer would be wrong at the worst
- * time.
+ * Absent: caching; a challenge asks a handful of questions, and a stale answer would come at the worst time.
  */
 import { getServers } from 'node:dns';
 import { OrreryError } from '../../../base/errors.ts';
@@ -10,18 +9,18 @@ import type { Random } from '../../../base/random.ts';
 import { exchange } from './exchange.ts';
 import { classes, type DnsMessage, opcodes, recordTypes, writeMessage } from './message.ts';
 
-/** Delegations lead over one or two names; a longer chain is a mistake. */
+/** Delegations need one or two steps; a longer chain is a mistake. */
 const chainMax = 8;
 const codes = { ok: 0, absent: 3 } as const;
 
 export type Names = ReturnType<typeof createNames>;
 
-/** @param servers `host:port`, asked in turn; absent: those of the machine */
+/** @param servers `host:port`, asked in turn; default: the machine's */
 export function createNames(parts: { readonly random: Random; readonly servers?: readonly string[] }) {
   const ask = (name: string, type: number, signal: AbortSignal) =>
     asked(parts.servers ?? ownServers(), { name, type, random: parts.random }, signal);
   return {
-    /** Where the name leads; itself, without a CNAME. @throws OrreryError ACME_REFUSED */
+    /** The target of the name's CNAMEs; the name itself without one. @throws OrreryError ACME_REFUSED */
     async follow(name: string, signal: AbortSignal): Promise<string> {
       const seen = [name];
       for (;;) {
@@ -34,7 +33,7 @@ export function createNames(parts: { readonly random: Random; readonly servers?:
         seen.push(next);
       }
     },
-    /** The zone that holds the name. @throws OrreryError ACME_REFUSED */
+    /** The zone that contains the name. @throws OrreryError ACME_REFUSED */
     zoneOf: (name: string, signal: AbortSignal): Promise<string> =>
       zoneBy((at) => ask(at, recordTypes.soa, signal), name),
   };
@@ -42,24 +41,24 @@ export function createNames(parts: { readonly random: Random; readonly servers?:
 
 const refused = (text: string) => new OrreryError('ACME_REFUSED', text);
 
-/** Of the machine: `10.0.0.10`, `[::1]:5353`. */
+/** The machine's, in the form `10.0.0.10`, `[::1]:5353`. */
 const ownServers = () =>
   getServers().map((one) =>
     /^\[|^[^:]*:\d+$/.test(one) ? one : one.includes(':') ? `[${one}]:53` : `${one}:53`,
   );
 
-/** The zone of a name as one server knows it that is responsible for it. */
+/** The zone of a name, asked from one authoritative server. */
 export function zoneAt(server: string, name: string, random: Random, signal: AbortSignal): Promise<string> {
   return zoneBy((at) => asked([server], { name: at, type: recordTypes.soa, random }, signal), name);
 }
 
-/** From the name upwards: whatever answer speaks of a zone above the name has found it. */
+/** From the name upwards: the first answer about a zone above the name has found it. */
 async function zoneBy(ask: (name: string) => Promise<DnsMessage>, name: string): Promise<string> {
   const labels = name.split('.');
   for (let n = 0; n < labels.length; n++) {
     const at = labels.slice(n).join('.');
     const { answers, authorities } = await ask(at);
-    // A name that is another's says nothing of the zone in which it stands itself.
+    // A CNAME says nothing about the zone of the name itself.
     const isLed = answers.some(({ type, name: owner }) => type === recordTypes.cname && owner === at);
     const found = isLed
       ? undefined

@@ -1,6 +1,5 @@
 /**
- * Signatures of messages by a shared key (TSIG, RFC 8945): made for what is sent, checked on what comes back.
- * Pure.
+ * Message signatures with a shared key (TSIG, RFC 8945): signs requests and verifies answers. Pure.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { TsigAlgorithm } from '../challenge-spec.ts';
@@ -15,11 +14,11 @@ export interface TsigKey {
 
 export interface Signed {
   readonly bytes: Uint8Array;
-  /** Of the question; the answer is signed over it. */
+  /** Of the request; the answer's signature covers it. */
   readonly mac: Uint8Array;
 }
 
-/** Clocks may differ by so much, s: RFC 8945 10. */
+/** Permitted clock difference, s: RFC 8945 10. */
 const fudgeSeconds = 300;
 const noError = 0;
 
@@ -92,9 +91,11 @@ const errors: Readonly<Record<number, string>> = {
 };
 
 /**
- * What is wrong with the signature of an answer; null: it is by the key, and now.
+ * What is wrong with an answer's signature; null: it is valid.
  *
- * @param bytes the answer as it came @param mac of the question @param now ms since the epoch
+ * @param bytes the answer as received
+ * @param mac of the request
+ * @param now ms since the epoch
  */
 export function signatureFault(
   bytes: Uint8Array,
@@ -146,7 +147,7 @@ function readData({ data }: DnsRecord): TsigData | null {
   }
 }
 
-/** Never compressed here: RFC 8945 4.2. */
+/** Compression is not allowed here: RFC 8945 4.2. */
 function plainName(bytes: Buffer): { readonly name: string; readonly end: number } {
   const labels: string[] = [];
   let at = 0;

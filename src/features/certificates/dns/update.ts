@@ -1,8 +1,8 @@
 /**
- * A TXT record published and removed by a dynamic update (RFC 2136), signed by TSIG.
+ * Publishes and removes a TXT record by dynamic update (RFC 2136), signed with TSIG.
  *
- * Both can be said twice: adding a record that is there, or deleting one that is not, changes nothing. Other
- * records of the same name are left alone: a host and its wildcard are proven under one name.
+ * Both are idempotent: adding an existing record, or deleting a missing one, changes nothing. Other records
+ * of the same name stay: a host and its wildcard are proven under one name.
  */
 import type { Clock } from '../../../base/clock.ts';
 import { OrreryError } from '../../../base/errors.ts';
@@ -20,10 +20,10 @@ export interface TextUpdate {
   readonly action: 'add' | 'delete';
 }
 
-/** Short: whoever looked before it was there should not remember it for long. s */
+/** Short, so that a resolver that looked too early does not cache the absence for long; seconds. */
 const ttlSeconds = 60;
 
-/** @throws OrreryError ACME_REFUSED if the server refuses, or its answer is not by the key */
+/** @throws OrreryError ACME_REFUSED if the server refuses, or its answer is not signed with the key */
 export async function updateText(
   update: TextUpdate,
   key: TsigKey,
@@ -60,7 +60,7 @@ export function updateMessage({ zone, fqdn, value, action }: TextUpdate, id: num
   const change: DnsRecord = {
     name: fqdn,
     type: recordTypes.txt,
-    // Deleting one record of several: RFC 2136 2.5.4.
+    // Deletes a single record of several: RFC 2136 2.5.4.
     class: action === 'add' ? classes.internet : classes.none,
     ttl: action === 'add' ? ttlSeconds : 0,
     data: textData(value),

@@ -1,10 +1,10 @@
 /**
- * Which account an Issuer uses, and how its keys are found: the one place where account and EAB keys pass
- * through.
+ * The accounts of Issuers and their keys: the only place where account and EAB keys are handled.
  *
  * Owns the opened accounts of this process, one for each version of an Issuer's specification. Promises: the
- * account's key is in the Secret that the Issuer names – made there if it is missing – and nowhere else (I9);
- * an account that the authority does not know any more (it was set up again) is opened again.
+ * account's key is in the Secret that the Issuer names – created there if it is missing – and nowhere else
+ * (I9); an account that the authority no longer knows (it was set up again), or refuses, is opened again with
+ * the key in the Secret.
  */
 import { createPrivateKey } from 'node:crypto';
 import type { Clock } from '../../../base/clock.ts';
@@ -18,7 +18,7 @@ import { secrets } from '../resources.ts';
 import { unusableIssuer } from './acquisition-failure.ts';
 import { encoded, readSecret } from './certificate-secrets.ts';
 
-/** An Issuer as the world knows it; null: there is none, or it cannot be used. */
+/** An Issuer from the world; null: missing or unusable. */
 export type IssuerLookup = (name: string) => KnownIssuer | null;
 
 export interface KnownIssuer {
@@ -33,16 +33,6 @@ export interface OpenedAccount {
   readonly uid: string;
   readonly spec: AcmeSpec;
   readonly account: AcmeAccount;
-}
-
-export interface AcmeAccounts {
-  /**
-   * The Issuer's specification and its opened account. @throws OrreryError CERTIFICATE_UNUSABLE | ACME_… |
-   * KUBE_…
-   */
-  of(issuer: string, signal: AbortSignal): Promise<OpenedAccount>;
-  /** Forgets the account: what is known of the authority may be old. */
-  forget(issuer: string): void;
 }
 
 export interface AccountParts {
@@ -60,12 +50,23 @@ interface Opened {
 /** The data key of the account's private key, as in other issuers' Secrets. */
 const accountKeyName = 'tls.key';
 
-export function createAcmeAccounts(parts: AccountParts): AcmeAccounts {
+export type AcmeAccounts = ReturnType<typeof createAcmeAccounts>;
+
+export function createAcmeAccounts(parts: AccountParts) {
   const opened = new Map<string, Opened>();
-  const open = async (spec: AcmeSpec, signal: AbortSignal) =>
-    openAccount(await accessOf(parts, spec, signal), parts, signal);
+  const open = async (spec: AcmeSpec, signal: AbortSignal) => {
+    const access = await accessOf(parts, spec, signal);
+    return openAccount(access, parts, signal).catch((thrown: unknown) => {
+      // This concerns the Issuer, not a host: the authority refuses its key, contact or terms.
+      throw hasCode(thrown, 'ACME_REFUSED') ? unusableIssuer(thrown.message) : thrown;
+    });
+  };
   return {
-    async of(issuer, signal) {
+    /**
+     * The Issuer's specification and its opened account. @throws OrreryError CERTIFICATE_UNUSABLE | ACME_… |
+     * KUBE_…
+     */
+    async of(issuer: string, signal: AbortSignal): Promise<OpenedAccount> {
       const known = parts.issuerOf(issuer);
       const spec = known?.spec.acme;
       if (!known || !spec) throw unusableIssuer(`there is no usable ACME Issuer ${issuer}`);
@@ -82,7 +83,8 @@ export function createAcmeAccounts(parts: AccountParts): AcmeAccounts {
       });
       return { uid: known.uid, spec, account: await account };
     },
-    forget: (issuer) => void opened.delete(issuer),
+    /** Forgets the account, because what is known of the authority may be out of date. */
+    forget: (issuer: string): void => void opened.delete(issuer),
   };
 }
 
@@ -98,8 +100,8 @@ async function accessOf(parts: AccountParts, spec: AcmeSpec, signal: AbortSignal
 }
 
 /**
- * The key in the Issuer's Secret; a new one if there is no such Secret. Of two replicas that make one, the
- * first wins.
+ * The key in the Issuer's Secret; a new one if there is no Secret. If two replicas create one, the first
+ * wins.
  */
 async function accountKeyOf(
   kube: KubePort,
@@ -125,7 +127,7 @@ function checkedKey(pem: string, place: string): string {
   try {
     return createPrivateKey(pem).export({ type: 'pkcs8', format: 'pem' }).toString();
   } catch {
-    // What the library says may quote what it could not read.
+    // The library's message may quote what it could not parse.
     throw unusableIssuer(`the Secret ${place} holds no account key (${accountKeyName})`);
   }
 }

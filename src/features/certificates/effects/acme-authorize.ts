@@ -1,9 +1,9 @@
 /**
- * Effect `acme.authorize`: proves control of the host, as far as the order still asks for it. Outcome
+ * Effect `acme.authorize`: proves control of the host, as far as the order still requires. Outcome
  * order.authorized.
  *
- * Running it again goes on where the authority stands: what is valid is left alone, what was begun is waited
- * for (I5).
+ * Run again, it continues from the authority's state: valid authorizations are left alone, pending ones are
+ * awaited (I5).
  */
 
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
@@ -21,8 +21,8 @@ import { acquisitionFailed } from './acquisition-failure.ts';
 import { challengeIn, exhibitFor, isHttp } from './challenge-plan.ts';
 
 /**
- * The authority looks from several places, one after the other; asked first after 0.3 s, then ever more
- * slowly.
+ * The authority looks from several places, one after another; polled first after 0.3 s, then less and less
+ * often.
  */
 const pollFirstMs = 300;
 const pollMaxMs = 3_000;
@@ -48,13 +48,13 @@ export function authorizeOrder(accounts: AcmeAccounts, parts: AuthorizeParts): E
     });
 }
 
-/** What has to be known for any authorization of the order. */
+/** What every authorization of the order needs. */
 interface Run {
   readonly parts: AuthorizeParts;
   readonly host: string;
   readonly issuer: string;
   readonly orderUrl: string;
-  /** Noted in the record; null: nothing is. */
+  /** Noted in the record; null: nothing. */
   readonly exhibit: Exhibit | null;
   readonly key: string;
 }
@@ -70,7 +70,7 @@ async function attempted(accounts: AcmeAccounts, run: Run, signal: AbortSignal):
     await prove({ ...run, ...opened }, authorization, signal);
 }
 
-/** Removes what was noted, whether it was made or not; if it cannot be, the chart tries it again. */
+/** Removes what was noted, whether or not it was created; on failure the chart retries. */
 async function isRemoved({ parts, key }: Run, exhibit: Exhibit, signal: AbortSignal): Promise<boolean> {
   try {
     await removeExhibit(parts, exhibit, `${key}/end`, signal);
@@ -85,14 +85,14 @@ async function prove(proof: Proof, authorization: AcmeAuthorization, signal: Abo
   if (authorization.status === 'valid') return;
   if (authorization.status !== 'pending') throw refusal(authorization);
   const challenge = challengeIn(authorization, proof.spec.challenge, proof.host);
-  // One who took over from a release that noted nothing plans for itself.
+  // A record of a release that noted nothing: plan it here.
   const exhibit = proof.exhibit ?? (await exhibitFor(proof.parts, proof, authorization, signal));
   const presented = await present({ ...proof, exhibit }, challenge, signal);
   try {
     if (challenge.status === 'pending') await proof.account.begin(challenge, signal);
     await waitUntilValid(proof, authorization.url, signal);
   } finally {
-    // Who loses the shard leaves it: the next owner may need it.
+    // A replica that loses the shard leaves it in place, because the next owner may need it.
     if (!signal.aborted) await presented.cleanUp(signal);
     if (!signal.aborted && exhibit !== null && proof.exhibit === null)
       await isRemoved(proof, exhibit, signal).catch(() => false);
@@ -127,7 +127,7 @@ async function waitUntilValid(
   }
 }
 
-/** Why the authority did not believe it; the order is spent. */
+/** Why the authority rejected the proof; the order is used up. */
 function refusal({ status, challenges }: AcmeAuthorization): OrreryError {
   const failed = challenges.find(({ error }) => readProblem(error) !== null);
   return failed === undefined

@@ -1,11 +1,11 @@
 /**
- * Effect `acme.finalize`: the key, its place, the request, and the wait for the certificate. Outcome
- * certificate.received.
+ * Effect `acme.finalize`: creates and stores the key, sends the request, and waits for the certificate.
+ * Outcome certificate.received.
  *
- * The key stands in the Secret of pending things before the authority is asked: whoever runs this again finds
- * the key that belongs to the order, asks with the same one, or fetches what was issued for it (I5). The
- * authority is looked at at least once a second while it issues, so that a certificate is stored within a
- * second of being there.
+ * The key is stored in the Secret for pending certificates before the authority is asked: a repeated run
+ * finds the order's key, and sends the same request or fetches what was issued for it (I5). While the
+ * authority issues, it is polled at least once a second, so that a certificate is stored within a second of
+ * its issuance.
  */
 
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
@@ -36,7 +36,7 @@ export function finalizeOrder(
     const pending = await readPending(parts.kube, at, signal);
     const known = pending?.order === order.url && pending.key !== '' ? pending : null;
     if (known !== null && known.chain !== '') return received(attempt, known.chain);
-    // Issued for a key that is gone: nobody can use it.
+    // It was issued for a key that is lost, so nobody can use it.
     if (known === null && found.status !== 'ready') throw spentOrder(found);
     const key = known?.key ?? (await makeKey());
     if (known === null) await writePending(parts.kube, place, { order: order.url, key, chain: '' }, signal);

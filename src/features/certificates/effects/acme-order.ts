@@ -1,9 +1,9 @@
 /**
- * Effect `acme.order`: a new order at the authority. Outcome order.made, whose URL the record keeps before
- * anything else is done.
+ * Effect `acme.order`: creates an order at the authority. Outcome order.made, whose URL the record keeps
+ * before anything else happens.
  *
- * After a crash between the answer and the record there is one order too many; authorities forget it, and
- * some give out the same again.
+ * A crash between the answer and the record leaves one superfluous order; authorities forget it, and some
+ * return the same one again.
  */
 
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
@@ -14,7 +14,7 @@ import type { AcmeAccount, AcmeOrder as Order } from '../acme/acme-client.ts';
 import type { AcmeAccounts } from './acme-accounts.ts';
 import { acquiring } from './acquisition-failure.ts';
 
-/** An authority that names no end keeps an order for a week, as Let's Encrypt does; less is safe. */
+/** If the authority names no expiry: Let's Encrypt keeps an order for a week, and less is safe. */
 const expiryMs = 24 * 3_600_000;
 
 export function makeOrder(accounts: AcmeAccounts, clock: Clock): EffectRunner<AcmeOrder> {
@@ -37,17 +37,15 @@ async function ordered(
   try {
     return await withoutReplacing(account, host, { profile: spec.profile, replaces }, signal);
   } catch (thrown) {
-    if (!isUnknownHere(thrown)) throw thrown;
-    // The authority was set up again: its addresses and our account are those of before.
+    if (!isAboutAccount(thrown)) throw thrown;
+    // The authority was set up again, or has closed the account: forget what was known of it.
     accounts.forget(issuer);
     const again = await accounts.of(issuer, signal);
     return withoutReplacing(again.account, host, { profile: spec.profile, replaces }, signal);
   }
 }
 
-/**
- * An authority that will not have it said what a certificate replaces is asked for one that replaces nothing.
- */
+/** If the authority rejects the information which certificate is replaced, orders without it. */
 async function withoutReplacing(
   account: AcmeAccount,
   host: string,
@@ -66,7 +64,9 @@ async function withoutReplacing(
   }
 }
 
-function isUnknownHere(thrown: unknown): boolean {
+/** A host that is forbidden for the account is refused in the same words as a deactivated account. */
+function isAboutAccount(thrown: unknown): boolean {
   if (!hasCode(thrown, 'ACME_REFUSED', 'ACME_UNREACHABLE')) return false;
-  return thrown.facts.type === 'accountDoesNotExist' || thrown.facts.status === 404;
+  const { type, status } = thrown.facts;
+  return type === 'accountDoesNotExist' || type === 'unauthorized' || status === 404;
 }

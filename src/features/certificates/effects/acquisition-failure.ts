@@ -1,6 +1,6 @@
 /**
- * What something thrown means for the attempt: the one place where errors of authorities, Kubernetes and NATS
- * are sorted into the outcomes that the domain chart knows.
+ * What an exception means for the attempt: the only place that sorts errors of authorities, Kubernetes and
+ * NATS into the domain chart's outcomes.
  */
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
 import { asError, OrreryError } from '../../../base/errors.ts';
@@ -10,7 +10,9 @@ import type {
   LimitScope,
 } from '../../../machines/domain/domain-events.ts';
 
-/** Runs a part of an acquisition: what it throws is an outcome, unless the effect itself is at its end. */
+/**
+ * Runs a part of an acquisition and turns its exceptions into outcomes, unless the effect itself was aborted.
+ */
 export function acquiring<E extends { readonly type: string; readonly attempt: number }>(
   run: EffectRunner<E>,
 ): EffectRunner<E> {
@@ -52,7 +54,7 @@ function outcomeOf(thrown: unknown): FailureOutcome {
       return thrown.facts.hopeless === true ? 'hopeless' : 'refused';
     case 'CERTIFICATE_UNUSABLE':
       return thrown.facts.issuer === true ? 'unusable' : 'refused';
-    // Of Secrets, never of the authority: a quota, a webhook, rights that are missing.
+    // Comes from writing Secrets, never from the authority: a quota, a webhook, missing permissions.
     case 'KUBE_REFUSED':
     case 'KUBE_NOT_FOUND':
       return 'unwritable';
@@ -61,6 +63,6 @@ function outcomeOf(thrown: unknown): FailureOutcome {
   }
 }
 
-/** It is the Issuer that cannot be used, whichever host asks: nothing counts against the host. */
+/** The Issuer itself is unusable, for every host: nothing counts against the host. */
 export const unusableIssuer = (text: string) =>
   new OrreryError('CERTIFICATE_UNUSABLE', text, { facts: { issuer: true } });

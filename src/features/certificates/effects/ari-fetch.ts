@@ -1,5 +1,5 @@
 /**
- * Effect `ari.fetch`: when the authority would like the certificate to be renewed. Outcome ari.fetched |
+ * Effect `ari.fetch`: asks when the authority would like the certificate to be renewed. Outcome ari.fetched |
  * ari.unavailable.
  */
 

@@ -1,7 +1,7 @@
 /**
- * The CAs that Issuers with `ca` sign by. Owns the opened ones of this process, each for a moment: so a crowd
- * of domains reads the CA's Secret once, and a changed CA is used soon. The CA's key leaves this process on
- * no way (I9).
+ * The CAs of Issuers with `ca`. Owns the opened CAs of this process, each for a few seconds: many domains
+ * share one read of the CA's Secret, and a changed CA is used soon. The CA's key never leaves this process
+ * (I9).
  */
 
 import type { FeatureParts } from '../../../actors/feature.ts';
@@ -14,7 +14,7 @@ import { readSecret } from './certificate-secrets.ts';
 
 export type Authorities = ReturnType<typeof createAuthorities>;
 
-/** Long enough for a crowd, short enough that a person who changes the CA does not wonder. */
+/** Long enough for a crowd, and short enough for a person who changes the CA. */
 const keptMs = 5_000;
 
 export function createAuthorities(

@@ -1,5 +1,5 @@
 /**
- * Effect `certificate.inspect`: reads what stands in the Secrets of a host. Outcome certificate.inspected.
+ * Effect `certificate.inspect`: reads the Secrets of a host. Outcome certificate.inspected.
  */
 
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
@@ -39,10 +39,9 @@ interface Seen {
 }
 
 /**
- * The certificate that is taken for good (docs/features/certificates.md §2.6): the one that the record names,
- * wherever it stands. One that it does not name is taken for good where it stands, in the owner's namespace
- * alone, and only where nothing has to be copied from it – or where the record names none at all, as after a
- * loss of the records.
+ * The certificate that counts as good (docs/features/certificates.md §2.6): the one that the record names, in
+ * any Secret. One that the record does not name counts only in the owner's namespace, and only if nothing has
+ * to be copied from it – or if the record names none, as after a loss of the records.
  */
 function goodOf(
   seen: readonly Seen[],
@@ -58,13 +57,13 @@ function goodOf(
   if (known.length > 0 && seen.length > 1) return null;
   const own = seen.filter(({ target }) => owner === undefined || target.namespace === owner);
   const good = own.flatMap(({ stored }) => (stored.is === 'good' ? [stored] : []));
-  // An older one may live longer and be replaced for a good reason.
+  // An older one may live longer and have been replaced for a good reason.
   return good.sort((a, b) => b.facts.notBefore - a.facts.notBefore)[0] ?? null;
 }
 
 type Pending = CertificateInspected['pending'];
 
-/** In a namespace with which the host is shared, what the record does not name may be planted. */
+/** In a namespace that merely shares the host, an unnamed certificate may be planted. */
 function trusted(
   pending: Pending,
   { known, owner }: { readonly known: readonly string[]; readonly owner: string | undefined },
@@ -99,7 +98,7 @@ async function pendingAt(kube: KubePort, host: string, at: Target, signal: Abort
     const facts = readPair(pending.chain, pending.key);
     return 'broken' in facts || !isFor(facts, host) ? null : { ...(await factsOf(facts, pending.chain)), at };
   } catch (thrown) {
-    // Somebody else's Secret of that name: the step that needs the place says so.
+    // Somebody else's Secret with that name: the step that needs the place reports it.
     if (hasCode(thrown, 'CERTIFICATE_UNUSABLE')) return null;
     throw thrown;
   }

@@ -1,10 +1,10 @@
 /**
  * Effects `domain.report` and `issuer.report`: what people read with kubectl – the status of Domains and
- * Issuers, and Events. Outcome effect.settled, with an error where something could not be written.
+ * Issuers, and Events. Outcome effect.settled, with an error if something could not be written.
  *
- * Of one object the reports are written one after the other, in the order in which they were asked for; of
- * those that wait only the latest is written, so a slow API server never leaves an old status behind. The
- * chart says everything, so writing twice changes nothing (I5).
+ * The reports on one object are written one after another, in the requested order; of waiting ones only the
+ * latest is written, so a slow API server never leaves an old status behind. The chart provides the whole
+ * report, so a repetition changes nothing (I5).
  */
 
 import type { EffectContext, EffectRunner } from '../../../actors/effect-runner.ts';
@@ -47,7 +47,7 @@ export function reportDomain({ kube, replica }: ReportParts): EffectRunner<Domai
     const written = sources.flatMap((one) => write(one, withReady(body, lacking[one.uid])));
     const told = sources.map((one, index) => notify(regardingOf(one), notice, at, context, index));
     const denied = refused.flatMap((one, index) => {
-      // One Event for each object, however often it is told.
+      // One Event for each object, however often it is reported.
       const once = { ...context, key: `refused/${one.uid}/${host}` };
       const event = notify(regardingOf(one), refusalNotice(host), at, once, sources.length + index);
       return [...write(one, refusal(host, at)), event];
@@ -64,7 +64,7 @@ const regardingOf = ({ kind, namespace, name, uid }: DomainSource): Regarding =>
   uid,
 });
 
-/** The status as it is for one whose own Secret lacks the certificate. */
+/** The status for an object whose own Secret lacks the certificate. */
 function withReady<S extends { readonly conditions: readonly StatusCondition[] }>(
   status: S,
   ready: StatusCondition | undefined,
@@ -73,7 +73,7 @@ function withReady<S extends { readonly conditions: readonly StatusCondition[] }
   return { ...status, conditions: status.conditions.map((one) => (one.type === 'Ready' ? ready : one)) };
 }
 
-/** Whose it is is not said: namespaces need not know of each other. */
+/** The owner is not named: namespaces need not know of each other. */
 const refusalText = (host: string) =>
   `${host} belongs to another namespace, whose object asked for it first; its Domain may share it (spec.sharedWith)`;
 
@@ -83,7 +83,7 @@ const refusalNotice = (host: string): Notice => ({
   note: refusalText(host),
 });
 
-/** The status of an object that asks for another's host: docs/features/certificates.md §2.2. */
+/** The status of an object that asks for another namespace's host: docs/features/certificates.md §2.2. */
 function refusal(host: string, at: number) {
   const message = refusalText(host);
   const none = { notBefore: null, notAfter: null, renewAt: null, nextAttempt: null };
@@ -154,7 +154,7 @@ interface Place {
   readonly uid: string;
 }
 
-/** Writes the statuses of one kind, of each object one at a time and the latest only. */
+/** Writes the statuses of one kind: for each object one at a time, and only the latest. */
 function createLatest(kube: KubePort, resource: KubeResource) {
   const writing = new Map<string, Promise<void>>();
   const newest = new Map<string, object>();
@@ -166,8 +166,8 @@ function createLatest(kube: KubePort, resource: KubeResource) {
         const body = { metadata: { uid }, status };
         const where = { ...placeOf({ namespace, name }), subresource: 'status', type: 'merge' } as const;
         await kube.patch(resource, { ...where, body }, signal).catch((thrown) => {
-          // It is gone, or another one has its name: there is nothing to be told. A conflict may as well be
-          // one of two writes at one time: it is told again, to whoever asks by then.
+          // The object is gone or replaced: nothing to write. A conflict may come from two simultaneous
+          // writes, so it is retried with the sources known then.
           if (!isInvalid(thrown) && !hasCode(thrown, 'KUBE_NOT_FOUND')) throw thrown;
         });
       });

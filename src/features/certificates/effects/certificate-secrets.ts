@@ -1,13 +1,10 @@
 /**
- * The Secrets of certificates: what stands in them, and how they are written without ever taking what is
- * somebody else's.
+ * The Secrets of certificates: reads them, and writes them without ever overwriting somebody else's.
  *
- * Promises: a Secret without our label, or of another host, is never written – not even one that comes into
- * being between the look and the write: a new one is created, and a known one is applied only as the very
- * object that was seen. Keys go from their maker into a Secret, and from one Secret into another; no error
- * quotes one (I9).
- * Absent: what is to be stored when (the chart), and what a certificate is
- * (stored-certificate.ts).
+ * Promises: a Secret without our label, or of another host, is never written – not even one that appears
+ * between reading and writing: a new one is created, and a known one is applied only if it is the same
+ * object. Keys go from their maker into a Secret, and from one Secret into another; no error quotes one (I9).
+ * Absent: what is stored when (the chart), and what a certificate is (stored-certificate.ts).
  */
 
 import { OrreryError } from '../../../base/errors.ts';
@@ -26,10 +23,10 @@ export interface Pair {
   readonly key: string;
 }
 
-/** What stands at a target. */
+/** The state of a target. */
 export type Stored =
   | { readonly is: 'absent' }
-  /** Of ours, without a certificate that can be used for the host. */
+  /** Ours, without a usable certificate for the host. */
   | { readonly is: 'broken'; readonly object: KubeObject }
   | { readonly is: 'good'; readonly object: KubeObject; readonly pair: Pair; readonly facts: PublicPart }
   /** Somebody else's, or another host's: it is left untouched (docs/features/certificates.md §3.2, §3.3). */
@@ -60,10 +57,7 @@ export async function readTarget(
   return { is: 'good', object, pair, facts };
 }
 
-/**
- * Why a Secret is not this host's, for people; null: it is. Without the annotation its label says whose it
- * is.
- */
+/** Why a Secret is not this host's, for people; null: it is. Without the annotation, its label counts. */
 function foreignIn({ metadata }: KubeObject, host: string): string | null {
   const place = `Secret ${metadata.namespace ?? ''}/${metadata.name}`;
   const label = metadata.labels?.[domainLabel];
@@ -74,8 +68,8 @@ function foreignIn({ metadata }: KubeObject, host: string): string | null {
 }
 
 /**
- * @param before what was seen there just now
- * @returns why the Secret was left alone: it is somebody else's; null: it was written
+ * @param before the target's state, just read
+ * @returns why the Secret was left alone (it is somebody else's); null: it was written
  */
 export async function writeTarget(
   kube: KubePort,
@@ -91,7 +85,7 @@ export async function writeTarget(
     await applyTarget(kube, host, target, pair, seen, signal);
     return null;
   } catch (thrown) {
-    // It came into being, or changed, since it was seen.
+    // It was created or changed since it was read.
     const now = isAnother(thrown) ? await readTarget(kube, host, target, signal) : null;
     if (now?.is !== 'foreign') throw thrown;
     return now.why;
@@ -106,7 +100,7 @@ async function applyTarget(
   seen: KubeObject | null,
   signal: AbortSignal,
 ): Promise<void> {
-  // A Secret's type cannot be changed: one of ours that somebody recreated with another type makes way.
+  // A Secret's type is immutable: one of ours that somebody recreated with another type is deleted first.
   if (seen !== null && seen.type !== 'kubernetes.io/tls') {
     await kube.delete(secrets, namespace, secretName, preconditions(seen.metadata), signal);
     return applyTarget(kube, host, { namespace, secretName }, { chain, key, order }, null, signal);
@@ -123,8 +117,7 @@ async function applyTarget(
     type: 'kubernetes.io/tls',
     data: { 'tls.crt': encoded(chain), 'tls.key': encoded(key) },
   };
-  // One that was not there is created, not applied: of two hosts that come at once the first has it, whoever
-  // applies it.
+  // A missing one is created rather than applied: of two simultaneous hosts, the first wins.
   if (seen === null) {
     await kube.create(secrets, body, signal);
     return;
@@ -133,12 +126,12 @@ async function applyTarget(
   await kube.patch(secrets, options, signal);
 }
 
-/** Which order, or which run of a CA's signature, the certificate came from; empty if it is not known. */
+/** The order, or the run of a CA's signature, that made the certificate; empty if unknown. */
 export function orderOf({ metadata: { annotations } }: KubeObject): string {
   return annotations?.[orderAnnotation] ?? '';
 }
 
-/** A key that waits for its certificate, and the certificate that waits to be stored. */
+/** A key that waits for its certificate, and later the certificate that waits to be stored. */
 export interface Pending {
   readonly order: string;
   readonly key: string;
@@ -146,14 +139,14 @@ export interface Pending {
   readonly chain: string;
 }
 
-/** `<secretName>-next`; where that is too long, with a hash in place of its end. */
+/** `<secretName>-next`; if that is too long, a hash replaces its end. */
 export function pendingName({ secretName }: Target): string {
   const name = `${secretName}-next`;
   if (name.length <= secretNameCharsMax) return name;
   return `${secretName.slice(0, 220).replace(/[^a-z0-9]+$/, '')}-${sha256Hex(secretName).slice(0, 16)}-next`;
 }
 
-/** @throws OrreryError CERTIFICATE_UNUSABLE if a Secret of that name is somebody else's */
+/** @throws OrreryError CERTIFICATE_UNUSABLE if the Secret with that name is somebody else's */
 export async function readPending(kube: KubePort, at: Target, signal: AbortSignal): Promise<Pending | null> {
   const object = await find(kube, at.namespace, pendingName(at), signal);
   if (object === null) return null;
@@ -197,8 +190,7 @@ export async function writePending(
 }
 
 /**
- * So that Kubernetes takes it away with the object that asked, whatever becomes of us
- * (docs/features/certificates.md §3.7).
+ * Kubernetes deletes it with the object that asked, even without us (docs/features/certificates.md §3.7).
  */
 function ownerOf({ kind, name, uid }: DomainSource) {
   return { apiVersion: sourceVersions[kind], kind, name, uid };
@@ -210,7 +202,7 @@ export const sourceVersions = {
   Ingress: 'networking.k8s.io/v1',
 } as const;
 
-/** Removes what waited; nothing that is not ours. */
+/** Removes the pending Secret, if it is ours. */
 export async function removePending(kube: KubePort, at: Target, signal: AbortSignal): Promise<void> {
   const object = await find(kube, at.namespace, pendingName(at), signal);
   if (object?.metadata.labels?.[pendingLabel] === undefined) return;
@@ -219,7 +211,7 @@ export async function removePending(kube: KubePort, at: Target, signal: AbortSig
   );
 }
 
-/** Values of a Secret, as text; null: it is not there. */
+/** Values of a Secret, as text; null: it does not exist. */
 export async function readSecret(
   kube: KubePort,
   { namespace, name }: { readonly namespace: string; readonly name: string },

@@ -1,11 +1,10 @@
 /**
- * Effect `certificate.store`: the certificate into every Secret that was asked for. Outcome
- * certificate.stored.
+ * Effect `certificate.store`: writes the certificate to every requested Secret. Outcome certificate.stored.
  *
- * Running it again writes the same certificate, or nothing where it stands already (I5): what was issued is
- * removed from its waiting place only after it stands everywhere, and each Secret says which order, or
- * which run of this effect, its certificate came from. Nothing is copied whose fingerprint the record does
- * not name (docs/features/certificates.md §2.6), and a target that refuses stops no other (§3.4).
+ * A repeated run writes the same certificate, or nothing where it already is (I5): the pending certificate is
+ * removed only after it is stored everywhere, and each Secret names the order, or the run of this effect,
+ * that made its certificate. A certificate whose fingerprint is not in the record is never copied
+ * (docs/features/certificates.md §2.6), and a target that refuses does not stop the others (§3.4).
  */
 
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
@@ -37,7 +36,7 @@ export function storeCertificate(parts: StoreParts): EffectRunner<CertificateSto
   return acquiring((effect, { signal, key }) => stored(parts, effect, key, signal));
 }
 
-/** A certificate, where it came from, and whether it was made just now. */
+/** A certificate, its origin, and whether it was just made. */
 type Sourced = Pair & { readonly order: string; readonly isNew: boolean };
 
 interface Seen {
@@ -45,7 +44,7 @@ interface Seen {
   readonly before: Stored;
 }
 
-/** What became of one target. */
+/** The result for one target. */
 type Outcome = { readonly target: Target } & (
   | { readonly is: 'written' }
   | { readonly is: 'foreign' | 'refused' | 'unsure'; readonly message: string }
@@ -81,7 +80,7 @@ async function stored(parts: StoreParts, effect: CertificateStore, key: string, 
 const foreignTexts = (seen: readonly Seen[]) =>
   `${seen.flatMap(({ before }) => (before.is === 'foreign' ? [before.why] : [])).join('; ')}.`;
 
-/** Writes one target. @throws nothing but the end of the effect itself */
+/** Writes one target. @throws only when the effect itself is aborted */
 async function written(
   kube: KubePort,
   host: string,
@@ -122,7 +121,7 @@ function failed(
 
 const gone = () => new OrreryError('KUBE_CONFLICT', 'the certificate that was to be stored is gone');
 
-/** @param known what stands in the targets, and the key of this run of the effect */
+/** @param known the targets' contents, and the key of this run of the effect */
 async function pairOf(
   parts: StoreParts,
   effect: CertificateStore,
@@ -134,7 +133,7 @@ async function pairOf(
   const pending = effect.from === 'pending' ? await readPending(parts.kube, at, signal) : null;
   if (pending !== null && pending.chain !== '' && isNamed(pending, fingerprint))
     return { ...pending, isNew: false };
-  // What an earlier run has stored, and for `stored` what is good.
+  // What an earlier run has stored; for `stored`, the good certificate.
   const held =
     fingerprint == null
       ? null
@@ -146,14 +145,14 @@ async function pairOf(
   return { ...held.pair, order: orderOf(held.object), isNew: false };
 }
 
-/** An effect of a release that did not name it takes what waits there. */
+/** An effect of an earlier release without a fingerprint takes the pending certificate. */
 function isNamed({ chain, key }: Pair, fingerprint: string | null | undefined): boolean {
   const facts = readPair(chain, key);
   return fingerprint == null || ('fingerprint' in facts && facts.fingerprint.startsWith(fingerprint));
 }
 
 /**
- * Signed by the CA, once for one effect: what an earlier run of it has stored says so, where nobody else
+ * Signed by the CA, once for each effect: the Secrets name an earlier run's certificate, where nobody else
  * writes.
  */
 async function signed(

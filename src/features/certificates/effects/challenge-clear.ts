@@ -1,6 +1,6 @@
 /**
- * Effect `challenge.clear`: removes what was made for challenges that are over. Outcome challenge.cleared,
- * which names what is gone; the chart tries the rest again.
+ * Effect `challenge.clear`: removes the objects of finished challenges. Outcome challenge.cleared, which
+ * names those that are gone; the chart retries the rest.
  */
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
 import { asError } from '../../../base/errors.ts';

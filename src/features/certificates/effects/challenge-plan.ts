@@ -1,8 +1,8 @@
 /**
- * Effect `challenge.plan`: what has to be shown for the order's challenge. Outcome challenge.planned |
+ * Effect `challenge.plan`: finds out what to show for the order's challenge. Outcome challenge.planned |
  * acquisition.failed.
  *
- * It makes nothing: the domain's record has to hold what will be made before anything is
+ * It creates nothing, because the domain's record has to contain the plan first
  * (docs/features/certificates.md §4.6).
  */
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
@@ -27,7 +27,7 @@ export function planChallenge(accounts: AcmeAccounts, parts: ExhibitParts): Effe
   });
 }
 
-/** What is shown for one authorization; null: nothing but the answer itself. */
+/** What to show for one authorization; null: nothing but the HTTP answer. */
 export async function exhibitFor(
   parts: ExhibitParts,
   { account, spec, uid, host, issuer }: OpenedAccount & { readonly host: string; readonly issuer: string },
@@ -41,7 +41,7 @@ export async function exhibitFor(
 export const isHttp = (challenge: ChallengeSpec) => challenge === 'http01' || 'http01' in challenge;
 
 /**
- * The challenge that the Issuer takes. @throws OrreryError ACME_REFUSED if the authority does not offer it
+ * The challenge of the Issuer's type. @throws OrreryError ACME_REFUSED if the authority does not offer it
  */
 export function challengeIn(
   { challenges }: AcmeAuthorization,

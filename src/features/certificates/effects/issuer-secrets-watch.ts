@@ -1,10 +1,10 @@
 /**
- * Effect `issuer-secrets.watch`: waits for a change of the Secrets that an Issuer names, while it cannot be
- * used. Outcome issuer-secrets.changed | issuer-secrets.unchanged.
+ * Effect `issuer-secrets.watch`: waits for a change of the Secrets that an unusable Issuer names. Outcome
+ * issuer-secrets.changed | issuer-secrets.unchanged.
  *
- * A Secret of a CA or of an account carries no label of ours, so no mirror shows it; an Issuer that cannot be
- * used is rare, and one read a second of its one or two Secrets costs less than a watch of all
- * (docs/features/certificates.md §7.6).
+ * The Secret of a CA or an account has no label of ours, so no mirror shows it. Unusable Issuers are rare,
+ * and reading one or two Secrets once a second costs less than watching all (docs/features/certificates.md
+ * §7.6).
  */
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
 import { type Clock, sleep } from '../../../base/clock.ts';
@@ -16,7 +16,7 @@ import type { Authorities } from './certificate-authorities.ts';
 import { find } from './certificate-secrets.ts';
 
 const pauseMs = 1_000;
-/** Below the effect's own bound: the record then says that somebody looks still. */
+/** Below the effect's own bound, so that the record shows that the wait continues. */
 const looksMax = 25;
 
 export function watchIssuerSecrets(parts: {
@@ -40,7 +40,7 @@ export function watchIssuerSecrets(parts: {
   };
 }
 
-/** Whatever changed before the first look: a CA that can sign now is what is waited for. */
+/** A CA that can sign now ends the wait, whatever changed before the first look. */
 async function isUsableCa(
   { issuerOf, authorities }: { readonly issuerOf: IssuerLookup; readonly authorities: Authorities },
   issuer: string,

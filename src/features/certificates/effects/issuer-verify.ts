@@ -1,9 +1,9 @@
 /**
- * Effect `issuer.verify`: whether certificates can be had from an Issuer now. Outcome issuer.verified |
+ * Effect `issuer.verify`: checks whether an Issuer can provide certificates now. Outcome issuer.verified |
  * issuer.failed.
  *
- * ACME: the directory answers and knows our account (it is made if there is none), and there is what its
- * challenges need. CA: certificate and key can be read, belong together and may sign.
+ * ACME: the directory answers and knows our account (created if there is none), and the prerequisites of its
+ * challenges exist. CA: certificate and key are readable, match and may sign.
  */
 
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
@@ -24,7 +24,7 @@ export function verifyIssuer(
   const { issuerOf, accounts, authorities } = parts;
   return async ({ issuer, check }, { signal }) => {
     try {
-      // Asked again, not remembered: that the authority answered once says nothing of now.
+      // Asked again instead of cached: an earlier answer says nothing about now.
       accounts.forget(issuer);
       if (issuerOf(issuer)?.spec.ca) await authorities.of(issuer, signal);
       else await checkChallenge(parts, (await accounts.of(issuer, signal)).spec, signal);

@@ -1,4 +1,4 @@
-/** Effect `pending.discard`: removes a key that nobody will have certified. Outcome effect.settled. */
+/** Effect `pending.discard`: removes a key that will never have a certificate. Outcome effect.settled. */
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
 import type { KubePort } from '../../../base/kube-port.ts';
 import type { PendingDiscard } from '../../../machines/domain/domain-effects.ts';

@@ -1,7 +1,6 @@
 /**
- * What a challenge needs shown: planned from the Issuer's specification, made, and removed again,
- * whichever
- * kind it is. Making and taking away can be done twice.
+ * The exhibits of challenges: plans one from the Issuer's specification, creates and removes it, for every
+ * kind of challenge. Creating and removing are idempotent.
  */
 
 import type { FeatureParts } from '../../../actors/feature.ts';
@@ -19,7 +18,7 @@ import { makeRoute, removeRoute, routeName } from './route-objects.ts';
 import { askSolver } from './solver-webhook.ts';
 import { callWebhook } from './url-webhook.ts';
 
-/** Orrery's own Service, where it answers challenges. */
+/** Orrery's own Service for challenge answers. */
 export interface ChallengeService {
   readonly namespace: string;
   readonly name: string;
@@ -29,22 +28,19 @@ export interface ChallengeService {
 export interface ExhibitParts extends Pick<FeatureParts, 'kube' | 'clock' | 'random'> {
   readonly http: HttpClient;
   readonly names: Names;
-  /** null: nobody said which it is (--acme-service). */
+  /** null: not configured (--acme-service). */
   readonly service: ChallengeService | null;
 }
 
 interface Wish {
   readonly host: string;
-  /** What the authority is to see. */
+  /** The value that the authority must see. */
   readonly value: string;
   readonly spec: AcmeSpec;
   readonly issuer: { readonly name: string; readonly uid: string };
 }
 
-/**
- * Whether the way in which an Issuer proves hosts can be gone at all. @throws OrreryError
- * CERTIFICATE_UNUSABLE
- */
+/** Checks whether an Issuer's way of proving hosts is possible. @throws OrreryError CERTIFICATE_UNUSABLE */
 export async function checkChallenge(
   { kube, service }: Pick<ExhibitParts, 'kube' | 'service'>,
   { challenge }: AcmeSpec,
@@ -62,7 +58,7 @@ function requireService(service: ChallengeService | null): ChallengeService {
   );
 }
 
-/** null: nothing but the answer itself. @throws OrreryError ACME_REFUSED | CERTIFICATE_UNUSABLE */
+/** null: nothing but the HTTP answer. @throws OrreryError ACME_REFUSED | CERTIFICATE_UNUSABLE */
 export async function planExhibit(
   parts: ExhibitParts,
   { host, value, spec, issuer }: Wish,
@@ -103,7 +99,7 @@ async function planRecord(
   return { kind: 'solver', fqdn, value, zone, dnsName: host, namespace, config: undefined, ...solver };
 }
 
-/** @param uid of this run, by which a solver's answer is known */
+/** @param uid of this run; it identifies a solver's answer */
 export async function makeExhibit(
   parts: ExhibitParts,
   exhibit: Exhibit,
@@ -156,7 +152,7 @@ async function update(
   await updateText({ server, zone, fqdn, value, action }, key, parts, signal);
 }
 
-/** The key as it stands in the Secret: in base64, as name servers' own files have it. */
+/** The key as in the Secret: base64, as in name servers' own files. */
 async function keyOf(
   kube: KubePort,
   { keyName, algorithm, secretRef }: Pick<UpdateSpec, 'keyName' | 'algorithm' | 'secretRef'>,

@@ -1,12 +1,10 @@
 /**
- * The Ingress, or HTTPRoute, that leads the path of one host's challenges to Orrery's Service while it is
- * proven (docs/features/certificates.md, Challenges).
+ * The Ingress or HTTPRoute that routes a host's challenge path to Orrery's Service during a proof
+ * (docs/features/certificates.md, Challenges).
  *
- * It stands in the namespace of that Service, since an Ingress leads nowhere else. Promises: an object
- * without
- * our label is never touched; making and removing can be done twice. What nobody removed is found by its
- * label,
- * and by the time until which it is wanted.
+ * It is in the namespace of that Service, because an Ingress cannot route elsewhere. Promises: an object
+ * without our label is never touched; creating and removing are idempotent. Left-overs are found by their
+ * label and the time until which they are wanted.
  */
 
 import type { Clock } from '../../../base/clock.ts';
@@ -35,7 +33,7 @@ const resourceOf = ({ kind }: RouteExhibit) => (kind === 'ingress' ? ingresses :
 
 export const routeName = (host: string) => `acme-${hostLabel(host)}`;
 
-/** @throws OrreryError ACME_REFUSED if an object of that name is somebody else's; KUBE_… */
+/** @throws OrreryError ACME_REFUSED if an object with that name is somebody else's; KUBE_… */
 export async function makeRoute(
   kube: KubePort,
   exhibit: RouteExhibit,
@@ -76,7 +74,7 @@ export async function removeRoute(kube: KubePort, exhibit: RouteExhibit, signal:
   if (there !== null && isOurs(there)) await remove(kube, resource, there, signal);
 }
 
-/** Removes those of a namespace whose time is over, whoever made them. @returns their names */
+/** Removes expired objects of a namespace, whoever created them. @returns their names */
 export async function sweepRoutes(
   kube: KubePort,
   namespace: string,
@@ -99,13 +97,13 @@ export async function sweepRoutes(
 
 const isOurs = ({ metadata }: KubeObject) => metadata.labels?.[challengeLabel] !== undefined;
 
-/** One whose time cannot be read is nobody's. */
+/** An object with an unreadable time counts as expired. */
 function isOver({ metadata }: KubeObject, now: number): boolean {
   const until = Date.parse(metadata.annotations?.[untilAnnotation] ?? '');
   return Number.isNaN(until) || until < now;
 }
 
-/** Only the very object that was seen: one that somebody wants again meanwhile stays. */
+/** Only the object that was seen: one that is wanted again meanwhile stays. */
 async function remove(
   kube: KubePort,
   resource: KubeResource,
@@ -125,7 +123,7 @@ function objectOf(exhibit: RouteExhibit, until: number): KubeObject {
       namespace: service.namespace,
       labels: { [challengeLabel]: hostLabel(host), 'app.kubernetes.io/managed-by': 'orrery' },
       annotations: { [untilAnnotation]: kubeTime(until) },
-      // Objects of the whole cluster may own those of a namespace.
+      // A cluster-scoped object may own a namespaced one.
       ownerReferences: [{ apiVersion: 'orrery.dev/v1alpha1', kind: 'Issuer', ...owner }],
     },
     spec: exhibit.kind === 'ingress' ? ingressSpec(exhibit) : routeSpec(exhibit),

@@ -1,8 +1,8 @@
 /**
- * DNS-01 by a solver that was written for cert-manager: an API of its own group, served by way of the
- * Kubernetes API, that is asked to present a record or to clean it up.
+ * DNS-01 by a solver written for cert-manager: an API group behind the Kubernetes API that presents a record
+ * or cleans it up.
  *
- * The form of question and answer is cert-manager's, `webhook.acme.cert-manager.io/v1alpha1`.
+ * The request and the answer have cert-manager's form, `webhook.acme.cert-manager.io/v1alpha1`.
  */
 import { OrreryError } from '../../../base/errors.ts';
 import type { KubePort } from '../../../base/kube-port.ts';
@@ -12,7 +12,10 @@ import type { SolverExhibit } from '../../../machines/domain/exhibit.ts';
 const version = 'v1alpha1';
 const payload = { apiVersion: `webhook.acme.cert-manager.io/${version}`, kind: 'ChallengePayload' };
 
-/** @param uid of this question @throws OrreryError ACME_REFUSED with the solver's own words; KUBE_… */
+/**
+ * @param uid of this request
+ * @throws OrreryError ACME_REFUSED with the solver's message; KUBE_…
+ */
 export async function askSolver(
   kube: Pick<KubePort, 'ask'>,
   exhibit: SolverExhibit,
@@ -47,7 +50,7 @@ export async function askSolver(
   );
 }
 
-/** Why the solver did not do it; null: it did. */
+/** Why the solver failed; null: it succeeded. */
 function faultIn(answer: unknown, uid: string): string | null {
   const { response } = (answer ?? {}) as { response?: unknown };
   if (typeof response !== 'object' || response === null) return 'it answers without a response';

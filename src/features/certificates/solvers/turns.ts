@@ -1,20 +1,19 @@
 /**
- * One at a time for each host: what is shown for a challenge is not removed by somebody who clears up
- * after
- * an earlier one.
+ * One operation at a time for each host, so that clearing up after an earlier challenge does not remove the
+ * present one's exhibit.
  *
- * Owns the turns of this process; a host is owned by one replica at a time.
+ * Owns the turns of this process; one replica at a time owns a host.
  */
 export type Turns = ReturnType<typeof createTurns>;
 
 export function createTurns() {
   const last = new Map<string, Promise<unknown>>();
   return {
-    /** Waits for its turn, however that of the one before ends. */
+    /** Waits for its turn, however the previous operation ends. */
     async take<T>(host: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
       const before = last.get(host) ?? Promise.resolve();
       const own = before.then(() => {
-        // Who was given up while it waited must not begin any more.
+        // An operation that was aborted while waiting must not start.
         signal.throwIfAborted();
         return work();
       });

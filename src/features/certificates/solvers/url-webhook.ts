@@ -1,6 +1,6 @@
 /**
- * DNS-01 by a program of the operator's own, which is told what to publish (docs/features/certificates.md,
- * Challenges). Both actions can be said twice.
+ * DNS-01 by a webhook of the operator, which is told what to publish (docs/features/certificates.md,
+ * Challenges). Both actions are idempotent.
  */
 import { OrreryError } from '../../../base/errors.ts';
 import { limits } from '../../../base/limits.ts';
@@ -8,8 +8,8 @@ import type { WebhookExhibit } from '../../../machines/domain/exhibit.ts';
 import { type HttpCall, type HttpClient, placeOf } from '../acme/authority-http.ts';
 
 /**
- * @throws OrreryError ACME_REFUSED if the webhook refuses, ACME_UNREACHABLE never: it is not the authority's
- * fault
+ * @throws OrreryError ACME_REFUSED if the webhook refuses; never ACME_UNREACHABLE, because it is not the
+ *   authority's fault
  */
 export async function callWebhook(
   http: HttpClient,
@@ -27,7 +27,7 @@ export async function callWebhook(
     timeoutMs: limits.acmeWebhookMs,
   };
   const ask = () => http(call, signal);
-  // A connection that was kept may be closed by the other side at the very moment of its use.
+  // The other side may close a kept connection at the moment of its use.
   const again = () => {
     signal.throwIfAborted();
     return ask();

@@ -1,7 +1,6 @@
 /**
- * Effect `election-status.patch`: writes what the actor knows into the status of an Election, for people to
- * see with `kubectl get`. Another Election under the old name is left alone; running it twice leaves the same
- * (I5).
+ * Effect `election-status.patch`: writes the actor's knowledge into the status of an Election, for `kubectl
+ * get`. An Election that replaced the old one is left alone; a repetition has the same result (I5).
  */
 
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
@@ -12,8 +11,9 @@ import type { ElectionStatus, ElectionStatusPatch } from '../../../machines/elec
 import { elections } from '../resources.ts';
 
 /**
- * Outcome election-status.patched, also where the Election is gone. @throws what may pass: then the host
- * tells the actor
+ * Outcome election-status.patched, also if the Election is gone.
+ *
+ * @throws temporary errors; the host then tells the actor
  */
 export function patchElectionStatus(kube: KubePort): EffectRunner<ElectionStatusPatch> {
   return async ({ namespace, name, uid, status, at: now }, { signal }) => {
@@ -23,7 +23,7 @@ export function patchElectionStatus(kube: KubePort): EffectRunner<ElectionStatus
   };
 }
 
-/** null takes a field out (RFC 7386). */
+/** null removes a field (RFC 7386). */
 function statusOf({ invalid, reason: why, observedGeneration, ...fields }: ElectionStatus) {
   const valid: Pick<StatusCondition, 'status' | 'reason'> =
     invalid === null ? { status: 'True', reason: 'Usable' } : { status: 'False', reason: why ?? 'Invalid' };

@@ -1,10 +1,9 @@
 /**
- * What an election does with its Lease: look, write, give back and follow; for those who campaign in memory,
- * too.
+ * The effects of an election on its Lease: look, write, release and follow; also for campaigns in memory.
  *
- * Each of them can be run again (I5): looking and following write nothing; a write is conditional on the
- * version, and the look after its refusal shows that the Lease says what was asked for; what was given back
- * is found given back.
+ * Each can be repeated (I5): looking and following write nothing; a write is conditional on the version, and
+ * the look after a refusal shows that the Lease already says what was requested; a released Lease is found
+ * released.
  */
 import { type RunnableEffect, runs } from '../../../actors/effect-runner.ts';
 import type { Clock } from '../../../base/clock.ts';
@@ -27,7 +26,7 @@ import type { LeaseFollower } from '../lease-follower.ts';
 interface LeaseParts {
   readonly store: LeaseStore;
   readonly follower: LeaseFollower;
-  /** The one by which the election counts its deadlines. */
+  /** The clock by which the election counts its deadlines. */
   readonly clock: Clock;
 }
 
@@ -51,13 +50,13 @@ export function leaseEffects({ store, follower, clock }: LeaseParts): readonly R
   ];
 }
 
-/** @param bounded runs what is asked of the store within the effect's time */
+/** @param bounded runs a call of the store within the effect's time limit */
 type Run<E> = (
   effect: E,
   bounded: <T>(work: (store: LeaseStore, signal: AbortSignal) => Promise<T>) => Promise<T>,
 ) => Promise<PlainEvent>;
 
-/** Outcome lease.seen, or lease.unseen for whatever reason. */
+/** Outcome lease.seen, or lease.unseen for any failure. */
 const look: Run<LeaseLook> = async ({ attempt, place }, bounded) => {
   try {
     const seen = await bounded((store, signal) => store.read(place, signal));
@@ -84,7 +83,7 @@ const write: Run<LeaseWrite> = async (effect, bounded) => {
   }
 };
 
-/** Outcome lease.released, with an error where it could not be given back. */
+/** Outcome lease.released, with an error if it could not be released. */
 const giveBack: Run<LeaseRelease> = async (effect, bounded) => {
   try {
     return await bounded((store, signal) => release(store, effect, signal));
@@ -95,8 +94,8 @@ const giveBack: Run<LeaseRelease> = async (effect, bounded) => {
 };
 
 /**
- * If a fresh look shows that it is still the one that was held. The freed Lease has no holder and lasts a
- * second, as client-go's does; its transitions stay, so that terms go on growing.
+ * Releases the Lease if a fresh look shows the expected holder and transitions. As in client-go, the released
+ * Lease has no holder and lasts a second; its transitions stay, so terms keep growing.
  */
 async function release(store: LeaseStore, effect: LeaseRelease, signal: AbortSignal): Promise<LeaseReleased> {
   const { attempt, place, holder, transitions, time, notAfter } = effect;

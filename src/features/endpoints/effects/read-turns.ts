@@ -1,7 +1,6 @@
 /**
- * Turns to read: so many at once, then so many a second, first come first served. Kubernetes' own
- * controllers hold their work queues to the same bounds; a thousand Services that fail together then cost
- * the API server no more than a few do.
+ * Limits reads: a burst, then a rate, first come, first served. Kubernetes' own controllers bound their work
+ * queues alike; a thousand Services that fail together then cost the API server no more than a few.
  */
 import { type Clock, sleep } from '../../../base/clock.ts';
 

@@ -1,8 +1,8 @@
 /**
- * Makes the writes of one plan: each after those that it waits for, several at a time, deletes last.
+ * Performs the writes of one plan: each after those that it depends on, several at a time, deletes last.
  *
- * Promises: a write that fails holds up those that wait for it and no others; 429 is waited out as the API
- * server says; what was written, or has to be read again, is told to the scene.
+ * Promises: a failed write delays only those that depend on it; 429 is waited out as the API server says; the
+ * scene learns what was written and what has to be read again.
  */
 import { type Clock, sleep } from '../../../base/clock.ts';
 import { asError, hasCode, type OrreryError } from '../../../base/errors.ts';

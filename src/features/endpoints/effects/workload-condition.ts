@@ -1,6 +1,6 @@
 /**
- * Effect `workload-condition.patch`: sets the condition Ready in the status of one ExternalWorkload; nobody
- * else's condition is lost. Running it twice leaves the same (I5).
+ * Effect `workload-condition.patch`: sets the condition Ready in the status of one ExternalWorkload and keeps
+ * all other conditions. A repetition has the same result (I5).
  */
 
 import type { EffectRunner } from '../../../actors/effect-runner.ts';

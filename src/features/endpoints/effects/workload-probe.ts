@@ -1,8 +1,8 @@
 /**
- * Effect `workload.probe`: asks each address of a workload once, all at the same time (reach.ts).
+ * Effect `workload.probe`: calls each address of a workload once, all at the same time (reach.ts).
  *
- * Promises: only addresses that may be called are (docs/features/endpoints.md §8.7): whoever may write a
- * workload must not make Orrery call itself, the node that it runs on, or a cloud's metadata.
+ * Promise: only permitted addresses are called (docs/features/endpoints.md §8.7), because the author of a
+ * workload must not make Orrery call itself, its node, or a cloud's metadata service.
  */
 
 import { isIP } from 'node:net';

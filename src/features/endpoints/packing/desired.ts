@@ -1,9 +1,10 @@
 /**
- * A Service and the workloads that its selector matches → what its EndpointSlices must say. Pure.
+ * Computes what the EndpointSlices of a Service must contain, from the Service and the workloads that its
+ * selector matches. Pure.
  *
- * The rules are those of Kubernetes' own EndpointSlice controller for Pods, said of ExternalWorkloads.
- * Workloads with an address that cannot be published are left out as a whole (whoever published half of them
- * would send clients to the wrong place). Absent: which slice holds what (pack.ts).
+ * The rules are those of Kubernetes' own EndpointSlice controller for Pods, applied to ExternalWorkloads. A
+ * workload with an address that cannot be published is left out completely, because publishing part of it
+ * would send clients to the wrong place. Absent: which slice contains which endpoint (pack.ts).
  */
 
 import type { IpFamily } from '../../../base/address.ts';

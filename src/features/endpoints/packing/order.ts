@@ -1,10 +1,8 @@
 /**
- * The order of the writes of one plan: an endpoint that moves stands in its new slice before it leaves the
- * old one.
+ * Orders the writes of one plan, so that a moving endpoint is in its new slice before it leaves the old one.
  *
- * Each write names those that must have succeeded before it. Creates wait for nothing; deletes come last.
- * Where two slices would exchange endpoints, each waiting for the other, what one of them gains goes to a new
- * slice instead.
+ * Each write names the writes that must succeed before it. Creates depend on nothing; deletes come last. If
+ * two slices would exchange endpoints and wait for each other, a new slice takes what one of them gains.
  */
 import type { SliceEndpoint, SlicePort } from '../digests.ts';
 import type { Bin } from './slices.ts';

@@ -1,6 +1,6 @@
 /**
- * What a pass over the slices of a Service reads, and where it tells what it wrote: the world picture and
- * what this replica has written since. Implemented by endpoints-index.ts.
+ * What a pass over a Service's slices reads, and where it reports its writes: the world picture with this
+ * replica's own writes since. Implemented by endpoints-index.ts.
  */
 import type { EndpointSliceDigest, ServiceDigest } from '../digests.ts';
 import type { NamedWorkload } from './desired.ts';

@@ -1,6 +1,5 @@
 /**
- * Planned writes as the bodies of requests: what a new slice is, what a patch changes of a standing one.
- * Pure.
+ * Converts planned writes to request bodies: a new slice, or the patch of an existing one. Pure.
  */
 
 import type { Labels } from '../../../base/digests.ts';

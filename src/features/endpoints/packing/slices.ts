@@ -1,8 +1,8 @@
 /**
- * The words in which EndpointSlices are planned: what a slice holds, and how two of them are compared.
+ * The types for planning EndpointSlices: the content of a slice, and the comparison of two.
  *
- * Everything here is plain JSON in the form of discovery.k8s.io/v1; fields that others added to a slice are
- * kept as they are read, so that they show as a difference.
+ * Everything is plain JSON in the form of discovery.k8s.io/v1; fields that others added to a slice are kept
+ * as read, so that they show as a difference.
  */
 
 import type { IpFamily } from '../../../base/address.ts';

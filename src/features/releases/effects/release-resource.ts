@@ -1,9 +1,9 @@
 /**
- * Effect `release-resource.write`: what the Release resource of a bundle says, and Events about it.
+ * Effect `release-resource.write`: writes the status of a bundle's Release resource, and Events about it.
  *
- * The resource is for people; its specification is empty, and Orrery makes it where it is missing. Writes
- * follow one another, so that an older status never replaces a newer one. Where its definition is not
- * installed nothing is written, and nothing else depends on it.
+ * The resource is for people; its specification is empty, and Orrery creates it if it is missing. Writes are
+ * sequential, so an older status never replaces a newer one. Without its definition nothing is written, and
+ * nothing else depends on it.
  */
 
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
@@ -17,8 +17,9 @@ import type { ReleaseResourceWrite } from '../../../machines/release/release-eff
 import { releases } from '../resources.ts';
 
 /**
- * Outcome effect.settled, with an error where it cannot be written. @throws what may pass: then the host
- * tells the actor
+ * Outcome effect.settled, with an error if it cannot be written.
+ *
+ * @throws temporary errors; the host then tells the actor
  */
 export function writeReleaseResource(
   kube: KubePort,

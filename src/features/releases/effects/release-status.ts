@@ -1,9 +1,10 @@
 /**
- * Effect `release-status.write`: writes what the objects of a bundle suit, as the leader alone may.
+ * Effect `release-status.write`: writes which releases a bundle's objects are compatible with, which only the
+ * leader may.
  *
- * Conditional on the fence of the leadership, and where nodes matter on their epoch too, in one atomic batch
- * that moves the epoch: who looked at the nodes before looks again. Running it twice under one leadership
- * writes the same (I5); under a later one it is refused.
+ * Conditional on the fence of the leadership and, if nodes matter, on their epoch too, in one atomic batch
+ * that moves the epoch: a replica that read the nodes before has to read them again. A repetition under one
+ * leadership writes the same (I5); under a later one it is refused.
  */
 
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
@@ -16,9 +17,7 @@ import type { StatusRefused } from '../../../machines/release/release-events.ts'
 const utf8 = new TextEncoder();
 const bytesOf = (value: unknown) => utf8.encode(JSON.stringify(value));
 
-/**
- * Outcome status.written, status.refused, or status.unknown where it cannot be known whether it is written.
- */
+/** Outcome status.written, status.refused, or status.unknown if the write's outcome is unknown. */
 export function writeReleaseStatus(
   parts: Pick<FeatureParts, 'bus' | 'subjects' | 'clock'>,
 ): EffectRunner<ReleaseStatusWrite> {
@@ -36,10 +35,10 @@ export function writeReleaseStatus(
       data: bytesOf({ at: clock.now(), because: `status of ${bundle}` }),
       guard: { subject: subjects.nodesEpoch, sequence: epoch },
     };
-    // The messages of a batch stand one right after the other, and the answer names the last.
+    // A batch's messages are contiguous, and the answer names the last.
     return (await bus.appendAll([{ subject, data, guard }, nodes])).sequence - 1;
   };
-  /** The store says that a condition did not hold, not which. */
+  /** The store reports that a condition failed, not which. */
   const refused = async ({ fence }: ReleaseStatusWrite): Promise<StatusRefused> => {
     const last = await bus.last('state', subjects.fence(ledShard));
     return { type: 'status.refused', fence, by: last?.sequence === fence ? 'nodes' : 'leadership' };

@@ -1,6 +1,6 @@
 /**
- * Gathers the addresses that answer in a round: each word to the actor is a saved step, so what is met close
- * together is one word.
+ * Gathers the addresses that answer during a round, so that answers close together reach the actor as one
+ * message: each message is a saved step.
  */
 import type { Clock, Timer } from '../../../base/clock.ts';
 

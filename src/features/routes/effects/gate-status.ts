@@ -1,6 +1,6 @@
 /**
- * Effect `routegate-status.patch`: writes the status of one RouteGate. Another one under the old name is left
- * alone; running it twice leaves the same (I5).
+ * Effect `routegate-status.patch`: writes the status of one RouteGate. A RouteGate that replaced it is left
+ * alone; a repetition has the same result (I5).
  */
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
 import { hasCode } from '../../../base/errors.ts';

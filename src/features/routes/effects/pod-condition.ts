@@ -1,9 +1,9 @@
 /**
  * Effect `pod-condition.patch`: sets one condition in the status of one Pod.
  *
- * The conditions of a Pod are merged by their type (strategic merge patch), so nobody else's condition is
- * touched; the uid is part of the patch, so another Pod under the old name is refused by the API server.
- * Running it twice leaves the same (I5).
+ * The conditions of a Pod are merged by type (strategic merge patch), so other conditions stay; the patch
+ * contains the uid, so the API server refuses it for a Pod that replaced this one. A repetition has the same
+ * result (I5).
  */
 
 import type { EffectRunner } from '../../../actors/effect-runner.ts';

@@ -1,6 +1,6 @@
 /**
- * Effects `route.sample` and `route.widen`: one round of calls through a Service (probe/probe.ts), told to
- * its actor, and others for whom it goes on.
+ * Effects `route.sample` and `route.widen`: run one round of calls through a Service (probe/probe.ts) and
+ * report the answers to its actor.
  */
 import type { LookupFunction } from 'node:net';
 import type { EffectRunner } from '../../../actors/effect-runner.ts';

@@ -1,10 +1,10 @@
 /**
- * Name resolution of probes by a name server of their own, for machines whose resolver does not know the
+ * Resolves the names of probes with a name server of their own, for machines whose resolver does not know the
  * cluster's names.
  *
- * Promises: only that server is asked; the answer is never cached, so a Service that gets another address is
- * found at once; a name without an address ends in the server's error (ENOTFOUND, ENODATA, ETIMEOUT).
- * Absent: the system's resolver, which Node asks by itself where no lookup is given (in a cluster: always).
+ * Promises: only that server is asked; answers are never cached, so a Service's new address is found at once;
+ * a name without an address ends in the server's error (ENOTFOUND, ENODATA, ETIMEOUT). Absent: the system's
+ * resolver, which Node uses by itself without a lookup function (always within a cluster).
  */
 import type { LookupAddress } from 'node:dns';
 import { Resolver } from 'node:dns/promises';

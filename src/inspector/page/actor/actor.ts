@@ -1,6 +1,6 @@
 /**
- * One actor: its chart as it stands, in words, with all it knows; what happened to it; and any moment of
- * that.
+ * The view of one actor: its chart, its state in words with everything it knows, its history, and any past
+ * moment.
  */
 import type { ActorId } from '../../../base/ids.ts';
 import type { ActorView, HistoryStep } from '../../../base/views.ts';
@@ -136,7 +136,7 @@ function maySend({ session }: Store): boolean {
   return session !== null && 'ok' in session && session.ok.maySend;
 }
 
-/** The step that is shown: the one asked for, or the last. */
+/** The shown step: the requested one, or the last. */
 function indexOf(steps: readonly HistoryStep[], at: number | null): number {
   return at === null ? steps.length - 1 : steps.findIndex(({ rev }) => rev === at);
 }

@@ -1,4 +1,4 @@
-/** What the actor remembers, as a tree; what the last step changed is marked and open. */
+/** The actor's context as a tree; the last step's changes are marked and open. */
 import type { ActorId } from '../../../base/ids.ts';
 import type { LiveRow } from '../../../base/views.ts';
 import { ActorLink } from '../pieces.ts';
@@ -13,7 +13,7 @@ const changeWords: Readonly<Record<Change, string>> = {
   gone: 'gone',
 };
 const signs: Readonly<Record<Change, string>> = { same: '', inside: '', new: '+', changed: '~', gone: '−' };
-/** Of a long list only the beginning is drawn. */
+/** Only the beginning of a long list is drawn. */
 const childrenMax = 60;
 
 type Rows = ReadonlyMap<ActorId, LiveRow>;
@@ -30,7 +30,7 @@ export function ContextTree({
   before: unknown;
   rows: Rows;
   isKnown: boolean;
-  /** Closed at first: facts and reason say what people need to know. */
+  /** Closed at first: facts and reason say what people need. */
   isOpen: boolean;
   onOpen: (isOpen: boolean) => void;
 }): VNode {
@@ -83,7 +83,7 @@ function kindOf(value: unknown): string {
   return value === null ? 'null' : typeof value;
 }
 
-/** A number that can only be a time is said as one too. */
+/** A number that can only be a time is also shown as one. */
 function instantOf({ value }: ValueNode): VNode | null {
   if (typeof value !== 'number' || value < 1.5e12 || value > 4e12) return null;
   return html` <span class="instant">${new Date(value).toISOString().slice(11, 23)}</span>`;

@@ -1,17 +1,17 @@
-/** What a step changed in a context: each value with whether it is new, different or gone. Pure. */
+/** The changes that a step made to a context: for each value whether it is new, different or gone. Pure. */
 export type Change = 'same' | 'new' | 'changed' | 'gone' | 'inside';
 
 export interface ValueNode {
   readonly name: string;
   readonly value: unknown;
-  /** The value before, where it is another one. */
+  /** The value before, if different. */
   readonly before?: unknown;
-  /** `inside`: something in it is not the same. */
+  /** `inside`: something within it has changed. */
   readonly change: Change;
   readonly children: readonly ValueNode[] | null;
 }
 
-/** @param before undefined: nothing is known of it, so nothing counts as changed */
+/** @param before undefined: unknown, so nothing counts as changed */
 export function compare(name: string, value: unknown, before: unknown): ValueNode {
   if (before === undefined) return plain(name, value, 'same');
   if (isBranch(value) && isBranch(before) && Array.isArray(value) === Array.isArray(before)) {

@@ -1,11 +1,11 @@
-/** The form of an event: which one, and its fields, each with what it takes or what is wrong with it. */
+/** The input fields of an event: its type, and for each field what it takes or what is wrong with it. */
 import { fieldWords } from '../../../actors/message-words.ts';
 import type { FieldForm, MessageForm } from '../../../base/views.ts';
 import { html, type VNode } from '../vendor.ts';
 
 export type Forms = Readonly<Record<string, MessageForm>>;
 
-/** What the chart takes in its present state, of what people may send at all. */
+/** Of the events that people may send, those that the chart takes in its present state. */
 export function EventChoice({
   accepts,
   forms,
@@ -38,7 +38,7 @@ export function EventField({
   field: FieldForm;
   isRequired: boolean;
   text: string;
-  /** null: nothing is wrong, or nobody has said anything yet. */
+  /** null: nothing is wrong, or nothing was entered yet. */
   fault: string | null;
   write: (text: string) => void;
 }): VNode {

@@ -1,4 +1,4 @@
-/** What is typed into the form of an event, as the event; with what is wrong, and what is right. Pure. */
+/** Converts the texts in an event's form to the event, with the faults of each field. Pure. */
 import { fieldFault } from '../../../actors/message-words.ts';
 import type { FieldForm, MessageForm } from '../../../base/views.ts';
 
@@ -15,7 +15,7 @@ export function fieldsOf({ properties }: MessageForm): ReadonlyArray<readonly [s
   return Object.entries(properties).filter(([name]) => name !== 'type');
 }
 
-/** @param texts as typed; a field that is left empty is left out of the event */
+/** @param texts as typed; an empty field is left out of the event */
 export function readForm(type: string, form: MessageForm, texts: Texts): FormRead {
   const event: Record<string, unknown> & { type: string } = { type };
   const faults: Record<string, string> = {};
@@ -36,7 +36,7 @@ function typedValue({ type, enum: options }: FieldForm, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // A value of any form may be a text; of a number it is what is wrong with it.
+    // A value of any type may be text; for a number, this is the fault.
     return text;
   }
 }

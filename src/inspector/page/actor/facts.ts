@@ -1,10 +1,10 @@
-/** What the chart tells of the actor: its reason and facts, which come before everything else; details. */
+/** The chart's words about the actor: reason and facts, shown first; and details. */
 import { shownSecond } from '../../../base/words.ts';
 import { Age, healthWords, Mark, Until } from '../pieces.ts';
 import { html, type VNode } from '../vendor.ts';
 import { detailsText, factLines, type Standing } from './told.ts';
 
-/** Why the actor stands as it does, since when, what comes next by itself, and what is to know of it. */
+/** Why the actor stands as it does, since when, what happens next, and its facts. */
 export function ReasonCard({ actor, now }: { actor: Standing; now: number }): VNode {
   const { text, health, since, next } = actor.reason;
   return html`<section class="card reason-card ${health}" aria-labelledby="h-reason">

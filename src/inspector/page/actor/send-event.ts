@@ -1,6 +1,5 @@
 /**
- * Sends the actor an event: one that its chart takes now, by a form of its fields, after a look at what will
- * be sent.
+ * Sends the actor an event that its chart takes now: a form of its fields, then a preview, then the sending.
  */
 
 import type { ActorId } from '../../../base/ids.ts';

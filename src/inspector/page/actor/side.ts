@@ -1,16 +1,15 @@
 /**
- * What stands beside the chart: the actor in words, its deadlines, pending effects, who it talks with, who
- * owns it.
+ * The column beside the chart: the actor in words, its deadlines, pending effects, its correspondents, its
+ * owner.
  */
 import type { ActorId } from '../../../base/ids.ts';
 import type { ActorView, HistoryStep, LiveRow } from '../../../base/views.ts';
-import { change, effectList, eventName } from '../../../base/words.ts';
+import { change, effectList, eventName, senderOf } from '../../../base/words.ts';
 import type { ChartLayout } from '../../charts/chart-layout.ts';
 import { activePaths } from '../chart/drawings.ts';
 import type { Store } from '../page-store.ts';
 import { ActorLink, Age, Mark, Owner, StateName, Until } from '../pieces.ts';
 import { html, type VNode } from '../vendor.ts';
-import { senderOf } from './cause.ts';
 
 type Standing = Omit<ActorView, 'recent'>;
 
@@ -65,7 +64,7 @@ function meaningOf(layout: ChartLayout, state: string): Array<[string, string]> 
   return found;
 }
 
-/** Deadlines counting down, each with how much of it is over. */
+/** Deadlines that count down, each with the elapsed part. */
 export function Timers({
   actor,
   steps,
@@ -103,7 +102,7 @@ interface Talk {
 
 const relatedMax = 10;
 
-/** Who sent it messages and whom it sent some, in what is known of its history. */
+/** The actors with which it exchanged messages, in the known history. */
 export function Related({
   id,
   steps,

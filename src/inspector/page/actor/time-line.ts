@@ -1,20 +1,18 @@
 /**
- * What happened to the actor, newest first: event, cause, where it led, what was asked for; and a strip to go
- * through it.
+ * The actor's history, newest first: event, cause, new state, effects; and a strip for moving through it.
  */
 import type { ActorId } from '../../../base/ids.ts';
 import type { HistoryStep } from '../../../base/views.ts';
-import { change, clockTime, effectList, eventName } from '../../../base/words.ts';
+import { change, clockTime, effectList, eventName, senderOf } from '../../../base/words.ts';
 import { healthThen } from '../chart/drawings.ts';
 import { goTo, stay } from '../navigation.ts';
 import { VirtualList } from '../overview/virtual-list.ts';
 import { actorHref } from '../page-address.ts';
 import { ActorLink, Mark } from '../pieces.ts';
 import { html, type VNode } from '../vendor.ts';
-import { senderOf } from './cause.ts';
 
 const rowHeight = 32;
-/** More ticks than this cannot be told apart on the strip. */
+/** More ticks cannot be distinguished on the strip. */
 const ticksMax = 160;
 
 interface TimeLineParts {
@@ -67,7 +65,7 @@ function Strip({
   )}</div>`;
 }
 
-/** `routes › sampling → pausing`: where both lie in the same state, that is said once. */
+/** `routes › sampling → pausing`: a common parent is named once. */
 function led(step: HistoryStep): string {
   const text = change(step);
   const [, outer, from, to] = /^([^,]+)\.([^.,]+) → \1\.([^.,]+)$/.exec(text) ?? [];

@@ -1,4 +1,4 @@
-/** What the chart tells of the actor, as texts: facts of one or more lines, and details. Pure. */
+/** The actor's facts and details as texts: facts of one or more lines, and details. Pure. */
 
 import type { ActorView, Fact } from '../../../base/views.ts';
 import { factText, shownSecond } from '../../../base/words.ts';
@@ -7,9 +7,9 @@ export type Standing = Omit<ActorView, 'recent'>;
 
 export interface FactLine {
   readonly label: string;
-  /** A time is told by how far it is from now. */
+  /** A time is shown relative to now. */
   readonly text: string;
-  /** Of a time: which it is, with date and zone. */
+  /** For a time: date and zone. */
   readonly when?: string;
 }
 
@@ -21,7 +21,7 @@ function whenOf({ value, unit }: Fact): Pick<FactLine, 'when'> {
   return unit === 'time' && typeof value === 'number' ? { when: shownSecond(value, false) } : {};
 }
 
-/** Lines for those who look closer; they begin with blanks where they belong to the line above. */
+/** Lines for a closer look; a line that belongs to the one above is indented. */
 export function detailsText({ notes = [] }: Pick<Standing, 'notes'>): string {
   return notes.join('\n');
 }

@@ -1,5 +1,5 @@
 /**
- * The window onto a chart: follows what is active, or shows the whole, or stays where a person put it (drag,
+ * The window onto a chart: follows the active states, shows the whole, or stays where a person put it (drag,
  * wheel with Ctrl, buttons, touch).
  */
 import type { Box, ChartLayout } from '../../charts/chart-layout.ts';
@@ -8,7 +8,7 @@ import type { RefKey } from './taken.ts';
 import { refKey } from './taken.ts';
 
 export interface View {
-  /** Top left corner in the drawing, and pixels of the screen for one of the drawing. */
+  /** The top left corner in the drawing, and the number of screen pixels for each of its pixels. */
   readonly x: number;
   readonly y: number;
   readonly scale: number;
@@ -25,8 +25,8 @@ export function wholeView(layout: ChartLayout, width: number, height: number): V
 }
 
 /**
- * What is active, where it came from and where it may go, as far as that stays readable; then at least what
- * is active. The whole where that is readable anyway.
+ * The active states with their sources and possible targets, if that is readable; otherwise the active
+ * states. The whole chart if that is readable.
  */
 export function followView(
   layout: ChartLayout,
@@ -46,7 +46,7 @@ export function followView(
   return clamped(centredOn(around(own), width, height, scales.readable), layout, width, height);
 }
 
-/** Of regions too far apart to be read together the largest is followed: it is where most happens. */
+/** Of regions too far apart for one view, the largest is followed, because most happens there. */
 function mainLeaves(layout: ChartLayout, state: string): string[] {
   const leaves = state.split(',');
   const sizeOf = (leaf: string) => {
@@ -74,7 +74,7 @@ function boxesNear(
 
 export function zoomed(view: View, factor: number, atX: number, atY: number): View {
   const scale = Math.min(scales.max, Math.max(scales.min, view.scale * factor));
-  // What is under the pointer stays there.
+  // The point under the pointer stays in place.
   return { scale, x: view.x + atX / view.scale - atX / scale, y: view.y + atY / view.scale - atY / scale };
 }
 
@@ -100,7 +100,7 @@ function centredOn(box: Box, width: number, height: number, scale: number): View
   };
 }
 
-/** Does not look past the edge of the drawing while there is more of it on the other side. */
+/** Never shows space beyond one edge while the drawing is cut off at the other. */
 function clamped(view: View, layout: ChartLayout, width: number, height: number): View {
   const gap = margin / view.scale;
   const place = (at: number, seen: number, all: number) =>

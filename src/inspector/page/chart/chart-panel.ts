@@ -1,6 +1,5 @@
 /**
- * The chart in its panel: camera, overview in a corner, buttons, and the same in words for those who do not
- * see it.
+ * The chart in its panel: camera, minimap, buttons, and a textual form for screen readers.
  */
 import type { ChartLayout } from '../../charts/chart-layout.ts';
 import { isDialogOpen, isTyping } from '../keys.ts';
@@ -10,9 +9,9 @@ import { ChartDefinitions, ChartDrawing, type ChartMoment } from './chart-view.t
 import { activePaths } from './drawings.ts';
 
 const flightMs = 420;
-/** What the small map covers; narrow panels have no room to spare. */
+/** Width that the minimap covers; narrow panels have none. */
 const mapWidth = 165;
-/** What legend and buttons cover. */
+/** Height that legend and buttons cover. */
 const barHeight = 46;
 const usable = (width: number) => (width > 700 ? width - mapWidth : width);
 
@@ -69,7 +68,7 @@ export function ChartPanel({ layout, moment }: { layout: ChartLayout; moment: Ch
   </div>`;
 }
 
-/** A view that flies to where it is sent; at once for those who want no motion. */
+/** Animates the view to its target; without animation for people who want no motion. */
 function useFlight(first: View) {
   const [view, setView] = useState(first);
   const current = useRef(first);
@@ -121,7 +120,7 @@ function useDrag(view: View, move: (view: View) => void) {
   };
 }
 
-/** With Ctrl (or a pinch, which says it is one) the wheel zooms; without it the page scrolls. */
+/** With Ctrl (or a pinch, which reports it) the wheel zooms; without it the page scrolls. */
 function useWheel(
   box: { readonly current: HTMLDivElement | null },
   view: View,

@@ -1,7 +1,7 @@
 /**
- * A statechart as it stands: which path is active, which arrows were taken last, which may be taken next.
+ * Draws a statechart: the active path, the arrows taken last, and those that may be taken next.
  *
- * Draws what the layout says; decides nothing about places. The camera (camera.ts) moves over it.
+ * The layout decides all places. The camera (camera.ts) moves over the drawing.
  */
 import type { ActorView } from '../../../base/views.ts';
 import type { ChartLayout, DrawnEdge, DrawnState, DrawnText, Point } from '../../charts/chart-layout.ts';
@@ -14,9 +14,9 @@ export interface ChartMoment {
   /** As in `ActorView.state`. */
   readonly state: string;
   readonly taken: ReadonlySet<RefKey>;
-  /** Grows with each step, so that the same arrow taken twice is seen to move twice. */
+  /** Increases with each step, so that an arrow taken twice is animated twice. */
   readonly turn: number;
-  /** Deadlines that run; none while the past is looked at. */
+  /** Running deadlines; none while the past is shown. */
   readonly timers: ActorView['timers'];
   readonly now: number;
 }
@@ -29,7 +29,7 @@ export function ChartDrawing({ layout, moment }: { layout: ChartLayout; moment: 
   const active = useMemo(() => activePaths(state), [state]);
   const possible = useMemo(() => possibleFrom(layout, state), [layout, state]);
   const tags = useMemo(() => tagsOf(layout), [layout]);
-  // A drawing that is the same is not gone through again: only deadlines count down between two steps.
+  // Cached, because only deadlines change between two steps.
   const drawing = useMemo(
     () => drawingOf(layout, active, possible, tags, taken, turn),
     [layout, active, possible, tags, taken, turn],
@@ -50,7 +50,7 @@ function drawingOf(
     index,
     tone: toneOf(edge, taken, possible),
   }));
-  // What matters lies on top.
+  // Important arrows are drawn last, on top.
   const order = { idle: 0, next: 1, taken: 2 };
   const sorted = edges.toSorted((a, b) => order[a.tone] - order[b.tone]);
   return html`<g class="chart">
@@ -72,7 +72,7 @@ function drawingOf(
   </g>`;
 }
 
-/** Arrow heads, one for each tone; once in the document. */
+/** Arrow heads, one for each tone; defined once in the document. */
 export function ChartDefinitions(): VNode {
   return html`<defs>${['idle', 'next', 'taken'].map(
     (tone) => html`<marker id="head-${tone}" class="head ${tone}" viewBox="0 0 10 10" refX="9" refY="5"
@@ -156,7 +156,7 @@ function Label({
   </g>`;
 }
 
-/** Deadlines that run are told at their arrows, and at the lines of those that stay. */
+/** Running deadlines are shown at their arrows, and at the lines of those without a target. */
 function Countdowns({
   layout,
   moment,
@@ -221,7 +221,7 @@ function nameOf({ machine }: ChartLayout, { path }: DrawnState): string {
   return path === '' ? machine : path.slice(path.lastIndexOf('.') + 1);
 }
 
-/** Right angles with round corners. */
+/** A path with right angles and round corners. */
 function roundedPath(points: readonly Point[]): string {
   const radius = 7;
   return points

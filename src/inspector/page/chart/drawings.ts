@@ -1,6 +1,6 @@
 /**
- * The charts' drawings, loaded when they are needed, and what they say of a state: which parts of the chart
- * it is, and whether it was well.
+ * The charts' drawings, loaded on demand, and what they say about a state: its parts in the chart, and its
+ * health.
  */
 
 import type { Health } from '../../../base/views.ts';
@@ -11,7 +11,7 @@ const layouts = new Map<string, ChartLayout | null>();
 const tags = new Map<string, ReadonlyMap<string, readonly string[]>>();
 const loading = new Map<string, Promise<void>>();
 
-/** null: there is none (yet); `onLoaded` is called when there is. */
+/** null: there is none (yet); `onLoaded` is called when it arrives. */
 export function layoutOf(machine: string, onLoaded: () => void): ChartLayout | null {
   const known = layouts.get(machine);
   if (known !== undefined) return known;
@@ -30,9 +30,7 @@ export function statesOf(state: ChartState): ChartState[] {
   return [state, ...state.children.flatMap(statesOf)];
 }
 
-/**
- * `routes.sampling,endpoints.ignored` → those two, and what they lie in; the whole chart is the empty path.
- */
+/** `routes.sampling,endpoints.ignored` → those two and their parents; the whole chart is the empty path. */
 export function activePaths(state: string): Set<string> {
   const paths = new Set(['']);
   for (const leaf of state.split(',')) {
@@ -42,12 +40,12 @@ export function activePaths(state: string): Set<string> {
   return paths;
 }
 
-/** Kind → state → health: asked for each step of a time line. */
+/** Kind → state → health: a cache, because each step of a time line needs it. */
 const healths = new Map<string, Map<string, Health>>();
 
 /**
- * How an actor stood in a state of the past, of which only the chart's tags tell: `wrong` where somebody
- * should look, `settled` where nothing is left to do. As it stands now its reason tells.
+ * The health of a past state, by the chart's tags only: `wrong` if somebody should look, `settled` if nothing
+ * is left to do. The present health is in the reason.
  */
 export function healthThen(kind: string, state: string): Health {
   const known = healths.get(kind)?.get(state);

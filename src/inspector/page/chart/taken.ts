@@ -1,10 +1,9 @@
 /**
- * Which arrows of a chart a recorded step took. Pure.
+ * Finds the arrows of a chart that a recorded step took. Pure.
  *
- * The record says which event came and which states it led from and to. One step may be several arrows: the
- * one of the event, then those without an event that follow at once. Of several ways the shortest is taken;
- * which of two guards let the event through where both lead to the same state cannot be told, and does not
- * matter to the eye.
+ * The record contains the event and the states before and after. One step may be several arrows: the event's,
+ * then those without an event that follow at once. Of several ways the shortest is chosen. If two guarded
+ * transitions have the same source and target, the record does not show which was taken; they look the same.
  */
 import type { HistoryStep } from '../../../base/views.ts';
 import { timerName } from '../../../base/words.ts';
@@ -36,7 +35,7 @@ export function takenBy(layout: ChartLayout, step: Pick<HistoryStep, 'event' | '
   return taken;
 }
 
-/** Transitions that may be taken next: of the active states and those around them. */
+/** Transitions that may be taken next: those of the active states and their parents. */
 export function possibleFrom(layout: ChartLayout, state: string): Set<RefKey> {
   const active = activePaths(state);
   return new Set(
@@ -48,11 +47,11 @@ export function possibleFrom(layout: ChartLayout, state: string): Set<RefKey> {
 
 interface Place {
   readonly way: readonly RefKey[];
-  /** Path of the leaf that was reached. */
+  /** Path of the innermost state reached. */
   readonly at: string;
 }
 
-/** A transition that stays may be what lets one without an event through, from where the chart is. */
+/** A transition without a target may enable one without an event, from the present state. */
 function begin(ref: TransitionRef, left: readonly string[], states: States): Place[] {
   if (transitionOf(ref, states)?.targets !== null) return follow(ref, states, []);
   return left.map((leaf) => ({ way: [refKey(ref)], at: leaf }));
@@ -76,7 +75,7 @@ function wayTo(leaf: string, starts: readonly Place[], states: States): readonly
   return null;
 }
 
-/** Where the transition leads: into its targets, and in them to where they begin. */
+/** Follows the transition into its targets, and there into their initial states. */
 function follow(ref: TransitionRef, states: States, way: readonly RefKey[]): Place[] {
   const targets = transitionOf(ref, states)?.targets ?? [];
   const key = refKey(ref);
@@ -92,7 +91,7 @@ function leafOf(state: ChartState, states: States): string {
   return inner ? leafOf(inner, states) : state.path;
 }
 
-/** The state and those that it lies in, inner first. */
+/** The state and its parents, innermost first. */
 function around(path: string, states: States): ChartState[] {
   return [...activePaths(path)].reverse().flatMap((one) => states.get(one) ?? []);
 }

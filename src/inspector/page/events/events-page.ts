@@ -1,8 +1,7 @@
-/** The time line of the cluster: what happened when, in whichever actor, and how one step led to others. */
+/** The time line of the cluster: what happened when, in which actor, and how one step led to others. */
 import type { ActorId } from '../../../base/ids.ts';
 import type { Transition } from '../../../base/views.ts';
-import { change, effectList, eventName, shownTime } from '../../../base/words.ts';
-import { senderOf } from '../actor/cause.ts';
+import { change, effectList, eventName, senderOf, shownTime } from '../../../base/words.ts';
 import { readEvents } from '../api.ts';
 import { healthThen, layoutOf } from '../chart/drawings.ts';
 import { go } from '../navigation.ts';

@@ -1,4 +1,4 @@
-/** How a step led to others, in whichever actors: each below the one that caused it. */
+/** The sequence of a step across actors: each step below its cause. */
 import type { ActorId } from '../../../base/ids.ts';
 import { change, eventName, shownTime } from '../../../base/words.ts';
 import type { SequenceView } from '../../events/sequence.ts';

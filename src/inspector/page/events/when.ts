@@ -1,12 +1,12 @@
-/** Times as people type them, and ages: `15m` ago. Pure but for the zone. */
+/** Times as people type them, and ages: `15m` ago. Pure except for the time zone. */
 import { readMoment } from '../../../base/words.ts';
 
 const units: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /**
- * A time of day is the latest one that is past; what names no zone is local, or UTC where `isUtc`.
+ * A time of day means its latest occurrence in the past; a time without a zone is local, or UTC if `isUtc`.
  *
- * @returns ms since the epoch; null: it is no time
+ * @returns ms since the epoch; null if the text is no time
  */
 export function readWhen(text: string, now: number, isUtc: boolean): number | null {
   const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(text.trim()) ?? [];

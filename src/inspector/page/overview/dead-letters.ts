@@ -1,4 +1,4 @@
-/** All dead letters, newest first: why nobody took them, what they say; sent again or dropped. */
+/** The view of all dead letters, newest first: reason, content, sending again and dropping. */
 import type { DeadLetter } from '../../../base/views.ts';
 import { indented } from '../../../base/words.ts';
 import { dropLetter, readLetters, resendLetter } from '../api.ts';
@@ -8,7 +8,7 @@ import { html, useEffect, useState, type VNode } from '../vendor.ts';
 
 type Letter = DeadLetter & { readonly sequence: number };
 
-/** Letters that the page asks for; the rest is for the command line. */
+/** The most letters that the page requests; the command line shows all. */
 const shownMax = 500;
 
 export function DeadLettersPage({ store }: { store: Store }): VNode {
@@ -90,7 +90,7 @@ function LetterRow({
   </li>`;
 }
 
-/** Newest first; the feed has none older than a day, the list has all. */
+/** Newest first; the feed has those of a day, this list has all. */
 async function readAll(): Promise<{ readonly letters: readonly Letter[] } | { readonly problem: string }> {
   const letters: Letter[] = [];
   for (let after: number | null | undefined; after !== null; ) {

@@ -1,4 +1,4 @@
-/** Which rows of a kind a list shows, and in which order. Pure. */
+/** Selects and sorts the rows of a kind's list. Pure. */
 import type { ActorId, ShardName } from '../../../base/ids.ts';
 import type { Fact, LiveRow } from '../../../base/views.ts';
 import { factLabels } from '../../../base/words.ts';
@@ -9,15 +9,15 @@ export type Tally = ReadonlyMap<string, number>;
 
 export interface Ordered {
   readonly ids: readonly ActorId[];
-  /** How many actors of the kind there are, and how they are spread. */
+  /** Number of the kind's actors, and their distribution. */
   readonly total: number;
   readonly states: Tally;
   readonly namespaces: Tally;
-  /** Labels of the facts of this kind, in the order in which the chart tells them. */
+  /** Labels of the kind's facts, in the chart's order. */
   readonly labels: readonly string[];
-  /** Those of them that count something: of these the most is looked for. */
+  /** Those that are counts: the most come first. */
   readonly counts: ReadonlySet<string>;
-  /** Whether the actors tell of an end, as certificates do. */
+  /** Whether the actors have an end, as certificates do. */
   readonly hasEnds: boolean;
 }
 
@@ -60,15 +60,13 @@ type Comparison = (a: LiveRow, b: LiveRow) => number;
 
 const byName: Comparison = (a, b) => (a.id < b.id ? -1 : 1);
 const byTrouble: Comparison = (a, b) => a.reason.since - b.reason.since || byName(a, b);
-/** What is well comes by its end, where it has one, and by name. */
+/** Healthy actors are sorted by their end, if they have one, and by name. */
 const byNeed: Comparison = (a, b) =>
   rankOf(a) - rankOf(b) || (a.reason.health === 'ok' ? endOf(a) - endOf(b) || byName(a, b) : byTrouble(a, b));
 
 const plain: Readonly<Record<string, Comparison>> = { wrong: byNeed, since: byTrouble, name: byName };
 
-/**
- * @param sort as in the address: `wrong`, `since`, `name`, a fact; with a `-` before it the other way round
- */
+/** @param sort as in the address: `wrong`, `since`, `name`, or a fact; reversed by a leading `-` */
 function comparison(sort: string): Comparison {
   const direction = sort.startsWith('-') ? -1 : 1;
   const name = direction === 1 ? sort : sort.slice(1);
@@ -84,7 +82,7 @@ function endOf({ facts = [] }: LiveRow): number {
   return typeof end === 'number' ? end : Number.MAX_SAFE_INTEGER;
 }
 
-/** What has no such fact comes last, whichever way. */
+/** Actors without the fact come last in both directions. */
 function compareFacts(a: Fact | undefined, b: Fact | undefined, direction: 1 | -1): number {
   if (a === undefined || b === undefined) return Number(a === undefined) - Number(b === undefined);
   if (typeof a.value === 'number' && typeof b.value === 'number') return direction * (a.value - b.value);
@@ -106,7 +104,7 @@ function isWanted(row: LiveRow, { filter, owners, now }: Asked): boolean {
 
 const spans: Readonly<Record<string, number>> = { h: 3_600_000, d: 86_400_000 };
 
-/** Whether it ends within the time, or is not ok; a time that is none keeps everything. */
+/** Whether it ends within the time, or is not ok; an invalid time keeps everything. */
 function isDue(row: LiveRow, ending: string, now: number): boolean {
   const [, count, unit = ''] = /^(\d{1,5})([hd])$/.exec(ending) ?? [];
   if (count === undefined || row.reason.health !== 'ok') return true;

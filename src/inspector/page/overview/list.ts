@@ -1,4 +1,4 @@
-/** All actors of a kind, each with its reason and facts: filtered, sorted, what is wrong on top. */
+/** The list of a kind's actors, each with its reason and facts: filtered, sorted, trouble on top. */
 import { systemClock } from '../../../base/clock.ts';
 import type { ActorId } from '../../../base/ids.ts';
 import type { Fact, LiveRow } from '../../../base/views.ts';
@@ -12,10 +12,10 @@ import { html, useEffect, useRef, useState, type VNode } from '../vendor.ts';
 import { factOf, type Ordered, orderedRows, tally } from './list-order.ts';
 import { VirtualList } from './virtual-list.ts';
 
-/** The order is recomputed so often while rows change: rows that jump about cannot be read. */
+/** The order is recomputed at this interval while rows change, because rows that jump cannot be read. */
 const orderMs = 1_000;
 const rowHeight = 54;
-/** More columns than this cannot be read side by side. */
+/** More columns cannot be read side by side. */
 const factColumnsMax = 4;
 
 interface Order extends Ordered {
@@ -39,7 +39,7 @@ export function ListPage({ store, kind, filter }: { store: Store; kind: string; 
   const change = (part: Partial<ListFilter>) => go(listHref(kind, { ...filter, ...part }), { replace: true });
   useListKeys(ids, selected, setSelected);
   useEffect(() => setSelected(-1), [filter]);
-  // The focus goes along with the choice, so that a screen reader says which it is.
+  // The focus follows the selection, so that a screen reader announces it.
   useEffect(() => {
     if (selected < 0) return;
     document.querySelector<HTMLElement>('.list-row.selected a')?.focus({ preventScroll: true });
@@ -59,7 +59,7 @@ export function ListPage({ store, kind, filter }: { store: Store; kind: string; 
   </div>`;
 }
 
-/** How many columns of facts there are differs from kind to kind; their widths are the style sheet's. */
+/** The number of fact columns depends on the kind; the style sheet sets their widths. */
 function columnStyle(labels: readonly string[]): Readonly<Record<string, string>> {
   return { '--facts': labels.length === 0 ? '' : `repeat(${labels.length}, minmax(64px, 0.7fr))` };
 }
@@ -87,7 +87,7 @@ function order(store: Store, kind: string, filter: ListFilter, at: number): Orde
 
 const noCounts: ReadonlySet<string> = new Set();
 
-/** Above the columns; those that can be sorted by are buttons, a second press turns the order round. */
+/** The headings; sortable ones are buttons, and a second press reverses the order. */
 function Head({
   labels,
   counts,
@@ -153,7 +153,7 @@ function Filters({
 
 const endings = { '': 'any time', '7d': '7 days, or not ok', '30d': '30 days, or not ok' } as const;
 
-/** What ends soon comes together with what fails: both are looked for at once. */
+/** Actors that end soon, together with those in trouble. */
 function Ending({
   filter,
   change,
@@ -181,7 +181,7 @@ function Row({
   isSelected: boolean;
 }): VNode | null {
   if (!row) return null;
-  // A shard that moved is known before its actors step again; some actors are in none of the numbered ones.
+  // A shard's move is known before its actors step again; some actors are in none of the numbered shards.
   const owner = store.cluster?.shards.find(({ shard }) => shard === row.shard)?.owner ?? row.owner;
   const replicas = store.cluster?.replicas.map(({ replica }) => replica) ?? [];
   const { health, since, text, next } = row.reason;
@@ -197,7 +197,7 @@ function Row({
   </div>`;
 }
 
-/** Of a fact of several lines the first; all of them show under the pointer. */
+/** The first line of a fact; all lines are in the tooltip. */
 function FactCell({ fact, now }: { fact: Fact | undefined; now: number }): VNode {
   if (fact === undefined) return html`<span class="fact quiet">–</span>`;
   const text = factText(fact, now);
@@ -205,9 +205,7 @@ function FactCell({ fact, now }: { fact: Fact | undefined; now: number }): VNode
   return html`<span class="fact" title=${isTime ? shownSecond(Number(fact.value), false) : text}>${text.split('\n').length > 1 ? `${text.split('\n', 1)[0]} …` : text}</span>`;
 }
 
-/**
- * On something outside the list. The focus follows the choice a moment later; Enter does not wait for it.
- */
+/** The focus is outside the list. It follows the selection a moment later; Enter does not wait for that. */
 function isFocusElsewhere(): boolean {
   const { activeElement } = document;
   return (

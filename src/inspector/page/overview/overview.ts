@@ -1,6 +1,5 @@
 /**
- * The whole cluster at a glance: what is wrong first, then who owns what, what is how, how fast, and what
- * waits longest.
+ * The cluster at a glance: trouble first, then ownership, health of each kind, speed, and the longest waits.
  */
 
 import { systemClock } from '../../../base/clock.ts';
@@ -30,7 +29,7 @@ interface Summary {
 }
 
 const shownMax = 8;
-/** Going through all actors at each frame would be felt; nobody reads faster than this. */
+/** Scanning all actors at each frame would be slow; nobody reads faster than this. */
 const summaryMs = 500;
 
 export function Overview({ store }: { store: Store }): VNode {

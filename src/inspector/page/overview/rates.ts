@@ -1,4 +1,4 @@
-/** Steps a second of each kind over the last minute, from how far revisions grew. */
+/** Steps per second of each kind over the last minute, from the growth of revisions. */
 import type { Clock } from '../../../base/clock.ts';
 
 export type Rates = ReturnType<typeof createRates>;
@@ -16,11 +16,11 @@ export function createRates(clock: Clock) {
       ofKind.set(now, (ofKind.get(now) ?? 0) + steps);
       for (const old of ofKind.keys()) if (old < now - rateSeconds) ofKind.delete(old);
     },
-    /** The last minute, a number for each second, oldest first. */
+    /** The last minute, one number for each second, oldest first. */
     of(kind: string): readonly number[] {
       const ofKind = counts.get(kind);
       const now = second();
-      // The present second is not over yet: the last whole one is the newest.
+      // The present second is not over: the last whole one is the newest.
       return Array.from({ length: rateSeconds }, (_, index) => ofKind?.get(now - rateSeconds + index) ?? 0);
     },
     kinds: (): readonly string[] => [...counts.keys()].sort(),

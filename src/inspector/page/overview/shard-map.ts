@@ -1,7 +1,7 @@
 /**
- * Replicas and their shards as an orrery: each replica a sun, its shards on orbits around it, larger with
- * more actors. A shard has the same place about every sun, so that the one that moves is seen to fly to its
- * new sun while all others stay. Where a planet is says who owns it; the colour says it again.
+ * Replicas and their shards as an orrery: each replica is a sun, its shards are planets on orbits around it,
+ * larger with more actors. A shard has the same place around every sun, so a moving one visibly flies to its
+ * new sun while all others stay. The position shows the owner, and so does the colour.
  */
 import type { ShardView } from '../../../base/views.ts';
 import { ownerIndex, ownerLetter } from '../pieces.ts';
@@ -15,7 +15,7 @@ interface Planet {
   readonly owner: number;
 }
 
-/** Radius of an orbit and how many planets it takes. */
+/** The radius of each orbit and its number of planets. */
 const orbits = [
   [38, 9],
   [60, 15],
@@ -23,7 +23,7 @@ const orbits = [
   [104, 26],
 ] as const;
 const planet = { min: 4, max: 9 } as const;
-/** Between two systems, and room for a name below. */
+/** Between two systems, with space for a name below. */
 const gap = 22;
 const nameHeight = 12;
 const size = 2 * (104 + planet.max) + gap;
@@ -76,7 +76,7 @@ function place(shard: ShardView, system: number, most: number, owner: number): P
   let [left, ring] = [shard.shard, 0];
   while (ring < orbits.length - 1 && left >= (orbits[ring]?.[1] ?? 0)) left -= orbits[ring++]?.[1] ?? 0;
   const [radius, room] = orbits[ring] ?? [104, 26];
-  // Each ring begins elsewhere, so that planets do not stand in rows.
+  // Each ring starts at another angle, so that planets do not line up.
   const angle = (left / room) * 2 * Math.PI + ring * 0.7 - Math.PI / 2;
   return {
     shard,

@@ -1,7 +1,7 @@
-/** A list of any length of which only what is seen is in the document. Rows have one height. */
+/** A list of any length with only the visible rows in the document. All rows have the same height. */
 import { html, useEffect, useLayoutEffect, useRef, useState, type VNode } from '../vendor.ts';
 
-/** Rows drawn above and below what is seen, so that fast scrolling shows no holes. */
+/** Extra rows drawn above and below, so that fast scrolling shows no gaps. */
 const margin = 8;
 
 export function VirtualList<T>({
@@ -15,10 +15,10 @@ export function VirtualList<T>({
   items: readonly T[];
   rowHeight: number;
   keyOf: (item: T) => string;
-  /** Draws a row; the list places it. */
+  /** Draws a row; the list positions it. */
   row: (item: T, index: number) => VNode;
   label: string;
-  /** Kept in sight. */
+  /** Kept in view. */
   selected?: number;
 }): VNode {
   const box = useRef<HTMLDivElement>(null);

@@ -1,12 +1,12 @@
 /**
- * Whose host it is: those who ask for one host, as each of their namespaces would have it
+ * The claims on a host: the facts as each namespace that asks for it would have them
  * (docs/features/certificates.md §2). Pure.
  *
- * Absent: which of the namespaces has it. The domain's chart decides that, since it alone knows who had it
+ * Absent: which namespace gets the host. The domain's chart decides that, because only it knows who had it
  * before.
  */
-import type { World } from '../../actors/world/world.ts';
-import { asDigest, selects } from '../../base/digests.ts';
+import type { World } from '../../../actors/world/world.ts';
+import { asDigest, selects } from '../../../base/digests.ts';
 import {
   type DomainFacts,
   type DomainIssuer,
@@ -14,30 +14,30 @@ import {
   fingerprintChars,
   type TakenTarget,
   type Target,
-} from '../../machines/domain/domain-facts.ts';
-import { targetsMax } from '../../machines/domain/domain-lacking.ts';
-import { secretNameOf } from '../../machines/domain/secret-name.ts';
-import type { ChallengeSpec } from './challenge-spec.ts';
-import type { IssuerDigest, NamespaceDigest, SecretDigest } from './digests.ts';
-import { allows } from './hosts.ts';
-import { registeredDomain } from './registered-domain.ts';
+} from '../../../machines/domain/domain-facts.ts';
+import { targetsMax } from '../../../machines/domain/domain-lacking.ts';
+import { secretNameOf } from '../../../machines/domain/secret-name.ts';
+import type { ChallengeSpec } from '../challenge-spec.ts';
+import type { IssuerDigest, NamespaceDigest, SecretDigest } from '../digests.ts';
+import { allows } from '../hosts.ts';
+import { registeredDomain } from '../registered-domain.ts';
 
-/** Somebody who asks for a host. */
+/** An object that asks for a host. */
 export interface Asking {
   readonly source: DomainSource;
   readonly createdAt: number;
   readonly secretName: string;
   /** The Issuer that it names; null: any. */
   readonly issuer: string | null;
-  /** Namespaces that may have the key too. */
+  /** Further namespaces that may have the key. */
   readonly sharedWith: readonly string[];
-  /** It is told, and asks for nothing: a Domain that shows the host of a Service or an Ingress. */
+  /** It is told, but asks for nothing: a Domain that shows the host of a Service or an Ingress. */
   readonly isShown?: true;
 }
 
 type Reading = Pick<World, 'get' | 'entries'>;
 
-/** Who else was promised the Secret, and since when; null: nobody. */
+/** Another host to which the Secret was promised, and since when; null: none. */
 export type OtherClaim = (target: Target) => { readonly host: string; readonly first: Asking } | null;
 
 const issuers = 'issuers.orrery.dev';
@@ -47,7 +47,7 @@ const keyOf = ({ source }: Asking) => `${source.kind}/${source.namespace}/${sour
 /** The oldest first. */
 export const byAge = (a: Asking, b: Asking) => a.createdAt - b.createdAt || (keyOf(a) < keyOf(b) ? -1 : 1);
 
-/** The facts as each namespace that asks would have them, the one with the oldest object first. */
+/** The facts as each asking namespace would have them, starting with that of the oldest object. */
 export function claimsOf(
   world: Reading,
   host: string,
@@ -61,11 +61,11 @@ export function claimsOf(
   return owners.map((owner) => factsOf(world, host, { inOrder, shown, owner, otherClaim }));
 }
 
-/** Objects that are told that the host is another's; of a crowd of them only so many. */
+/** The most objects that are told that the host belongs to another namespace. */
 const refusedMax = 64;
 /**
- * Objects of the owner, and of those with whom it shares, that are told how the host stands: of a crowd only
- * so many, or the host's record would be too large for anybody to write.
+ * The most objects of the owner and of sharing namespaces that are told about the host: more would make its
+ * record too large to write.
  */
 const sourcesMax = 256;
 
@@ -117,8 +117,8 @@ function distinct(targets: readonly Target[]): readonly Target[] {
 }
 
 /**
- * A Secret belongs to the host whose certificate it holds; one that holds none yet, to the host that was to
- * have it first.
+ * A Secret belongs to the host whose certificate it contains, or, without a certificate, to the host that
+ * asked first.
  */
 function takenBy(
   world: Reading,
@@ -148,8 +148,8 @@ interface Choice {
 }
 
 /**
- * The Issuer that the owner's oldest object names; where none is named, the oldest that allows the host and
- * the owner.
+ * The Issuer that the owner's oldest object names; otherwise the oldest Issuer that allows the host and the
+ * owner.
  */
 function chooseIssuer(
   world: Reading,
@@ -185,7 +185,7 @@ function allowsHost({ spec }: IssuerDigest, host: string): boolean {
   return !('invalid' in spec) && spec.domains.some((pattern) => allows(pattern, host));
 }
 
-/** A Namespace that is not known has no labels that could be chosen. */
+/** An unknown Namespace has no labels to select. */
 function allowsNamespace(world: Reading, { spec }: IssuerDigest, namespace: string): boolean {
   if ('invalid' in spec) return false;
   const { allowedNamespaces } = spec;

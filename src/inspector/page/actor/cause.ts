@@ -1,8 +1,0 @@
-/** Who caused an event, as its record tells. Pure. */
-import type { ActorId } from '../../../base/ids.ts';
-
-/** `pod/shop/web-0/12/0`: the effect 0 of revision 12 of pod/shop/web-0. */
-export function senderOf(cause: string | null): { readonly id: ActorId; readonly rev: number } | null {
-  const [, id, rev] = /^([a-z]+\/[^/]+\/.+)\/(\d+)\/\d+$/.exec(cause ?? '') ?? [];
-  return id && rev ? { id: id as ActorId, rev: Number(rev) } : null;
-}

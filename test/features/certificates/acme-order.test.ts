@@ -1,0 +1,131 @@
+/**
+ * Orders at an authority that has changed its mind about our account: the effect, with the ACME library over
+ * an authority in memory.
+ */
+import { createPrivateKey, createPublicKey } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
+import { OrreryError } from '../../../src/base/errors.ts';
+import type { KubeObject } from '../../../src/base/kube-port.ts';
+import type { HttpAnswer, HttpClient } from '../../../src/features/certificates/acme/authority-http.ts';
+import { makeKey } from '../../../src/features/certificates/acme/x509.ts';
+import { createAcmeAccounts } from '../../../src/features/certificates/effects/acme-accounts.ts';
+import { makeOrder } from '../../../src/features/certificates/effects/acme-order.ts';
+import type { AcmeSpec } from '../../../src/features/certificates/issuer-spec.ts';
+import { fakePort } from '../../kube/effects/fake-port.ts';
+
+const spec: AcmeSpec = {
+  server: 'https://ca/dir',
+  email: 'ops@example.com',
+  caBundle: null,
+  eab: null,
+  profile: null,
+  accountSecret: { namespace: 'shop', name: 'account' },
+  challenge: 'http01',
+};
+const run = {
+  key: 'domain/_/app.example.com/7/0',
+  actor: 'domain/_/app.example.com',
+  signal: new AbortController().signal,
+  emit: () => {},
+} as const;
+const wish = {
+  type: 'acme.order',
+  host: 'app.example.com',
+  issuer: 'acme',
+  attempt: 1,
+  replaces: null,
+} as const;
+
+interface Protected {
+  readonly jwk?: { readonly x: string };
+  readonly kid?: string;
+}
+
+/** It knows accounts by their keys, and refuses those that were deactivated (RFC 8555 7.3.6). */
+class Authority {
+  readonly accounts: string[] = [];
+  readonly deactivated = new Set<string>();
+  /** Hosts that this account may not have. */
+  readonly forbidden = new Set<string>();
+
+  readonly http: HttpClient = async ({ url, method, body }) => {
+    const path = new URL(url).pathname;
+    if (path === '/dir') return answered(200, directory);
+    if (method === 'HEAD') return answered(200, {});
+    const { protected: head, payload } = JSON.parse(body ?? '{}') as Record<string, string>;
+    const { jwk, kid } = decoded<Protected>(head);
+    const key = jwk?.x ?? kid?.split('/').at(-1) ?? '';
+    if (this.deactivated.has(key)) return refused('Account has been deactivated');
+    const isNew = path === '/account' && !this.accounts.includes(key);
+    if (isNew) this.accounts.push(key);
+    if (path.startsWith('/account'))
+      return answered(isNew ? 201 : 200, { status: 'valid' }, `https://ca/account/${key}`);
+    const { identifiers } = decoded<{ identifiers: Array<{ value: string }> }>(payload);
+    if (identifiers.some(({ value }) => this.forbidden.has(value))) return refused('not your name');
+    const order = { status: 'pending', identifiers, authorizations: [], finalize: 'https://ca/finalize' };
+    return answered(201, order, `https://ca/orders/${key}`);
+  };
+}
+
+const directory = {
+  newNonce: 'https://ca/nonce',
+  newAccount: 'https://ca/account',
+  newOrder: 'https://ca/order',
+};
+
+const decoded = <T>(text: string | undefined) =>
+  JSON.parse(Buffer.from(text ?? '', 'base64url').toString()) as T;
+
+const answered = (status: number, body: object, location = ''): HttpAnswer => ({
+  status,
+  headers: { 'replay-nonce': 'nonce', location },
+  body: JSON.stringify(body),
+});
+const refused = (detail: string) =>
+  answered(403, { type: 'urn:ietf:params:acme:error:unauthorized', detail });
+
+/** An Issuer whose account's key can be replaced. */
+function stage() {
+  const authority = new Authority();
+  const secret = { key: '' };
+  const kube = fakePort({
+    get: async () => {
+      if (secret.key === '') throw new OrreryError('KUBE_NOT_FOUND', 'there is none');
+      const data = { 'tls.key': Buffer.from(secret.key).toString('base64') };
+      return { metadata: { namespace: 'shop', name: 'account' }, data } as KubeObject;
+    },
+  });
+  const issuerOf = () => ({ uid: 'u', version: 'v', spec: { acme: spec } as never });
+  const accounts = createAcmeAccounts({ kube, http: authority.http, clock: systemClock, issuerOf });
+  const order = makeOrder(accounts, systemClock);
+  return { authority, secret, order: (host: string = wish.host) => order({ ...wish, host }, run) };
+}
+
+const nameOf = (key: string) => createPublicKey(createPrivateKey(key)).export({ format: 'jwk' }).x ?? '';
+
+test('an account that the authority has deactivated makes the Issuer unusable, and counts against no host', async () => {
+  const { authority, secret, order } = stage();
+  secret.key = await makeKey();
+  await expect(order()).resolves.toMatchObject({ type: 'order.made' });
+  authority.deactivated.add(nameOf(secret.key));
+  await expect(order()).resolves.toMatchObject({ type: 'acquisition.failed', outcome: 'unusable' });
+});
+
+test('another key in the Secret of the account is used as soon as the former one is refused', async () => {
+  const { authority, secret, order } = stage();
+  secret.key = await makeKey();
+  await order();
+  authority.deactivated.add(nameOf(secret.key));
+  secret.key = await makeKey();
+  const url = `https://ca/orders/${nameOf(secret.key)}`;
+  await expect(order()).resolves.toMatchObject({ type: 'order.made', order: { url } });
+});
+
+test('a host that an account may not have is refused alone', async () => {
+  const { authority, secret, order } = stage();
+  secret.key = await makeKey();
+  authority.forbidden.add('bank.example.com');
+  await expect(order('bank.example.com')).resolves.toMatchObject({ outcome: 'refused' });
+  await expect(order()).resolves.toMatchObject({ type: 'order.made' });
+});

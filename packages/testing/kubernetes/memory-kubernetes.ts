@@ -9,7 +9,13 @@
 
 import type { Clock } from '../../../src/base/clock.ts';
 import { hasCode, OrreryError } from '../../../src/base/errors.ts';
-import type { KubeObject, KubePort, KubeResource, PatchOptions } from '../../../src/base/kube-port.ts';
+import type {
+  KubeObject,
+  KubePort,
+  KubeResource,
+  KubeWatchEvent,
+  PatchOptions,
+} from '../../../src/base/kube-port.ts';
 import { type Random, seededRandom } from '../../../src/base/random.ts';
 import { createRestPort } from '../../../src/kube/api/rest.ts';
 import { createProcessApi, type ProcessApi } from '../../kube-api/server.ts';
@@ -91,13 +97,19 @@ export class MemoryKubernetes {
       const resource = await this.#kind(kind);
       const { items, resourceVersion } = await this.port.list(resource, {}, stop.signal);
       for (const item of items) onChange('ADDED', item);
-      const options = { resourceVersion, timeoutSeconds: 86_400 };
-      await this.port.watch(
-        resource,
-        options,
-        (event) => 'object' in event && onChange(event.type, event.object),
-        stop.signal,
-      );
+      let at = resourceVersion;
+      const onEvent = (event: KubeWatchEvent) => {
+        at = versionOf(event);
+        if ('object' in event) onChange(event.type, event.object);
+      };
+      // Servers end a watch after a while, in good order.
+      while (!stop.signal.aborted)
+        await this.port.watch(
+          resource,
+          { resourceVersion: at, timeoutSeconds: 86_400 },
+          onEvent,
+          stop.signal,
+        );
     };
     run().catch((thrown) => {
       if (!stop.signal.aborted) throw thrown;
@@ -156,6 +168,9 @@ export class MemoryKubernetes {
     return found;
   }
 }
+
+const versionOf = (event: KubeWatchEvent): string =>
+  'object' in event ? (event.object.metadata.resourceVersion ?? '') : event.resourceVersion;
 
 const audience = 'https://kubernetes.default.svc';
 const yearMs = 31_536_000_000;

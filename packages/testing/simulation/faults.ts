@@ -37,7 +37,7 @@ export function createFaults(parts: FaultParts): Faults {
     ...processFaults(parts, forAWhile, () => isOver),
     ...linkFaults(parts, forAWhile),
     ...messageFaults(parts, forAWhile),
-    ...rareFaults(parts, forAWhile),
+    ...rareFaults(parts, forAWhile, () => isOver),
   } satisfies Record<FaultKind, () => string | null>;
   const kinds = [...profile.faults];
   const ambushes = (['kill', 'pause'] as const).filter((kind) => profile.faults.has(kind));
@@ -56,8 +56,10 @@ export function createFaults(parts: FaultParts): Faults {
     },
     end() {
       isOver = true;
-      for (const undo of undos) undo();
-      undos.clear();
+      for (const undo of undos) {
+        undos.delete(undo);
+        undo();
+      }
       for (const replica of replicas()) replica.process.resume();
     },
   };

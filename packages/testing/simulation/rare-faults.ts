@@ -3,28 +3,51 @@
  * full or made anew, clocks that are set, messages that nobody meant, an etcd that was put back to what it
  * was, and several processes under one replica's name.
  */
+import { limits } from '../../../src/base/limits.ts';
 import { encodeJson } from '../../../src/bus/codec.ts';
 import type { FaultParts, ForAWhile } from './fault-parts.ts';
 import { createForger } from './forgeries.ts';
 
 const hourMs = 3_600_000;
+/** Nothing that a replica has sent is longer on its way. */
+const arrivedMs = 2 * limits.appendTimeoutMs + 1_000;
 
-export function rareFaults(parts: FaultParts, forAWhile: ForAWhile) {
-  return { ...absences(parts, forAWhile), ...storeFaults(parts, forAWhile), ...mistakes(parts, forAWhile) };
+/** @param isOver whether nothing fails any more */
+export function rareFaults(parts: FaultParts, forAWhile: ForAWhile, isOver: () => boolean) {
+  return {
+    ...absences(parts, forAWhile, isOver),
+    ...storeFaults(parts, forAWhile),
+    ...mistakes(parts, forAWhile),
+  };
 }
 
-function absences({ chance, replicas, start, world }: FaultParts, forAWhile: ForAWhile) {
+function absences(
+  { chance, replicas, start, world }: FaultParts,
+  forAWhile: ForAWhile,
+  isOver: () => boolean,
+) {
   return {
     /** Nobody runs for hours, and then all come back one after the other. */
     away() {
       if (world.mirror.isAway) return null;
-      const names = [...new Set(replicas().map(({ name }) => name))];
-      for (const replica of replicas()) replica.kill(chance.happens(0.5));
+      const names = new Set<string>();
+      const killAll = (isSent: () => boolean) => {
+        for (const replica of replicas()) {
+          names.add(replica.name);
+          replica.kill(isSent());
+        }
+      };
+      killAll(() => chance.happens(0.5));
       world.mirror.leave();
       const ms = chance.between(0.1, 6) * hourMs;
-      world.clock.leap(ms);
-      for (const name of names) forAWhile(chance.seldomLong(0, 5_000), () => start(name));
-      forAWhile(chance.seldomLong(0, 8_000), () => world.mirror.takeOver());
+      forAWhile(arrivedMs, () => {
+        if (!isOver()) {
+          killAll(() => false);
+          world.clock.leap(ms);
+        }
+        for (const name of names) forAWhile(chance.seldomLong(0, 5_000), () => start(name));
+        forAWhile(chance.seldomLong(0, 8_000), () => world.mirror.takeOver());
+      });
       return `for ${(ms / hourMs).toFixed(1)} hours`;
     },
     /** Somebody sets the clock of a machine, and after a while sets it right. */

@@ -114,6 +114,10 @@ export const looked = ({ context: { namespace, name, look } }: Moment): Omit<Rou
   look,
 });
 
+/** The look that an event is the outcome of; undefined: of none. */
+export const lookOf = (event: RouteGateInput): number | undefined =>
+  'look' in event ? event.look : undefined;
+
 export function report({ context, event }: Moment): Omit<RouteGateStatusPatch, 'type'> {
   const { namespace, name, facts } = context;
   const status = wanted(context);

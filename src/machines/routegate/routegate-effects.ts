@@ -24,13 +24,18 @@ export interface RouteGateStatusPatch {
   readonly at: number;
 }
 
-const failure = (_: unknown, message: string): RouteGateRefused => ({
+const refused = (message: string): RouteGateRefused => ({
   type: 'routegate.refused',
   reason: 'error',
   message,
 });
 
-export const routeGateLook = effect<RouteGateLook>('routegate.look', { failure, timeoutMs: 5_000 });
-export const routeGateStatusPatch = effect<RouteGateStatusPatch>('routegate-status.patch', { failure });
+export const routeGateLook = effect<RouteGateLook>('routegate.look', {
+  failure: ({ look }, message) => ({ ...refused(message), look }),
+  timeoutMs: 5_000,
+});
+export const routeGateStatusPatch = effect<RouteGateStatusPatch>('routegate-status.patch', {
+  failure: (_, message) => refused(message),
+});
 
 export const routeGateEffects = [routeGateLook, routeGateStatusPatch, kubeEventWrite] as const;

@@ -7,6 +7,8 @@ export type RouteGateRefused = {
   /** gone: the object does not exist or is another one; error: anything else. */
   readonly reason: 'gone' | 'error';
   readonly message: string;
+  /** Of a look; absent: of a write. */
+  readonly look?: number;
 };
 
 export type RouteGateEvent =

@@ -26,6 +26,7 @@ import {
   isUnlisted,
   listPatience,
   looked,
+  lookOf,
   newborn,
   type RouteGateContext,
   type RouteGateInput,
@@ -55,7 +56,10 @@ export const routeGateMachine = setup({
     isInvalidAndReported: ({ context }: Args) =>
       typeof context.facts?.invalid === 'string' && isReported(context),
     isKnown: ({ context }: Args) => context.facts !== null,
-    isThisLook: ({ context, event }) => event.type === 'routegate.counted' && event.look === context.look,
+    isThisLook: ({ context, event }) => lookOf(event) === context.look,
+    isNotThisLook: ({ context, event }) => lookOf(event) !== context.look,
+    /** Of one that came late: the RouteGate was edited meanwhile. */
+    isOfLook: ({ event }) => lookOf(event) !== undefined,
     isUnlisted: (moment) => isUnlisted(moment),
     isReported: ({ context }: Args) => isReported(context),
     isStirred: ({ context }: Args) => isStirred(context),
@@ -129,6 +133,7 @@ export const routeGateMachine = setup({
       on: {
         'routegate.counted': { guard: 'isThisLook', actions: 'keepFindings', target: 'judging' },
         'routegate.refused': [
+          { guard: 'isNotThisLook' },
           { guard: 'isRefusedAsGone', target: 'waitingForNews' },
           { actions: 'noteFailure', target: 'backingOff' },
         ],
@@ -172,6 +177,7 @@ export const routeGateMachine = setup({
               target: '#routegate.reported',
             },
             'routegate.refused': [
+              { guard: 'isOfLook' },
               { guard: 'isRefusedAsGone', target: '#routegate.waitingForNews' },
               { actions: 'noteFailure', target: '#routegate.backingOff' },
             ],
@@ -193,7 +199,10 @@ export const routeGateMachine = setup({
               { guard: 'isNews', actions: 'remember' },
             ],
             'routegate.reported': { actions: 'forgetReported', target: '#routegate.deciding' },
-            'routegate.refused': { actions: 'forgetReported', target: '#routegate.deciding' },
+            'routegate.refused': [
+              { guard: 'isOfLook' },
+              { actions: 'forgetReported', target: '#routegate.deciding' },
+            ],
             'routegate.recheck': {},
           },
           after: { writePatience: { actions: 'forgetReported', target: '#routegate.deciding' } },

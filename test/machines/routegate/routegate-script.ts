@@ -49,6 +49,12 @@ export const refused = (reason: 'gone' | 'error' = 'error'): RouteGateEvent => (
   reason,
   message: `it was ${reason}`,
 });
+export const lookRefused = (look: number, reason: 'gone' | 'error' = 'error'): RouteGateEvent => ({
+  type: 'routegate.refused',
+  reason,
+  message: `it was ${reason}`,
+  look,
+});
 export const counted = (
   look: number,
   change: Partial<GateFindings> = {},

@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest';
 import {
   counted,
   forgotten,
+  lookRefused,
   newGate,
   observed,
   type RouteGateDriver,
@@ -53,6 +54,16 @@ describe('a wave of changes', () => {
     gate.asked();
     expect(gate.take(reported).state).toBe('reported.gathering');
     expect(looks(gate.wait(1_000))).toMatchObject([{ look: 2 }]);
+  });
+
+  test('that an earlier look found nothing is not taken for the answer to the write', () => {
+    const invalid = { generation: 5, invalid: 'it cannot be used' };
+    const gate = newGate(observed(), observed(invalid));
+    expect(gate.state).toBe('reporting.writing');
+    expect(gate.take(lookRefused(1, 'gone')).state).toBe('reporting.writing');
+    gate.take(observed({ ...invalid, generation: 6 }));
+    expect(gate.take(lookRefused(1, 'gone')).state).toBe('reporting.outdated');
+    expect(gate.take(reported, reported).state).toBe('reported.unusable');
   });
 
   test('what an earlier look found is not believed', () => {

@@ -6,13 +6,15 @@ import { OrreryError } from '../../../src/base/errors.ts';
 import type { KubeObject } from '../../../src/base/kube-port.ts';
 import { endpoints } from '../../../src/features/endpoints/feature.ts';
 import { externalWorkloads } from '../../../src/features/endpoints/resources.ts';
-import { managedBy, managedByLabel } from '../../../src/features/endpoints/slice-labels.ts';
+import { managedBy, managedByLabel, serviceNameLabel } from '../../../src/features/endpoints/slice-labels.ts';
 import { startEndpoints } from '../../../src/features/endpoints/start.ts';
 import { endpointSlices, services } from '../../../src/kube/api/resources.ts';
+import type { SeenApi } from '../api/seen-api.ts';
 import { idsOf } from '../checkers/lives-as-its-object.ts';
 import type { ActingParts, FeatureSimulation, FeatureWorld } from '../features/feature-world.ts';
 import { neverMissing } from './checkers/never-missing.ts';
 import { unsettledSlices } from './settled-slices.ts';
+import { matches } from './wanted-endpoints.ts';
 
 export const namespace = 'shop';
 export const workloadPort = 8080;
@@ -41,7 +43,7 @@ export function createEndpoints(parts: ActingParts): FeatureWorld {
     uses: () => [use],
     checkers: [neverMissing(stage)],
     lives: [
-      { kind: 'service', objects: () => idsOf('service', api.all(services)) },
+      { kind: 'service', objects: () => idsOf('service', api.all(services).filter(isConcerned(api))) },
       // Those alone that are probed have one.
       { kind: 'workload', objects: () => idsOf('workload', api.all(externalWorkloads)), isSparse: true },
     ],
@@ -62,6 +64,13 @@ export function createEndpoints(parts: ActingParts): FeatureWorld {
     unsettled: () => unsettledSlices(stage),
   };
 }
+
+/** A Service has an actor while a workload matches it, and until its last slice has gone. */
+const isConcerned = (api: SeenApi) => (service: KubeObject) =>
+  api.all(externalWorkloads).some((workload) => matches(service, workload)) ||
+  api
+    .all(endpointSlices)
+    .some(({ metadata }) => metadata.labels?.[serviceNameLabel] === service.metadata.name);
 
 type Action = readonly [name: string, act: () => string | null];
 

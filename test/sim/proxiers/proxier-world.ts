@@ -13,7 +13,10 @@ import { trueAnswers } from './checkers/true-answers.ts';
 import { createLoadBalancer, type Endpoint } from './load-balancer.ts';
 import { families, NodeProxy } from './node-proxy.ts';
 import { proxierActions } from './proxier-actions.ts';
-import { timeoutMs, wantedStatus } from './wanted-health.ts';
+import { isNearlyLate, timeoutMs, wantedStatus } from './wanted-health.ts';
+
+/** By how much the clocks of replicas are wrong. */
+const skewMaxMs = 200;
 
 export const proxierSimulation: FeatureSimulation = {
   name: 'proxiers',
@@ -21,7 +24,7 @@ export const proxierSimulation: FeatureSimulation = {
   // Lateness is told by the clock of whoever answers; the clocks of replicas must be right. In hours without
   // anybody what was on its way would be stored hours late.
   without: ['clockSet', 'away'],
-  skewMaxMs: 200,
+  skewMaxMs,
   create: createProxiers,
 };
 
@@ -29,7 +32,7 @@ export const proxierSimulation: FeatureSimulation = {
 export interface WantedAnswer {
   readonly key: string;
   readonly status: 200 | 503;
-  /** It can say so itself. */
+  /** It can say so itself, and no clock says otherwise. */
   readonly isSaid: boolean;
 }
 
@@ -53,7 +56,7 @@ function createProxiers(parts: WorldParts): FeatureWorld {
       proxies.flatMap((proxy) =>
         (['healthz', 'livez'] as const satisfies readonly Endpoint[]).map((endpoint) => ({
           key: `${proxy.node} ${endpoint}`,
-          isSaid: !proxy.isCut,
+          isSaid: !proxy.isCut && !isNearlyLate(stage, proxy, 2 * skewMaxMs),
           status: wantedStatus(stage, proxy, endpoint, seen.has(proxy.node)),
         })),
       ),

@@ -15,13 +15,21 @@ export function wantedStatus(
   endpoint: Endpoint,
   wasSeen: boolean,
 ): 200 | 503 {
+  if (isLate(proxy, stage.clock.now())) return 503;
+  return endpoint === 'livez' || isEligible(stage, proxy.node, wasSeen) ? 200 : 503;
+}
+
+/** Whether somebody's clock that is ahead by so much says otherwise than the right one. */
+export function isNearlyLate(stage: ApiStage, proxy: NodeProxy, aheadMs: number): boolean {
   const now = stage.clock.now();
-  const isLate = families.some((family) => {
+  return isLate(proxy, now + aheadMs) && !isLate(proxy, now);
+}
+
+function isLate(proxy: NodeProxy, now: number): boolean {
+  return families.some((family) => {
     const { pendingSince, lastUpdated } = proxy.levels[family];
     return lastUpdated !== null && pendingSince !== null && now - pendingSince >= timeoutMs;
   });
-  if (isLate) return 503;
-  return endpoint === 'livez' || isEligible(stage, proxy.node, wasSeen) ? 200 : 503;
 }
 
 function isEligible({ api }: ApiStage, name: string, wasSeen: boolean): boolean {

@@ -24,7 +24,7 @@ export function lookAtGate(parts: {
     const digest = asDigest<RouteGateDigest>(world.get('routegates', namespace, name), 'routegates');
     if (digest === null || 'invalid' in digest.spec) {
       const message = digest === null ? 'there is no such RouteGate' : 'the RouteGate cannot be used';
-      return { type: 'routegate.refused', reason: 'gone', message };
+      return { type: 'routegate.refused', reason: 'gone', message, look };
     }
     const refusal = gateBounds(world.entries('routegates')).refusalOf(namespace, name);
     gates.noteRefused(namespace, name, refusal !== null);

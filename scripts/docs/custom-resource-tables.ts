@@ -48,7 +48,7 @@ export function customResource(manifest: string): string {
   const rows = [...fieldRows(schema.openAPIV3Schema, '')];
   return `${scope === 'Cluster' ? 'Cluster-scoped' : scope}, short name \`${names.shortNames.join('`, `')}\`. ${schema.openAPIV3Schema.description}
 
-\`kubectl get\` shows ${shown(false).join(', ')}${wide}.
+Columns in the lists of kubectl: ${shown(false).join(', ')}${wide}.
 
 ${markdownTable(['field', 'type', 'meaning', 'default'], rows)}`;
 }

@@ -79,7 +79,7 @@ const certificates: readonly Mutation[] = [
   one(
     'certificates',
     'whoever asks for a host gets its key',
-    'src/features/certificates/claims.ts',
+    'src/features/certificates/claims/claims.ts',
     'const isAdmitted = ({ namespace }: DomainSource) => namespace === owner || shared.has(namespace);\n  const admitted = [...own, ...granted];',
     'const isAdmitted = () => true;\n  const admitted = [...own, ...granted, ...others];',
   ),

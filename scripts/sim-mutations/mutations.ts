@@ -168,8 +168,8 @@ const engineMutations: ReadonlyArray<Omit<Mutation, 'feature'>> = [
     changes: [
       {
         file: 'src/actors/host/saver.ts',
-        find: 'if (tookMs <= limits.appendTimeoutMs) return answer;',
-        replace: 'if (tookMs >= 0) return answer;',
+        find: 'if (tookMs <= limits.appendTimeoutMs) return;',
+        replace: 'if (tookMs >= 0) return;',
       },
     ],
   },

@@ -111,7 +111,7 @@ export function runJoin(spec: JoinOf, { feature, kind, world, log }: JoinParts):
   };
   return {
     kinds: [kind],
-    fold(entry, _before) {
+    fold(entry) {
       const affected: Affected = new Set();
       const touch = (key: string) => affected.add(actorOf(kind, key));
       if (entry.resource === resource) touch(keyOf(entry));

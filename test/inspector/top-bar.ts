@@ -27,7 +27,7 @@ export function cutInTheBar(page: Page, { moreKinds = 0 } = {}): Promise<string[
   })()`);
 }
 
-/** Where the links to kinds lead that Tab reaches, from the bar's first element on; a key opens their menu. */
+/** Addresses of the kinds that Tab reaches from the bar's first element on; Enter opens their menu. */
 export async function kindsByKeyboard(page: Page): Promise<string[]> {
   await page.locator('.brand').focus();
   const reached: string[] = [];

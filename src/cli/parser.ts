@@ -21,7 +21,8 @@ export function createParser(terminal: Terminal, version: string): Program {
     .configureOutput({
       writeOut: terminal.out,
       writeErr: terminal.err,
-      outputError: (text, write) => write(oneLine(text)),
+      outputError: (text, write) =>
+        write(oneLine(text.replace(/missing required argument '.*'/, '$&; --help lists all'))),
     });
 }
 

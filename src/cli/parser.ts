@@ -63,7 +63,7 @@ export function addClientFlags(command: Program): Program {
   return addFlags(command, clientFlags).addHelpText('after', environmentNote);
 }
 
-/** Moves flags that choose the Orrery or a namespace behind the command: `orrery --server URL -n shop get`. */
+/** Moves flags that choose the Orrery or a namespace behind the command: `orrery -n shop get`. */
 export function withFlagsBehind(argv: readonly string[]): readonly string[] {
   const names = new Set(['kubeconfig', 'namespace', 'n', ...Object.keys({ ...serverFlags, ...clientFlags })]);
   const nameAt = (at: number) => /^--?([a-z-]+)/.exec(argv[at] ?? '')?.[1] ?? '';

@@ -1,9 +1,7 @@
-/**
- * Ports that nobody uses, asked of the kernel.
- */
+/** Free ports, as the kernel gives them. */
 import { createServer } from 'node:net';
 
-/** The wanted port if it can be listened on now, else one that the kernel chooses. */
+/** The wanted port if it is free now, or else one that the kernel chooses. */
 export async function freePort(host: string, wanted: number): Promise<number> {
   return (await tryPort(host, wanted)) ?? (await tryPort(host, 0)) ?? wanted;
 }

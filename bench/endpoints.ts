@@ -4,9 +4,10 @@
  *
  * Run: [KUBECONFIG=…] node bench/endpoints.ts [--only cold|flip|rate|crowd|half|touch|owner|size] [--services
  * 500] [--workloads 10] [--program dist/main.js] [--node-options …] [--controller 'COMMAND' --managed-by
- * LABEL]. The API server is that of KUBECONFIG, else the development one (a process of its own then shares
- * this one's CPU time). `--controller` measures another program in the replica's place. A change counts from
- * the API server's answer to it until a watch shows the slice that tells of it.
+ * LABEL]
+ * The API server is that of KUBECONFIG, or else the development one, in a process of its own that shares this
+ * one's CPU time. `--controller` measures another program instead of the replica. A change counts from the
+ * API server's answer to it until a watch shows the slice that reflects it.
  */
 import { systemClock as clock, sleep } from '../src/base/clock.ts';
 import { externalWorkloads } from '../src/features/endpoints/resources.ts';
@@ -74,12 +75,12 @@ async function rate(): Promise<void> {
   bench.writes = 0;
   const begun = clock.monotonic();
   const sent = new Map<string, number>();
-  // Neighbours in time are of different Services.
+  // Neighbours in time belong to different Services.
   const order = [...names].sort((a, b) => Number(a.split('-')[2]) - Number(b.split('-')[2]));
   await Promise.all(
     order.map(async (name, at) => {
       await sleep(clock, begun + at * 20 - clock.monotonic());
-      // A machine that is overloaded gives up some of them; they are not counted.
+      // An overloaded machine gives up some of them; they are not counted.
       await bench.flip(name, false).then(
         (answeredAt) => sent.set(name, answeredAt),
         () => {},
@@ -172,8 +173,7 @@ async function owner(): Promise<void> {
 }
 
 /**
- * What grows with the number of objects, and what does not: only when it is asked for, since it takes
- * minutes.
+ * What grows with the number of objects, and what does not. Runs only on request, because it takes minutes.
  */
 async function size(): Promise<void> {
   const [serviceCount, each] = [Number(values.services), Number(values.workloads)];

@@ -152,6 +152,9 @@ export class Bench {
     ))
       await kube.delete(services, this.namespace, name, {}, signal).catch(() => {});
     await this.deleteAll('externalworkloads', '');
+    // Nobody collects them where no controller manager runs, and the next run would list them all.
+    for (const index of this.cluster.replicas.keys()) await this.cluster.kill(index);
+    await this.deleteAll('slices', '');
     await kube.delete(namespaces, undefined, this.namespace, {}, signal).catch(() => {});
     await this.cluster.stop();
     rmSync(this.#dir, { recursive: true, force: true });

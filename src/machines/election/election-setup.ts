@@ -38,10 +38,12 @@ import {
 } from './election-context.ts';
 import { electionEffects } from './election-effects.ts';
 import {
+  candidateInTurn,
   isAnotherPreferred,
   isFormerResigning,
   isOwnClaim,
   isSeenNews,
+  isSpent,
   isStolen,
   isToBeReleased,
   isWiped,
@@ -57,7 +59,7 @@ import {
   withRenewalAsked,
   withSeen,
 } from './election-lease.ts';
-import { isStatusNews, leaderNote, statusOf } from './election-words.ts';
+import { isStatusNews, leaderNote, spentText, statusOf } from './election-words.ts';
 
 type Args = { readonly context: ElectionContext; readonly event: ElectionInput };
 
@@ -100,6 +102,8 @@ export const electionSetup = setup({
     isStolen: ({ context, event }) => isStolen(context, event),
     isWiped: ({ context, event }) => isWiped(context, event),
     isLeaderWaiting: (args) => nextLeader(args.context, at(args)) !== undefined,
+    /** Somebody could lead, but the Lease counts no further. */
+    isSpent: (args) => isSpent(args.context) && candidateInTurn(args.context, at(args)) !== undefined,
     isCurrent,
     isConflict: (args) =>
       isCurrent(args) &&
@@ -186,6 +190,7 @@ export const electionSetup = setup({
       failures: context.failures + 1,
       lastError: 'message' in event ? event.message : 'the Kubernetes API did not answer in time',
     })),
+    noteSpent: assign(({ context }) => ({ lastError: spentText(context) })),
     forgetFailures: assign({ failures: 0 }),
     beginReign: assign(({ context, event }) =>
       withReign(context, 'resourceVersion' in event ? event.resourceVersion : null),

@@ -105,6 +105,7 @@ export const electionMachine = electionSetup.createMachine({
         'lease.followed': {},
         'election.follow.due': {},
       },
+      after: { restate: { actions: 'tell', target: 'invalid', reenter: true } },
     },
     looking: {
       description: 'Reads the Lease: who holds it, and when it last changed.',

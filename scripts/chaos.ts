@@ -32,7 +32,7 @@ const { values } = parseArgs({
     'fault-every': { type: 'string', default: '6' },
     /** Print what happens in the world and to the actors, too. */
     trace: { type: 'boolean', default: false },
-    /** Leave the folder with logs and stores. */
+    /** Leave the folder with logs and stores; a broken promise leaves it in any case. */
     keep: { type: 'boolean', default: false },
   },
 });
@@ -77,6 +77,7 @@ async function main(): Promise<number> {
   const dir = mkdtempSync(join(tmpdir(), 'orrery-chaos-'));
   const { KUBECONFIG: kubeconfig } = process.env;
   const kinds = kindsIn(values.only);
+  let isKept = values.keep;
   try {
     const report = await runChaos({
       ...{ seed, dir, say, signal: ending.signal },
@@ -90,9 +91,10 @@ async function main(): Promise<number> {
       ...(kinds === undefined ? {} : { kinds }),
     });
     tell(report);
+    isKept ||= report.breach !== null;
     return report.breach === null ? 0 : 1;
   } finally {
-    if (values.keep) say(`kept: ${dir}`);
+    if (isKept) say(`kept: ${dir}`);
     else rmSync(dir, { recursive: true, force: true });
   }
 }

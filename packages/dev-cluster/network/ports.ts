@@ -1,11 +1,11 @@
 /**
- * Ports that nobody uses. One is closed again before its user opens it, so it comes from below the range out of
- * which the kernel gives ports to connections: there nobody is given it meanwhile.
+ * Free ports. One is closed again before its user opens it, so it comes from below the range out of which the
+ * kernel gives ports to connections: there nobody is given it meanwhile.
  */
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
-/** Linux gives connections ports from 32,768 on, macOS later; Services of type NodePort get those from 30,000. */
+/** Linux gives connections ports from 32,768 on, macOS later; NodePorts begin at 30,000. */
 const range = { first: 11_000, end: 30_000 };
 const triesMax = 50;
 

@@ -18,13 +18,17 @@ import { externalWorkloads } from '../src/features/endpoints/resources.ts';
 import { managedBy, managedByLabel } from '../src/features/endpoints/slice-labels.ts';
 import { endpointSlices, services } from '../src/kube/api/resources.ts';
 import { type Alone, otherController, replicaAlone } from './alone.ts';
-import { processCosts } from './process-costs.ts';
+import { cpuSeconds, processCosts } from './process-costs.ts';
 
 export const { values } = parseArgs({
   options: {
     only: { type: 'string' },
-    services: { type: 'string', default: '500' },
-    workloads: { type: 'string', default: '10' },
+    /** How many, and how many workloads each; absent: as each row has it. */
+    services: { type: 'string' },
+    workloads: { type: 'string' },
+    /** Changes a second of `storm`, and for how long, seconds. */
+    flips: { type: 'string', default: '1000' },
+    seconds: { type: 'string', default: '30' },
     /** What the replicas run, such as dist/main.js; the sources if absent. */
     program: { type: 'string' },
     /** Options of Node for the replicas alone, as in deploy/base/orrery.yaml. */
@@ -35,6 +39,11 @@ export const { values } = parseArgs({
     'managed-by': { type: 'string', default: managedBy },
   },
 });
+/** How many Services, and workloads each, unless the command line says so. */
+export const scaleOf = (serviceCount: number, workloads: number): [number, number] => [
+  Number(values.services ?? serviceCount),
+  Number(values.workloads ?? workloads),
+];
 export const { signal } = new AbortController();
 const kubeconfig = process.env.KUBECONFIG;
 /** A row is given up after this time, ms. */
@@ -152,6 +161,9 @@ export class Bench {
     ))
       await kube.delete(services, this.namespace, name, {}, signal).catch(() => {});
     await this.deleteAll('externalworkloads', '');
+    // Nobody collects them where no controller manager runs, and the next run would list them all.
+    for (const index of this.cluster.replicas.keys()) await this.cluster.kill(index);
+    await this.deleteAll('slices', '');
     await kube.delete(namespaces, undefined, this.namespace, {}, signal).catch(() => {});
     await this.cluster.stop();
     rmSync(this.#dir, { recursive: true, force: true });
@@ -234,6 +246,12 @@ export class Bench {
     await inParallel(items, ({ metadata }) =>
       kube.delete(resource, this.namespace, metadata.name, {}, signal),
     );
+  }
+
+  /** Processor time of each replica so far, seconds. */
+  cpu(): number[] {
+    const measured = this.#alone === undefined ? this.cluster.replicas : [this.#alone];
+    return measured.map((one) => cpuSeconds(one.pid()));
   }
 
   costs(): string {

@@ -1,10 +1,10 @@
 /**
- * The index over the world picture for EndpointSlices: which workloads a Service's selector matches, which
- * Services match a workload, and our slices of each Service.
+ * The index over the world for EndpointSlices: which workloads a Service's selector matches, which Services
+ * match a workload, and our slices of each Service.
  *
- * All look-ups cost what they find, none the size of the world: workloads and selectors are indexed by
- * single labels. For each Service sums are kept over what its workloads show, so that one workload's news
- * among a thousand is one addition.
+ * Every look-up costs what it finds, not the size of the world: workloads and selectors are indexed by single
+ * labels. Each Service has a sum over what its workloads show, so news of one workload among a thousand costs
+ * one addition.
  */
 
 import { hash } from '../../actors/shards/rendezvous.ts';
@@ -24,7 +24,7 @@ interface Member {
 
 interface Entry {
   readonly digest: ServiceDigest;
-  /** Stands for what of the Service shows in its slices. */
+  /** Hash of what the Service shows in its slices. */
   readonly token: string;
   readonly members: Map<string, Member>;
   sums: [number, number];
@@ -32,10 +32,10 @@ interface Entry {
 
 interface IndexParts {
   readonly clock: Clock;
-  /** As in EndpointsScene, both. */
+  /** Both as in EndpointsScene. */
   readonly isComplete: () => boolean;
   readonly whole: (signal: AbortSignal) => Promise<void>;
-  /** The other controller whose slices are adopted; null: none is. */
+  /** The other controller whose slices are adopted; null: none. */
   readonly takeOver: string | null;
 }
 
@@ -61,7 +61,7 @@ export class EndpointsIndex implements EndpointsScene {
     this.#slices = createStandingSlices(clock, takeOver);
   }
 
-  /** @returns actors that it concerns */
+  /** @returns ids of the actors that it concerns */
   setService(namespace: string, name: string, digest: ServiceDigest | null): string[] {
     const key = `${namespace}/${name}`;
     const before = this.#services.get(key);
@@ -83,10 +83,7 @@ export class EndpointsIndex implements EndpointsScene {
     return [`service/${key}`, ...named.map((workload) => `workload/${namespace}/${workload}`)];
   }
 
-  /**
-   * @param isLive false while the picture is being read: then what was not known before has not just
-   * happened
-   */
+  /** @param isLive false while the world is being read: what is new then did not just happen */
   setWorkload(namespace: string, name: string, digest: WorkloadDigest | null, isLive: boolean): string[] {
     const key = `${namespace}/${name}`;
     const before = this.#workloads.get(key) ?? null;
@@ -165,7 +162,7 @@ export class EndpointsIndex implements EndpointsScene {
     };
   }
 
-  /** What tells whether a Service's slices have to be looked at. */
+  /** Tokens that tell whether a Service's slices have to be looked at. */
   tokens(namespace: string, name: string): { readonly wanted: string; readonly standing: string } {
     const entry = this.#services.get(`${namespace}/${name}`);
     const sums = (entry?.sums ?? []).map((sum) => sum.toString(36)).join('.');
@@ -173,12 +170,12 @@ export class EndpointsIndex implements EndpointsScene {
     return { wanted, standing: this.#slices.token(namespace, name) };
   }
 
-  /** Whether the Service has no slice of ours that stays. */
+  /** Whether the Service has no slice of ours, leaving aside those being deleted. */
   isEmpty(namespace: string, name: string): boolean {
     return this.#slices.of(namespace, name).length === 0;
   }
 
-  /** The other controller that has slices of the Service, and is not taken over; '': there is none. */
+  /** The other controller that has slices of the Service and is not taken over; '' if there is none. */
   otherWriter(namespace: string, name: string): string {
     return this.#slices.otherWriter(namespace, name);
   }
@@ -249,7 +246,7 @@ function isSelected({ selecting }: ServiceDigest, { labels }: WorkloadDigest): b
   return selecting !== undefined && selects({ matchLabels: selecting.selector }, labels);
 }
 
-/** What of a Service shows in its slices, and whether it has any. */
+/** Hash of what a Service shows in its slices, and of whether it has any. */
 function serviceToken({ uid, deleting, labels, selecting }: ServiceDigest): string {
   const text = canonical({ uid, deleting, labels, selecting: selecting ?? null });
   return `${hash(text).toString(36)}.${hash(`~${text}`).toString(36)}`;
@@ -257,7 +254,7 @@ function serviceToken({ uid, deleting, labels, selecting }: ServiceDigest): stri
 
 const members = new WeakMap<WorkloadDigest, Member>();
 
-/** What of a workload shows in a slice; worked out once for each digest, of which one name has one. */
+/** What a workload shows in a slice; computed once for each digest, which belongs to one name. */
 function memberOf(name: string, digest: WorkloadDigest): Member {
   const known = members.get(digest);
   if (known !== undefined) return known;
@@ -268,8 +265,7 @@ function memberOf(name: string, digest: WorkloadDigest): Member {
 }
 
 /**
- * In a fixed order, at a fraction of what ordering all keys costs: each of thousands of workloads is read
- * at the start.
+ * In a fixed order, which costs a fraction of sorting all keys: thousands of workloads are read at the start.
  */
 function shownText(name: string, digest: WorkloadDigest): string {
   const { uid, addresses, invalid, ports, ready, deleting, labels } = digest;

@@ -14,7 +14,7 @@ import { watches } from './watches.ts';
 export function endpoints(settings: EndpointsSettings = { endpointsPerSlice: 100 }): Feature {
   return {
     name: 'endpoints',
-    // What may be said to a Service, routes say.
+    // The feature `routes` declares the messages to a Service.
     kinds: [{ chart: serviceChart }, kindOf(workloadChart, workloadMessages)],
     watches,
     needs: [

@@ -18,16 +18,13 @@ export function ownSlices(): Interest {
   };
 }
 
-/**
- * Folds what the world says of workloads and of slices. A Service that `wants` was asked for is known from
- * then on to `fold`.
- */
+/** Follows workloads and slices. Once `wants` was asked about a Service, `fold` knows the Service. */
 export function servicesOfWorkloads(): Interest {
   const labelsOf = new Map<string, Labels>();
   /** `<ns> <key>=<value>` → workloads with the label. */
   const byLabel = new Map<string, Set<string>>();
   const slices = createSliceOwners();
-  /** `<ns> <key>=<value>` → Services whose selector has it as its first requirement; and back. */
+  /** `<ns> <key>=<value>` → Services whose selector has it as its first requirement; and the reverse. */
   const selecting = new Map<string, Set<string>>();
   const requirementOf = new Map<string, string>();
 
@@ -77,9 +74,9 @@ export function servicesOfWorkloads(): Interest {
 
 /** Which Services have slices that are ours or another controller's. */
 function createSliceOwners() {
-  /** `<ns>/<slice>` → the Service that it is of. */
+  /** `<ns>/<slice>` → the Service that owns it. */
   const owners = new Map<string, string>();
-  /** `<ns>/<service>` → how many. */
+  /** `<ns>/<service>` → number of slices. */
   const counts = new Map<string, number>();
   return {
     has: (namespace: string, service: string) => counts.has(`${namespace}/${service}`),
@@ -103,7 +100,7 @@ function isSelected({ selecting }: ServiceDigest, labels: Labels): boolean {
   return selecting !== undefined && selects({ matchLabels: selecting.selector }, labels);
 }
 
-/** The Service of a slice for external workloads: its owner, for somebody may have changed the label. */
+/** The Service of a slice for external workloads: its owner, since somebody may have changed the label. */
 function ownerOf({ managed, foreign, service }: EndpointSliceDigest): string | undefined {
   const content = managed ?? foreign?.content;
   if (content === undefined) return undefined;

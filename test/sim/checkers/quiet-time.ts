@@ -48,6 +48,19 @@ function newQuiet(eye: Seen, stage: Pick<FaultyWorld, 'kubeErrors'>): Quiet {
   };
 }
 
+/** Since when every simulated replica runs, reaches the broker and has a clock that is right. */
+export function createUntroubled(eye: Pick<Eye, 'now' | 'replicas'>): Quiet {
+  let since = eye.now();
+  return {
+    see({ kind }) {
+      const isTroubled = () =>
+        eye.replicas().some((one) => isSimulated(one) && !isUntroubled(one, eye.now()));
+      if (kind === 'second' && isTroubled()) since = eye.now();
+    },
+    since: () => since,
+  };
+}
+
 function isQuiet(eye: Seen, { kubeErrors }: Pick<FaultyWorld, 'kubeErrors'>): boolean {
   const now = eye.now();
   if (kubeErrors > 0 || !eye.replicas().every((one) => isSimulated(one) && isUntroubled(one, now)))

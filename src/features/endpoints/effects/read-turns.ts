@@ -1,6 +1,6 @@
 /**
  * Limits reads: a burst, then a rate, first come, first served. Kubernetes' own controllers bound their work
- * queues alike; a thousand Services that fail together then cost the API server no more than a few.
+ * queues in the same way. A thousand Services that fail together then cost the API server no more than a few.
  */
 import { type Clock, sleep } from '../../../base/clock.ts';
 
@@ -9,10 +9,10 @@ export function createReadTurns(
   { perSecond, atOnce }: { readonly perSecond: number; readonly atOnce: number },
 ) {
   const everyMs = 1_000 / perSecond;
-  /** When the next turn would be, had everybody come as late as allowed; monotonic ms. */
+  /** When the next turn is due at the steady rate, monotonic ms; up to a burst in the past. */
   let next = Number.NEGATIVE_INFINITY;
   return {
-    /** Resolves when it is the caller's turn; rejects with the signal. */
+    /** Resolves at the caller's turn; rejects with the signal. */
     async take(signal: AbortSignal): Promise<void> {
       const now = clock.monotonic();
       next = Math.max(next, now - (atOnce - 1) * everyMs);

@@ -64,7 +64,7 @@ function isWaitTrue(waiting: readonly KubeObject[], said: unknown, now: number):
   return saidMs <= longestMs + 3_000 && saidMs >= longestMs - waitToldMs;
 }
 
-/** What a Pod's actor looks again after, and the time to write what it finds (docs/features/routes.md §7.10). */
+/** After so long a Pod's actor looks again and writes what it finds (docs/features/routes.md §7.10). */
 const unseenMs = 330_000;
 
 /** A Pod that no usable RouteGate holds needs no actor. */

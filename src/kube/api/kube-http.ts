@@ -83,17 +83,8 @@ export function createTransport(parts: { readonly clock: Clock; readonly getAcce
   const { clock, getAccess } = parts;
   const pools = createPools();
 
-  const ask = async (call: HttpCall, pool: PoolName, signal: AbortSignal): Promise<IncomingMessage> => {
-    try {
-      const answer = await send(await getAccess(false, signal), call, pool, signal);
-      if (answer.statusCode !== 401) return answer;
-      answer.resume();
-    } catch (thrown) {
-      // A server that is not trusted has been told nothing.
-      if (!isDistrust(asError(thrown).cause)) throw thrown;
-    }
-    return await send(await getAccess(true, signal), call, pool, signal);
-  };
+  const ask = (call: HttpCall, pool: PoolName, signal: AbortSignal): Promise<IncomingMessage> =>
+    admitted(getAccess, signal, (access) => send(access, call, pool, signal));
   const send = async (access: Access, call: HttpCall, pool: PoolName, signal: AbortSignal) => {
     for (let repeats = 0; ; repeats += 1) {
       try {
@@ -153,6 +144,23 @@ export async function askOnce(
   const answer = await exchange(access, call, access.proxy ?? false, signal);
   const text = await readAll(answer, `${call.method} ${bare(call.path)}`, signal);
   return { status: answer.statusCode ?? 0, text };
+}
+
+/** Sends a second time, with credentials that were looked up again, where the first were no good. */
+async function admitted(
+  getAccess: GetAccess,
+  signal: AbortSignal,
+  send: (access: Access) => Promise<IncomingMessage>,
+): Promise<IncomingMessage> {
+  try {
+    const answer = await send(await getAccess(false, signal));
+    if (answer.statusCode !== 401) return answer;
+    answer.resume();
+  } catch (thrown) {
+    // A server that is not trusted has been told nothing.
+    if (!isDistrust(asError(thrown).cause)) throw thrown;
+  }
+  return send(await getAccess(true, signal));
 }
 
 /** The server had closed the kept connection before it received the request. */

@@ -33,7 +33,7 @@ const { values } = parseArgs({
     'fault-every': { type: 'string', default: '6' },
     /** Also prints what happens in the world and to the actors. */
     trace: { type: 'boolean', default: false },
-    /** Keeps the folder with logs and stores. */
+    /** Keeps the folder with logs and stores; a broken promise keeps it in any case. */
     keep: { type: 'boolean', default: false },
   },
 });
@@ -78,6 +78,7 @@ async function main(): Promise<number> {
   const dir = mkdtempSync(join(tmpdir(), 'orrery-chaos-'));
   const { KUBECONFIG: kubeconfig } = process.env;
   const kinds = kindsIn(values.only);
+  let isKept = values.keep;
   try {
     const report = await runChaos({
       ...{ seed, dir, say, signal: ending.signal },
@@ -91,9 +92,10 @@ async function main(): Promise<number> {
       ...(kinds === undefined ? {} : { kinds }),
     });
     tell(report);
+    isKept ||= report.breach !== null;
     return report.breach === null ? 0 : 1;
   } finally {
-    if (values.keep) say(`kept: ${dir}`);
+    if (isKept) say(`kept: ${dir}`);
     else rmSync(dir, { recursive: true, force: true });
   }
 }

@@ -1,6 +1,7 @@
 /**
  * "A proven route is not probed again: not after a shard moves, not after every replica restarts"
- * (docs/features/routes.md §4.10), and a proof holds until the Service, the Pod or its address changes (§3.6).
+ * (docs/features/routes.md §4.10), and a proof holds until the Service, the Pod or its address changes
+ * (§3.6).
  *
  * No Pod asks a Service for a proof that one of its stored records held, unless something real took the proof
  * back: another address, a Service that left the group or changed its ports, a person who asks to look again,

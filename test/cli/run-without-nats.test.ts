@@ -40,7 +40,7 @@ afterEach(async () => {
   rmSync(directory, { recursive: true });
 });
 
-const get = (path: string) => fetch(`http://${address}${path}`, { signal: AbortSignal.timeout(1_000) });
+const get = (path: string) => fetch(`http://${address}${path}`, { signal: AbortSignal.timeout(30_000) });
 
 test('/readyz says why it is not ready, /livez that it lives, and the API that NATS is away', async () => {
   const ready = await until(() => get('/readyz').catch(() => undefined), { what: 'an answer' });

@@ -47,7 +47,7 @@ export function stage(): Stage {
       signal,
     );
     for (const replica of cluster.replicas) await untilReady(replica, systemClock, signal);
-  }, 90_000);
+  });
   afterAll(async () => {
     await cluster?.stop();
     rmSync(dir, { recursive: true, force: true });

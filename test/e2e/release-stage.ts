@@ -160,7 +160,7 @@ async function startReplica(
   });
   child.start();
   const ready = async () => (await (await fetch(`${url}/readyz`)).json()) as Readiness;
-  await until(ready, { what: `${name} to answer`, timeoutMs: 20_000 });
+  await until(ready, { what: `${name} to answer` });
   return { name, url, logFile, ready, stop: () => child.stop(), kill: () => child.kill('SIGKILL') };
 }
 

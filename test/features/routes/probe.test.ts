@@ -380,4 +380,4 @@ test('two hundred Services with three Pods each need far less than twice their c
     ),
   );
   expect(rounds.reduce((calls, round) => calls + round.calls, 0)).toBeLessThan(200 * 18);
-}, 20_000);
+});

@@ -251,6 +251,11 @@ export const limits = {
    * Pods with short names; beyond that the oldest question makes room and is asked again within a minute.
    */
   routeWantBytes: 192 * 1024,
+  /**
+   * Rounds that rest between calls, so that those of other Services find room among effectsInFlight; beyond
+   * it rounds do not rest.
+   */
+  probeRoundsResting: 768,
   /** Groups remembered as silent, so that their next round starts with a single call. */
   probeSilentGroups: 4_096,
   /** The command line knows within this time whether it reaches NATS, ms: a person waits. */

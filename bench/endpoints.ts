@@ -2,11 +2,12 @@
  * EndpointSlices for workloads outside the cluster, with real processes: how soon a change is written, in how
  * many writes, and what it costs the replica.
  *
- * Run: [KUBECONFIG=…] node bench/endpoints.ts [--only cold|flip|rate|crowd|half|touch|owner|size] [--services
- * 500] [--workloads 10] [--program dist/main.js] [--node-options …] [--controller 'COMMAND' --managed-by
- * LABEL]. The API server is that of KUBECONFIG, else the development one (a process of its own then shares
- * this one's CPU time). `--controller` measures another program in the replica's place. A change counts from
- * the API server's answer to it until a watch shows the slice that tells of it.
+ * Run: [KUBECONFIG=…] node bench/endpoints.ts [--only cold|flip|rate|crowd|touch|owner|size|storm]
+ * [--services 500] [--workloads 10] [--flips 1000] [--seconds 30] [--program dist/main.js] [--node-options …]
+ * [--controller 'COMMAND' --managed-by LABEL]
+ * The API server is that of KUBECONFIG, or else the development one, in a process of its own that shares this
+ * one's CPU time. `--controller` measures another program instead of the replica. A change counts from the
+ * API server's answer to it until a watch shows the slice that reflects it.
  */
 import { systemClock as clock, sleep } from '../src/base/clock.ts';
 import { externalWorkloads } from '../src/features/endpoints/resources.ts';
@@ -18,13 +19,14 @@ import {
   patienceMs,
   quantiles,
   row,
+  scaleOf,
   signal,
   until,
   values,
 } from './endpoints-stage.ts';
 
 async function cold(): Promise<void> {
-  const [serviceCount, each] = [Number(values.services), Number(values.workloads)];
+  const [serviceCount, each] = scaleOf(500, 10);
   const bench = await Bench.begin(1);
   await bench.kill();
   await bench.fill(serviceCount, each);
@@ -68,18 +70,40 @@ async function flip(): Promise<void> {
 
 async function rate(): Promise<void> {
   const bench = await Bench.begin(1);
-  const names = await bench.fill(150, 10);
+  await flips(bench, await bench.fill(150, 10), 50, 30);
+  await bench.end();
+}
+
+/** Three replicas share what one can hardly follow: only when it is asked for. */
+async function storm(): Promise<void> {
+  const bench = await Bench.begin(3);
+  const names = await bench.fill(...scaleOf(5_000, 20));
+  await until(() => bench.isShown(names, true));
+  // Shards settle between the replicas within some seconds.
+  await bench.quiet(10_000);
+  await flips(bench, names, Number(values.flips), Number(values.seconds));
+  await bench.end();
+}
+
+/** So many changes a second, each of another workload. */
+async function flips(
+  bench: Bench,
+  all: readonly string[],
+  perSecond: number,
+  seconds: number,
+): Promise<void> {
+  // Neighbours in time are of different Services.
+  const order = [...all].sort((a, b) => Number(a.split('-')[2]) - Number(b.split('-')[2]));
+  const names = order.slice(0, perSecond * seconds);
   await until(() => bench.isShown(names, true));
   await bench.quiet(500);
   bench.writes = 0;
-  const begun = clock.monotonic();
+  const [begun, cpuBefore] = [clock.monotonic(), bench.cpu()];
   const sent = new Map<string, number>();
-  // Neighbours in time are of different Services.
-  const order = [...names].sort((a, b) => Number(a.split('-')[2]) - Number(b.split('-')[2]));
   await Promise.all(
-    order.map(async (name, at) => {
-      await sleep(clock, begun + at * 20 - clock.monotonic());
-      // A machine that is overloaded gives up some of them; they are not counted.
+    names.map(async (name, at) => {
+      await sleep(clock, begun + (at * 1_000) / perSecond - clock.monotonic());
+      // An overloaded machine gives up some of them; they are not counted.
       await bench.flip(name, false).then(
         (answeredAt) => sent.set(name, answeredAt),
         () => {},
@@ -90,9 +114,14 @@ async function rate(): Promise<void> {
   const times = [...sent.keys()].map(
     (name) => (bench.shown.get(name)?.at ?? Number.NaN) - (sent.get(name) ?? 0),
   );
-  row(`50 flips/s for ${Math.round(names.length / 50)} s`, `${quantiles(times)}, ${bench.writes} writes`);
+  const took = clock.monotonic() - begun;
+  row(
+    `${perSecond} flips/s for ${seconds} s, ${sent.size} made and written in ${Math.round(took)} ms`,
+    `${quantiles(times)}, ${bench.writes} writes`,
+  );
+  const shares = bench.cpu().map((cpu, at) => (100_000 * (cpu - (cpuBefore[at] ?? 0))) / took);
+  row('  share of a core', shares.map((share) => `${share.toFixed(0)} %`).join(', '));
   row('  replica', bench.costs());
-  await bench.end();
 }
 
 async function crowd(): Promise<void> {
@@ -154,7 +183,7 @@ async function touch(): Promise<void> {
 
 async function owner(): Promise<void> {
   const bench = await Bench.begin(2);
-  const names = await bench.fill(1, 1);
+  const names = await bench.fill(...scaleOf(1, 1));
   await until(() => bench.isShown(names, true));
   // Shards settle between the two replicas within some seconds.
   await bench.quiet(6_000);
@@ -166,17 +195,16 @@ async function owner(): Promise<void> {
   const killedAt = clock.monotonic();
   await bench.cluster.kill(Number(/[0-9]+$/.exec(name)?.[0]));
   await bench.flip(names[0] ?? '', false);
-  await until(() => bench.isShown(names, false));
+  await until(() => bench.isShown(names.slice(0, 1), false));
   row('owner killed: next write', `${Math.round(bench.lastWriteAt - killedAt)} ms`);
   await bench.end();
 }
 
 /**
- * What grows with the number of objects, and what does not: only when it is asked for, since it takes
- * minutes.
+ * What grows with the number of objects, and what does not. Runs only on request, because it takes minutes.
  */
 async function size(): Promise<void> {
-  const [serviceCount, each] = [Number(values.services), Number(values.workloads)];
+  const [serviceCount, each] = scaleOf(500, 10);
   const objects = serviceCount * each;
   const bench = await Bench.begin(1);
   const filling = clock.monotonic();
@@ -218,3 +246,4 @@ for (const [name, measure] of Object.entries(scenarios)) {
   if (values.only === undefined || values.only === name) await measure();
 }
 if (values.only === 'size') await size();
+if (values.only === 'storm') await storm();

@@ -1,14 +1,15 @@
 /**
- * Steps per second of one host: in memory, and with fenced saves on one real nats-server (pipelined and one
- * by one); memory of resident actors and the time to load them after a claim.
+ * Steps per second of one host: in memory, and with fenced saves on one real nats-server and on three with
+ * three copies of each stream (pipelined and one by one); memory of resident actors and the time to load them
+ * after a claim.
  *
- * Run: node bench/host.ts [--actors 10000] [--resident 100000] [--only memory|nats|resident]
+ * Run: node bench/host.ts [--actors 10000] [--resident 100000] [--only memory|nats|servers|resident]
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { startNatsServer } from '../packages/dev-cluster/processes/nats-server.ts';
+import { startNatsCluster, startNatsServer } from '../packages/dev-cluster/processes/nats-server.ts';
 import { Host } from '../src/actors/host/host.ts';
 import type { HostParts } from '../src/actors/host/host-parts.ts';
 import type { ShardRun } from '../src/actors/host/owned.ts';
@@ -35,7 +36,7 @@ const { values } = parseArgs({
   options: {
     actors: { type: 'string', default: '10000' },
     resident: { type: 'string', default: '100000' },
-    /** memory, nats or resident; by default all */
+    /** memory, nats, servers or resident; by default all */
     only: { type: 'string' },
   },
 });
@@ -78,8 +79,8 @@ async function claimAll(bus: Bus): Promise<ShardRun[]> {
 }
 
 /**
- * What a step of real life carries: a Service's facts, with a path to ask that differs each time, so that
- * each event is a saved step, and waits for no company.
+ * What a step carries in real life: a Service's facts, with a path that differs each time, so that each event
+ * is a saved step and does not wait to be merged.
  */
 function facts(token: number): ServiceFacts {
   const probe = {
@@ -133,7 +134,7 @@ function step({ host, runOf }: Bench, id: ActorId, token: number): Promise<void>
 
 interface Speed {
   readonly perSecond: number;
-  /** Processor time of this process, which others on the machine do not change much. */
+  /** Processor time of this process, which other processes hardly affect. */
   readonly cpuMicros: number;
 }
 
@@ -174,7 +175,7 @@ const row = (what: string, value: string) => console.log(`${what.padEnd(64)} ${v
 const rate = ({ perSecond, cpuMicros }: Speed) =>
   `${Math.round(perSecond).toLocaleString('en')}/s, ${cpuMicros.toFixed(1)} µs CPU each`;
 
-/** A bus that acknowledges at once and keeps nothing: what is left is the host. */
+/** A bus that acknowledges at once and stores nothing: what remains is the host. */
 function sink(): Bus {
   let sequence = 0;
   const never = () => Promise.reject(new Error('not for a benchmark'));
@@ -223,14 +224,17 @@ async function inMemory(): Promise<void> {
   row('steps of the chart alone (no record, no bus)', rate({ perSecond, cpuMicros }));
 }
 
-async function onNats(): Promise<void> {
+async function onNats(copies: 1 | 3): Promise<void> {
   const dir = mkdtempSync(join(tmpdir(), 'orrery-bench-'));
-  const server = await startNatsServer({ dir, clock });
+  const servers =
+    copies === 1
+      ? [await startNatsServer({ dir, clock })]
+      : (await startNatsCluster({ dir, size: copies })).servers;
   const options = {
-    servers: [server.url],
+    servers: servers.map(({ url }) => url),
     name: 'bench',
     cluster: 'bench',
-    streamReplicas: 1,
+    streamReplicas: copies,
     clock,
     random,
   };
@@ -239,7 +243,7 @@ async function onNats(): Promise<void> {
     const bench = await prepare(bus, actorsMax);
     await pipelined(bench, actorsMax, 256);
     row(
-      `steps with fenced saves on nats-server, 256 in flight, ${actorsMax} actors`,
+      `steps with fenced saves on ${copies} nats-server, 256 in flight, ${actorsMax} actors`,
       rate(await pipelined(bench, 60_000, 256)),
     );
     const { p50, p99 } = await oneByOne(bench, 3_000);
@@ -247,7 +251,7 @@ async function onNats(): Promise<void> {
     await load(bus, bench);
   } finally {
     await bus.close();
-    await server.stop();
+    await Promise.all(servers.map((server) => server.stop()));
     rmSync(dir, { recursive: true, force: true });
   }
 }
@@ -310,7 +314,12 @@ async function resident(): Promise<void> {
   row('resident set size meanwhile', `${Math.round(after.rss / 1e6)} MB`);
 }
 
-const parts = { memory: inMemory, nats: onNats, resident } as const;
+const parts = {
+  memory: inMemory,
+  nats: () => onNats(1),
+  servers: () => onNats(3),
+  resident,
+} as const;
 for (const [name, run] of Object.entries(parts))
   if (values.only === undefined || values.only === name) await run();
 process.exit(0);

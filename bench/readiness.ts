@@ -119,7 +119,7 @@ async function allAtOnce(
     isDone ? `${lastTrue - lastRoute} ms` : 'not all are',
   );
   row('  marked before the last route was programmed', String(early));
-  // What is under way ends within a round trip or two.
+  // Whatever is in progress ends within a round trip or two.
   await sleep(clock, 500);
   row('  HTTP calls; 2 × attempts × replicas × Services', `${bench.calls()}; ${bound}`);
   row('  saved steps', bench.steps());

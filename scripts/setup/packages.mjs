@@ -1,4 +1,4 @@
-/** npm packages: `npm ci` when what is in node_modules/ is not what package-lock.json says. */
+/** npm packages: runs `npm ci` when node_modules/ differs from package-lock.json. */
 import { existsSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { run, say } from './run.mjs';
@@ -21,8 +21,8 @@ export function ensurePackages(root) {
 }
 
 /**
- * Why the installed packages are not the wanted ones; undefined when they are. The contents are compared and
- * not the times of the files: a checkout touches files without changing them.
+ * Why the installed packages are not the wanted ones; undefined if they are. Contents are compared instead of
+ * file times, because a checkout touches files without changing them.
  *
  * @param {Lock | undefined} wanted
  * @param {Lock | undefined} installed

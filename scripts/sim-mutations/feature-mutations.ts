@@ -35,8 +35,8 @@ const elections: readonly Mutation[] = [
     'elections',
     'a new leader takes over the term of the one before',
     lease,
-    'transitions: Math.max(before === null ? 0 : before.transitions + 1, context.term),',
-    'transitions: before === null ? 0 : before.transitions,',
+    'transitions: nextCount(context),',
+    'transitions: before?.transitions ?? 0,',
   ),
   one(
     'elections',

@@ -45,7 +45,6 @@ export interface EngineParts extends Pick<HostParts, 'bus' | 'subjects' | 'clock
   readonly incarnation?: string;
   readonly release: string;
   readonly features: readonly Pick<Feature, 'name' | 'kinds' | 'edition'>[];
-  /** Starts the features in this engine. */
   readonly start: (engine: EngineView) => readonly FeatureRun[];
   /**
    * Whether this replica keeps up. While it does not, its holdings move to others, if there are any. Default:

@@ -76,7 +76,6 @@ function actorSubjects(prefix: string) {
     stateOfShard: (shard: ShardName) => `${prefix}.state.${shard}.*.*.*`,
     fenceAll: `${prefix}.fence.*`,
     eventAll: `${prefix}.event.*.*.*`,
-    /** All events of one actor. */
     eventsOf: (id: ActorId) => `${prefix}.event.${path(id)}`,
     /** All events of the actors of one kind. */
     eventsOfKind: (kind: string) => `${prefix}.event.${writeToken(kind)}.*.*`,

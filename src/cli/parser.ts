@@ -51,7 +51,6 @@ export function oneLine(text: string): string {
   return `${text.trim().replaceAll(/\s*\n\s*/g, ' ')}\n`;
 }
 
-/** Adds the flags of `orrery run`. */
 export function addRunFlags(command: Program): Program {
   return addFlags(command, runFlags).addHelpText('after', environmentNote);
 }

@@ -47,6 +47,20 @@ describe('Leases', () => {
     expect(causeFields(reply)).toEqual(['spec.leaseDurationSeconds', 'spec.leaseTransitions']);
   });
 
+  test('count changes of leader up to 2147483647, and refuse one more with 400', async ({
+    api,
+    namespace,
+  }) => {
+    const most = 2 ** 31 - 1;
+    const lease = (leaseTransitions: number) => ({ metadata: { name: 'a' }, spec: { leaseTransitions } });
+    expect((await api.post(path(namespace), lease(most))).body.spec).toEqual({ leaseTransitions: most });
+    const reply = await api.put(`${path(namespace)}/a`, lease(most + 1));
+    expect(reply.code).toBe(400);
+    expect(String(reply.body.message)).toContain(
+      'json: cannot unmarshal number 2147483648 into Go struct field LeaseSpec.spec.leaseTransitions of type int32',
+    );
+  });
+
   test('refuse a duration that is no whole number with 400', async ({ api, namespace }) => {
     const reply = await api.post(path(namespace), {
       metadata: { name: 'a' },

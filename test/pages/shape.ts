@@ -13,7 +13,7 @@ export function missing(shown: readonly string[], printed: string): readonly str
   const firstCells = new Set(lines.map(firstCell));
   let isTable = false;
   return shown.filter((line) => {
-    if (line.trim() === '' || line.trim() === '…') return false;
+    if (line.trim() === '' || line.trim() === '…' || isProgress(line)) return false;
     if (isHeader(line)) {
       isTable = true;
       return !lines.some((one) => cells(one).join('|') === cells(line).join('|'));
@@ -26,6 +26,9 @@ export function missing(shown: readonly string[], printed: string): readonly str
     return !there.has(shapeOf(line));
   });
 }
+
+/** On a busy machine the roll-out may be over before kubectl looks; its last line is what it promises. */
+const isProgress = (line: string) => /^Waiting for .*\.\.\.$/.test(line);
 
 const cells = (line: string) => line.trim().split(/ {2,}|\t/);
 const firstCell = (line: string) => shapeOf(cells(line)[0] ?? '');

@@ -1,14 +1,14 @@
 /**
  * The feed: "every saved step, once and in order; none is missing after a crash".
  *
- * What is told of an actor are its stored transitions, word for word, revision after revision; never one that
- * was not stored. In the end all are told.
+ * An actor's feed consists of its stored transitions, word for word, revision after revision, and never of
+ * one that was not stored. In the end it has all of them.
  */
 import type { ActorRecord } from '../../../src/actors/host/records.ts';
 import type { CheckerKind, Eye } from './checker.ts';
 import { createKept } from './kept-records.ts';
 
-/** What was stored so lately may be on its way. */
+/** What was stored this recently may still be on its way, ms. */
 const onItsWayMs = 3_000;
 
 interface Stored {
@@ -17,7 +17,7 @@ interface Stored {
   readonly at: number;
 }
 
-/** Stored and not told yet, by actor and revision. */
+/** Stored and not yet told, by actor and revision. */
 type Due = Map<string, Map<number, Stored>>;
 
 export const feed: CheckerKind = {
@@ -30,7 +30,7 @@ export const feed: CheckerKind = {
     return (sighting) => {
       if (sighting.kind === 'saved') {
         const { id, record, before } = kept.take(sighting);
-        // The actor begins anew, and with its record went what that had not told.
+        // The actor starts afresh; with its record went the transitions that were not told.
         if (before === null) for (const known of [told, due, last]) known.delete(id);
         const waiting = due.get(id) ?? new Map<number, Stored>();
         due.set(id, waiting);
@@ -51,7 +51,7 @@ export const feed: CheckerKind = {
         due.get(id)?.delete(rev);
       }
       if (sighting.kind !== 'end') return;
-      // With a record that was kept as long as it is goes what it had not told.
+      // A record that was kept for its whole time takes the transitions with it that were not told.
       for (const id of last.keys()) if (kept.isGone(id)) due.delete(id);
       checkEnd(eye, due);
     };

@@ -1,10 +1,10 @@
-/** What makes any simulation go: replicas that come back, and what happens at drawn times. */
+/** What drives any simulation: replicas that come back, and events at drawn times. */
 
 import { type ReplicaParts, SimReplica } from '../replicas/sim-replica.ts';
 import type { Chance } from '../time/chance.ts';
 import type { Stage } from './stage.ts';
 
-/** The replicas that live, and those that died since anybody asked. Several may have one name. */
+/** The living replicas, and those that died since the last question. Several may share a name. */
 export function createReplicas(
   world: Stage,
   { skewMaxMs }: { readonly skewMaxMs: number },
@@ -28,7 +28,7 @@ export function createReplicas(
   };
 }
 
-/** Sets off what happens and what fails, at drawn times, until the chaos is over. */
+/** Causes events and faults, at drawn times, until the chaos is over. */
 export function act(
   clock: { after(ms: number, fn: () => void): unknown },
   chance: Chance,
@@ -50,11 +50,12 @@ export function act(
   for (const [everyMs, action] of actions) again(everyMs, action);
 }
 
-/** How long things happen at a stretch where there are lulls, ms: as long as a whole run without them. */
+/** How long things happen at a stretch if there are lulls, ms: as long as a whole run without lulls. */
 const burstMs = 30_000;
 
 /**
- * As above for half a minute at a time; then nothing is done for a while, and what waits for hours comes up.
+ * As above, for half a minute at a time; between these nothing is done for a while, and what waits for hours
+ * gets its turn.
  */
 function actInBursts(
   clock: { after(ms: number, fn: () => void): unknown },

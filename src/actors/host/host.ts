@@ -32,13 +32,13 @@ import { createSaver, type Saver, type Saving } from './saver.ts';
 import type { StampedEvent, Stepper, StepResult } from './step.ts';
 import { endStepSpan, startStepSpan, traced, traceOfTimer } from './step-span.ts';
 import { createTimers, type Timers } from './timers.ts';
-import { createGate } from './turnstile.ts';
+import { createTurnstile } from './turnstile.ts';
 
 export class Host {
   readonly stats = { steps: 0, ignored: 0 };
   readonly #parts: HostParts;
   readonly #saver: Saver;
-  readonly #saves = createGate(limits.savesInFlight);
+  readonly #saves = createTurnstile(limits.savesInFlight);
   readonly #timers: Timers<{ cell: Cell; id: string }>;
   readonly #consequences: Consequences;
   readonly #parking: Parking;

@@ -87,7 +87,6 @@ export interface Stepper {
    * @throws OrreryError ACTOR_PARKED if the chart does not have the state
    */
   restore(persisted: PersistedSnapshot, version: number): Snapshot;
-  /** The deadlines of all states. */
   readonly deadlineIds: ReadonlySet<string>;
   /** The deadlines of the active states, as if they were entered now. */
   deadlinesOf(

@@ -1,6 +1,5 @@
 /** A binary heap in an array; the first entry precedes all others. */
 
-/** Inserts an entry. */
 export function insertInto<T>(heap: T[], entry: T, isBefore: (a: T, b: T) => boolean): void {
   let index = heap.length;
   heap.push(entry);

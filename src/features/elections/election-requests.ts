@@ -22,7 +22,7 @@ import { causeBy, senderIn } from '../../bus/sender.ts';
 import type { RpcCall } from '../../bus/subjects.ts';
 import { isFull } from '../../machines/election/election-candidates.ts';
 import type { ElectionContext } from '../../machines/election/election-context.ts';
-import { campaignAnswer, renewAnswer, statusOf } from '../../machines/election/election-words.ts';
+import { campaignAnswer, renewAnswer, statusOf, whyNobody } from '../../machines/election/election-words.ts';
 import { createLateRequests } from './late-requests.ts';
 
 type ElectionCall = Extract<RpcCall, { call: 'election' }>;
@@ -165,7 +165,7 @@ function answerOf(context: ElectionContext, event: PlainEvent, now: number): obj
   const answer = campaignAnswer(context, candidate, now);
   if (event.type === 'election.renew') return renewAnswer(context, { candidate, term }, now);
   if (event.type === 'election.campaign') {
-    const invalid = context.facts?.invalid ?? null;
+    const invalid = whyNobody(context);
     return invalid === null ? answer : { ...answer, reason: invalid };
   }
   const { leading, holder } = answer;

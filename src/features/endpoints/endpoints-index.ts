@@ -9,11 +9,11 @@
 
 import { hash } from '../../actors/shards/rendezvous.ts';
 import type { Clock } from '../../base/clock.ts';
-import { type Labels, selects } from '../../base/digests.ts';
 import type { EndpointSliceDigest, ServiceDigest, WorkloadDigest } from './digests.ts';
 import { isDnsLabel, type NamedWorkload } from './packing/desired.ts';
 import type { EndpointsScene, ServiceScene } from './packing/scene.ts';
 import { canonical } from './packing/slices.ts';
+import { dropFrom, isSelected, pairsOf, putIn } from './selection.ts';
 import { zoneLabel } from './slice-labels.ts';
 import { createStandingSlices } from './standing-slices.ts';
 
@@ -72,7 +72,7 @@ export class EndpointsIndex implements EndpointsScene {
       const entry: Entry = { digest, token: serviceToken(digest), members: new Map(), sums: [0, 0] };
       this.#services.set(key, entry);
       const first = firstPair(digest);
-      if (first !== null) add(this.#servicesByLabel, `${namespace} ${first}`, name);
+      if (first !== null) putIn(this.#servicesByLabel, `${namespace} ${first}`, name);
       for (const [workload, found] of this.#matching(namespace, digest))
         join(entry, workload, memberOf(workload, found));
     }
@@ -87,8 +87,9 @@ export class EndpointsIndex implements EndpointsScene {
   setWorkload(namespace: string, name: string, digest: WorkloadDigest | null, isLive: boolean): string[] {
     const key = `${namespace}/${name}`;
     const before = this.#workloads.get(key) ?? null;
-    for (const pair of pairsOf(before)) remove(this.#workloadsByLabel, `${namespace} ${pair}`, name);
-    for (const pair of pairsOf(digest)) add(this.#workloadsByLabel, `${namespace} ${pair}`, name);
+    for (const pair of pairsOf(before?.labels))
+      dropFrom(this.#workloadsByLabel, `${namespace} ${pair}`, name);
+    for (const pair of pairsOf(digest?.labels)) putIn(this.#workloadsByLabel, `${namespace} ${pair}`, name);
     if (digest === null) this.#workloads.delete(key);
     else this.#workloads.set(key, digest);
     const affected = [`workload/${key}`];
@@ -99,7 +100,9 @@ export class EndpointsIndex implements EndpointsScene {
     ])) {
       const entry = this.#services.get(`${namespace}/${service}`);
       const after =
-        entry !== undefined && member !== null && isSelected(entry.digest, member.digest) ? member : null;
+        entry !== undefined && member !== null && isSelected(entry.digest, member.digest.labels)
+          ? member
+          : null;
       if (entry === undefined || !join(entry, name, after)) continue;
       const at = digest?.readyAt ?? 0;
       if ((isLive || before !== null) && at > (before?.readyAt ?? 0))
@@ -222,7 +225,7 @@ export class EndpointsIndex implements EndpointsScene {
 
   #unlink(namespace: string, name: string, digest: ServiceDigest): void {
     const first = firstPair(digest);
-    if (first !== null) remove(this.#servicesByLabel, `${namespace} ${first}`, name);
+    if (first !== null) dropFrom(this.#servicesByLabel, `${namespace} ${first}`, name);
   }
 
   #matching(namespace: string, digest: ServiceDigest): Array<[string, WorkloadDigest]> {
@@ -231,19 +234,16 @@ export class EndpointsIndex implements EndpointsScene {
     return [...(this.#workloadsByLabel.get(`${namespace} ${first}`) ?? [])].flatMap(
       (name): Array<[string, WorkloadDigest]> => {
         const workload = this.#workloads.get(`${namespace}/${name}`);
-        return workload !== undefined && isSelected(digest, workload) ? [[name, workload]] : [];
+        return workload !== undefined && isSelected(digest, workload.labels) ? [[name, workload]] : [];
       },
     );
   }
 
   /** Services that may match the workload. */
   *#selecting(namespace: string, digest: WorkloadDigest | null): Iterable<string> {
-    for (const pair of pairsOf(digest)) yield* this.#servicesByLabel.get(`${namespace} ${pair}`) ?? [];
+    for (const pair of pairsOf(digest?.labels))
+      yield* this.#servicesByLabel.get(`${namespace} ${pair}`) ?? [];
   }
-}
-
-function isSelected({ selecting }: ServiceDigest, { labels }: WorkloadDigest): boolean {
-  return selecting !== undefined && selects({ matchLabels: selecting.selector }, labels);
 }
 
 /** Hash of what a Service shows in its slices, and of whether it has any. */
@@ -297,22 +297,5 @@ function join(entry: Entry, name: string, member: Member | null): boolean {
 }
 
 function firstPair({ selecting }: ServiceDigest): string | null {
-  const [first] = Object.entries(selecting?.selector ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
-  return first === undefined ? null : pairOf(first);
-}
-
-function pairsOf(digest: { readonly labels: Labels } | null): string[] {
-  return Object.entries(digest?.labels ?? {}).map(pairOf);
-}
-
-const pairOf = ([key, value]: readonly [string, string]) => `${key}=${value}`;
-
-function add(map: Map<string, Set<string>>, key: string, name: string): void {
-  map.set(key, (map.get(key) ?? new Set()).add(name));
-}
-
-function remove(map: Map<string, Set<string>>, key: string, name: string): void {
-  const names = map.get(key);
-  names?.delete(name);
-  if (names?.size === 0) map.delete(key);
+  return pairsOf(selecting?.selector).sort()[0] ?? null;
 }

@@ -9,6 +9,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { EndpointSliceDigest } from './digests.ts';
 import { createLatestSlices } from './latest-slices.ts';
 import { canonical, type StandingSlice } from './packing/slices.ts';
+import { isOfWorkloads, putIn, serviceOf } from './selection.ts';
 
 export interface StandingSlices {
   /**
@@ -40,7 +41,7 @@ export function createStandingSlices(clock: Clock, takeOver: string | null): Sta
     managed ?? (foreign?.writer === takeOver ? foreign?.content : undefined);
   const link = (namespace: string, name: string, digest: EndpointSliceDigest) => {
     const service = `${namespace}/${serviceOf(digest)}`;
-    names.set(service, (names.get(service) ?? new Set()).add(name));
+    putIn(names, service, name);
   };
   /** Slices by name, other controllers' included. Forgets names that lead nowhere. */
   const listAll = (namespace: string, service: string): Array<[string, EndpointSliceDigest]> => {
@@ -87,15 +88,6 @@ export function createStandingSlices(clock: Clock, takeOver: string | null): Sta
     has: (namespace, service) => list(namespace, service).length > 0,
     token: (namespace, service) => tokenOf(staying(namespace, service)),
   };
-}
-
-/** Ours, or another controller's. */
-const isOfWorkloads = ({ managed, foreign }: EndpointSliceDigest) => (managed ?? foreign) !== undefined;
-
-/** The Service that a slice belongs to: a slice whose label somebody changed still has its owner. */
-function serviceOf({ managed, foreign, service }: EndpointSliceDigest): string {
-  const owner = (managed ?? foreign?.content)?.ownerReferences.find(({ kind }) => kind === 'Service')?.name;
-  return typeof owner === 'string' ? owner : service;
 }
 
 function tokenOf(slices: ReadonlyArray<[string, EndpointSliceDigest]>): string {

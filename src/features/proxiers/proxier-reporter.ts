@@ -13,20 +13,7 @@ import { type Clock, sleep } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import { jittered, type Random } from '../../base/random.ts';
 import type { FamilyHealth } from '../../machines/proxier/health-family.ts';
-
-/**
- * An event that `rpc.send.proxier._.<node>` and `send.proxier._.<node>` take; times in milliseconds since the
- * epoch.
- */
-export interface ProxierReport {
-  readonly type: 'proxier.reported';
-  readonly family: IpFamily;
-  /** Since when the oldest change waits; null: none waits. */
-  readonly queuedAt: number | null;
-  /** When everything was last applied; null: never. */
-  readonly updatedAt: number | null;
-  readonly seq: number;
-}
+import type { ProxierReport } from '../../machines/proxier/proxier-events.ts';
 
 /**
  * Resolves when the report was taken: an answer of `rpc.send` with `accepted`, or the stream's

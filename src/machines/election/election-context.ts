@@ -98,6 +98,8 @@ export interface ElectionContext {
   readonly lastError: string | null;
   /** The last status of the Election resource, and the one being written. */
   readonly told: ElectionStatus | null;
+  /** When it was written, ms since the epoch; absent: never, or by an earlier release. */
+  readonly toldAt?: number;
   readonly telling: ElectionStatus | null;
   /** Number of the last following; the end of an earlier one starts no other. */
   readonly follows: number;

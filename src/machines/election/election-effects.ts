@@ -63,7 +63,7 @@ export interface ElectionStatus {
   /** Why the election cannot be held; null: it can. */
   readonly invalid: string | null;
   /** The condition's reason; absent: Invalid. */
-  readonly reason?: 'LeaseNotAllowed';
+  readonly reason?: 'LeaseNotAllowed' | 'TermsUsedUp';
 }
 
 /** Writes the status of the Election resource. Outcome: election-status.patched | election-status.refused. */

@@ -25,7 +25,7 @@ import {
   timingOf,
 } from './election-context.ts';
 import type { LeaseSeen } from './election-events.ts';
-import type { LeaseRecord } from './lease-record.ts';
+import { type LeaseRecord, transitionsMax } from './lease-record.ts';
 
 /** Without events, the chart checks the Lease this often, ms; this only repairs lost events. */
 const lookAroundMs = 60_000;
@@ -171,8 +171,21 @@ export function isAnotherPreferred(
   return record.preferredHolder !== candidate;
 }
 
+/** How many changes of holder the Lease counts once somebody takes it. */
+function nextCount({ seen, term }: ElectionContext): number {
+  const before = seen?.record ?? null;
+  return Math.max(before === null ? 0 : before.transitions + 1, term);
+}
+
+/** The Lease has counted as many changes of holder as the API takes: nobody leads after its holder. */
+export const isSpent = (context: ElectionContext): boolean => nextCount(context) > transitionsMax;
+
 /** The candidate for whom the Lease is to be claimed now; undefined: none. */
-export function nextLeader(context: ElectionContext, at: number): string | undefined {
+export const nextLeader = (context: ElectionContext, at: number): string | undefined =>
+  isSpent(context) ? undefined : candidateInTurn(context, at);
+
+/** The candidate who could lead now if terms were left for one; undefined: none. */
+export function candidateInTurn(context: ElectionContext, at: number): string | undefined {
   if (context.ending || context.facts === null || context.facts.invalid !== null) return undefined;
   if (!isFree(context, at)) return undefined;
   return waiting(context, at).find((candidate) => !isAnotherPreferred(context, candidate));
@@ -187,7 +200,7 @@ function claim(context: ElectionContext, holder: string, at: number): LeaseRecor
     durationSeconds: Math.max(1, Math.ceil(leaseMs / 1_000)),
     acquireTime: kubeMicroTime(at),
     renewTime: kubeMicroTime(at),
-    transitions: Math.max(before === null ? 0 : before.transitions + 1, context.term),
+    transitions: nextCount(context),
     strategy: before?.strategy ?? '',
     preferredHolder: before?.preferredHolder === holder ? '' : (before?.preferredHolder ?? ''),
   };

@@ -31,10 +31,10 @@ function sentenceOf(standing: ElectionStanding): Told {
       : { text: `${lease} cannot be read${because(lastError)}` };
   }
   if (isIn(standing, 'contending')) {
-    const who = asked?.record.holder ?? 'a candidate';
+    const who = asked === null ? '' : ` for ${asked.record.holder}`;
     if (isIn(standing, 'contending.claiming'))
-      return { text: `${lease} is free and is being acquired for ${who}` };
-    return { text: `${lease} could not be acquired for ${who}${because(lastError)}` };
+      return { text: `${lease} is free and is being acquired${who}` };
+    return { text: `${lease} could not be acquired${who}${because(lastError)}` };
   }
   if (isIn(standing, 'leading')) return leadingSentence(standing);
   if (isIn(standing, 'steppingDown.expiring')) return expiringSentence(context);

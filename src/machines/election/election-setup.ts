@@ -6,6 +6,7 @@
 
 import { assign, cancel, enqueueActions, raise, setup } from 'xstate';
 import { equal } from '../../base/equal.ts';
+import { limits } from '../../base/limits.ts';
 import type { ActorInput } from '../actor-input.ts';
 import { actionsOf } from '../effect.ts';
 import type { Stamp } from '../stamp.ts';
@@ -37,10 +38,12 @@ import {
 } from './election-context.ts';
 import { electionEffects } from './election-effects.ts';
 import {
+  candidateInTurn,
   isAnotherPreferred,
   isFormerResigning,
   isOwnClaim,
   isSeenNews,
+  isSpent,
   isStolen,
   isToBeReleased,
   isWiped,
@@ -56,7 +59,7 @@ import {
   withRenewalAsked,
   withSeen,
 } from './election-lease.ts';
-import { isStatusNews, leaderNote, statusOf } from './election-words.ts';
+import { isStatusNews, leaderNote, spentText, statusOf } from './election-words.ts';
 
 type Args = { readonly context: ElectionContext; readonly event: ElectionInput };
 
@@ -99,6 +102,8 @@ export const electionSetup = setup({
     isStolen: ({ context, event }) => isStolen(context, event),
     isWiped: ({ context, event }) => isWiped(context, event),
     isLeaderWaiting: (args) => nextLeader(args.context, at(args)) !== undefined,
+    /** Somebody could lead, but the Lease counts no further. */
+    isSpent: (args) => isSpent(args.context) && candidateInTurn(args.context, at(args)) !== undefined,
     isCurrent,
     isConflict: (args) =>
       isCurrent(args) &&
@@ -143,6 +148,7 @@ export const electionSetup = setup({
     deadlineLeft: ({ context, event }) => Math.max(0, deadlineOf(context) - (event as Stamp).at),
     holderLeft: ({ context, event }) => holderLeftMs(context, (event as Stamp).at),
     toldLeft: ({ context, event }) => toldLeftMs(context, (event as Stamp).at),
+    restate: limits.restateMs,
     quiet: ({ context, event }) => quietMs(context, (event as Stamp).at),
     /** A following that ends is restarted at once; after a failure it waits. */
     followPause: 5_000,
@@ -184,6 +190,7 @@ export const electionSetup = setup({
       failures: context.failures + 1,
       lastError: 'message' in event ? event.message : 'the Kubernetes API did not answer in time',
     })),
+    noteSpent: assign(({ context }) => ({ lastError: spentText(context) })),
     forgetFailures: assign({ failures: 0 }),
     beginReign: assign(({ context, event }) =>
       withReign(context, 'resourceVersion' in event ? event.resourceVersion : null),
@@ -225,7 +232,11 @@ export const electionSetup = setup({
       if (!context.facts?.uid) return;
       enqueue({ type: 'kube-event.write', params: leaderNote(context, event) } as never);
     }),
-    noteTold: assign(({ context }) => ({ told: context.telling, telling: null })),
+    noteTold: assign(({ context, event }) => ({
+      told: context.telling,
+      toldAt: (event as Stamp).at,
+      telling: null,
+    })),
     noteUntold: assign(({ event }) => ({
       telling: null,
       lastError: event.type === 'election-status.refused' ? event.message : null,

@@ -1,11 +1,13 @@
 /** What an election tells others: its status, the answers to its candidates, and Events for people. Pure. */
 
 import { equal } from '../../base/equal.ts';
+import { limits } from '../../base/limits.ts';
 import type { KubeEventWrite } from '../effects.ts';
 import { deadlineOf, holderEnd, living } from './election-candidates.ts';
-import { type ElectionContext, type ElectionInput, timingOf } from './election-context.ts';
+import { type ElectionContext, type ElectionInput, placeOf, timingOf } from './election-context.ts';
 import type { ElectionStatus } from './election-effects.ts';
-import { foreignEnd } from './election-lease.ts';
+import { foreignEnd, isSpent } from './election-lease.ts';
+import { transitionsMax } from './lease-record.ts';
 
 /** Answer to `campaign`. */
 export interface CampaignAnswer {
@@ -79,9 +81,26 @@ export function statusOf(context: ElectionContext, at: number): ElectionStatus {
     transitions: record?.transitions ?? 0,
     candidates: Object.keys(living(context, at)).sort(),
     observedGeneration: facts?.generation ?? 0,
-    invalid: invalidText(facts?.invalid ?? null, told),
-    ...(facts?.reason === undefined ? {} : { reason: facts.reason }),
+    invalid: invalidText(whyNobody(context), told),
+    ...reasonOf(context),
   };
+}
+
+/** Why nobody can lead, or nobody else; null: somebody can. */
+export const whyNobody = (context: ElectionContext): string | null =>
+  context.facts?.invalid ?? (isSpent(context) ? spentText(context) : null);
+
+function reasonOf(context: ElectionContext): Pick<ElectionStatus, 'reason'> {
+  const { reason, invalid } = context.facts ?? {};
+  if (reason !== undefined) return { reason };
+  return invalid === null && isSpent(context) ? { reason: 'TermsUsedUp' } : {};
+}
+
+/** The way on from there: docs/features/elections.md §4.5. */
+export function spentText(context: ElectionContext): string {
+  const { namespace, name } = placeOf(context);
+  const lease = `Lease ${namespace}/${name}`;
+  return `the ${lease} has counted ${transitionsMax} changes of leader, as many as the API takes: delete the ${lease} and the Election, and create it again; its terms then begin at 1`;
 }
 
 /** A former leader that may still act because it was told that it leads (§5.3); null: none. */
@@ -121,9 +140,11 @@ export function leaderNote(
  * write costs the API server.
  */
 export function isStatusNews(context: ElectionContext, at: number): boolean {
-  const { facts, told, telling } = context;
+  const { facts, told, toldAt = 0, telling } = context;
   if (facts === null || facts.uid === null || context.ending || telling !== null) return false;
   const status = statusOf(context, at);
+  // Somebody else may have overwritten it.
+  if (Math.abs(at - toldAt) >= limits.restateMs) return true;
   if (told === null || !equal({ ...status, renewTime: '' }, { ...told, renewTime: '' })) return true;
   const renewed = Date.parse(status.renewTime ?? '') - Date.parse(told.renewTime ?? '');
   return status.renewTime !== told.renewTime && !(Math.abs(renewed) < timingOf(context).leaseMs);

@@ -105,6 +105,7 @@ export const electionMachine = electionSetup.createMachine({
         'lease.followed': {},
         'election.follow.due': {},
       },
+      after: { restate: { actions: 'tell', target: 'invalid', reenter: true } },
     },
     looking: {
       description: 'Reads the Lease: who holds it, and when it last changed.',
@@ -141,6 +142,7 @@ export const electionMachine = electionSetup.createMachine({
       always: [
         { guard: 'isEnding', target: 'released' },
         { guard: 'isUnseen', target: 'looking' },
+        { guard: 'isSpent', actions: ['noteSpent', 'tell'], target: 'contending.backingOff' },
         { guard: 'isLeaderWaiting', target: 'contending' },
       ],
       on: {
@@ -151,7 +153,6 @@ export const electionMachine = electionSetup.createMachine({
     },
     contending: {
       description: 'The Lease is free; acquires it for the candidate that has waited longest.',
-      entry: ['askClaim', { type: 'lease.write', params: writeOf }],
       initial: 'claiming',
       // A claim in progress may be won; a Lease that was won is given back properly.
       on: {
@@ -161,6 +162,7 @@ export const electionMachine = electionSetup.createMachine({
       states: {
         claiming: {
           description: 'The write is on its way; it succeeds only if the Lease has not changed.',
+          entry: ['askClaim', { type: 'lease.write', params: writeOf }],
           on: {
             'lease.written': { guard: 'isCurrent', ...won },
             'lease.refused': [

@@ -27,6 +27,9 @@ export interface LeaseRecord {
   readonly preferredHolder: string;
 }
 
+/** The API keeps the count of transitions in 32 bits, and refuses what is beyond. */
+export const transitionsMax = 2 ** 31 - 1;
+
 /** All in milliseconds. */
 export interface ElectionTiming {
   /** Others respect a silent holder for this long. */

@@ -144,3 +144,11 @@ export const issuerSample: Sample = {
     { type: 'effect.settled', effect: 'issuer.report', error: 'away' },
   ],
 };
+
+/** What an effect of a host is run with. */
+export const effectRun = {
+  key: 'domain/_/app.example.com/7/0',
+  actor: 'domain/_/app.example.com',
+  signal: new AbortController().signal,
+  emit: () => {},
+} as const;

@@ -34,6 +34,9 @@ const attempts = [1, 2, 3, 4];
 
 export const electionSample = {
   input: { id: 'election/shop/worker', namespace: 'shop', name: 'worker' },
+  // The preference of a coordinated election is found late.
+  situationsMax: 3_000,
+  // The preference of a coordinated election is found late.
   events: [
     { type: 'election.observed', facts: electionFacts },
     { type: 'election.observed', facts: { ...electionFacts, invalid: 'no' } },

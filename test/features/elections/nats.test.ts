@@ -160,6 +160,45 @@ describe('beside client-go', () => {
   });
 });
 
+describe('a Lease that has counted as many changes of leader as the API takes', () => {
+  const most = 2 ** 31 - 1;
+
+  test('goes to nobody: nothing is tried in vain, and status, reason and answer tell the way on (docs/features/elections.md §4.5)', async () => {
+    const scene = await ElectionScene.start(1, []);
+    scene.kube.set('worker', { holder: '', transitions: most });
+    await scene.election('worker');
+    const answer = await scene.campaign('a', 600_000);
+    await scene.advance(60_000);
+    // As the API server would refuse it.
+    expect(scene.kube.ours).toEqual([]);
+    expect(scene.statuses.at(-1)).toMatchObject({
+      holder: null,
+      reason: 'TermsUsedUp',
+      invalid: expect.stringContaining('delete the Lease shop/worker and the Election, and create it again'),
+    });
+    expect(answer).toMatchObject({ leading: false, reason: expect.stringContaining('2147483647') });
+    expect(scene.cluster.transitions().map(({ to }) => to)).toContain('contending.backingOff');
+  });
+
+  test('leads its last leader to the end, and begins again with Lease and Election', async () => {
+    const scene = await ElectionScene.start(1, []);
+    scene.kube.set('worker', { holder: '', transitions: most - 1 });
+    await scene.election('worker');
+    await scene.campaign('a', 600_000);
+    expect(await scene.campaign('a', 600_000)).toMatchObject({ leading: true, term: 2 ** 31 });
+    await scene.advance(10_000);
+    expect(scene.kube.record('worker')).toMatchObject({ holder: 'a', transitions: most });
+    expect(scene.statuses.at(-1)).toMatchObject({ holder: 'a', reason: 'TermsUsedUp' });
+    await scene.noElection('worker');
+    await scene.advance(20_000);
+    scene.kube.remove(leases, 'shop', 'worker');
+    await scene.election('worker', {}, 'uid-again');
+    await scene.campaign('a', 600_000);
+    expect(await scene.campaign('a', 600_000)).toMatchObject({ leading: true, term: 1 });
+    expect(scene.statuses.at(-1)?.reason).toBeUndefined();
+  });
+});
+
 describe('what others see', () => {
   test('status and Events tell who leads; renewals alone do not make it be written', async () => {
     const scene = await ElectionScene.start(1);

@@ -103,3 +103,15 @@ describe('a coordinated election', () => {
     expect(await scene.campaign('a', 600_000)).toMatchObject({ leading: false });
   });
 });
+
+test('§8.5: a status that somebody else may have overwritten is written again within the hour, led or not', async () => {
+  const scene = await ElectionScene.start(1);
+  await scene.election('idle');
+  await scene.election('wrong', { invalid: 'no' });
+  const countOf = (name: string) => patches(scene).filter((one) => one.name === name).length;
+  await scene.advance(60_000);
+  const before = { idle: countOf('idle'), wrong: countOf('wrong') };
+  await scene.advance(3_700_000);
+  expect(countOf('idle')).toBe(before.idle + 1);
+  expect(countOf('wrong')).toBe(before.wrong + 1);
+});

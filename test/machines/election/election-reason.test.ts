@@ -147,6 +147,16 @@ test('one whose leader resigned gives the Lease back, and remembers whom it had'
   );
 });
 
+test('a Lease whose count is used up says what to do, and is no mere waiting', () => {
+  const spent = { ...foreignRecord, holder: '', transitions: 2 ** 31 - 1 };
+  const election = new Election().sees(spent, 1).campaigns('a');
+  expect(election.askedOf('lease.write')).toEqual([]);
+  expect(told(election)).toMatchObject({
+    health: 'wrong',
+    text: 'the Lease shop/worker could not be acquired: the Lease shop/worker has counted 2147483647 changes of leader, as many as the API takes: delete the Lease shop/worker and the Election, and create it again; its terms then begin at 1',
+  });
+});
+
 test('of many candidates a few are named', () => {
   const election = new Election().sees(foreignRecord, 1);
   for (let n = 10; n < 40; n++) election.campaigns(`c${n}`);

@@ -1,6 +1,6 @@
 /**
  * What the statuses of RouteGates and the conditions of Pods have to say (docs/features/routes.md §7.1, §7.2,
- * §7.5, §7.7), judged by the objects themselves and not by what the actors counted.
+ * §7.5, §7.7), judged by the objects themselves and not by the actors' counts.
  */
 import type { KubeObject } from '../../../src/base/kube-port.ts';
 import { pods, routeGates } from '../../../src/features/routes/resources.ts';
@@ -9,20 +9,20 @@ import type { StatusPromise, Wanted } from '../checkers/true-statuses.ts';
 import type { ApiStage } from '../features/feature-world.ts';
 import { conditionOf, groupOf, hasProbedPort, isGated, isOver } from './gate-objects.ts';
 
-/** How long the first has waited is told anew every ten seconds. */
+/** How long the first has waited is reported every ten seconds. */
 const waitToldMs = 25_000;
 
 export const gateStatus = (stage: ApiStage): StatusPromise => ({
   name: 'the status of a RouteGate counts what is there',
   resource: routeGates,
   effect: 'routegate-status.patch',
-  // A watch that could not be made is tried again after half a minute at most; lists are made anew then.
+  // A failed watch is tried again within half a minute; then lists are made anew.
   withinMs: 75_000,
   actorOf: ({ metadata: { namespace, name } }) => `routegate/${namespace}/${name}`,
   wanted: (_record, gate, now) => gateWanted(stage, gate, now),
 });
 
-/** An invalid one and one beside an older one hold no Pod. */
+/** An invalid gate, or one beside an older one, holds no Pod. */
 export function holderIn({ api }: ApiStage): KubeObject | undefined {
   const age = ({ metadata }: KubeObject) => `${metadata.creationTimestamp} ${metadata.name}`;
   const usable = api.all(routeGates).filter((gate) => !isInvalid(gate));
@@ -81,7 +81,7 @@ export const podCondition = (stage: ApiStage): StatusPromise => ({
   },
 });
 
-/** What a Pod's condition has to say once nothing fails any more; null: no RouteGate holds it. */
+/** What a Pod's condition has to say after the last fault; null: no RouteGate holds it. */
 export function reasonWanted(stage: ApiStage, pod: KubeObject): string | null {
   if (holderIn(stage) === undefined) return null;
   const own = stage.api.all(services).filter((one) => groupOf(one) === groupOf(pod));

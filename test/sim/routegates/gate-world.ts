@@ -1,8 +1,8 @@
 /**
  * The world of RouteGates: one that holds Pods and at times a second of the same condition, edited, broken
- * and made anew; Pods with and without the readiness gate, Services with and without the port, and a routing
- * that learns of each Pod after a while. The mirrors, the joins, the samplers and the patches are the real
- * ones.
+ * and created anew; Pods with and without the readiness gate, Services with and without the port, and a
+ * routing that learns of each Pod after a while. The mirrors, the joins, the samplers and the patches are the
+ * real ones.
  */
 import { runs } from '../../../src/actors/effect-runner.ts';
 import type { StartFeature } from '../../../src/actors/feature.ts';
@@ -25,7 +25,7 @@ export const groups = ['a', 'b'] as const;
 export const gateSimulation: FeatureSimulation = {
   name: 'routegates',
   kinds: [pods, services, endpointSlices, routeGates],
-  // A wait is told by the clock of whoever counts.
+  // The counting replica's clock decides how long a wait is.
   without: ['clockSet', 'away'],
   skewMaxMs: 200,
   standing: ['route.sample'],

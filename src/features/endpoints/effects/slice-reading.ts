@@ -6,7 +6,7 @@
  * namespace never overlap. A read is made in pages, each in its turn. If every Service that asked has caught
  * up by then, nothing is read.
  */
-import type { Clock } from '../../../base/clock.ts';
+import { type Clock, sleep } from '../../../base/clock.ts';
 import { asError } from '../../../base/errors.ts';
 import type { KubePort } from '../../../base/kube-port.ts';
 import { limits } from '../../../base/limits.ts';
@@ -14,7 +14,6 @@ import { isOlderVersion } from '../../../base/resource-version.ts';
 import { endpointSlices } from '../../../kube/api/resources.ts';
 import type { EndpointsScene } from '../packing/scene.ts';
 import { managedBy, managedByLabel } from '../slice-labels.ts';
-import { createReadTurns } from './read-turns.ts';
 import { putInScene } from './slice-writes.ts';
 
 export interface SliceReading {
@@ -124,4 +123,27 @@ function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
     if (signal.aborted) onAbort();
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
   });
+}
+
+/**
+ * Limits reads: a burst, then a rate, first come, first served. Kubernetes' own controllers bound their work
+ * queues in the same way. A thousand Services that fail together then cost the API server no more than a few.
+ */
+export function createReadTurns(
+  clock: Clock,
+  { perSecond, atOnce }: { readonly perSecond: number; readonly atOnce: number },
+) {
+  const everyMs = 1_000 / perSecond;
+  /** When the next turn is due at the steady rate, monotonic ms; up to a burst in the past. */
+  let next = Number.NEGATIVE_INFINITY;
+  return {
+    /** Resolves at the caller's turn; rejects with the signal. */
+    async take(signal: AbortSignal): Promise<void> {
+      const now = clock.monotonic();
+      next = Math.max(next, now - (atOnce - 1) * everyMs);
+      const at = next;
+      next += everyMs;
+      if (at > now) await sleep(clock, at - now, signal);
+    },
+  };
 }

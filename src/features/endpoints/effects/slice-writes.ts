@@ -4,6 +4,8 @@
  * Promises: after a failed write only those that depend on it are skipped. A 429 is waited out as the API
  * server says. The scene learns what was written and what was read again.
  */
+
+import { createTurnstile } from '../../../actors/host/turnstile.ts';
 import { type Clock, sleep } from '../../../base/clock.ts';
 import { asError, hasCode, type OrreryError } from '../../../base/errors.ts';
 import type { KubeObject, KubePort } from '../../../base/kube-port.ts';
@@ -40,7 +42,7 @@ const throttledMax = 3;
 const throttledMs = 1_000;
 
 export async function makeWrites(writes: readonly PlannedWrite[], parts: WriteParts): Promise<WriteResult[]> {
-  const slots = createSlots(limits.sliceWritesAtOnce);
+  const turnstile = createTurnstile(limits.sliceWritesAtOnce);
   const results: Array<Promise<WriteResult>> = [];
   for (const [at, write] of writes.entries()) {
     const before = write.after.flatMap((place) => results[place] ?? []);
@@ -49,7 +51,8 @@ export async function makeWrites(writes: readonly PlannedWrite[], parts: WritePa
     const make = async (): Promise<WriteResult> => {
       await Promise.all(all);
       if ((await Promise.all(before)).some((result) => result !== 'written')) return 'skipped';
-      return slots(() => tryOne(write, at, parts));
+      await turnstile.enter();
+      return tryOne(write, at, parts).finally(() => turnstile.leave());
     };
     results.push(make());
   }
@@ -137,20 +140,4 @@ function isClosed(thrown: unknown): boolean {
     thrown.facts.status === 403 &&
     thrown.message.includes('because it is being terminated')
   );
-}
-
-function createSlots(count: number) {
-  const waiting: Array<() => void> = [];
-  let free = count;
-  return async <T>(work: () => Promise<T>): Promise<T> => {
-    if (free > 0) free -= 1;
-    else await new Promise<void>((resolve) => waiting.push(resolve));
-    try {
-      return await work();
-    } finally {
-      const next = waiting.shift();
-      if (next) next();
-      else free += 1;
-    }
-  };
 }

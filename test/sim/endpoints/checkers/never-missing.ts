@@ -1,7 +1,7 @@
 /**
  * "Creations and updates come before deletions: an endpoint that moves stands in its new slice before it
- * leaves the old one" (docs/features/endpoints.md §5.1): no write of ours takes away the last place of an
- * endpoint whose Service and workload have asked for it, unchanged, for a while.
+ * leaves the old one" (docs/features/endpoints.md §5.1): no write of ours removes the last place of an
+ * endpoint that its Service and workload have wanted, unchanged, for a while.
  */
 import type { CheckerKind } from '../../../../packages/testing/checkers/checker.ts';
 import {
@@ -14,13 +14,13 @@ import type { SeenStage } from '../../api/seen-api.ts';
 import { namespace } from '../endpoint-world.ts';
 import { listedIn, slicesOf, wantedOf } from '../wanted-endpoints.ts';
 
-/** Whoever writes may have been told of the world so long ago: a pause, and a request that was late. */
+/** What a writer knows of the world may be this old: a pause, and a late request. */
 const knownMs = 5_000;
 
 export const neverMissing = ({ api }: SeenStage): CheckerKind => ({
   name: 'no endpoint is missing meanwhile',
   create(eye) {
-    /** Service and endpoint → since when it is wanted without a break. */
+    /** Service and endpoint → since when it has been wanted without a break. */
     const since = new Map<string, number>();
     const note = () => {
       const now = new Set<string>();

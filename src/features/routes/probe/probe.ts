@@ -117,16 +117,13 @@ interface Calls {
   readonly isDoubtful: boolean;
 }
 
-/** While nothing has answered, a second call is made at the same time only after so long, ms. */
-const firstAloneMs = 100;
-/** Where a call takes longer than this, ms, calls overlap even if one could meet all who are missing. */
-const slowCallMs = 200;
+/** Where a call takes longer than this, ms, others follow it, even if one could meet all who are missing. */
+const slowCallMs = 100;
 
 async function makeCalls(calls: Calls): Promise<void> {
   const { round, bound, tally, pace, parts, ending, timer, signal, isDoubtful } = calls;
   const { clock } = parts;
-  let [begun, working, slowestMs] = [0, 0, 0];
-  let isAlone = true;
+  let [begun, working, isSlow] = [0, 0, false];
   const workers: Promise<void>[] = [];
   let failure: unknown;
   const isBegun = () => {
@@ -136,10 +133,9 @@ async function makeCalls(calls: Calls): Promise<void> {
   };
   /** No more calls at a time than could each meet somebody. */
   const wanted = () => {
-    if (!tally.hasAnswer && (isDoubtful || isAlone)) return 1;
-    return slowestMs > slowCallMs
-      ? limits.probeCallsAtOnce
-      : Math.min(limits.probeCallsAtOnce, tally.missing.size);
+    const most = tally.hasAnswer ? tally.missing.size : 1;
+    const isWide = isSlow && (tally.hasAnswer || !isDoubtful);
+    return isWide ? limits.probeCallsAtOnce : Math.min(limits.probeCallsAtOnce, most);
   };
   const isSpare = () => working > Math.max(1, wanted());
   const work = async () => {
@@ -166,14 +162,18 @@ async function makeCalls(calls: Calls): Promise<void> {
   const makeCall = parts.call ?? probeCall;
   const call = () => {
     tally.begin();
-    const begunAt = clock.monotonic();
+    const late = clock.after(slowCallMs, () => {
+      isSlow = true;
+      widen();
+    });
     const since = parts.listing?.moment() ?? 0;
-    return makeCall(round, parts, signal, (answer) => {
-      slowestMs = Math.max(slowestMs, clock.monotonic() - begunAt);
+    const made = makeCall(round, parts, signal, (answer) => {
+      late.cancel();
       tally.note(answer, since);
       pace.noted();
       if (tally.isOver) ending.abort(new Error('the round is over'));
     });
+    return made.finally(() => late.cancel());
   };
   const callWhile = async (lasts: () => boolean) => {
     timer.start();
@@ -186,13 +186,8 @@ async function makeCalls(calls: Calls): Promise<void> {
     while (working < wanted()) workers.push(work());
   };
   workers.push(work());
-  const company = clock.after(firstAloneMs, () => {
-    isAlone = false;
-    if (!tally.isOver && !signal.aborted) widen();
-  });
   // Workers may be added while the first ones are awaited.
   for (const worker of workers) await worker;
-  company.cancel();
   if (failure !== undefined && !ending.signal.aborted) throw failure;
 }
 

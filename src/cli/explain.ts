@@ -39,7 +39,6 @@ export function explainCommand(program: Program, terminal: Terminal): void {
   });
 }
 
-/** The paragraphs of an explanation, each with its heading. */
 export function explained(view: ActorView, now: number, { style }: Pick<Terminal, 'style'>): string[] {
   const paragraphs = [
     ['Facts', facts(view, now)],

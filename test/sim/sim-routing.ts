@@ -86,15 +86,17 @@ export class SimRouting {
           if (isOver) return;
           isOver = true;
           timer.cancel();
+          signal.removeEventListener('abort', abort);
           if (answer) onAnswer(answer);
           resolve();
         };
+        const abort = () => end();
         let isOver = false;
         const timer = clock.after(target.timeoutMs, () =>
           end({ kind: 'unreachable', error: 'simulated: no answer in time' }),
         );
         if (signal.aborted) return end();
-        signal.addEventListener('abort', () => end(), { once: true });
+        signal.addEventListener('abort', abort, { once: true });
         const { clock: world, chance } = this.#options;
         world.after(chance.seldomLong(0.3, 30), () => {
           const answer = this.#serve(target, parseAddress);

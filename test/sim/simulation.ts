@@ -53,7 +53,7 @@ export async function simulate(options: SimulationOptions): Promise<Outcome> {
   const profile = leaveOut(drawProfile(chance.of('profile'), chaosMs), without);
   const story = createStory(options.onSighting);
   const world = createSimWorld({ chance, times: profile, shards: profile.shards, see: story.see, trace });
-  const { replicas, live, start } = createReplicas(world, profile, chance.of('lives'), routesLife(world));
+  const { live, start, end } = createReplicas(world, profile, chance.of('lives'), routesLife(world));
   const settlement = createSettlement(world);
   story.listen(settlement.see);
   story.watch({ world, now: () => world.clock.now(), replicas: live }, checkers);
@@ -97,7 +97,7 @@ export async function simulate(options: SimulationOptions): Promise<Outcome> {
     }
     story.see({ kind: 'end' });
   }
-  for (const replica of replicas) replica.kill(false);
+  end();
   return {
     seed,
     profile: profileText(profile),

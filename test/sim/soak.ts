@@ -63,7 +63,7 @@ export async function soak(options: {
     replicas: () => live(),
   });
   const life = featureLife(stage, world, chance.of('life'), simulation.rightly ?? []);
-  const { live, start } = createReplicas(stage, profile, chance.of('lives'), life);
+  const { live, start, end } = createReplicas(stage, profile, chance.of('lives'), life);
   world.begin();
   for (let n = 0; n < replicaCount; n++) start(`r${n}`);
   everySecond(stage, { see, listen: (listener) => void listeners.push(listener) }, live);
@@ -88,7 +88,7 @@ export async function soak(options: {
     samples.push(sample);
     options.onSample?.(sample);
   }
-  for (const replica of live()) replica.kill(false);
+  end();
   return samples;
 }
 

@@ -12,8 +12,8 @@ export function createReplicas(
   life: ReplicaParts['life'],
 ) {
   const replicas = new Set<SimReplica>();
+  const all: SimReplica[] = [];
   return {
-    replicas,
     live() {
       for (const replica of replicas) if (replica.process.state === 'dead') replicas.delete(replica);
       return [...replicas];
@@ -23,7 +23,22 @@ export function createReplicas(
       const sleepsWhilePaused = lives.happens(0.3);
       const chance = lives.of(`${name} ${lives.int(0, 1e9)}`);
       world.see({ kind: 'done', text: `${name} starts` });
-      replicas.add(new SimReplica({ world, name, skewMs, sleepsWhilePaused, chance, life }));
+      const replica = new SimReplica({ world, name, skewMs, sleepsWhilePaused, chance, life });
+      replicas.add(replica);
+      all.push(replica);
+    },
+    /**
+     * The simulation is over. A process that died has aborted nothing, and Node keeps a signal that follows
+     * others, and all that listens to it, for as long as nobody aborts.
+     */
+    end() {
+      for (const replica of all) {
+        replica.kill(false);
+        const { engine } = replica;
+        for (const { name } of engine.ownership.views()) engine.ownership.fenced(name);
+        for (const run of engine.runs) void run.stop?.();
+        engine.kill();
+      }
     },
   };
 }

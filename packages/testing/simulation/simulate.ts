@@ -101,7 +101,7 @@ export async function simulateTold(simulation: Simulation, options: ToldOptions)
   const kube = new MemoryKubernetes({ clock: stage.clock, random: chance.of('kubernetes').random });
   const world = simulated(simulation, { stage, kube, story, chance });
   const life = await lifeOf(simulation, { stage, kube, chance });
-  const { live, start } = createReplicas(stage, profile, chance.of('lives'), life);
+  const { live, start, end } = createReplicas(stage, profile, chance.of('lives'), life);
   await judged(simulation, { story, stage, live, world });
   const say = (text: string) => story.see({ kind: 'done', text });
   const faults = createFaults({
@@ -133,7 +133,7 @@ export async function simulateTold(simulation: Simulation, options: ToldOptions)
     ...(await simulation.unsettled(world)),
     ...recordsDue(world.records, stage.clock.now(), []),
   ]);
-  for (const replica of live()) replica.kill(false);
+  end();
   kube.stop();
   return { seed, simulatedMs: stage.clock.passedMs(), ...story.verdict() };
 }

@@ -24,7 +24,6 @@ import { loadShard, proveOwner, saveCheckpoint } from './shard-store.ts';
 import { createTelling } from './telling.ts';
 
 export interface Shards {
-  /** The holdings, for ownership. */
   holdings(): HoldingSpec[];
   /** What the owner of the led shard does, for its holding. */
   ledWork(): Work;

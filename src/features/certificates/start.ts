@@ -107,7 +107,6 @@ const together = (keepers: readonly Keeper[]): Keeper => ({
   },
 });
 
-/** Issuers as known from the world. */
 function issuersIn(world: Pick<World, 'get'>): IssuerLookup {
   return (name) => {
     const digest = asDigest<IssuerDigest>(world.get('issuers.orrery.dev', '', name), 'issuers');

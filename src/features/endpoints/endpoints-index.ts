@@ -137,7 +137,6 @@ export class EndpointsIndex implements EndpointsScene {
     return this.#workloads.get(`${namespace}/${name}`) ?? null;
   }
 
-  /** Headless Services that match the workload, by name. */
   headlessServices(namespace: string, name: string): string[] {
     const digest = this.workload(namespace, name);
     return [...this.#selecting(namespace, digest)]

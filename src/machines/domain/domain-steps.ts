@@ -153,7 +153,6 @@ export const heldDaily = (event: DomainInput) => held(event, 'failed', hopelessM
 export const heldBriefly = (event: DomainInput) => held(event, 'backingOff', brieflyMs(chanceOf(event)));
 export const heldForRoom = (event: DomainInput) => held(event, 'backingOff', unwritableMs(chanceOf(event)));
 
-/** The context after a refusal. */
 export function refused({ context, event }: Moment): Change {
   if (event.type !== 'acquisition.failed') return {};
   const failures = context.failures + 1;

@@ -66,7 +66,6 @@ export function report(
   return { bundle: name, level, message, error };
 }
 
-/** The Release resource's desired content. */
 export function resource(
   { context, event }: { readonly context: ReleaseContext; readonly event: ReleaseInput },
   note: ReleaseResourceWrite['note'] = null,

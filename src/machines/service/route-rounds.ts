@@ -66,11 +66,18 @@ export const isAnyMissed = ({ watched }: ServiceContext): boolean => watched.som
 
 /** The next round begins. Its answers prove what holds from now on. */
 export function started(context: ServiceContext, { at }: Stamp): Partial<ServiceContext> {
-  const next = { ...context, round: context.round + 1 };
+  const [wants, watched] = [notAhead(context.wants, at), notAhead(context.watched, at)];
+  const next = { ...context, wants, watched, round: context.round + 1 };
   const targets = roundOf(next, at)?.targets ?? [];
-  const checking = targets.filter((one) => !context.wants.includes(one)).map(({ ip }) => ip);
-  return { round: next.round, startedAt: at, hurried: false, mixed: false, checking };
+  const checking = targets.filter((one) => !wants.includes(one)).map(({ ip }) => ip);
+  return { wants, watched, round: next.round, startedAt: at, hurried: false, mixed: false, checking };
 }
+
+/** Nobody has asked later than now: the clock that noted it was ahead, or was set back since. */
+const notAhead = (wants: readonly Want[], at: number): readonly Want[] =>
+  wants.some((one) => one.at > at || one.lookedAt > at)
+    ? wants.map((one) => ({ ...one, at: Math.min(one.at, at), lookedAt: Math.min(one.lookedAt, at) }))
+    : wants;
 
 /** The most calls of a round: attempts for each expected replica. */
 export function callsOf({ facts }: ServiceContext, probe: RouteProbe): number {

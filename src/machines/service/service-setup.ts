@@ -148,7 +148,7 @@ export const serviceSetup = setup({
     answerPatience: 1_500,
     /**
      * Watched routes are looked at every 10 s (± 25 %), and every 2 s once one was missed: a loss is told
-     * early enough for its Pod to ask once more within the 30 s of the specification.
+     * early enough for its Pod to ask once more within its 30 s.
      */
     checkPause: ({ context, event }) => (isAnyMissed(context) ? 2_000 : 10_000) * (0.75 + 0.5 * event.random),
     ...slicesDelays,

@@ -52,7 +52,13 @@ export const nothingStarves = (progress: Progress): CheckerKind<TroubledWorld> =
           eye.breach(`${id} rev ${record.rev} waits in ${idle}, and nothing will end that`);
       }
       if (sighting.kind !== 'second') return;
-      for (const [id, standing] of actors) lookAt(eye, id, standing, quiet.since(), progress);
+      for (const [id, standing] of actors) {
+        // It has its time from when the world gives it what it waited for.
+        const waits = standing.unrestSince !== null && progress.mayWait(id, standing.record);
+        const judged = waits ? { ...standing, unrestSince: eye.now() } : standing;
+        if (waits) actors.set(id, judged);
+        lookAt(eye, id, judged, quiet.since(), progress);
+      }
       mailboxes(quiet.since());
     };
   },
@@ -72,7 +78,7 @@ function lookAt(
 ): void {
   if (actor.record.gone || isForgotten(actor.record, now())) return;
   const isOver: IsOver = (at, patienceMs) => now() - Math.max(at, quietSince) > patienceMs;
-  const trouble = troubleOf(id, actor, isOver, progress);
+  const trouble = troubleOf(actor, isOver, progress);
   if (trouble !== null) breach(`${id} rev ${actor.record.rev}${trouble}`);
 }
 
@@ -80,17 +86,16 @@ function lookAt(
 type IsOver = (at: number, patienceMs: number) => boolean;
 
 function troubleOf(
-  id: string,
   { record, unrestSince, stepAt }: Standing,
   isOver: IsOver,
-  { restMs, standing, mayWait }: Progress,
+  { restMs, standing }: Progress,
 ): string | null {
   const overdue = record.timers.find(({ at }) => isOver(at, slackMs));
   if (overdue) return `: the deadline ${overdue.id} has passed, unheard`;
   const first = record.outbox.find(({ effect }) => !standing.includes(effect.type));
   if (first && isOver(stepAt, slackMs + longestEffectMs))
     return `: nobody runs the effect ${first.key} (${first.effect.type})`;
-  if (unrestSince === null || !isOver(unrestSince, restMs) || mayWait(id, record)) return null;
+  if (unrestSince === null || !isOver(unrestSince, restMs)) return null;
   return ` is in ${stateText(record.snapshot.value)} and has not come to rest for ${restMs / 1_000} s`;
 }
 

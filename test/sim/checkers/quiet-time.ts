@@ -18,6 +18,9 @@ export interface Quiet {
   since(): number;
 }
 
+/** Checkers look more often than that (packages/testing/simulation/seconds.ts), unless hours pass at once. */
+const looksMs = 10_000;
+
 type Seen = Pick<Eye, 'now' | 'replicas' | 'world'>;
 
 /** Several checkers ask the same about one world. */
@@ -31,6 +34,7 @@ export function createQuiet(eye: Seen, stage: Pick<FaultyWorld, 'kubeErrors'>): 
 
 function newQuiet(eye: Seen, stage: Pick<FaultyWorld, 'kubeErrors'>): Quiet {
   let since = eye.now();
+  let lookedAt = since;
   let isCalm = false;
   let seen: Sighting | null = null;
   return {
@@ -42,7 +46,23 @@ function newQuiet(eye: Seen, stage: Pick<FaultyWorld, 'kubeErrors'>): Quiet {
         since = eye.now();
       }
       // After the last fault it is judged even if something stays broken, which is a breach as well.
-      if (sighting.kind === 'second' && !isCalm && !isQuiet(eye, stage)) since = eye.now();
+      if (sighting.kind !== 'second') return;
+      const hasPassed = eye.now() - lookedAt > looksMs;
+      lookedAt = eye.now();
+      if (hasPassed || (!isCalm && !isQuiet(eye, stage))) since = eye.now();
+    },
+    since: () => since,
+  };
+}
+
+/** Since when every simulated replica runs, reaches the broker and has a clock that is right. */
+export function createUntroubled(eye: Pick<Eye, 'now' | 'replicas'>): Quiet {
+  let since = eye.now();
+  return {
+    see({ kind }) {
+      const isTroubled = () =>
+        eye.replicas().some((one) => isSimulated(one) && !isUntroubled(one, eye.now()));
+      if (kind === 'second' && isTroubled()) since = eye.now();
     },
     since: () => since,
   };

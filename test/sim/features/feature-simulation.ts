@@ -48,7 +48,7 @@ export async function simulateFeature(
   const replicas = () => live();
   const world = simulation.create({ stage, chance: chance.of('world'), profile, say, replicas });
   const life = featureLife(stage, world, chance.of('life'), simulation.rightly ?? []);
-  const { live, start } = createReplicas(stage, profile, chance.of('lives'), life);
+  const { live, start, end } = createReplicas(stage, profile, chance.of('lives'), life);
   const unsettled = judge({ story, world, simulation, stage, live });
   const boundMs = simulation.restMs ?? restMs;
   const eye = { world: stage, now: () => clock.now(), replicas: live };
@@ -76,7 +76,7 @@ export async function simulateFeature(
     world.heal();
     await peace({ story, clock, boundMs, unsettled });
   }
-  for (const replica of live()) replica.kill(false);
+  end();
   const told = `${simulation.name}: ${profileText(profile)}`;
   return {
     seed,

@@ -41,14 +41,16 @@ export class GateRouting {
         if (isOver) return;
         isOver = true;
         patience.cancel();
+        signal.removeEventListener('abort', abort);
         if (answer) onAnswer(answer);
         resolve();
       };
+      const abort = () => end();
       const patience = clock.after(timeoutMs, () =>
         end({ kind: 'unreachable', error: 'simulated: no answer in time' }),
       );
       if (signal.aborted) return end();
-      signal.addEventListener('abort', () => end(), { once: true });
+      signal.addEventListener('abort', abort, { once: true });
       const [name = ''] = new URL(url).hostname.split('.');
       this.#stage.clock.after(this.#chance.seldomLong(0.5, 40), () => {
         const answer = this.#serve(name, parseAddress);

@@ -5,6 +5,7 @@
 import type { KubeObject } from '../../../src/base/kube-port.ts';
 import { pods, routeGates } from '../../../src/features/routes/resources.ts';
 import { services } from '../../../src/kube/api/resources.ts';
+import type { PodContext } from '../../../src/machines/pod/pod-context.ts';
 import type { StatusPromise, Wanted } from '../checkers/true-statuses.ts';
 import type { ApiStage } from '../features/feature-world.ts';
 import { conditionOf, groupOf, hasProbedPort, isGated, isOver } from './gate-objects.ts';
@@ -63,6 +64,9 @@ function isWaitTrue(waiting: readonly KubeObject[], said: unknown, now: number):
   return saidMs <= longestMs + 3_000 && saidMs >= longestMs - waitToldMs;
 }
 
+/** After so long a Pod's actor looks again and writes what it finds (docs/features/routes.md §7.10). */
+const unseenMs = 330_000;
+
 /** A Pod that no usable RouteGate holds needs no actor. */
 export const podCondition = (stage: ApiStage): StatusPromise => ({
   name: 'a Pod that is held back says so',
@@ -73,10 +77,13 @@ export const podCondition = (stage: ApiStage): StatusPromise => ({
     isGated(pod) && !isOver(pod) && holderIn(stage) !== undefined
       ? `pod/${pod.metadata.namespace}/${pod.metadata.name}`
       : null,
-  wanted({ snapshot }) {
+  wanted({ snapshot, at }, _pod, now) {
     const { gated } = snapshot.value as { readonly gated?: unknown };
     if (gated === undefined) return null;
     const isReady = typeof gated === 'object' && gated !== null && 'ready' in gated;
+    const { facts } = snapshot.context as PodContext;
+    // Somebody took the condition away before the actor saw it as True: it looks again after a while.
+    if (isReady && facts?.condition !== 'True' && now - at < unseenMs) return null;
     return { conditions: { 'example.com/routes': { status: isReady ? 'True' : 'False' } } };
   },
 });

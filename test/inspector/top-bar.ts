@@ -7,9 +7,9 @@ export const kindsOf = (page: Page): Promise<string[]> =>
   );
 
 /**
- * Visible parts of the bar that are outside of it, or show only a part of what they hold.
+ * Visible parts of the bar that are outside it, or show only a part of their content.
  *
- * @param moreKinds as many copies of the last kind are added first; they stay
+ * @param moreKinds number of copies of the last kind that are added first; they stay
  */
 export function cutInTheBar(page: Page, { moreKinds = 0 } = {}): Promise<string[]> {
   return page.evaluate(`(() => {

@@ -132,6 +132,15 @@ describe('what is asked', () => {
 });
 
 describe('what is made of refusals', () => {
+  test('a kind whose definition is not there is told in words', async () => {
+    api.fault('list', (_, response) => response.writeHead(404).end('404 page not found\n'));
+    const error = await errorOf(connect().list(pods, {}, signal));
+    expect([error.code, error.message]).toEqual([
+      'KUBE_NOT_FOUND',
+      'GET /api/v1/pods was answered with 404: the API server has no such kind',
+    ]);
+  });
+
   test.each([
     [400, 'BadRequest', {}, 'KUBE_REFUSED', undefined],
     [403, 'Forbidden', {}, 'KUBE_REFUSED', undefined],

@@ -27,7 +27,6 @@ export interface Shards {
   holdings(): HoldingSpec[];
   /** What the owner of the led shard does, for its holding. */
   ledWork(): Work;
-  /** The shard of an actor if it is open here. */
   runOf(id: ActorId): ShardRun | null;
   open(): Iterable<ShardRun>;
   /**

@@ -125,7 +125,7 @@ export interface CertificateParts {
   readonly service: ChallengeService | null;
 }
 
-export function certificateEffects(
+function certificateEffects(
   { kube, clock, random, replica }: Pick<FeatureParts, 'kube' | 'clock' | 'random' | 'replica'>,
   certificates: CertificateParts,
 ): readonly RunnableEffect[] {

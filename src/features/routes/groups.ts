@@ -1,5 +1,5 @@
 /**
- * The index over the world: which RouteGates hold a Pod, which Services belong to its groups, and the
+ * The index over the picture: which RouteGates hold a Pod, which Services belong to its groups, and the
  * reverse.
  *
  * A group is named by namespace, RouteGate and label value. Gates of different condition types each hold a

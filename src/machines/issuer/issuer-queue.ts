@@ -20,7 +20,7 @@ export const inWorkMax = ({ facts }: Pick<IssuerContext, 'facts'>) => (facts?.ki
  * Domains that wait here; further ones are told to ask again later. At 120 bytes each the record stays below
  * its bound.
  */
-export const queueMax = 1_000;
+const queueMax = 1_000;
 /** Buckets remembered of each sort; the fullest are dropped. */
 const bucketsMax = 2_000;
 

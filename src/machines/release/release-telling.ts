@@ -138,7 +138,7 @@ function bundleCondition({ nodes }: ReleaseContext): ReleaseCondition {
 }
 
 /** Replicas that must not serve with the written state, and why. */
-export function blockedReplicas({ nodes, seen, name }: ReleaseContext): readonly string[] {
+function blockedReplicas({ nodes, seen, name }: ReleaseContext): readonly string[] {
   return nodes.flatMap((node) => {
     if (node.bundle !== null && node.bundle.name !== name) return [];
     const reason = unsuitedFor(seen, node);

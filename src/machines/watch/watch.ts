@@ -180,7 +180,7 @@ function pauseMs(failures: number, retryAfterMs: number | null, random: number):
   return Math.max(pause, Math.min(retryAfterMs ?? 0, retryAfterMaxMs) + random * pauseMinMs);
 }
 
-export const watchMachine = setup({
+const watchMachine = setup({
   types: {
     context: {} as WatchContext,
     events: {} as Event,

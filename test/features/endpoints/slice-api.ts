@@ -53,7 +53,7 @@ export class SliceApi {
   readonly index: EndpointsIndex;
   readonly #takeOver: string | null;
   isComplete = true;
-  /** A world that is being read waits for this. */
+  /** A picture that is being read waits for this. */
   whole: Promise<void> = Promise.resolve();
   readonly objects = new Map<string, KubeObject>();
   readonly calls: string[] = [];

@@ -9,14 +9,14 @@
  * - wide: 3 Pods × 200 Services, all new at once
  * - groups: `--pods` Pods in groups of 20, each with 20 Services of its own, all new at once
  * - crowd: `--pods` Pods × 20 Services as one group, all new at once
- * - killed: 3 Pods × 100 Services in each of 5 groups, all new at once; a replica is killed when a third of the
- *   routes are there
- * - lost: 6 Pods × 20 Services, withdrawn where a route is lost; one after the other answers with 503 from some
- *   moment on, while another Pod of the group, which always did, waits
+ * - killed: 3 Pods × 100 Services in each of 5 groups, all new at once; a replica is killed when a third of
+ *   the routes are there
+ * - lost: 6 Pods × 20 Services, withdrawn where a route is lost; one after the other answers with 503 from
+ *   some moment on, while another Pod of the group, which always did, waits
  *
- * `--program` and `--node-options` are for the replicas; as deployed they run dist/main.js (npm run build) with
- * `--max-old-space-size=640 --max-semi-space-size=8`. Processor time is told of the replicas, of nats-server
- * and of this process: the API server, the routing and all Pods.
+ * `--program` and `--node-options` are for the replicas; as deployed they run dist/main.js (npm run build)
+ * with `--max-old-space-size=640 --max-semi-space-size=8`. Processor time is told of the replicas, of
+ * nats-server and of this process: the API server, the routing and all Pods.
  */
 
 import { pods } from '../packages/dev-cluster/resources.ts';

@@ -127,8 +127,8 @@ export const roundPatienceMs = limits.probeLineMs + limits.probeRoundMs + 5_000;
 const named = ({ ip, also = [] }: SampleAnswered): readonly string[] => [...new Set([ip, ...also])];
 
 /**
- * The wants that the answers met. An address belongs to one Pod at a time: to whoever is known to have had it,
- * or else to whoever asked last before they came.
+ * The wants that the answers met. An address belongs to one Pod at a time: to whoever is known to have had
+ * it, or else to whoever asked last before they came.
  */
 export function reached({ wants }: ServiceContext, event: SampleAnswered): readonly Want[] {
   const { heardAt = Number.POSITIVE_INFINITY, pods } = event;

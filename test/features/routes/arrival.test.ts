@@ -10,27 +10,20 @@ const ipOf = (group: number, n: number) => `10.0.${group}.${n + 1}`;
 const hostOf = (group: number, n: number) => `10.1.${group}.${n + 1}`;
 const common = { resourceVersion: '1', createdAt: 0, deleting: false, labels: {} };
 
-test('Pods that come one by one to a hundred Services are met with few more calls than if they came together', {
-  timeout: 90_000,
-}, async () => {
+async function startShop() {
   const cluster = new TestCluster();
   const network = new BalancedNetwork({ clock: cluster.clock, random: seededRandom(7), latencyMs: 20 });
   cluster.outside = network.outside;
   const replica = await cluster.replica('a');
   network.list('a', listingOf(replica.routes.groups));
   await cluster.shop(0, 0);
-  const each = async (act: (group: number) => Promise<unknown>) => {
-    for (let group = 0; group < groups; group++) await act(group);
-  };
-  await each(async (group) => {
-    for (let n = 0; n < servicesPerGroup; n++)
-      await cluster.put('services', 'shop', `svc-${group}-${n}`, {
-        ...service(n),
-        uid: `svc-${group}-${n}-uid`,
-        labels: { routed: 'yes', group: `g${group}` },
-        clusterIPs: [{ ip: hostOf(group, n), family: 'IPv4' }],
-      });
-  });
+  const putService = (group: number, n: number) =>
+    cluster.put('services', 'shop', `svc-${group}-${n}`, {
+      ...service(n),
+      uid: `svc-${group}-${n}-uid`,
+      labels: { routed: 'yes', group: `g${group}` },
+      clusterIPs: [{ ip: hostOf(group, n), family: 'IPv4' }],
+    });
   const putPod = (group: number, n: number, hasAddress: boolean) =>
     cluster.put(
       'pods',
@@ -42,33 +35,34 @@ test('Pods that come one by one to a hundred Services are met with few more call
         address: hasAddress ? { ip: ipOf(group, n), family: 'IPv4' } : null,
       }),
     );
-  const list = async (group: number, count: number) => {
-    const readyAddresses = Array.from({ length: count }, (_, n) => ipOf(group, n));
-    for (let s = 0; s < servicesPerGroup; s++)
-      await cluster.put('endpointslices', 'shop', `svc-${group}-${s}-x`, {
-        ...common,
-        ...{
-          kind: 'endpointslices',
-          uid: `slice-${group}-${s}`,
-          service: `svc-${group}-${s}`,
-          readyAddresses,
-        },
-      });
-  };
-  await each(async (group) => {
-    for (let n = 0; n < podsPerGroup; n++) await putPod(group, n, false);
-  });
+  const list = (group: number, n: number, count: number) =>
+    cluster.put('endpointslices', 'shop', `svc-${group}-${n}-x`, {
+      ...common,
+      ...{ kind: 'endpointslices', uid: `slice-${group}-${n}`, service: `svc-${group}-${n}` },
+      readyAddresses: Array.from({ length: count }, (_, pods) => ipOf(group, pods)),
+    });
+  return { cluster, network, putService, putPod, list };
+}
+
+async function each(count: number, act: (group: number, n: number) => unknown): Promise<void> {
+  for (let group = 0; group < groups; group++) for (let n = 0; n < count; n++) await act(group, n);
+}
+
+test('Pods that come one by one to a hundred Services are met with few more calls than if they came together', {
+  timeout: 90_000,
+}, async () => {
+  const { cluster, network, putService, putPod, list } = await startShop();
+  await each(servicesPerGroup, putService);
+  await each(podsPerGroup, (group, n) => putPod(group, n, false));
   await cluster.clock.advance(2_000);
   expect(network.calls).toBe(0);
 
   for (let n = 0; n < podsPerGroup; n++) {
-    await each((group) => putPod(group, n, true));
+    await each(1, (group) => putPod(group, n, true));
     await cluster.clock.advance(100);
-    await each((group) => list(group, n + 1));
+    await each(servicesPerGroup, (group, s) => list(group, s, n + 1));
     await cluster.clock.advance(100);
-    await each(async (group) => {
-      for (let s = 0; s < servicesPerGroup; s++) network.program(hostOf(group, s), ipOf(group, n));
-    });
+    await each(servicesPerGroup, (group, s) => network.program(hostOf(group, s), ipOf(group, n)));
     await cluster.clock.advance(300);
   }
   const patched = () =>

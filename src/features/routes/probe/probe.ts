@@ -120,9 +120,25 @@ interface Calls {
 /** Where a call takes longer than this, ms, others follow it, even if one could meet all who are missing. */
 const slowCallMs = 100;
 
+/** Makes one call; `onSlow` is called while it is still without an answer after a moment. */
+function caller({ round, tally, pace, parts, ending, signal }: Calls, onSlow: () => void) {
+  const { clock, listing, call = probeCall } = parts;
+  return (): Promise<void> => {
+    tally.begin();
+    const late = clock.after(slowCallMs, onSlow);
+    const since = listing?.moment() ?? 0;
+    const made = call(round, parts, signal, (answer) => {
+      late.cancel();
+      tally.note(answer, since);
+      pace.noted();
+      if (tally.isOver) ending.abort(new Error('the round is over'));
+    });
+    return made.finally(() => late.cancel());
+  };
+}
+
 async function makeCalls(calls: Calls): Promise<void> {
   const { round, bound, tally, pace, parts, ending, timer, signal, isDoubtful } = calls;
-  const { clock } = parts;
   let [begun, working, isSlow] = [0, 0, false];
   const workers: Promise<void>[] = [];
   let failure: unknown;
@@ -159,22 +175,10 @@ async function makeCalls(calls: Calls): Promise<void> {
       working -= 1;
     }
   };
-  const makeCall = parts.call ?? probeCall;
-  const call = () => {
-    tally.begin();
-    const late = clock.after(slowCallMs, () => {
-      isSlow = true;
-      widen();
-    });
-    const since = parts.listing?.moment() ?? 0;
-    const made = makeCall(round, parts, signal, (answer) => {
-      late.cancel();
-      tally.note(answer, since);
-      pace.noted();
-      if (tally.isOver) ending.abort(new Error('the round is over'));
-    });
-    return made.finally(() => late.cancel());
-  };
+  const call = caller(calls, () => {
+    isSlow = true;
+    widen();
+  });
   const callWhile = async (lasts: () => boolean) => {
     timer.start();
     do {

@@ -10,6 +10,7 @@ import type { Random } from '../../../src/base/random.ts';
 import { type RouteSampling, sampleRoutes } from '../../../src/features/routes/effects/route-sample.ts';
 import type { ProbeAnswer, probeCall } from '../../../src/features/routes/probe/call.ts';
 import { FairLimiter } from '../../../src/features/routes/probe/limiter.ts';
+import type { Listing } from '../../../src/features/routes/probe/pace.ts';
 import type { RouteSample, RouteWiden } from '../../../src/machines/service/route-effects.ts';
 import { type Outside, reachable } from '../../actors/harness.ts';
 
@@ -38,11 +39,17 @@ export class BalancedNetwork {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #latencyMs: number;
+  readonly #listings = new Map<string, Listing>();
 
   constructor(parts: { readonly clock: Clock; readonly random: Random; readonly latencyMs?: number }) {
     this.#clock = parts.clock;
     this.#random = parts.random;
     this.#latencyMs = parts.latencyMs ?? 4;
+  }
+
+  /** What the replica knows of EndpointSlices. */
+  list(replica: string, listing: Listing): void {
+    this.#listings.set(replica, listing);
   }
 
   /** From now on calls to the host also reach the address. */
@@ -74,7 +81,9 @@ export class BalancedNetwork {
   #samplingOf(replica: string): RouteSampling {
     const clock = this.#clock;
     const known = this.#samplings.get(replica);
-    const made = known ?? sampleRoutes({ clock, limiter: new FairLimiter(clock), call: this.#call });
+    const listing = this.#listings.get(replica);
+    const parts = { clock, limiter: new FairLimiter(clock), call: this.#call };
+    const made = known ?? sampleRoutes({ ...parts, ...(listing === undefined ? {} : { listing }) });
     this.#samplings.set(replica, made);
     return made;
   }

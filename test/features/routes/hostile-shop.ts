@@ -8,6 +8,7 @@ import { unpackRecord } from '../../../src/actors/host/records.ts';
 import type { PlainEvent } from '../../../src/base/plain-event.ts';
 import { type Random, seededRandom } from '../../../src/base/random.ts';
 import type { ServiceDigest } from '../../../src/features/routes/digests.ts';
+import { listingOf } from '../../../src/features/routes/start.ts';
 import type { PodConditionPatch } from '../../../src/machines/pod/pod-effects.ts';
 import type { PodFacts } from '../../../src/machines/pod/pod-facts.ts';
 import { gateSpec, pod, service, TestCluster, type TestReplica } from '../../actors/harness.ts';
@@ -60,6 +61,13 @@ export class HostileShop {
         : this.network.outside(effect, run, replica);
   }
 
+  /** It knows whose an address is, and nothing of slices: routes come as the test says. */
+  async #replica(name: string): Promise<TestReplica> {
+    const replica = await this.cluster.replica(name);
+    this.network.list(name, { ...listingOf(replica.routes.groups), addressesOf: () => null });
+    return replica;
+  }
+
   async begin(): Promise<void> {
     const { cluster } = this;
     cluster.hub.observe((stream, { subject, data }) => {
@@ -70,7 +78,7 @@ export class HostileShop {
       // The requesting step is in the first record that names the patch.
       for (const { key } of outbox) if (!this.#asked.has(key)) this.#asked.set(key, facts);
     });
-    this.#replicas = [await cluster.replica('a'), await cluster.replica('b')];
+    this.#replicas = [await this.#replica('a'), await this.#replica('b')];
     await this.#putGate(1);
     for (const name of serviceNames.slice(0, 3)) await this.#newService(name);
     for (let n = 0; n < podCount; n++) await this.#newPod(`web-${n}`);
@@ -240,7 +248,7 @@ export class HostileShop {
   async #replaceReplica(): Promise<void> {
     const [oldest] = this.#replicas.splice(0, 1);
     oldest?.engine.kill();
-    this.#replicas.push(await this.cluster.replica(`replica-${++this.#serial}`));
+    this.#replicas.push(await this.#replica(`replica-${++this.#serial}`));
   }
 
   /** The API server's part: judges, then writes the new state. */

@@ -128,7 +128,7 @@ export class Groups {
     return isStill && !deleting && finished !== true ? uid : undefined;
   }
 
-  /** Calls back after each change of the Service's slices; the answer ends it. @param name of an actor */
+  /** Calls back after each change of the Service's slices or Pods, until ended. @param name of an actor */
   onSlices(namespace: string, name: string, listener: () => void): () => void {
     const key = `${namespace}/${objectOf(name)}`;
     const listeners = this.#listeners.get(key) ?? new Set();
@@ -196,7 +196,7 @@ export class Groups {
     const key = `${namespace}/${service}`;
     put(this.#slices, key, name, digest === null ? null : digest.readyAddresses);
     this.#listed.delete(key);
-    for (const listener of this.#listeners.get(key) ?? []) listener();
+    this.#tell(key);
     const actors = [...(this.#placesOfService.get(key)?.keys() ?? [])];
     return new Set(actors.map((actor) => `service/${namespace}/${actor}`));
   }
@@ -209,6 +209,10 @@ export class Groups {
       if (isOfGate && (value === undefined || value === group.value)) addAll(group, affected);
     }
     return affected;
+  }
+
+  #tell(key: string): void {
+    for (const listener of this.#listeners.get(key) ?? []) listener();
   }
 
   #placePod(
@@ -236,6 +240,8 @@ export class Groups {
       const isSamePod = was === is && hadSum === hasSum;
       if (was !== undefined && was !== is) group.podsSince.delete(was);
       if (is !== undefined && !isSamePod) group.podsSince.set(is, this.podChanges);
+      for (const service of isSamePod ? [] : group.services.keys())
+        this.#tell(`${namespace}/${objectOf(service)}`);
       const told = hadSum === 0 ? later : affected;
       for (const service of isSamePod ? [] : group.services.keys())
         told.add(`service/${namespace}/${service}`);

@@ -91,3 +91,13 @@ test('Pods are expected until they are listed: those without an address as well,
   groups.setSlice('shop', 'a', 'svc-0', slice('10.0.0.1'));
   expect(listing.comingTo('shop/svc-0')).toBe(1);
 });
+
+test('a Pod that gets its address after the slices have listed it is a change as well', () => {
+  const { groups, put, listing } = startGroup();
+  put(1, { uid: 'one', address: null });
+  groups.setSlice('shop', 'a', 'svc-0', slice('10.0.0.1'));
+  const coming: number[] = [];
+  listing.onChange('shop/svc-0', () => coming.push(listing.comingTo('shop/svc-0')));
+  put(1, { uid: 'one', ...at('10.0.0.1') });
+  expect(coming).toEqual([0]);
+});

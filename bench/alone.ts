@@ -1,7 +1,7 @@
 /**
- * A program that is measured, as a process with nothing in it but itself: a replica without what the
- * development cluster loads into its own (packages/dev-cluster/processes), which is TypeScript and brings the
- * compiler for it along; or another controller that keeps the same objects.
+ * A program that is measured as a process with nothing in it but itself. Either a replica without what the
+ * development cluster loads into its own (packages/dev-cluster/processes), which is TypeScript and needs a
+ * compiler; or another controller that maintains the same objects.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,7 +11,7 @@ export interface Alone {
   start(): void;
   kill(): Promise<void>;
   pid(): number | undefined;
-  /** Where it answers; undefined: it answers nobody. */
+  /** Where it answers; undefined: nowhere. */
   readonly url?: string;
 }
 
@@ -19,7 +19,7 @@ interface Command {
   readonly program: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** How it is ended. */
+  /** The signal that ends it. */
   readonly signal: NodeJS.Signals;
 }
 
@@ -41,8 +41,8 @@ function alone({ program, args, env, signal }: Command): Alone {
 }
 
 /**
- * @param command what is started, with KUBECONFIG in its environment; words are split at spaces. It is asked
- * to end, so that its lease holds nobody up at the next start.
+ * @param command to start, with KUBECONFIG in its environment; split into words at spaces. It is asked to
+ * end, so that its lease does not delay the next start.
  */
 export function otherController(command: string, kubeconfig: string): Alone {
   const [program = '', ...args] = command.split(' ');
@@ -56,7 +56,7 @@ export async function replicaAlone(parts: {
   readonly options: string;
   readonly natsUrl: string;
   readonly kubeconfig: string;
-  /** How it is ended; absent: SIGKILL. */
+  /** The signal that ends it; absent: SIGKILL. */
   readonly signal?: NodeJS.Signals;
 }): Promise<Alone> {
   const { program, options, natsUrl, kubeconfig, signal = 'SIGKILL' } = parts;

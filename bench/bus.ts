@@ -3,7 +3,7 @@
  * memory.
  *
  * `node bench/bus.ts [--seconds 2] [--only memory|server|servers]` prints a table; `servers` are three, with
- * three copies of each stream. Pipelined is with `limits.savesInFlight` saves under way.
+ * three copies of each stream. Pipelined means `limits.savesInFlight` saves in progress.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -21,9 +21,9 @@ import { cpuSeconds } from './process-costs.ts';
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    /** What the replicas run, such as dist/main.js; the sources if absent. */
+    /** What the replicas run, such as dist/main.js; default: the sources. */
     program: { type: 'string' },
-    /** Options of Node for the replicas alone, as in deploy/base/deployment.yaml. */
+    /** Options of Node for the replicas only, as in deploy/base/orrery.yaml. */
     'node-options': { type: 'string', default: '' },
   },
 });
@@ -36,7 +36,7 @@ if (wanted.includes('acme')) {
   const pebble = await startPebble();
   await many('acme', 100, async (stage) => {
     pebble.answerers = stage.cluster.replicas.map(({ acmeUrl }) => acmeUrl);
-    // The default budget lets 50 pass for one registered domain.
+    // The default budget allows 50 per registered domain.
     const budget = { certificatesPerDomainPer7d: 1_000 };
     await stage.acmeIssuer('bench', pebble, { domains: ['**.bench.example.org'], budget });
   });
@@ -74,8 +74,8 @@ async function many(name: string, count: number, prepare: (stage: Stage) => Prom
 }
 
 /**
- * Resolves when so many Secrets of ours were seen; by a watch, since looking again and again would slow down
- * what is measured.
+ * Resolves when this many of our Secrets have been seen. Uses a watch, because polling would slow down what
+ * is measured.
  */
 async function untilStored(stage: Stage, count: number): Promise<void> {
   const { kube } = stage.cluster;
@@ -97,7 +97,7 @@ async function untilStored(stage: Stage, count: number): Promise<void> {
   if (names.size < count) throw new Error(`only ${names.size} of ${count} Secrets came in time`);
 }
 
-/** From the certificate being there to its being stored, as the feed tells. */
+/** From the existence of the certificate to its storage, according to the feed. */
 async function lag(stage: Stage, name: string): Promise<void> {
   await until(
     async () =>
@@ -118,7 +118,7 @@ async function lag(stage: Stage, name: string): Promise<void> {
   say(`${name}: issuance to Secret p50 ${quantile(0.5)} ms, p99 ${quantile(0.99)} ms (${lags.length})`);
 }
 
-/** What the feed tells: steps of a host and of its Issuer until a certificate is there. */
+/** According to the feed: steps of a host and of its Issuer until there is a certificate. */
 async function steps(stage: Stage, name: string, count: number): Promise<void> {
   const story = await stage.story();
   const of = (kind: string) => story.filter(({ id }) => id.startsWith(`${kind}/`));
@@ -183,7 +183,7 @@ function idle(count: number): void {
   globalThis.gc?.();
   const after = process.memoryUsage();
   const bytes = records.reduce((sum, record) => sum + record.byteLength, 0);
-  // `external` holds the array buffers, too.
+  // `external` includes the array buffers.
   const grown = after.heapUsed + after.external - before.heapUsed - before.external;
   say(
     `idle: ${count} valid domains: ${Math.round(bytes / count)} bytes of record each, ${Math.round(grown / count)} bytes of memory each; one deadline each, no step between looks`,

@@ -1,6 +1,6 @@
 /**
- * Replicas as real processes: how long a start takes, how long actors are without an owner when theirs is
- * killed or ends in good order, and how many messages go through `send` → step → event.
+ * Replicas as real processes: how long a start takes, how long actors have no owner when theirs is killed or
+ * ends in good order, and how many messages pass through `send` → step → event.
  *
  * Run: node bench/cluster.ts [--runs 10] [--pods 300] [--only start] [--program dist/main.js]
  */
@@ -33,7 +33,7 @@ const { values } = parseArgs({
     pods: { type: 'string', default: '300' },
     /** start, crash, graceful, throughput; by default all */
     only: { type: 'string' },
-    /** What the replicas run, such as dist/main.js; the sources if absent. */
+    /** What the replicas run, such as dist/main.js; default: the sources. */
     program: { type: 'string' },
   },
 });
@@ -60,7 +60,7 @@ interface Bench {
 }
 
 /**
- * NATS, the development API, `count` replicas, and Pods whose gate opens at once, since their group has no
+ * NATS, the development API, `count` replicas, and Pods whose gate opens at once, because their group has no
  * Service.
  */
 async function setUp(count: number): Promise<Bench> {
@@ -148,7 +148,7 @@ async function untilState(bus: Bus, count: number): Promise<void> {
   }
 }
 
-/** Times (monotonic) at which the first step after `since` was told for each of the actors. */
+/** Monotonic times of the first step after `since` of each actor, according to the feed. */
 async function firstSteps(bus: Bus, ids: ReadonlySet<string>, act: () => Promise<number>): Promise<number[]> {
   const seen = new Map<string, number>();
   let since = Number.POSITIVE_INFINITY;
@@ -254,8 +254,8 @@ async function measureGraceful(): Promise<void> {
 }
 
 /**
- * Sends a message each 2 ms to one actor after the other while `act` runs, and measures until its transition
- * is told.
+ * Sends a message every 2 ms to one actor after another while `act` runs, and measures the time until its
+ * transition is told.
  */
 async function latenciesWhile({ bus, ids }: Bench, act: () => Promise<unknown>): Promise<number[]> {
   const sent = new Map<string, number>();
@@ -291,8 +291,8 @@ async function latenciesWhile({ bus, ids }: Bench, act: () => Promise<unknown>):
 }
 
 async function fenceGaps(bus: Bus): Promise<number[]> {
-  // Only the last fence of each shard is kept, so the gap is told by the message itself: it names when its
-  // owner saw the release.
+  // Only the last fence of each shard is kept, so the message itself shows the gap: it says when its owner
+  // saw the release.
   const gaps: number[] = [];
   const text = new TextDecoder();
   const following = await bus.follow('state', {

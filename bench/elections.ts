@@ -62,7 +62,7 @@ function quantiles(times: readonly number[]): string {
   return `p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, max ${at(1)} ms (${sorted.length})`;
 }
 
-/** Some at a time: their own work must not be what is measured. */
+/** A few at a time: their own work must not be what is measured. */
 async function measured(names: readonly string[], one: (name: string) => Promise<number>): Promise<number[]> {
   const left = [...names];
   const times: number[] = [];
@@ -81,7 +81,7 @@ async function until(probe: () => unknown, what: string, pauseMs = 5): Promise<v
   }
 }
 
-/** A line to the API server that can be cut for good: a process that dies says nothing more. */
+/** A connection to the API server that can be cut for good: a process that dies says nothing more. */
 function mortal(kube: KubePort): { readonly kube: KubePort; die(): void } {
   let isDead = false;
   const silence = new Promise<never>(() => {});
@@ -98,8 +98,8 @@ function mortal(kube: KubePort): { readonly kube: KubePort; die(): void } {
 }
 
 /**
- * One hand-over on a Lease of its own. @returns ms from the leader's end (graceful) or from its last renewal
- * (crash) to the next leader
+ * One hand-over on a Lease of its own.
+ * @returns ms from the leader's end (graceful) or from its last renewal (crash) to the next leader
  */
 async function onLease(kube: KubePort, name: string, isCrash: boolean): Promise<number> {
   const place = { namespace, name };
@@ -142,7 +142,7 @@ type Bus = Awaited<ReturnType<typeof connectNats>>;
 const subjects = subjectsOf('dev');
 
 /**
- * @returns ms from the leader's resignation, or from its last word, to the next leader's knowledge that it
+ * @returns ms from the leader's resignation, or from its last message, until the next leader knows that it
  * leads
  */
 async function overNats(bus: Bus, name: string, isCrash: boolean): Promise<number> {

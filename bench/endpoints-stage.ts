@@ -23,19 +23,19 @@ import { cpuSeconds, processCosts } from './process-costs.ts';
 export const { values } = parseArgs({
   options: {
     only: { type: 'string' },
-    /** How many, and how many workloads each; absent: as each row has it. */
+    /** How many, and how many workloads each; default: what each row uses. */
     services: { type: 'string' },
     workloads: { type: 'string' },
     /** Changes a second of `storm`, and for how long, seconds. */
     flips: { type: 'string', default: '1000' },
     seconds: { type: 'string', default: '30' },
-    /** What the replicas run, such as dist/main.js; the sources if absent. */
+    /** What the replicas run, such as dist/main.js; default: the sources. */
     program: { type: 'string' },
-    /** Options of Node for the replicas alone, as in deploy/base/orrery.yaml. */
+    /** Options of Node for the replicas only, as in deploy/base/orrery.yaml. */
     'node-options': { type: 'string', default: '' },
-    /** A command: another controller in the replica's place, which is told of KUBECONFIG. */
+    /** A command: another controller instead of the replica; it gets KUBECONFIG. */
     controller: { type: 'string' },
-    /** What the slices of that controller are labelled with. */
+    /** The label value on the slices of that controller. */
     'managed-by': { type: 'string', default: managedBy },
   },
 });
@@ -81,13 +81,13 @@ export class Bench {
   readonly namespace: string;
   /** Writes to slices of ours that the watch has shown. */
   writes = 0;
-  /** Monotonic ms of the last one. */
+  /** When the last one happened, monotonic ms. */
   lastWriteAt = 0;
-  /** Workload → whether its endpoint is ready, and since when the watch shows it so. */
+  /** Workload → whether its endpoint is ready, and since when the watch has shown that. */
   readonly shown = new Map<string, { ready: boolean; at: number }>();
   readonly #informer: Informer<Slice>;
   readonly #dir: string;
-  /** What is measured, where that is a process without the development cluster's own parts. */
+  /** What is measured, if it is a process without the development cluster's own parts. */
   readonly #alone: Alone | undefined;
 
   private constructor(cluster: DevCluster, namespace: string, dir: string, measured: Alone | undefined) {
@@ -134,7 +134,7 @@ export class Bench {
     return bench;
   }
 
-  /** Starts the one replica, or what stands in its place. */
+  /** Starts the one replica, or its substitute. */
   start(): void {
     if (this.#alone === undefined) this.cluster.start(0);
     else this.#alone.start();
@@ -145,7 +145,7 @@ export class Bench {
     else await this.#alone.kill();
   }
 
-  /** Whoever answers nobody is not waited for. */
+  /** A process that answers nobody is not waited for. */
   async untilReady(withinMs?: number): Promise<void> {
     const answering = this.#alone === undefined ? this.cluster.replicas : [this.#alone];
     for (const { url } of answering)
@@ -229,7 +229,7 @@ export class Bench {
   isShown = (names: readonly string[], ready: boolean): boolean =>
     names.every((name) => this.shown.get(name)?.ready === ready);
 
-  /** No write for so long, ms. */
+  /** Waits for this long without a write, ms. */
   async quiet(ms: number): Promise<void> {
     let before = -1;
     while (before !== this.writes) {

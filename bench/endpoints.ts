@@ -4,10 +4,10 @@
  *
  * Run: [KUBECONFIG=…] node bench/endpoints.ts [--only cold|flip|rate|crowd|touch|owner|size|storm]
  * [--services 500] [--workloads 10] [--flips 1000] [--seconds 30] [--program dist/main.js] [--node-options …]
- * [--controller 'COMMAND' --managed-by LABEL]. The API server is that of KUBECONFIG, else the development one
- * (a process of its own then shares this one's CPU time). `--controller` measures another program in the
- * replica's place. A change counts from the API server's answer to it until a watch shows the slice that
- * tells of it.
+ * [--controller 'COMMAND' --managed-by LABEL]
+ * The API server is that of KUBECONFIG, or else the development one, in a process of its own that shares this
+ * one's CPU time. `--controller` measures another program instead of the replica. A change counts from the
+ * API server's answer to it until a watch shows the slice that reflects it.
  */
 import { systemClock as clock, sleep } from '../src/base/clock.ts';
 import { externalWorkloads } from '../src/features/endpoints/resources.ts';
@@ -103,7 +103,7 @@ async function flips(
   await Promise.all(
     names.map(async (name, at) => {
       await sleep(clock, begun + (at * 1_000) / perSecond - clock.monotonic());
-      // A machine that is overloaded gives up some of them; they are not counted.
+      // An overloaded machine gives up some of them; they are not counted.
       await bench.flip(name, false).then(
         (answeredAt) => sent.set(name, answeredAt),
         () => {},
@@ -201,8 +201,7 @@ async function owner(): Promise<void> {
 }
 
 /**
- * What grows with the number of objects, and what does not: only when it is asked for, since it takes
- * minutes.
+ * What grows with the number of objects, and what does not. Runs only on request, because it takes minutes.
  */
 async function size(): Promise<void> {
   const [serviceCount, each] = scaleOf(500, 10);

@@ -79,8 +79,8 @@ async function claimAll(bus: Bus): Promise<ShardRun[]> {
 }
 
 /**
- * What a step of real life carries: a Service's facts, with a path to ask that differs each time, so that
- * each event is a saved step, and waits for no company.
+ * What a step carries in real life: a Service's facts, with a path that differs each time, so that each event
+ * is a saved step and does not wait to be merged.
  */
 function facts(token: number): ServiceFacts {
   const probe = {
@@ -134,7 +134,7 @@ function step({ host, runOf }: Bench, id: ActorId, token: number): Promise<void>
 
 interface Speed {
   readonly perSecond: number;
-  /** Processor time of this process, which others on the machine do not change much. */
+  /** Processor time of this process, which other processes hardly affect. */
   readonly cpuMicros: number;
 }
 
@@ -175,7 +175,7 @@ const row = (what: string, value: string) => console.log(`${what.padEnd(64)} ${v
 const rate = ({ perSecond, cpuMicros }: Speed) =>
   `${Math.round(perSecond).toLocaleString('en')}/s, ${cpuMicros.toFixed(1)} µs CPU each`;
 
-/** A bus that acknowledges at once and keeps nothing: what is left is the host. */
+/** A bus that acknowledges at once and stores nothing: what remains is the host. */
 function sink(): Bus {
   let sequence = 0;
   const never = () => Promise.reject(new Error('not for a benchmark'));

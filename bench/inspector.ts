@@ -1,6 +1,6 @@
 /**
- * The inspector: what watching costs the replicas, how large the page is, how fast its first picture, and how
- * smooth it stays with ten thousand actors and fifty steps a second.
+ * The inspector: what watching costs the replicas, how large the page is, how fast its first picture appears,
+ * and how smooth it stays with ten thousand actors and fifty steps a second.
  *
  * Run: node --expose-gc bench/inspector.ts [--only tell|cost|page] [--actors 10000]
  */
@@ -54,7 +54,7 @@ for (const [name, measure] of Object.entries(measures)) {
 process.exit(0);
 
 /**
- * What it costs to say why, of recorded actors of every kind, each by itself: CPU, for others may be busy.
+ * The cost of explaining recorded actors of every kind, each by itself; in CPU, because others may be busy.
  */
 async function tell(): Promise<void> {
   const [release] = releases;
@@ -84,9 +84,9 @@ async function tell(): Promise<void> {
 }
 
 /**
- * What a step costs one host on a real nats-server, in CPU time of this process: on a shared machine that
- * says more than steps per second. It is watched in turn in each way. What the watching replica does with
- * what it is told is not in it.
+ * The cost of a step for one host on a real nats-server, in CPU time of this process: on a shared machine
+ * that says more than steps per second. It is watched in each way in turn. What the watching replica does
+ * with what it hears is not included.
  */
 async function cost(): Promise<void> {
   const dir = mkdtempSync(join(tmpdir(), 'orrery-bench-'));
@@ -110,8 +110,8 @@ async function cost(): Promise<void> {
   };
   const costs = new Map<string, number[]>(Object.keys(ways).map((way) => [way, []]));
   for (let round = 0; round < 5; round++) {
-    // Each way comes first in turn: what one leaves to be cleared away must not always fall on the same
-    // other.
+    // Each way comes first in turn, so that what one leaves to be collected does not always burden the same
+    // next one.
     const order = Object.entries(ways);
     for (const [way, watch] of [
       ...order.slice(round % order.length),
@@ -124,7 +124,7 @@ async function cost(): Promise<void> {
         );
       say(watch === null ? 0 : 10_000);
       await sleep(clock, 100);
-      // Once unmeasured: the engine compiles code anew when somebody begins to watch, and that is no cost of
+      // Once unmeasured: the engine recompiles code when somebody begins to watch, which is not a cost of
       // each step.
       await stepCost(bench, ids, 6_000);
       costs.get(way)?.push(await stepCost(bench, ids, 8_000));
@@ -219,7 +219,10 @@ function facts(token: number) {
   };
 }
 
-/** With 256 actors stepping at the same time. @returns microseconds of CPU for one step */
+/**
+ * With 256 actors stepping at the same time.
+ * @returns microseconds of CPU for one step
+ */
 async function stepCost(deliver: Deliver, ids: readonly ActorId[], steps: number): Promise<number> {
   globalThis.gc?.();
   const before = process.cpuUsage();
@@ -340,7 +343,7 @@ async function framesOf(shown: Page): Promise<{ readonly frames: number; readonl
   })`)) as { frames: number; worst: number };
 }
 
-/** The lower quartile: what disturbs a measurement only ever adds to it. */
+/** The lower quartile, because disturbances only ever add to a measurement. */
 function lower(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.floor(sorted.length / 4)] ?? 0;

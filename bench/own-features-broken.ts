@@ -1,6 +1,6 @@
 /**
- * Part of bench/own-features.ts: two replicas as processes, a calm feature and one that breaks; how long a
- * message to a calm actor takes to its saved step, before and while the other one breaks.
+ * Part of bench/own-features.ts: two replicas as processes, a calm feature and one that breaks. Measures how
+ * long a message to a calm actor takes to its saved step, before and while the other feature breaks.
  */
 import { systemClock as clock, sleep } from '../src/base/clock.ts';
 import { encode } from '../src/bus/codec.ts';
@@ -31,7 +31,10 @@ function quantiles(times: readonly number[]): { p50: number; p99: number } {
   return { p50: at(0.5), p99: at(0.99) };
 }
 
-/** Sends to calm actors in turn, and waits for their steps in the feed. @returns ms of each */
+/**
+ * Sends to calm actors in turn, and waits for their steps in the feed.
+ * @returns ms of each
+ */
 async function latencies({ bus }: OwnStage, seconds: number): Promise<number[]> {
   const sentAt = new Map<string, number>();
   const times: number[] = [];

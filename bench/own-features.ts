@@ -1,6 +1,6 @@
 /**
  * Features of a user's own: what a step of one costs beside the same chart as a kind of the program, how long
- * 10,000 of its actors take to load, and what one that is broken in each of several ways does to another.
+ * 10,000 of its actors take to load, and how one that is broken in each of several ways affects another.
  *
  * Run: node bench/own-features.ts [--only steps|broken] [--actors 10000] [--seconds 6] [--program
  * dist/main.js]
@@ -94,7 +94,7 @@ function sideOn(
     ]),
     effects: new Map(),
     runEffect: async (effect) => ({ type: 'effect.settled', effect: effect.type, error: null }),
-    // A feature may take 1,000 steps a second; what one costs is asked here.
+    // A feature may take 1,000 steps a second; here the cost of one is measured.
     paces: createPaces(clock, () => undefined),
     elsewhere: () => new Set(),
     earlierHeardAt: () => 0,
@@ -210,7 +210,7 @@ async function measureSteps(): Promise<void> {
       for (const run of await claim(side)) side.host.activate(run);
       await steps(side, actorsMax);
     }
-    // In turn, and the turn goes round, so that what the machine does meanwhile meets both.
+    // In turn, with a rotating order, so that what else the machine does affects both.
     const figures = sides.map(() => [] as { perSecond: number; cpuMicros: number }[]);
     for (let round = 0; round < 6; round++)
       for (const [index, side] of round % 2 === 0 ? [...sides.entries()] : [...sides.entries()].reverse())

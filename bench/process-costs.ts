@@ -1,17 +1,17 @@
 /**
- * The costs of a process since its start, as Linux counts them, including the loading of its modules, which
- * the program's own metrics leave out.
+ * The costs of a process since its start, as Linux counts them. They include the loading of its modules,
+ * which the program's own metrics omit.
  */
 import { readFileSync } from 'node:fs';
 
 /** Ticks of a second in /proc, on every platform that Node runs on. */
 const ticksPerSecond = 100;
 
-/** Seconds of processor time; 0: it does not run. */
+/** Seconds of processor time; 0: it is not running. */
 export function cpuSeconds(pid: number | undefined): number {
   if (pid === undefined) return 0;
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  // The name of the process, in brackets, may hold anything.
+  // The name of the process, in parentheses, may contain anything.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
 }

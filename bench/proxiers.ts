@@ -1,9 +1,9 @@
 /**
- * Proxiers on one replica: what it costs that many nodes report steadily, and how soon an answer changes.
+ * Proxiers on one replica: what steady reports from many nodes cost, and how soon an answer changes.
  *
- * One nats-server, one replica, N nodes with two families each, every family one message each P seconds
- * (queued and updated by turns, so that each changes the actor). Meanwhile some nodes are asked over HTTP
- * until an update shows in the answer.
+ * One nats-server, one replica, N nodes with two families each; every family sends one message every P
+ * seconds (queued and updated in turn, so that each changes the actor). Meanwhile some nodes are asked over
+ * HTTP until an update shows in the answer.
  *
  * Run: node bench/proxiers.ts [--nodes 5000] [--period 5] [--seconds 30]
  */
@@ -58,7 +58,7 @@ function send(bus: Bus, node: string, type: string, family: string): Promise<unk
   return bus.append(subjects.send(`proxier/_/${node}`), encode({ type, family }));
 }
 
-/** Every family of every node sends once a period, evenly spread; queued and updated by turns. */
+/** Every family of every node sends once a period, evenly spread; queued and updated in turn. */
 async function load(bus: Bus, state: { sent: number; failed: number; isOver: boolean }): Promise<void> {
   const total = nodes * families.length;
   const began = clock.monotonic();
@@ -94,7 +94,8 @@ async function stepsOf(url: string): Promise<number> {
 }
 
 /**
- * From the sending of an update until an answer shows it; a node of its own, that nobody else reports for.
+ * Time from the sending of an update until an answer shows it, on a node of its own, for which nobody else
+ * reports.
  */
 async function sample(bus: Bus, url: string, n: number): Promise<number> {
   const path = `${url}/proxiers/probe-${n % 20}/livez`;
@@ -141,7 +142,7 @@ const idle = useOf(pid);
 
 const state = { sent: 0, failed: 0, isOver: false };
 const loading = load(bus, state);
-// The first period brings the actors into being.
+// The first period creates the actors.
 await sleep(clock, periodMs);
 const [before, sentBefore, natsBefore] = [useOf(pid), state.sent, useOf(nats.pid)];
 const stepsBefore = await stepsOf(replica.url);

@@ -54,9 +54,9 @@ function quantiles(times: readonly number[]): string {
   return `p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, max ${at(1)} ms (${sorted.length})`;
 }
 
-/** What is seen of one Pod, wall times in ms. */
+/** What is seen of one Pod; wall times in ms. */
 interface Seen {
-  /** When the routing last learned of it, and by how many Services. */
+  /** When the routing last learned of it, and for how many Services. */
   programmedAt: number;
   programmed: number;
   /** When its condition was seen to be True; null: not yet. */
@@ -217,7 +217,7 @@ const isReady = ({ seen, cluster }: Bench, name: string) => {
   return address !== undefined && seen.get(address)?.trueAt !== null && seen.get(address) !== undefined;
 };
 
-/** From the last route programmed to the condition True; and how many were marked before that. */
+/** Time from the last programmed route to the condition True, and how many Pods were marked before that. */
 function detection(seen: Iterable<Seen>, serviceCount: number): { times: number[]; early: number } {
   const times: number[] = [];
   let early = 0;
@@ -317,7 +317,7 @@ async function allAtOnce(
     isDone ? `${lastTrue - lastRoute} ms` : 'not all are',
   );
   row('  marked before the last route was programmed', String(early));
-  // What is under way ends within a round trip or two.
+  // Whatever is in progress ends within a round trip or two.
   await sleep(clock, 500);
   row('  HTTP calls; 2 × attempts × replicas × Services', `${bench.calls()}; ${bound}`);
   row('  saved steps', bench.steps());

@@ -1,9 +1,10 @@
 /**
- * What a replica costs that has nothing to do: from the start of its process to `/readyz`, and then at rest.
+ * What an idle replica costs: from the start of its process to `/readyz`, and then at rest.
  *
- * Run: node bench/start.ts [--program dist/main.js] [--runs 6] [--rest 20] [--node-options …]. A built
- * program, as a process with nothing in it but itself (alone.ts), on a NATS that knows its streams; compiled
- * code is beside it from the second start on. Its own API server has no object but those of every cluster.
+ * Run: node bench/start.ts [--program dist/main.js] [--runs 6] [--rest 20] [--node-options …]
+ * Measures a built program, as a process with nothing in it but itself (alone.ts), on a NATS that has its
+ * streams; compiled code is beside it from the second start on. Its own API server contains only the objects
+ * of every cluster.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -27,7 +28,7 @@ const { values } = parseArgs({
 });
 const row = (what: string, value: string) => console.log(`${what.padEnd(50)} ${value}`);
 const pollMs = 5;
-/** What was begun at the start is over by then. */
+/** What was begun at the start has ended by then. */
 const settledAfterMs = 8_000;
 
 /** @returns how long it took, ms */
@@ -59,7 +60,7 @@ const cluster = await startDevCluster(options, new AbortController().signal);
 const { natsUrl, kubeconfig } = cluster;
 const { program, 'node-options': nodeOptions } = values;
 const replica = await replicaAlone({ program, options: nodeOptions, natsUrl, kubeconfig, signal: 'SIGTERM' });
-// The first one makes the streams, and has its code compiled for those after it.
+// The first one creates the streams, and compiles its code for those after it.
 await start(replica);
 await replica.kill();
 const times: number[] = [];

@@ -1,6 +1,7 @@
 /**
- * Prints deploy/observability/rules.yaml with runbooks at another address: `node scripts/alert-rules.ts
- * https://wiki.example.com/orrery > rules.yaml`. The argument is the folder that contains alerts.md.
+ * Prints deploy/observability/rules.yaml with runbooks at another address:
+ *   node scripts/alert-rules.ts https://wiki.example.com/orrery > rules.yaml
+ * The argument is the folder that contains alerts.md.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * Builds the program: the types of what other programs import, the inspector's page, and the bundle.
- * Argument: the folder for it, by default dist.
+ * Builds the program: the types that other programs import, the inspector's page, and the bundle. Argument:
+ * the target folder, by default dist.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';

@@ -1,9 +1,8 @@
 /**
- * Bundles `orrery/testing`: one file and its types, from packages/testing and what it is made of. Argument:
- * the folder of the built program. An image is built without packages/, and without this.
+ * Bundles `orrery/testing`: one file and its types, from packages/testing and its imports. Argument: the
+ * folder of the built program. An image is built without packages/, and without this.
  *
- * Promises: its types are those of `orrery` where they mean the same thing, not copies of them: a feature
- * fits both.
+ * Promises: where its types mean those of `orrery`, they are the same types, not copies: a feature fits both.
  */
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -18,7 +17,7 @@ const target = resolve(process.argv[2] ?? 'dist');
 
 const bundle = await rolldown({
   platform: 'node',
-  // A feature's charts and schemas are of one make with those of the package.
+  // A feature's charts and schemas must fit those of the package.
   external: ['msgpackr-extract', 'xstate', 'valibot', '@kubernetes/client-node'],
   input: join(root, 'packages/testing/index.ts'),
   plugins: [textsInlined()],
@@ -31,7 +30,7 @@ const files = output.flatMap((part) => ('modules' in part ? Object.keys(part.mod
 writeFileSync(join(target, 'testing/third-party-licenses.txt'), licencesOf(files));
 writeTypes();
 
-/** Tables that the development API reads from files beside it. */
+/** Inlines tables that the development API reads from files beside it. */
 function textsInlined() {
   const reading = /readFileSync\(new URL\('(\.\/[^']+\.txt)', import\.meta\.url\), 'utf8'\)/g;
   return {
@@ -71,7 +70,7 @@ function writeTypes() {
   rmSync(emitted, { recursive: true });
 }
 
-/** Its imports lead where the files lie now. */
+/** Adapts its imports to the new location of the files. */
 function moved(/** @type {string} */ text, /** @type {string} */ path) {
   return text.replace(/(from |import\()(['"])(\.[^'"]+)\2/g, (_, before, quote, specifier) => {
     const to = placeOf(join(dirname(path), specifier));

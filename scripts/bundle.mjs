@@ -1,11 +1,11 @@
 /**
- * Bundles the program: what a replica loads at its start is two files, not five hundred modules to look up.
- * Argument: the folder of the built program.
+ * Bundles the program, so that a replica loads two files at its start instead of looking up five hundred
+ * modules. Argument: the folder of the built program.
  *
- * `main.js` with its parts beside it, and each program that runs as a process of its own, or within another
- * one, as one file in its place. Promises: what a feature loads only where it is asked for stays apart; a
- * file that asks where it lies is told where its source would be; the licences of everything that is bundled
- * stand in `third-party-licenses.txt`.
+ * The result is `main.js` with its parts beside it, and one file for each program that runs as a process of
+ * its own or within another. Promises: what a feature loads on demand stays separate. A file that asks for
+ * its location gets that of its source. The licences of everything in the bundle are in
+ * `third-party-licenses.txt`.
  */
 import { writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -16,14 +16,14 @@ import { licencesOf } from './licences.mjs';
 const source = fileURLToPath(new URL('../src/', import.meta.url));
 const target = process.argv[2] ?? 'dist';
 
-/** Each of them is small because it is alone: what the replica needs beside it is not loaded. */
+/** Each of them is small because it stands alone and loads nothing else of the replica. */
 const programsAlone = ['cli/agent/agent-main', 'cli/elect/elect-guard', 'features/proxiers/proxier-health'];
-/** What features import: they share these two with it, so that charts and schemas are of one make. */
+/** What features import. They share these two packages with the program, so that charts and schemas fit. */
 const api = { name: 'api/index', external: ['xstate', 'valibot'] };
 
 const input = {
   platform: /** @type {const} */ ('node'),
-  // Compiled for one platform: it is used where it is installed, and can be done without.
+  // Compiled for one platform: used where it is installed, and dispensable.
   external: ['msgpackr-extract'],
   // Of the client of Kubernetes only the credentials are used, and loading the rest of it does nothing.
   treeshake: { moduleSideEffects: (/** @type {string} */ id) => !id.includes('@kubernetes/client-node') },
@@ -40,7 +40,7 @@ for (const name of programsAlone) for (const id of await bundleAlone(name)) bund
 for (const id of await bundleAlone(api.name, api.external)) bundled.add(id);
 writeFileSync(join(target, 'third-party-licenses.txt'), licencesOf(bundled));
 
-/** @returns the files that are in it */
+/** @returns the files in the bundle */
 async function bundleMain() {
   const main = await rolldown({
     ...input,
@@ -62,7 +62,7 @@ async function bundleMain() {
   return written.output.flatMap((part) => ('modules' in part ? Object.keys(part.modules) : []));
 }
 
-/** @param {string} name @param {readonly string[]} [shared] packages that it imports as others do */
+/** @param {string} name @param {readonly string[]} [shared] packages that it imports like everyone else */
 async function bundleAlone(name, shared = []) {
   const external = [...input.external, ...shared];
   const alone = await rolldown({ ...input, external, input: join(source, `${name}.ts`) });
@@ -70,7 +70,7 @@ async function bundleAlone(name, shared = []) {
   return written.output.flatMap((part) => ('modules' in part ? Object.keys(part.modules) : []));
 }
 
-/** All parts of `main.js` lie beside it, wherever their sources lie. */
+/** All parts of `main.js` are beside it, wherever their sources are. */
 function placesKept() {
   return {
     name: 'places-kept',
@@ -91,8 +91,8 @@ function placesKept() {
 }
 
 /**
- * Importing Node's own HTTP as a module reads everything that it offers, a client for `fetch` among it that
- * takes longer to load than the rest of Node; whoever asks for it this way gets it without.
+ * A module that imports Node's own HTTP evaluates all of its exports. One of them, a client for `fetch`,
+ * takes longer to load than the rest of Node; this import leaves it out.
  */
 function lightBuiltins() {
   const prefix = '\0builtin:';
@@ -108,7 +108,7 @@ function lightBuiltins() {
 }
 
 /**
- * The client of Kubernetes brings an HTTP client for calls that we do not let it make
+ * The Kubernetes client contains an HTTP client for calls that we do not let it make
  * (src/kube/api/kube-http.ts).
  */
 function withoutFetch() {

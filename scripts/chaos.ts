@@ -1,10 +1,11 @@
 /**
- * Breaks a cluster of real processes for minutes and says whether a promise broke: `npm run chaos --
- * --minutes 30 --seed 7 --r3`.
+ * Breaks a cluster of real processes for minutes and reports whether a promise broke:
+ *   npm run chaos -- --minutes 30 --seed 7 --r3
  *
- * A NATS server (three with `--r3`, with three copies of each stream), replicas, and the development API; a
- * real one with `--kube-apiserver PATH --etcd PATH`, or the one that KUBECONFIG names. One line for each
- * fault, a summary at the end; exit code 1 with the seed and the promise that broke. Ctrl-C ends everything.
+ * Uses a NATS server (three with `--r3`, with three copies of each stream), replicas, and the development
+ * API, or a real one with `--kube-apiserver PATH --etcd PATH`, or the one that KUBECONFIG names. Prints one
+ * line for each fault and a summary at the end; exit code 1 with the seed and the broken promise. Ctrl-C ends
+ * everything.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,20 +20,20 @@ import { type FaultKind, faultKinds } from '../test/chaos/faults.ts';
 const { values } = parseArgs({
   options: {
     minutes: { type: 'string', default: '5' },
-    /** Which faults, and when; a random one if absent. */
+    /** Decides which faults happen, and when; default: a random one. */
     seed: { type: 'string' },
     /** Three NATS servers, three copies of each stream. */
     r3: { type: 'boolean', default: false },
     replicas: { type: 'string', default: '3' },
     'kube-apiserver': { type: 'string' },
     etcd: { type: 'string' },
-    /** These kinds of fault alone, with commas between; absent: drawn. */
+    /** Only these kinds of fault, separated by commas; absent: drawn. */
     only: { type: 'string' },
-    /** Longest pause from one fault to the next, seconds. */
+    /** Longest pause between two faults, seconds. */
     'fault-every': { type: 'string', default: '6' },
-    /** Print what happens in the world and to the actors, too. */
+    /** Also prints what happens in the world and to the actors. */
     trace: { type: 'boolean', default: false },
-    /** Leave the folder with logs and stores. */
+    /** Keeps the folder with logs and stores; a broken promise keeps it in any case. */
     keep: { type: 'boolean', default: false },
   },
 });
@@ -77,6 +78,7 @@ async function main(): Promise<number> {
   const dir = mkdtempSync(join(tmpdir(), 'orrery-chaos-'));
   const { KUBECONFIG: kubeconfig } = process.env;
   const kinds = kindsIn(values.only);
+  let isKept = values.keep;
   try {
     const report = await runChaos({
       ...{ seed, dir, say, signal: ending.signal },
@@ -90,9 +92,10 @@ async function main(): Promise<number> {
       ...(kinds === undefined ? {} : { kinds }),
     });
     tell(report);
+    isKept ||= report.breach !== null;
     return report.breach === null ? 0 : 1;
   } finally {
-    if (values.keep) say(`kept: ${dir}`);
+    if (isKept) say(`kept: ${dir}`);
     else rmSync(dir, { recursive: true, force: true });
   }
 }

@@ -1,6 +1,6 @@
 /**
- * `npm run check`: format, rules and types, all at the same time. Each one's words come in one piece; it fails
- * if one of them does.
+ * `npm run check`: format, rules and types, all at the same time. The output of each comes in one piece; the
+ * check fails if one of them does.
  */
 import { spawn } from 'node:child_process';
 

@@ -1,21 +1,21 @@
 /**
- * Adds to package-lock.json the packages for other platforms that a partial mirror did not know.
+ * Adds to package-lock.json the packages for other platforms that a partial mirror did not have.
  *
- * A mirror may not carry, say, the macOS build of a tool; `npm install` then leaves it out of the lock and
- * `npm ci`, on any machine, refuses the lock as incomplete. The added entries say version and platform, and
- * the integrity that the registry tells of them. Where it does not know them (a partial mirror again), there
- * is none, and nothing is invented: the script says which, and ends with 1. npm installs those unchecked on
- * their platforms until somebody runs the script with a registry that knows them; what the image and CI are
- * built of is always checked. `withoutIntegrity` names them, and test/tidy.test.ts holds that it is so.
- * Run it after `npm install` when that test asks for it.
+ * If a mirror lacks, say, the macOS build of a tool, `npm install` leaves it out of the lock and `npm ci`
+ * refuses the lock as incomplete, on any machine. The added entries state version and platform, and the
+ * integrity from the registry. If the registry does not know it (a partial mirror again), nothing is
+ * invented: the script names the package and ends with 1. npm installs such packages unchecked on their
+ * platforms until somebody runs the script with a registry that knows them; whatever the image and CI are
+ * built from is always checked. `withoutIntegrity` names these packages, and test/tidy.test.ts keeps that
+ * list true. Run the script after `npm install` when that test asks for it.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 
 /**
- * Optional builds for platforms of other people's machines. The registry with which the lock was made answers
- * 404 for all of them (`npm view <name>@<version> dist.integrity`).
+ * Optional builds for platforms other than ours. The registry with which the lock was made answers 404 for
+ * all of them (`npm view <name>@<version> dist.integrity`).
  */
 export const withoutIntegrity = [
   '@biomejs/cli-android-arm64',

@@ -1,6 +1,6 @@
 /**
- * Builds the documentation as a site, in dist-site/: `npm run docs:site`. What builds it is installed into
- * site/node_modules by the first run, so that nobody else has to fetch it.
+ * Builds the documentation as a site, in dist-site/: `npm run docs:site`. The first run installs its tools
+ * into site/node_modules, so that nobody else has to fetch them.
  */
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, rmSync } from 'node:fs';

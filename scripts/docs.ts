@@ -1,5 +1,5 @@
 /**
- * Writes the generated parts of docs/: run it (`npm run docs`) after a change to a machine, an error code, a
+ * Writes the generated parts of docs/ (`npm run docs`): run it after a change to a machine, an error code, a
  * limit, a flag, a path or a metric. test/docs.test.ts fails while a page differs from the output.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';

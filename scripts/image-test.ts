@@ -1,10 +1,10 @@
 /**
- * Proves the image (`npm run image:test`, Linux): it comes out the same twice, holds nothing that could build
- * or run anything else, and its replica serves as a user without rights on files that nobody can write.
+ * Proves the image (`npm run image:test`, Linux): two builds give the same bytes, nothing in it could build
+ * or run anything else, and its replica serves as an unprivileged user on files that nobody can write.
  *
  * The image is unpacked from its layers and started in a mount namespace of its own, beside a NATS server and
- * a development API server: no container runtime is needed. As root it runs as the image's user; as anybody
- * else, as that person within a user namespace.
+ * a development API server: no container runtime is needed. Started by root it runs as the image's user,
+ * otherwise as the caller within a user namespace.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -33,7 +33,7 @@ function check(what: string, holds: boolean, found: unknown = ''): void {
 function build(): string {
   execFileSync(process.execPath, [join(root, 'scripts/image.mjs')], {
     cwd: root,
-    stdio: ['ignore', 'ignore', 'ignore'],
+    stdio: ['ignore', 'ignore', 'inherit'],
   });
   return readFileSync(join(work, 'digest'), 'utf8').trim();
 }
@@ -54,7 +54,10 @@ interface ImageConfig {
 const blob = ({ digest }: Blob) => join(work, 'oci/blobs', digest.replace(':', '/'));
 const json = <T>(file: string) => JSON.parse(readFileSync(file, 'utf8')) as T;
 
-/** Lays out the layers of the image. @returns what it says of itself */
+/**
+ * Lays out the layers of the image.
+ * @returns its configuration
+ */
 function unpack(): ImageConfig['config'] {
   const [manifest] = json<{ manifests: Blob[] }>(join(work, 'oci/index.json')).manifests;
   if (manifest === undefined) throw new Error('the layout holds no image');
@@ -65,7 +68,7 @@ function unpack(): ImageConfig['config'] {
   return json<ImageConfig>(blob(config)).config;
 }
 
-/** Files that are programs, by their paths in the image. */
+/** Executable files, by their paths in the image. */
 function programs(): string[] {
   return readdirSync(place, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -75,7 +78,7 @@ function programs(): string[] {
     );
 }
 
-/** The image's command, where it sees its own files alone, may write none, and has no rights. */
+/** Runs the image's command, which sees only the image's files, may write none of them, and has no rights. */
 function start(image: ImageConfig['config'], settings: string, env: Record<string, string>): ChildProcess {
   const isRoot = process.getuid?.() === 0;
   const user = isRoot ? `setpriv --no-new-privs chroot --userspec=${image.User} --groups=` : 'chroot';
@@ -125,9 +128,9 @@ async function serves(image: ImageConfig['config']): Promise<void> {
     ORRERY_HTTP: `127.0.0.1:${port}`,
     ORRERY_ACME_HTTP: '127.0.0.1:0',
     ORRERY_REPLICA: 'image-0',
-    // On loopback; who may look is tried elsewhere.
+    // On loopback. Other tests try who may look.
     ORRERY_INSPECTOR_AUTH: 'none',
-    // Also that features can be off.
+    // Tests also that features can be switched off.
     ORRERY_WITHOUT: 'certificates,releases',
     NODE_OPTIONS: '--max-old-space-size=640 --max-semi-space-size=8',
   });
@@ -164,6 +167,7 @@ async function serves(image: ImageConfig['config']): Promise<void> {
   }
 }
 
+process.stdout.write('building the image twice; each takes a minute or more\n');
 const [first, second] = [build(), build()];
 check(`built twice, it is the same: ${first}`, first === second, second);
 const image = unpack();

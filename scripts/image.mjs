@@ -1,10 +1,10 @@
 /**
- * Builds the image of Orrery from nothing: `npm run image`, or with another name for it as the argument. The
- * result is an OCI layout in build/image, with the list of its contents beside it.
+ * Builds the image of Orrery from nothing: `npm run image`, with another name for it as the optional
+ * argument. The result is an OCI layout in build/image, with the list of its contents beside it.
  *
  * Needs no daemon, no base image and no rights: Node.js comes from npm, the libraries from Debian's packages,
- * buildah puts them together. Promises: the same commit with the same packages gives the same bytes (the time
- * in it is the commit's, or SOURCE_DATE_EPOCH). Nothing runs while it is built.
+ * and buildah puts them together. Promises: the same commit with the same packages gives the same bytes (the
+ * time in it is the commit's, or SOURCE_DATE_EPOCH). Nothing runs while it is built.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,11 +1,11 @@
 /**
  * Writes `packages/kube-api/schema/builtin-types.txt`: the fields of the built-in Kubernetes kinds that the
- * development API server serves, one type per line. The source are the type maps of the installed
- * @kubernetes/client-node, read as text, so the table follows that dependency's Kubernetes release and needs
- * no cluster.
+ * development API server serves, one type per line. It reads the type maps of the installed
+ * @kubernetes/client-node as text, so the table follows that dependency's Kubernetes release and needs no
+ * cluster.
  *
  * Run: `node scripts/kube-types.ts`. Only names and types are taken; defaults, merge keys and rules are our
- * own tables in `src/dev/api/schema`.
+ * own tables in `packages/kube-api/schema`.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 
@@ -77,7 +77,7 @@ function attributesOf(model: string): Attribute[] {
   return JSON.parse(map) as Attribute[];
 }
 
-/** Fields without `?` in the declaration: those that the API always carries. */
+/** Fields without `?` in the declaration: the API always has them. */
 function requiredOf(model: string): Set<string> {
   return new Set([...textOf(model, 'd.ts').matchAll(/^ {4}'([^']+)': /gm)].map((match) => match[1] ?? ''));
 }

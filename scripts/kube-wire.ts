@@ -1,9 +1,9 @@
 /**
- * Writes `packages/kube-api/protobuf/wire-types.txt`: how the built-in Kubernetes types that kubectl sends
- * are numbered in protobuf.
+ * Writes `packages/kube-api/protobuf/wire-types.txt`: the protobuf numbers of the built-in Kubernetes types
+ * that kubectl sends.
  *
  * Run: `node scripts/kube-wire.ts <folder>`, where <folder> holds the Go modules `api` and `apimachinery` of
- * k8s.io (of the release that docs/development-cluster.md names). Only names, numbers and types are taken,
+ * k8s.io (of the release that docs/development-cluster.md names). It takes only names, numbers and types,
  * from the tags of the Go structs.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -46,7 +46,7 @@ const roots = [
   'policy.Eviction',
 ];
 
-/** Types that are written in a way of their own. */
+/** Types with an encoding of their own. */
 const special: Readonly<Record<string, string>> = {
   'meta.Time': 'time',
   'meta.MicroTime': 'microtime',
@@ -62,9 +62,9 @@ const special: Readonly<Record<string, string>> = {
 const scalars = new Set(['string', 'bool', 'int32', 'int64', 'float64', '[]byte']);
 
 interface Source {
-  /** Struct → its lines. */
+  /** Struct → its source lines. */
   readonly structs: ReadonlyMap<string, string>;
-  /** Other type → what it stands for. */
+  /** Any other type → what it stands for. */
   readonly aliases: ReadonlyMap<string, string>;
 }
 

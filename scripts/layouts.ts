@@ -13,7 +13,7 @@ mkdirSync(folder, { recursive: true });
 
 for (const chart of charts) {
   const file = join(folder, `${chart.name}.json`);
-  // Trying all ways of a large chart takes seconds: only what changed is laid out.
+  // Trying all ways of a large chart takes seconds, so only changed charts are laid out.
   if (existsSync(file) && JSON.parse(readFileSync(file, 'utf8')).fingerprint === fingerprintOf(chart))
     continue;
   writeFileSync(file, `${JSON.stringify(await layoutOf(chart))}\n`);

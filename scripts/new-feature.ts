@@ -1,10 +1,9 @@
 /**
- * `npm run new-feature NAME [-- --kind KIND --watch API_VERSION/KIND]`: the files of a new feature, which
- * runs and is tested as it is (CONTRIBUTING.md, "Add a kind").
+ * `npm run new-feature NAME [-- --kind KIND --watch API_VERSION/KIND]`: creates the files of a new feature,
+ * which runs and passes its tests as it is (CONTRIBUTING.md, "Add a kind").
  *
  * Writes one folder in src/features, one in src/machines, their tests and page, and one line in
- * src/replica/features.ts; overwrites nothing. What is generated besides (drawing, tables) is made by `npm
- * run docs`.
+ * src/replica/features.ts; overwrites nothing. `npm run docs` generates the rest (drawing, tables).
  */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';

@@ -1,7 +1,7 @@
 /**
- * Makes the program ready to be packed (`npm pack`), from a clean clone too: installs what the build needs
- * and builds. Plain JavaScript, no dependencies. What it says goes to stderr: `npm pack --json` is read by
- * programs.
+ * Makes the program ready to be packed (`npm pack`), even in a clean clone: installs what the build needs and
+ * builds. Plain JavaScript, no dependencies. Its output goes to stderr, because programs read that of `npm
+ * pack --json`.
  */
 import { execFileSync } from 'node:child_process';
 import { dirname } from 'node:path';

@@ -1,11 +1,12 @@
 /**
- * Writes down what a running cluster stores, as a fixture of its release: records in as many states as were
- * seen, checkpoints, fences, digests of the world, mail and a stretch of the feed.
+ * Writes what a running cluster stores into a fixture of its release: records in as many states as were seen,
+ * checkpoints, fences, digests of the world, mail and a stretch of the feed.
  *
- * Run: node scripts/record-fixture.ts --out test/fixtures/records/<release> --from <checkout> (starts a
- * cluster of it, plays scenes) node scripts/record-fixture.ts --out … --nats nats://127.0.0.1:4222
- * [--kubeconfig <file>] [--seconds 120] (one that runs) Ends with 1 if a Secret's contents stand in any
- * message that was seen.
+ * Run on a cluster that it starts from a checkout, with scenes:
+ *   node scripts/record-fixture.ts --out test/fixtures/records/<release> --from <checkout>
+ * or on one that is running:
+ *   node scripts/record-fixture.ts --out … --nats nats://127.0.0.1:4222 [--kubeconfig <file>] [--seconds 120]
+ * Exit code 1 if any message that was seen contains a Secret's contents.
  */
 
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -61,7 +62,7 @@ const say = (line: string) => console.log(line);
 
 type Seen = Readonly<Record<Exclude<StreamName, 'dead'>, StoredMessage[]>>;
 
-/** Everything that the streams hold and take from now on. */
+/** Everything that the streams hold now and receive from now on. */
 async function watch(bus: Bus): Promise<{ readonly seen: Seen; stop(): Promise<void> }> {
   const seen: Seen = { state: [], mail: [], world: [], event: [] };
   const all: Readonly<Record<keyof Seen, string[]>> = {
@@ -159,7 +160,7 @@ function keep(out: string, { state, mail, world, event }: Seen): void {
   write(out, 'events', event.slice(middle, middle + eventStretch));
 }
 
-/** Each resource, and each set of fields that a digest of it has. */
+/** Each resource, and each set of fields in one of its digests. */
 function worldShows({ subject, data }: StoredMessage): string[] {
   const resource = subjects.parseWorld(subject)?.resource ?? subjects.parseWorldFence(subject) ?? '';
   const body = decode(data) as object | null;
@@ -178,7 +179,7 @@ async function check(seen: Seen, kube: KubePort | undefined): Promise<boolean> {
 async function recordOwn(out: string, checkout: string): Promise<boolean> {
   const stage = await startStage(say);
   try {
-    // The first replica makes the streams.
+    // The first replica creates the streams.
     const replicas = [await stage.start('orrery-0', checkout)];
     const { seen, stop } = await watch(stage.bus);
     for (const name of ['orrery-1', 'orrery-2']) replicas.push(await stage.start(name, checkout));

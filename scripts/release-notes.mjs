@@ -1,7 +1,7 @@
 /**
- * What is said of a release: its part of CHANGELOG.md, on the standard output. Argument: the version.
+ * Prints the notes of a release: its part of CHANGELOG.md. Argument: the version.
  *
- * Refuses a version that does not stand in every place that names it, or whose heading has no day yet.
+ * Refuses a version that some place does not name, or whose heading has no date yet.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 
-/** Each place that names the version of this release, and how it does. */
+/** Each place that names the version of this release, and in which form. */
 export const versionPlaces = /** @type {const} */ ([
   ['package.json', /^ {2}"version": "([^"]+)"/m],
   ['deploy/chart/Chart.yaml', /^version: (\S+)$/m],

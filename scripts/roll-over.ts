@@ -1,10 +1,10 @@
 /**
- * Rolls replicas of an older checkout over to this one and back, under load, and says what was lost: nothing
- * may be.
+ * Rolls replicas of an older checkout over to this one and back, under load, and reports what was lost:
+ * nothing may be.
  *
  * Run: npm run roll-over -- --from <folder of an older checkout> [--to <folder>] [--seconds 10]
  * The older code comes from a worktree: git worktree add ../older <commit>, with node_modules linked into it.
- * A nats-server, the development API and the load are of this checkout. Ends with 1 on any difference.
+ * The nats-server, the development API and the load come from this checkout. Exit code 1 on any difference.
  */
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -17,17 +17,17 @@ import { takeStepsOn } from './roll-over/steps.ts';
 const { values } = parseArgs({
   options: {
     from: { type: 'string' },
-    /** The checkout that is rolled over to; this one. */
+    /** The checkout to roll over to; default: this one. */
     to: { type: 'string', default: resolve(import.meta.dirname, '..') },
-    /** How long the load goes on after each replica that was replaced. */
+    /** How long the load continues after each replaced replica. */
     seconds: { type: 'string', default: '10' },
-    /** Workloads outside the cluster beside the scenario. */
+    /** Workloads outside the cluster, besides the scenario's. */
     crowd: { type: 'string', default: '60' },
     verbose: { type: 'boolean', default: false },
   },
 });
 const replicaCount = 3;
-/** What was sent last is on the feed by then. */
+/** Time for the last messages to reach the feed. */
 const settleMs = 3_000;
 
 const say = (line: string) => console.log(line);
@@ -41,7 +41,7 @@ interface Run {
   readonly differences: string[];
 }
 
-/** Replaces each replica by one of the checkout; the load goes on meanwhile. */
+/** Replaces each replica by one of the checkout, under load. */
 async function rollOver(run: Run, generation: string, checkout: string): Promise<void> {
   for (const [index, old] of [...run.replicas].entries()) {
     const began = clock.monotonic();
@@ -76,8 +76,8 @@ async function listAll({ bus }: Stage): Promise<ActorSummary[]> {
 }
 
 /**
- * No actor is parked, and each that has a record is there. Ones that begin or end just now are looked at
- * again.
+ * Checks that no actor is parked, and that every actor with a record is there. Actors that are just beginning
+ * or ending are checked again.
  */
 async function look({ stage, ledger, differences }: Run, when: string): Promise<void> {
   let found: string[] = [];
@@ -102,9 +102,9 @@ function lossesIn(actors: readonly ActorSummary[], ledger: Ledger): string[] {
 }
 
 /**
- * Every record is told up to its last step, and every actor that was told of has one. Actors step on
- * meanwhile, and a step is stored before it is told: what differs is looked at again. A step that is never
- * told stays missing, and the one after it shows the gap.
+ * Checks that the feed has every record's last step, and that every actor in the feed has a record. Actors
+ * step meanwhile, and a step is stored before it is told, so differences are checked again. A step that is
+ * never told stays missing, and the next one shows the gap.
  */
 async function compareAtEnd(run: Run): Promise<string[]> {
   let found: string[] = [];

@@ -1,9 +1,9 @@
 /**
- * Set-up of a working copy: whatever `npm start` and `npm test` need and the machine does not have yet.
+ * Sets up a working copy: installs what `npm start` and `npm test` need and the machine lacks.
  *
- * Runs on any Node from 20 on, with nothing installed: plain JavaScript, no dependencies. Silent when all is
- * there; otherwise it says what it installs and where. Everything stays inside the working copy
- * (`node_modules/`, `.tools/`); to undo it, remove the two folders. `--tests`: also what only tests need.
+ * Runs on any Node from 20 on, with nothing installed: plain JavaScript, no dependencies. Silent if
+ * everything is there; otherwise it says what it installs and where. Everything stays inside the working copy
+ * (`node_modules/`, `.tools/`); remove the two folders to undo it. `--tests`: also what only tests need.
  */
 import { spawn } from 'node:child_process';
 import { dirname } from 'node:path';
@@ -21,7 +21,7 @@ import { SetupError } from './setup/run.mjs';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const isForTests = process.argv.includes('--tests');
 
-// Programs come from one place and packages from another: a process of its own fetches the former meanwhile.
+// Programs and packages come from different places: a second process fetches the programs meanwhile.
 if (process.argv.includes('--tools')) report(ensureTools);
 else {
   const flags = ['--tools', ...(isForTests ? ['--tests'] : [])];

@@ -1,11 +1,11 @@
 /**
- * Breaks the program on purpose, in a copy of it, and looks whether the simulation notices: `node
+ * Breaks the program on purpose, in a copy, and checks whether the simulation notices: `node
  * scripts/sim-mutations.ts`.
  *
  * Each mutation is one textual change (data, below). src/, test/, packages/ and examples/ are copied to a
- * temporary folder outside of the repository, the change is made there, and the simulation runs until the
- * first broken promise. A mutation that survives means that the simulation is too weak. Prints a table:
- * mutation, promise that was seen broken, seed.
+ * temporary folder outside the repository, the change is made there, and the simulation runs until the first
+ * broken promise. A mutation that survives means that the simulation is too weak. Prints a table: mutation,
+ * promise seen broken, seed.
  */
 import { spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -17,7 +17,7 @@ import { mutations } from './sim-mutations/mutations.ts';
 
 const { values } = parseArgs({
   options: {
-    /** Seeds that are tried; those of `npm test`. */
+    /** Seeds to try; default: those of `npm test`. */
     seeds: { type: 'string', default: '200' },
     from: { type: 'string', default: '1' },
     seconds: { type: 'string', default: '30' },
@@ -25,7 +25,7 @@ const { values } = parseArgs({
     only: { type: 'string', default: '' },
     /** Only those of this feature. */
     feature: { type: 'string' },
-    /** Writes what was found into the table of docs/simulation.md. */
+    /** Writes the findings into the table of docs/simulation.md. */
     write: { type: 'boolean', default: false },
   },
 });
@@ -70,7 +70,7 @@ async function tryOut(mutation: Mutation): Promise<Verdict['caught']> {
   }
 }
 
-/** @throws Error if the place is not found exactly once: the mutation has to be brought up to date */
+/** @throws Error if the place is not found exactly once: the mutation has to be updated */
 function mutate(copy: string, name: string, { file, find, replace }: Mutation['changes'][number]): void {
   const path = join(copy, file);
   const text = readFileSync(path, 'utf8');
@@ -97,7 +97,7 @@ function run(copy: string, feature: string): Promise<string> {
   return new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (code) => {
-      // 1: a broken promise; anything else than that and 0 is a simulation that could not run.
+      // 1: a broken promise; anything but 0 and 1: the simulation could not run.
       if (code === 0 || (code === 1 && out.includes(' breaks '))) resolve(out);
       else reject(new Error(`the simulation ended with ${code}: ${err || out}`));
     });

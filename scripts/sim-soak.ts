@@ -13,7 +13,7 @@ const { values } = parseArgs({
 });
 setFlagsFromString('--expose-gc');
 const gc: () => void = runInNewContext('gc');
-/** What is tidied up when something has gone goes with a turn of the event loop, and the second time. */
+/** Cleaning up after objects takes a turn of the event loop, and a second collection. */
 async function collect(): Promise<void> {
   for (let n = 0; n < 3; n++) {
     gc();
@@ -25,7 +25,7 @@ const write = (text: string) => void process.stdout.write(`${text}\n`);
 const row = ({ atHours, heapMb, timers, actors, stored }: Sample) =>
   `| ${atHours} | ${heapMb.toFixed(1)} | ${timers} | ${actors} | ${stored.state} | ${stored.world} | ${stored.mail} |`;
 
-/** What may come and go with what people do just then. */
+/** Allows for what comes and goes with what people are doing at the time. */
 function hasGrown(first: Sample, last: Sample): boolean {
   const sizes = ({ timers, stored }: Sample) => [timers, stored.state, stored.world];
   const before = sizes(first);

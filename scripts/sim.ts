@@ -1,9 +1,9 @@
 /**
  * Runs the deterministic simulation: `npm run sim -- --seeds 10000 --from 1`, or `--hours 1000` of it.
  *
- * A broken promise is made small (the fewest kinds of fault, the shortest time) and printed with the command
- * that repeats it with a trace; exit code 1. At the end: what was simulated, what was done in it, by kind,
- * and how much faster than time.
+ * A broken promise is reduced (to the fewest kinds of fault and the shortest time) and printed with the
+ * command that repeats it with a trace; exit code 1. At the end: what was simulated, what happened in it, by
+ * kind, and how much faster than real time.
  */
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -19,26 +19,26 @@ import { summary, type Tallied } from './sim/tally.ts';
 const { values } = parseArgs({
   options: {
     seeds: { type: 'string' },
-    /** So many simulated hours, whatever number of seeds they take: half an hour each, mostly lulls. */
+    /** Simulated hours, whatever number of seeds they take: half an hour each, mostly lulls. */
     hours: { type: 'string' },
     from: { type: 'string', default: '1' },
-    /** Simulated seconds in which things happen and fail; 30, or 1800 with `--hours`. */
+    /** Simulated seconds in which things happen and fail; default 30, or 1800 with `--hours`. */
     seconds: { type: 'string' },
-    /** Seconds of the lulls between half minutes of that; 0, or 120 with `--hours`. */
+    /** Seconds of the lulls between half minutes of that; default 0, or 120 with `--hours`. */
     lull: { type: 'string' },
     /** Only this one; absent: each seed has one, in turns. */
     feature: { type: 'string' },
-    /** Kinds of fault and change that are left out, with commas between. */
+    /** Kinds of fault and change to leave out, separated by commas. */
     without: { type: 'string', default: '' },
-    /** At the same time; absent: one, with `--hours` as many as there are processors. */
+    /** Seeds at the same time; default: one, with `--hours` the number of processors. */
     threads: { type: 'string' },
-    /** Do not look for a smaller form of a broken seed. */
+    /** Does not reduce a seed that breaks a promise. */
     'as-is': { type: 'boolean', default: false },
     /** Print what happens. */
     trace: { type: 'boolean', default: false },
-    /** Print what the replicas log, too. */
+    /** Also print what the replicas log. */
     log: { type: 'boolean', default: false },
-    /** Go on after a broken promise, and list them all. */
+    /** Continue after a broken promise, and list them all. */
     all: { type: 'boolean', default: false },
   },
 });
@@ -47,7 +47,7 @@ const seeds = Number(values.seeds ?? 200);
 const chaosMs = Number(values.seconds ?? (hours === null ? 30 : 1_800)) * 1_000;
 const lullMs = Number(values.lull ?? (hours === null ? 0 : 120)) * 1_000;
 const without = values.without.split(',').filter((kind) => kind !== '');
-// What is told while it runs is told by this thread.
+// Output during the run needs this thread.
 const isTold = values.trace || values.log;
 const threads = Number(values.threads ?? (hours === null || isTold ? 1 : availableParallelism()));
 const started = systemClock.monotonic();
@@ -95,7 +95,7 @@ function note(outcome: Tallied): void {
 
 let toldAt = started;
 
-/** A run of many hours says each ten minutes how far it has come. */
+/** Reports the progress of long runs every ten minutes. */
 function tellProgress(): void {
   const now = systemClock.monotonic();
   if (hours === null || now - toldAt < progressEveryMs) return;
@@ -103,7 +103,7 @@ function tellProgress(): void {
   write(`${(simulatedMs / hourMs).toFixed(1)} of ${hours} simulated hours, ${all.length} seeds`);
 }
 
-/** The command that tells the story of a run. */
+/** The command that repeats a run with its trace. */
 function commandOf({ seed, ...options }: SimulationOptions): string {
   const flags = [
     `--from ${seed} --seeds 1 --seconds ${options.chaosMs / 1_000}`,

@@ -3,9 +3,9 @@
  *
  * Owns the processes (nats-server, replicas) and the parts that run in this one (the development API,
  * kubelet, workloads, endpoints, routing, names). Promises: parts start in the order of their needs and stop
- * in the reverse one, replicas first; a part that cannot start stops those before it; after `stop` no process
- * and no socket is left, and no file but the folder. A second cluster of the machine gets other addresses; a
- * second one of the folder is refused.
+ * in reverse, replicas first. A part that cannot start stops those before it. After `stop` no process and no
+ * socket is left, and no file outside the folder. A second cluster on the machine gets other addresses; a
+ * second one in the folder is refused.
  */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -33,26 +33,26 @@ import { announceReplicas } from './replica-service.ts';
 import type { DurationRange } from './scenarios/durations.ts';
 
 export interface DevClusterParts {
-  /** Made if it is missing. */
+  /** Created if it is missing. */
   readonly dir: string;
   readonly replicas: number;
   /** What each of them runs; absent: the sources of this checkout. */
   readonly program?: string | undefined;
-  /** Where the first replica answers; port 0: free ones. */
+  /** Address of the first replica; port 0: free ones. */
   readonly http: { readonly host: string; readonly port: number };
-  /** One that runs already, and that whoever started it ends; absent: one of the cluster's own. */
+  /** A server that is already running, and that whoever started it ends; absent: one of the cluster's own. */
   readonly nats?: NatsServer;
   /** A real API server instead of the development one. */
   readonly kubeconfig?: string;
   /** Orrery's cluster name; default `dev`. */
   readonly cluster?: string;
   readonly nodeName?: string;
-  /** More flags of `orrery run` for each replica, made once the folder is ours. */
+  /** Further flags of `orrery run` for each replica, made once the folder is ours. */
   readonly replicaFlags?: (dir: string) => readonly string[];
   readonly replicaEnv?: Readonly<Record<string, string>>;
   /** Whether a replica that died is started again; default true. */
   readonly restarts?: boolean;
-  /** Defaults of the routing's knowledge; Services can name their own. */
+  /** Defaults of the routing's delays; Services can set their own. */
   readonly addDelay?: DurationRange;
   readonly removeDelay?: DurationRange;
   readonly clock: Clock;
@@ -72,7 +72,7 @@ export interface DevCluster {
   readonly kubelet: Kubelet;
   readonly nodeName: string;
   readonly routing: Routing;
-  /** What a machine outside the cluster can be called by; its socket is where addresses.ts says. */
+  /** An address that a machine outside the cluster can use; socket-addresses.ts says where its socket is. */
   readonly outsideAddress: string;
   readonly replicas: readonly DevReplica[];
   /** Kills a replica (default SIGKILL); it is started again if the cluster restarts them. */
@@ -84,7 +84,7 @@ export interface DevCluster {
 type Undo = () => Promise<unknown> | unknown;
 
 const crdFolder = resolve(import.meta.dirname, '../../deploy/crds');
-/** Real API servers refuse loopback addresses in slices; addresses.ts says how these lead to sockets. */
+/** Real API servers refuse loopback addresses in slices; socket-addresses.ts leads these to sockets. */
 const advertisedNet = '10';
 
 export async function startDevCluster(options: DevClusterParts, signal: AbortSignal): Promise<DevCluster> {
@@ -162,7 +162,7 @@ function outsideCidr(range: AddressRange): string {
   return range.podCidr.replace(/^127/, advertisedNet);
 }
 
-/** Far from the addresses that Pods are given. */
+/** Far from the addresses that Pods get. */
 function outsideAddressIn(range: AddressRange): string {
   const network = parseNetwork(outsideCidr(range));
   return network.at(network.size - 2);
@@ -173,7 +173,7 @@ async function provideNats(
   dir: string,
   onStop: (undo: Undo) => void,
 ): Promise<NatsServer> {
-  // A development API server forgets everything; what NATS remembers of another life would only mislead.
+  // A development API server forgets everything; what NATS remembers of an earlier life would only mislead.
   if (kubeconfig === undefined) rmSync(dir, { recursive: true, force: true });
   const nats = await startNatsServer({ dir, clock, log });
   onStop(() => nats.stop());

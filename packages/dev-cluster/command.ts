@@ -43,8 +43,8 @@ Ctrl-C stops everything. While it runs: KUBECONFIG=.orrery/kubeconfig kubectl ge
 const clusterName = 'dev';
 
 /**
- * A controller manager writes slices too, and now and then a second late (its client is throttled); a Pod
- * must serve until the last slice has let go of it.
+ * A controller manager also writes slices, and sometimes a second late (its client is throttled). A Pod must
+ * serve until the last slice has let go of it.
  */
 const slowDrain = '3s';
 /** More replicas than this on one machine show nothing new. */
@@ -132,7 +132,10 @@ async function runDev(flags: DevFlags, terminal: Terminal): Promise<void> {
   }
 }
 
-/** What is wrong with a feature is said before anything starts. @throws OrreryError USAGE */
+/**
+ * Reports what is wrong with a feature before anything starts.
+ * @throws OrreryError USAGE
+ */
 async function readFeatures({ feature }: DevFlags, { env, directory }: Terminal): Promise<readonly string[]> {
   const places = readFeaturePlaces({ feature }, env).map((place) =>
     existsSync(resolve(directory, place)) ? resolve(directory, place) : place,
@@ -141,11 +144,14 @@ async function readFeatures({ feature }: DevFlags, { env, directory }: Terminal)
   return places;
 }
 
-/** A line for each address; a replica's as soon as it is ready. */
+/** Prints a line for each address; a replica's as soon as it is ready. */
 async function announce(cluster: DevCluster, terminal: Terminal, signal: AbortSignal): Promise<void> {
   const line = (name: string, address: string, note: string) =>
     terminal.out(`${name.padEnd(12)} ${address.padEnd(28)} ${note}\n`);
-  const here = (file: string) => relative(terminal.directory, file) || '.';
+  const here = (file: string) => {
+    const path = relative(terminal.directory, file) || '.';
+    return path.startsWith('..') ? file : path;
+  };
   line('nats', cluster.natsUrl, `store in ${here(cluster.dir)}/nats`);
   line('kubernetes', here(cluster.kubeconfig), `KUBECONFIG=${here(cluster.kubeconfig)} kubectl get pods -A`);
   const waits = cluster.replicas.map(async (replica) => {
@@ -168,7 +174,7 @@ function play(
   return scenario;
 }
 
-/** The candidates are programs like any other: they have a connection to NATS of their own. */
+/** The candidates are ordinary programs: each has a connection to NATS of its own. */
 async function playElection(
   cluster: DevCluster,
   parts: Pick<Parameters<typeof startScenario>[0], 'clock' | 'random' | 'log'>,

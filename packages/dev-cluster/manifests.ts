@@ -12,14 +12,14 @@ import { clusterLimits } from './limits.ts';
 import type { PodObject } from './objects.ts';
 import { customResourceDefinitions } from './resources.ts';
 
-/** Every object of every YAML file of the folder, files in order of their names. */
+/** Every object in every YAML file of the folder; files in the order of their names. */
 export async function readManifests(folder: string): Promise<KubeObject[]> {
   const names = (await readdir(folder)).filter((name) => /\.ya?ml$/.test(name)).sort();
   const texts = await Promise.all(names.map((name) => readFile(join(folder, name), 'utf8')));
   return texts.flatMap((text, index) => parseManifest(text, names[index] ?? folder));
 }
 
-/** @throws OrreryError USAGE if the text is no YAML, or a document is no Kubernetes object */
+/** @throws OrreryError USAGE if the text is not YAML, or a document is not a Kubernetes object */
 export function parseManifest(text: string, source: string): KubeObject[] {
   return parseAllDocuments(text).flatMap((document) => {
     const error = document.errors?.[0];
@@ -37,7 +37,10 @@ function isObject(value: unknown): value is KubeObject {
   return typeof metadata === 'object' && metadata !== null && 'name' in metadata;
 }
 
-/** Creates the object; if it is there, merges what is given into it. Returns it as it stands then. */
+/**
+ * Creates the object, or merges what is given into an existing one.
+ * @returns the object as it is then
+ */
 export async function ensureObject(
   kube: KubePort,
   resource: KubeResource,
@@ -68,7 +71,7 @@ export async function ensureAll(
 
 const installation = join(import.meta.dirname, '../../deploy/base/orrery.yaml');
 
-/** The accounts that `orrery token` asks tokens for, as an installation has them. */
+/** The accounts for which `orrery token` requests tokens, as in an installation. */
 export async function ensureInspectorAccess(kube: KubePort, signal: AbortSignal): Promise<void> {
   const objects = parseManifest(await readFile(installation, 'utf8'), 'deploy/base/orrery.yaml');
   const isWanted = ({ kind, metadata }: KubeObject) =>
@@ -99,7 +102,7 @@ export async function ensureDefinitions(
 const establishedPauseMs = 50;
 
 function isEstablished(definition: KubeObject): boolean {
-  // A definition has conditions of the same form as a Pod's.
+  // A definition's conditions have the same form as a Pod's.
   const { status }: PodObject = definition;
   return status?.conditions?.some(({ type, status: is }) => type === 'Established' && is === 'True') === true;
 }

@@ -11,7 +11,7 @@ export interface DevParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** Looks after the objects of this namespace alone; all if absent. */
+  /** The only namespace whose objects are looked after; absent: all. */
   readonly namespace?: string;
 }
 

@@ -5,7 +5,7 @@
 import type { KubePort } from '../../src/base/kube-port.ts';
 import { ensureAll } from './manifests.ts';
 
-/** Advertised: loopback addresses are refused in EndpointSlices; the socket is at 127.0.0.1. */
+/** Advertised, because EndpointSlices refuse loopback addresses; the socket is at 127.0.0.1. */
 const advertised = '10.0.0.1';
 
 /** @param replicas with where they answer: `http://127.0.0.1:7070`; on another address nobody finds them */

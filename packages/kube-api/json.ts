@@ -1,7 +1,7 @@
 /**
  * JSON values: their types, and small functions that every room of the API server uses.
  *
- * Promise: no function changes a value that it was given, unless its name says so.
+ * Promise: no function changes a value that it is given, unless its name says so.
  */
 
 export type Json = null | boolean | number | string | Json[] | JsonObject;
@@ -14,7 +14,7 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The object under `key`, or undefined if there is something else or nothing. */
+/** The object under `path`, or undefined if there is something else or nothing. */
 export function objectAt(value: unknown, ...path: string[]): JsonObject | undefined {
   const found = at(value, ...path);
   return isObject(found) ? found : undefined;
@@ -60,7 +60,7 @@ export function copy<T extends Json>(value: T): T {
   return result as T;
 }
 
-/** Sets a field, `__proto__` as well, in place. */
+/** Sets a field in place, even `__proto__`. */
 export function set(target: JsonObject, key: string, value: Json): void {
   if (key === '__proto__')
     Object.defineProperty(target, key, { value, enumerable: true, writable: true, configurable: true });

@@ -1,8 +1,8 @@
 /**
  * A small Kubernetes API server for development and tests: in one process, in memory, on a loopback address.
  *
- * What it has, what is different and what is absent: docs/development-cluster.md. It is held to the real
- * server by test/conformance, which runs on both.
+ * What it has, what differs and what is absent: docs/development-cluster.md. test/conformance, which runs on
+ * both, compares it with the real server.
  */
 import type { AddressInfo } from 'node:net';
 import type { Clock } from '../../src/base/clock.ts';
@@ -28,22 +28,20 @@ import { Fanout } from './watch/fanout.ts';
 import { insert } from './writing/insert.ts';
 import { readObject } from './writing/read-object.ts';
 
-/** Of a new cluster. */
+/** The namespaces of a new cluster. */
 const namespaces = ['default', 'kube-node-lease', 'kube-public', 'kube-system'];
 
 export interface KubeApiParts {
   readonly clock: Clock;
   readonly random: Random;
-  /** A free port if absent. */
+  /** Default: a free port. */
   readonly port?: number;
   readonly log?: Log;
-  /** The bearer token; a random one if absent. */
+  /** The bearer token; default: a random one. */
   readonly token?: string;
-  /**
-   * Where cluster IPs come from; default 127.96.0.0/16, so that they can be listened on without any set-up.
-   */
+  /** The network of cluster IPs; default 127.96.0.0/16, on which a process can listen without any set-up. */
   readonly serviceCidr?: string;
-  /** Changes of each resource that a watch can be resumed from; default apiLimits.historyChanges. */
+  /** Changes of each resource from which a watch can be resumed; default apiLimits.historyChanges. */
   readonly historyChanges?: number;
 }
 
@@ -65,7 +63,10 @@ export interface ProcessApi {
   stop(): void;
 }
 
-/** What the server has behind its socket. @param port where it is said to listen */
+/**
+ * What the server has behind its socket.
+ * @param port that it claims to listen on
+ */
 export function createProcessApi(options: KubeApiParts, port = 443): ProcessApi {
   const token = options.token ?? options.random.id();
   const { cluster, stopControllers } = createCluster(options, token);
@@ -81,7 +82,7 @@ export function createProcessApi(options: KubeApiParts, port = 443): ProcessApi 
   };
 }
 
-/** @throws Error if the port is taken; OrreryError USAGE if `serviceCidr` is no IPv4 network */
+/** @throws Error if the port is taken; OrreryError USAGE if `serviceCidr` is not an IPv4 network */
 export async function startKubeApi(options: KubeApiParts): Promise<KubeApi> {
   const token = options.token ?? options.random.id();
   const { cluster, stopControllers } = createCluster(options, token);
@@ -135,7 +136,7 @@ function createCluster(
   ];
   store.onChange((change) => cluster.addresses.note(change));
   for (const controller of controllers) store.onChange((change) => controller.note(change));
-  // Watchers come last: who hears of a change finds everything else up to date.
+  // Watchers come last: whoever hears of a change finds everything else up to date.
   store.onChange((change) => cluster.fanout.publish(change));
   return {
     cluster,

@@ -2,9 +2,9 @@
  * Addresses of the development cluster: what a Pod is called by, and where its socket really is.
  *
  * Linux answers on all of 127.0.0.0/8, so every Pod and every Service gets an address of its own without any
- * set-up. But a real API server refuses loopback addresses in EndpointSlices. Therefore Pods may be
- * advertised in another range (10.80.0.0/16), and one rule leads to the socket: the last three bytes are the
- * same, the first is 127. Advertised addresses that are loopback already are their own sockets. Cluster IPs
+ * set-up. But a real API server refuses loopback addresses in EndpointSlices. Pods may therefore be
+ * advertised in another range (10.80.0.0/16), and one rule leads to the socket: the last three bytes stay,
+ * the first becomes 127. Advertised addresses that are already loopback are their own sockets. Cluster IPs
  * are what clients dial; they must be loopback themselves.
  */
 import { createServer, type Server } from 'node:net';
@@ -48,12 +48,9 @@ export function isLoopback(ip: string): boolean {
 }
 
 export interface AddressPool {
-  /**
-   * An address that nobody has; one that was given back comes last, so that nobody is taken for its
-   * predecessor.
-   */
+  /** A free address. One that was given back comes last, so that no Pod is mistaken for its predecessor. */
   take(): string;
-  /** Marks an address as taken; false if it is another network's or taken already. */
+  /** Marks an address as taken; false if it belongs to another network or is taken already. */
   adopt(ip: string): boolean;
   giveBack(ip: string): void;
 }
@@ -90,13 +87,13 @@ export interface AddressRange {
   release(): Promise<void>;
 }
 
-/** Ranges that can be in use side by side on one machine: Pods 127.80 … 127.95, Services 127.96 … 127.111. */
+/** Ranges that can be used side by side on one machine: Pods 127.80 … 127.95, Services 127.96 … 127.111. */
 const rangeCount = 16;
 const rangePort = 7071;
 
 /**
  * Reserves a pair of networks for one development cluster on this machine, by a socket on the first address
- * of the Pods' network; the kernel gives it back when the process dies.
+ * of the Pods' network. The kernel releases it when the process ends.
  *
  * @throws OrreryError USAGE when all are in use
  */
@@ -127,7 +124,7 @@ function holdSocket(host: string, port: number): Promise<Server | null> {
   });
 }
 
-/** Linux answers on all of 127.0.0.0/8; others, macOS among them, on 127.0.0.1 alone. */
+/** Linux answers on all of 127.0.0.0/8; others, among them macOS, only on 127.0.0.1. */
 function onlyOneAddress(host: string): OrreryError {
   return new OrreryError(
     'USAGE',

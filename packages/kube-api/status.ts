@@ -30,7 +30,7 @@ export interface ErrorDetails {
 
 export class ApiError extends Error {
   readonly code: number;
-  /** Empty where the real server names no reason. */
+  /** Empty if the real server gives no reason. */
   readonly reason: string;
   readonly details: ErrorDetails | undefined;
   /** `metadata.continue` of the Status: how to go on after an expired list. */
@@ -84,12 +84,12 @@ export function notFound(resource: ResourceName, name: string): ApiError {
   return new ApiError(404, 'NotFound', message, { details: detailsOf(resource, name) });
 }
 
-/** There is nothing at this path. */
+/** Nothing exists at this path. */
 export function noSuchPath(): ApiError {
   return new ApiError(404, 'NotFound', 'the server could not find the requested resource', { details: {} });
 }
 
-/** What only real containers could answer; the development cluster's Pods are servers within one process. */
+/** Only real containers could answer this; the development cluster's Pods are servers within one process. */
 export function noContainers(part: string): ApiError {
   const message = `pods/${part} is not there: Pods of the development cluster have no containers, only servers within one process`;
   return new ApiError(501, 'NotImplemented', message, { details: {} });
@@ -110,7 +110,7 @@ export function conflict(resource: ResourceName | KindName, name: string, why: s
   return new ApiError(409, 'Conflict', message, { details: detailsOf(resource, name) });
 }
 
-/** Somebody else wrote the object since the caller read it. */
+/** Somebody else has written the object since the caller read it. */
 export function modified(resource: ResourceName, name: string): ApiError {
   return conflict(
     resource,
@@ -134,7 +134,10 @@ export function forbidden(
   return new ApiError(403, 'Forbidden', message, { details });
 }
 
-/** Asked too early. @param seconds after which it may be asked again; absent: the server does not know */
+/**
+ * The caller asked too early.
+ * @param seconds after which it may ask again; absent: the server does not know
+ */
 export function tooManyRequests(
   message: string,
   causes: NonNullable<ErrorDetails['causes']>,
@@ -160,7 +163,7 @@ export function invalid(kind: KindName | ResourceName, name: string, causes: rea
   });
 }
 
-/** A JSON patch that cannot be applied; the real server says no more than this. */
+/** A JSON patch that cannot be applied; the real server says nothing more. */
 export function patchRejected(): ApiError {
   const message = 'the server rejected our request due to an error in our request';
   return new ApiError(422, 'Invalid', message, { details: {} });
@@ -175,7 +178,7 @@ export function unsupportedMedia(accepted: readonly string[]): ApiError {
   return new ApiError(415, 'UnsupportedMediaType', message);
 }
 
-/** A media type that is no patch at all. */
+/** A media type that is not a patch at all. */
 export function unknownMedia(): ApiError {
   return new ApiError(415, 'UnsupportedMediaType', '415: Unsupported Media Type', { details: {} });
 }
@@ -189,12 +192,12 @@ export function bodyTooLarge(bytesMax: number): ApiError {
   return new ApiError(413, 'RequestEntityTooLarge', `Request entity too large: limit is ${bytesMax}`);
 }
 
-/** The version asked for is no longer in the history. */
+/** The requested version is no longer in the history. */
 export function expired(message: string, continueToken = ''): ApiError {
   return new ApiError(410, 'Expired', message, { continueToken });
 }
 
-/** The version asked for is yet to come. */
+/** The requested version does not exist yet. */
 export function versionTooLarge(asked: number, current: number): ApiError {
   return new ApiError(504, 'Timeout', `Timeout: Too large resource version: ${asked}, current: ${current}`, {
     details: {
@@ -209,7 +212,7 @@ export function internalError(message: string): ApiError {
   return new ApiError(500, 'InternalError', `Internal error occurred: ${message}`, { details: {} });
 }
 
-/** The real server's answer where it lets a plain error through: 500 without a reason. */
+/** The real server's answer where it passes on a plain error: 500 without a reason. */
 export function plainError(message: string): ApiError {
   return new ApiError(500, '', message);
 }

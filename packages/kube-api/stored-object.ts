@@ -36,7 +36,7 @@ export interface StoredObject extends JsonObject {
   metadata: ObjectMeta;
 }
 
-/** The object without metadata and status: what most kinds count as a change of generation. */
+/** The object without metadata and status: most kinds count a change of the rest as a new generation. */
 export function withoutMetadata(object: JsonObject, ...fields: string[]): JsonObject {
   const rest = { ...object };
   delete rest.metadata;

@@ -1,7 +1,6 @@
 /** Identifiers of objects: version 4 UUIDs. */
 import type { Random } from '../../src/base/random.ts';
 
-/** A version 4 UUID. */
 export function newUid(random: Random): string {
   const bytes = Buffer.from(random.id(), 'base64url').subarray(0, 16);
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;

@@ -19,7 +19,7 @@ export interface Cluster {
   readonly log: Log;
 }
 
-/** Characters of generated names: no vowels, and nothing that looks like something else. */
+/** Characters of generated names: no vowels, and no lookalikes. */
 const nameAlphabet = 'bcdfghjklmnpqrstvwxz2456789';
 
 /** `generateName` and five characters; long bases are cut so that the name stays a DNS label. */

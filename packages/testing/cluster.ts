@@ -1,9 +1,9 @@
 /**
  * A cluster for tests of features, in one process, on a clock that only the test moves: a broker, a
- * Kubernetes API, and replicas that run the features as `orrery run` does, and die when they are told to.
+ * Kubernetes API, and replicas that run the features as `orrery run` does, and die when told to.
  *
- * Promises: the same seed and the same test give the same run. Replicas have the rights that the features
- * name and no others, so a right that is missing fails here and not in production.
+ * Promises: the same seed and the same test give the same run. Replicas have only the rights that the
+ * features name, so a missing right fails here and not in production.
  */
 
 import type { Feature, FeatureParts } from '../../src/actors/feature.ts';
@@ -32,15 +32,15 @@ import { duration } from './time/duration.ts';
 
 export interface ClusterOptions {
   readonly features: readonly Feature[];
-  /** Ids and small delays are drawn from it; default 1. */
+  /** Source of ids and small delays; default 1. */
   readonly seed?: number;
   /** `all`: replicas may do everything. Default: what the features need. */
   readonly rights?: 'needed' | 'all';
-  /** What answers the features' HTTP calls; absent: nobody does. */
+  /** Answers the features' HTTP calls; absent: nobody does. */
   readonly fetch?: FeatureParts['fetch'];
 }
 
-/** An actor as its last record has it. */
+/** An actor as in its last record. */
 export interface ActorNow {
   readonly id: ActorId;
   readonly state: string;
@@ -49,7 +49,7 @@ export interface ActorNow {
   readonly health: Health;
   /** What people are told. */
   readonly told: Told;
-  /** Effects that were asked for and have no outcome yet. */
+  /** Effects that were requested and have no outcome yet. */
   readonly pending: readonly string[];
 }
 
@@ -63,16 +63,16 @@ export interface RanEffect {
 
 export interface Replica {
   readonly name: string;
-  /** As SIGKILL does. */
+  /** Like SIGKILL. */
   kill(): void;
-  /** As SIGTERM does: hands everything over first. */
+  /** Like SIGTERM: hands everything over first. */
   stop(): void;
-  /** As SIGSTOP does, until `resume`. */
+  /** Like SIGSTOP, until `resume`. */
   pause(): void;
   resume(): void;
-  /** Its own connection to the broker: `down` it knows of, `silent` nobody does. */
+  /** Its own connection to the broker. `down`: it notices; `silent`: nobody does. */
   link(state: LinkState): void;
-  /** What it said was wrong. */
+  /** What it reported as wrong. */
   readonly complaints: readonly string[];
 }
 
@@ -85,7 +85,7 @@ export class TestCluster implements Disposable {
   readonly ran: RanEffect[] = [];
   /** Every step that was told, in order. */
   readonly transitions: Transition[] = [];
-  /** What becomes of requests to Kubernetes; default: all are served. */
+  /** What happens to requests to Kubernetes; default: all are served. */
   weather: ApiWeather = fairWeather;
   readonly #stage: Stage;
   readonly #chance: Chance;
@@ -113,12 +113,15 @@ export class TestCluster implements Disposable {
     return this.#stage.clock.monotonic();
   }
 
-  /** Milliseconds since the epoch, as every clock here has it. */
+  /** Milliseconds since the epoch, on every clock here. */
   get now(): number {
     return this.#stage.clock.now();
   }
 
-  /** Starts a replica, and gives it time to take its part. @param features absent: those of the cluster */
+  /**
+   * Starts a replica, and gives it time to take its share.
+   * @param features absent: those of the cluster
+   */
   async start(name: string, features: readonly Feature[] = this.#options.features): Promise<Replica> {
     const used = await loaded(features);
     const transport = processTransport(this.kube.api, await this.#token(features));
@@ -157,15 +160,16 @@ export class TestCluster implements Disposable {
     };
   }
 
-  /** Time passes: `'30s'`, `'5m'`, or milliseconds. */
+  /** Lets time pass: `'30s'`, `'5m'`, or milliseconds. */
   async advance(time: string | number): Promise<void> {
     await this.#stage.clock.run(duration(time));
   }
 
   /**
-   * Time passes, in steps of 100 ms, until `probe` answers something true. @returns what it answered
+   * Lets time pass, in steps of 100 ms, until `probe` returns something truthy.
+   * @returns that value
    *
-   * @throws Error that names `what` and how every actor stands
+   * @throws Error that names `what` and the state of every actor
    */
   async until<T>(
     what: string,
@@ -181,19 +185,19 @@ export class TestCluster implements Disposable {
     }
   }
 
-  /** @returns null if there is none, or not any more */
+  /** @returns null if there is none, or no longer */
   actor(id: ActorId): ActorNow | null {
     const record = this.#records.get(id);
     if (record === undefined || record.gone || isForgotten(record, this.now)) return null;
     return this.#now(id, record);
   }
 
-  /** Every actor that lives, by id. */
+  /** Every living actor, by id. */
   actors(): readonly ActorNow[] {
     return [...this.#records.keys()].sort().flatMap((id) => this.actor(id) ?? []);
   }
 
-  /** Says something to an actor, as `orrery send` does. */
+  /** Sends a message to an actor, as `orrery send` does. */
   async send(id: ActorId, type: string, fields: object = {}): Promise<void> {
     const { hub, subjects } = this.#stage;
     const bus = hub.connect('people');
@@ -201,7 +205,7 @@ export class TestCluster implements Disposable {
     await this.advance(100);
   }
 
-  /** The broker, for every replica: `down` they know of, `silent` they do not. */
+  /** The broker, for every replica. `down`: they notice; `silent`: they do not. */
   broker(state: LinkState): void {
     for (const replica of this.#replicas) if (replica.process.state !== 'dead') replica.setLink(state);
   }
@@ -211,12 +215,12 @@ export class TestCluster implements Disposable {
     this.weather = state === 'up' ? fairWeather : { ...fairWeather, fate: () => 'reset' };
   }
 
-  /** Told of everything that can be seen from outside; for checkers of one's own. */
+  /** Calls back for everything that can be seen from outside; for checkers of your own. */
   listen(listener: (sighting: Sighting) => void): void {
     this.#listeners.push(listener);
   }
 
-  /** How every actor stands, in words. */
+  /** The state of every actor, in words. */
   describe(): string {
     const lines = this.actors().map(
       ({ id, state, health, told, pending }) =>
@@ -266,7 +270,10 @@ export class TestCluster implements Disposable {
   }
 }
 
-/** A cluster without replicas yet. @throws OrreryError USAGE if two features do not go together */
+/**
+ * A cluster without replicas at first.
+ * @throws OrreryError USAGE if two features do not fit together
+ */
 export function testCluster(options: ClusterOptions): TestCluster {
   return new TestCluster(options);
 }

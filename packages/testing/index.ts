@@ -1,6 +1,5 @@
 /**
- * `orrery/testing`: the library for testing features of your own, with any test runner
- * (docs/guides/testing.md).
+ * `orrery/testing`: the library for testing your own features, with any test runner (docs/guides/testing.md).
  */
 export { ChartDriver, type DrivenStep } from './charts/chart-driver.ts';
 export { chartFindings, type Sample } from './charts/findings.ts';

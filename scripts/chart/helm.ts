@@ -1,7 +1,6 @@
 /**
- * Helm, where this machine has it: the one that HELM names, else the first on PATH. It is in no package
- * registry that set-up could take it from, so whatever needs it says so, and tests go by what it rendered
- * last.
+ * Helm, if this machine has it: the one that HELM names, or else the first on PATH. No package registry that
+ * set-up could use has it, so whatever needs it says so, and tests use its last renderings.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 
@@ -11,7 +10,10 @@ export function findHelm(env: NodeJS.ProcessEnv): string | undefined {
   return spawnSync(program, ['version', '--short']).status === 0 ? program : undefined;
 }
 
-/** What it writes on its standard output. @throws Error with what it complains of */
+/**
+ * What it writes on its standard output.
+ * @throws Error with its complaint
+ */
 export function runHelm(program: string, args: readonly string[]): string {
   return execFileSync(program, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
 }

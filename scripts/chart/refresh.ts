@@ -1,14 +1,14 @@
 /**
- * Brings into the renderings what the chart takes over from elsewhere as it stands, so that whoever changes a
- * feature's rights or the permissions of NATS needs no Helm: `npm run docs` writes these parts, and
- * test/deploy/chart.test.ts sees, where there is Helm, that it makes the same of them.
+ * Updates in the renderings what the chart copies from elsewhere, so that a change of a feature's rights or
+ * of the NATS permissions needs no Helm. `npm run docs` writes these parts, and test/deploy/chart.test.ts
+ * checks, where there is Helm, that it renders the same.
  *
  * Absent: everything that the templates themselves say.
  */
 import type { Feature } from '../../src/actors/feature.ts';
 import { type ChartRule, chartRights } from './rights.ts';
 
-/** Parts of a rendering that are brought in, and what stands around them. */
+/** The rendering with these parts as they are now. */
 export function refreshed(rendering: string, features: readonly Feature[], permissions: string): string {
   return rendering
     .split(/^(?=---\n)/m)
@@ -16,7 +16,7 @@ export function refreshed(rendering: string, features: readonly Feature[], permi
     .join('');
 }
 
-/** The same without these parts: it changes with the templates alone. */
+/** The rendering without these parts: it changes only with the templates. */
 export function skeletonOf(rendering: string): string {
   return refreshed(rendering, [], '').replaceAll(/checksum\/config: .*\n/g, '');
 }
@@ -29,7 +29,7 @@ function withRules(document: string, features: readonly Feature[]): string {
   return rules === undefined ? document : document.replace(/^rules:\n[\s\S]*$/m, () => textOf(rules));
 }
 
-/** What the role of that ending grants; undefined: nothing that a feature declares. */
+/** What the role with that ending grants; undefined: nothing that a feature declares. */
 function rulesOf(ending: string, features: readonly Feature[]): readonly ChartRule[] | undefined {
   const rights = chartRights(features);
   if (ending === '') return rights.replica.cluster;
@@ -42,7 +42,7 @@ function rulesOf(ending: string, features: readonly Feature[]): readonly ChartRu
     ],
   );
   const found = parts.find(([known, rules]) => known === ending && rules !== undefined)?.[1];
-  // Of no features, each such role is empty.
+  // Without features, each such role is empty.
   return found ?? (features.length === 0 && !isOther.test(ending) ? [] : undefined);
 }
 
@@ -58,7 +58,7 @@ function textOf(rules: readonly ChartRule[]): string {
   return `rules:\n${lines.join('')}`;
 }
 
-/** As templates/nats/_config.tpl makes it of deploy/nats/permissions.conf. */
+/** The form that templates/nats/_config.tpl gives to deploy/nats/permissions.conf. */
 function withPermissions(document: string, permissions: string): string {
   const begin = /^ {4}orrery_replica: \{$/m.exec(document);
   const isEmpty = permissions === '';

@@ -1,9 +1,9 @@
 /**
- * What the charts come to: `deploy/base/orrery.yaml`, which kustomize applies, and one rendering for each set
- * of values in `deploy/chart/examples`, for whoever reviews a change.
+ * What the charts render to: `deploy/base/orrery.yaml`, which kustomize applies, and one rendering for each
+ * set of values in `deploy/chart/examples`, for reviews of changes.
  *
- * Promises: the same charts give the same bytes. So what is made anew at each rendering (passwords) is left
- * out, and so is what Helm alone goes by (its labels), and what stands in deploy/ as it is.
+ * Promises: the same charts give the same bytes. So the renderings omit what differs each time (passwords),
+ * what only Helm uses (its labels), and copies of what is in deploy/.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { join, relative } from 'node:path';
 import { runHelm } from './helm.ts';
 import { skeletonOf } from './refresh.ts';
 
-/** The folder of the renderings; `sources` there says of what. */
+/** The folder of the renderings; `sources` in it says what they were made from. */
 export const renderings = 'test/deploy/rendered';
 export const sources = `${renderings}/SOURCES`;
 const base = 'deploy/base/orrery.yaml';
@@ -23,7 +23,7 @@ export function valueSets(root: string): readonly string[] {
   return names.flatMap((name) => (name.endsWith('.yaml') ? [name.slice(0, -'.yaml'.length)] : []));
 }
 
-/** Where the rendering of a set of values stands. */
+/** Path of the rendering of a set of values. */
 export function placeOf(set: string): string {
   return set === 'kustomize' ? base : `${renderings}/${set}.yaml`;
 }
@@ -41,7 +41,8 @@ function renderOne(root: string, helm: string, set: string): string {
     join(root, 'deploy/chart'),
     '--namespace',
     'orrery',
-    // The oldest that the chart is for: each Helm assumes another one, by when and how it was built.
+    // The oldest version that the chart supports: each Helm assumes another one, depending on when and how it
+    // was built.
     '--kube-version',
     '1.30.0',
     '--values',
@@ -56,7 +57,7 @@ function renderOne(root: string, helm: string, set: string): string {
   return head + documents.map((text) => `---\n${text.trimEnd()}\n`).join('');
 }
 
-/** What stands elsewhere in deploy/, for nobody to review twice, and a digest of all of it. */
+/** Omits what is elsewhere in deploy/, so that nobody reviews it twice; a digest of all of it stays. */
 function withoutCopies(document: string): string {
   return document
     .replace(/(orrery\.json: )\|-\n(?: {4}.*\n?)*/, '$1"{}"\n')
@@ -65,8 +66,8 @@ function withoutCopies(document: string): string {
 }
 
 /**
- * A line for each file that the renderings are made of, and for each rendering: digest and path. Not of what
- * is taken over from elsewhere, which needs no Helm (refresh.ts).
+ * A line with digest and path for each file that the renderings are made from, and for each rendering. Copied
+ * files are left out, because they need no Helm (refresh.ts).
  */
 export function sourcesOf(root: string): string {
   const sha256 = (bytes: string | Buffer) => createHash('sha256').update(bytes).digest('hex');
@@ -77,7 +78,7 @@ export function sourcesOf(root: string): string {
   return [...files, ...rendered].map(([path, bytes]) => `${sha256(bytes)}  ${path}\n`).join('');
 }
 
-/** But for `files`: what a chart takes over from elsewhere. */
+/** Except `files`, which a chart copies from elsewhere. */
 function filesIn(root: string, folder: string): string[] {
   return readdirSync(join(root, folder))
     .filter((name) => name !== 'files')

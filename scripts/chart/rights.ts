@@ -1,6 +1,6 @@
 /**
- * What the chart grants, made of what the features declare: by feature, and by how far a rule must reach,
- * since a replica that watches some namespaces alone needs no more there.
+ * What the chart grants, from the declarations of the features: by feature, and by how far a rule must reach,
+ * because a replica that watches only some namespaces needs no more there.
  */
 import { stringify } from 'yaml';
 import type { Feature } from '../../src/actors/feature.ts';
@@ -14,21 +14,20 @@ export interface ChartRule {
   readonly verbs: readonly string[];
 }
 
-/** Each list is a role of its own; an empty one is left out. */
+/** Each list is a role of its own; an empty one is omitted. */
 export interface ChartRights {
-  /** Of resources that are in no namespace, and Events, which may be about those. */
+  /** Resources without a namespace, and Events, which may be about those. */
   readonly cluster?: readonly ChartRule[];
   readonly namespaced?: readonly ChartRule[];
-  /** Apart, since Kubernetes cannot narrow them by label: they are granted where they are needed alone. */
+  /**
+   * Separate, because Kubernetes cannot narrow them by label: they are granted only where they are needed.
+   */
   readonly secrets?: readonly ChartRule[];
   /** In Orrery's own namespace. */
   readonly ownNamespace?: readonly ChartRule[];
 }
 
-/**
- * By their plural, whatever group they are of; test/e2e/chart-rights.test.ts holds it to what an API
- * server says.
- */
+/** By plural, whatever their group; test/e2e/chart-rights.test.ts compares it with an API server. */
 export const clusterScoped: ReadonlySet<string> = new Set([
   'issuers',
   'namespaces',

@@ -1,13 +1,13 @@
 /**
- * The reference of each custom resource: scope, short name, columns, and a table of the fields, all as its
- * manifest in deploy/crds says it, which is also what `kubectl explain` prints.
+ * The reference of each custom resource: scope, short name, columns, and a table of the fields, all from its
+ * manifest in deploy/crds, which `kubectl explain` also prints.
  *
  * Absent: fields that every resource has in the same form (selectors, items of conditions).
  */
 import { parse } from 'yaml';
 import { markdownTable } from './tables.ts';
 
-/** As much of a definition as is read here. */
+/** The part of a definition that is read here. */
 interface Definition {
   readonly spec: {
     readonly scope: string;
@@ -38,7 +38,7 @@ interface Field {
 
 const ofKubernetes = new Set(['apiVersion', 'kind', 'metadata', 'matchLabels', 'matchExpressions']);
 
-/** What stands between the marks of one kind. */
+/** The text between the marks of one kind. */
 export function customResource(manifest: string): string {
   const { scope, names, versions } = (parse(manifest) as Definition).spec;
   const [{ additionalPrinterColumns: columns, schema }] = versions;

@@ -1,7 +1,7 @@
 /**
- * The schemas of custom resources' specifications, made of what their features declare; and the table of
- * their fields. Each bound, pattern, default and rule stands in src/features alone; what is for people
- * (descriptions, columns, the status that Orrery writes) stands in deploy/crds alone, and is kept.
+ * The schemas of custom resources' specifications, from the declarations of their features, and the table of
+ * their fields. Bounds, patterns, defaults and rules are only in src/features; what is for people
+ * (descriptions, columns, the status that Orrery writes) is only in deploy/crds, and is kept.
  */
 import type { GenericSchema } from 'valibot';
 import { parse, parseDocument } from 'yaml';
@@ -10,7 +10,7 @@ import { issuerSpec } from '../../src/features/certificates/issuer-spec.ts';
 import { electionSpec } from '../../src/features/elections/election-spec.ts';
 import { routeGateSpec } from '../../src/features/routes/route-gate.ts';
 
-/** OpenAPI v3 in the form that Kubernetes takes. */
+/** OpenAPI v3 in the form that Kubernetes accepts. */
 export type Schema = Readonly<Record<string, unknown>>;
 
 export const declared: Readonly<Record<string, GenericSchema>> = {
@@ -24,7 +24,7 @@ export const definitionOf = (plural: string) => `deploy/crds/orrery.dev_${plural
 
 const place = ['spec', 'versions', 0, 'schema', 'openAPIV3Schema', 'properties', 'spec'];
 
-/** The manifest with the schema as it is declared; its text as it is where that says the same. */
+/** The manifest with the declared schema; the text stays as it is if it already says the same. */
 export function withSpec(text: string, spec: GenericSchema): string {
   const document = parseDocument(text);
   const standing = parse(String(document.getIn(place))) as Schema;
@@ -37,7 +37,7 @@ export function withSpec(text: string, spec: GenericSchema): string {
 const isSame = (one: unknown, other: unknown) =>
   JSON.stringify(sorted(one)) === JSON.stringify(sorted(other));
 
-/** The order of keys says nothing. */
+/** The order of keys has no meaning. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (typeof value !== 'object' || value === null) return value;
@@ -48,7 +48,7 @@ function sorted(value: unknown): unknown {
   );
 }
 
-/** With the words of what stands there. */
+/** Keeps the descriptions of the present schema. */
 function described(made: Schema, standing: unknown): Schema {
   const { description, ...there } = fieldsOf(standing);
   const inner = Object.entries(made).map(([key, value]) => {
@@ -68,7 +68,7 @@ function mapped(fields: Schema, make: (one: Schema, name: string) => Schema): Sc
   return Object.fromEntries(Object.entries(fields).map(([name, one]) => [name, make(fieldsOf(one), name)]));
 }
 
-/** A schema or an action of valibot, as far as it is read here. */
+/** The part of a valibot schema or action that is read here. */
 interface Part {
   readonly type: string;
   readonly pipe?: readonly Part[];
@@ -86,7 +86,7 @@ interface Part {
   readonly title?: string;
 }
 
-/** @throws Error for what Kubernetes' schemas have no form for */
+/** @throws Error for what Kubernetes' schemas cannot express */
 export function schemaOf(schema: GenericSchema): Schema {
   return ofPart(schema as unknown as Part);
 }
@@ -95,11 +95,11 @@ const isOptional = ({ type }: Part) => /^(exact_)?optional$/.test(type);
 
 function ofPart(part: Part): Schema {
   const [first, ...actions] = part.pipe ?? [];
-  // A schema with a pipe is the first of its pipe, too.
+  // The first item of a schema's pipe is the schema itself.
   if (first !== undefined) return actions.reduce(withAction, ofPart(first === part ? plain(part) : first));
   if (part.wrapped !== undefined) {
     const { wrapped, default: value } = part;
-    // A function, or null, is what the program takes; the API server is told of values alone.
+    // The program also accepts functions and null as defaults; the API server is given only values.
     const isTold = isOptional(part) && value != null && typeof value !== 'function';
     return { ...ofPart(wrapped), ...(isTold ? { default: value } : {}) };
   }
@@ -130,7 +130,7 @@ const forms: Readonly<Record<string, (part: Part) => Schema>> = {
   },
 };
 
-/** Of keys a schema says nothing, so a rule does; texts of CEL have no `\.`. */
+/** A schema cannot constrain keys, so a rule does; CEL texts have no `\.`. */
 function rulesOfKeys(key: Part): Schema {
   const { pattern, maxLength } = ofPart(key);
   if (typeof pattern !== 'string') return {};

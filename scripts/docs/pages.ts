@@ -15,10 +15,10 @@ import { machineIndex, machinePage } from './machine-page.ts';
 import { docsBase, withRunbooks } from './runbooks.ts';
 import { errorTable, flagTable, limitTable, metricRows, pathTable, streamTable } from './tables.ts';
 
-/** Reads a file of the repository; empty if there is none. */
+/** Reads a file of the repository; empty if it does not exist. */
 export type Read = (path: string) => string;
 
-/** Path → what has to stand in the file. */
+/** Path → required content of the file. */
 export function generatedPages(read: Read): ReadonlyMap<string, string> {
   return new Map([
     ['docs/reference/errors.md', errorsPage()],
@@ -41,7 +41,7 @@ export function generatedPages(read: Read): ReadonlyMap<string, string> {
   ]);
 }
 
-/** What the chart renders, with today's rights and permissions. */
+/** The chart's renderings, with the present rights and permissions. */
 function renderedCharts(read: Read): ReadonlyArray<readonly [string, string]> {
   const permissions = read('deploy/nats/permissions.conf');
   const root = join(import.meta.dirname, '../..');
@@ -88,7 +88,7 @@ ${limitTable(read('packages/kube-api/limits.ts'), apiLimits)}`;
 
 type Tables = Readonly<Record<string, () => string>>;
 
-/** Pages that are written by hand, but for a table between marks: page → mark → table. */
+/** Pages that are written by hand, except for a table between marks: page → mark → table. */
 const tablesOf = (read: Read): Readonly<Record<string, Tables>> => ({
   'docs/reference/command-line.md': { flags: flagTable },
   'docs/reference/custom-resources.md': Object.fromEntries(

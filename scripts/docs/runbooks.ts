@@ -1,8 +1,8 @@
 /**
  * Where each alert says what to do: `runbook_url`, the section of its name in docs/alerts.md. Pure.
  *
- * The base is what whoever installs names (`node scripts/alert-rules.ts URL`); else the docs of the
- * repository that package.json names; else the path in the repository itself.
+ * The base is the URL given at installation (`node scripts/alert-rules.ts URL`), or else the docs of the
+ * repository that package.json names, or else the path in the repository.
  */
 
 interface Manifest {
@@ -10,12 +10,12 @@ interface Manifest {
   readonly repository?: string | { readonly url?: string };
 }
 
-/** Without a slash at its end. */
+/** Without a trailing slash. */
 export function docsBase({ homepage, repository }: Manifest): string {
   const url = typeof repository === 'string' ? repository : repository?.url;
   const base = homepage ?? url?.replace(/^git\+/, '').replace(/\.git$/, '');
   if (base === undefined || !/^https?:/.test(base)) return 'docs';
-  // Of a forge the tree's address leads to the files; of a site of its own the pages lie below it.
+  // On a forge, the tree's address leads to the files; on a separate site, the pages are below its root.
   const root = base.replace(/[#?].*$/, '').replace(/\/$/, '');
   return homepage === undefined ? `${root}/blob/HEAD/docs` : `${root}/docs`;
 }

@@ -39,8 +39,7 @@ export function errorTable(): string {
 }
 
 /**
- * Names, values, and the comments that stand above them in the source: of the program, if no others are
- * given.
+ * Names, values, and the comments above them in the source; of the program's limits, if no others are given.
  */
 export function limitTable(source: string, values: Readonly<Record<string, number>> = limits): string {
   const reasons = new Map(
@@ -67,11 +66,11 @@ export function flagTable(): string {
   return markdownTable(['flag', 'meaning', 'default', 'allowed'], rows);
 }
 
-/** The program's texts link as a page directly in docs/ does; the tables stand one folder below. */
+/** The program's texts link as if from a page directly in docs/; the tables are one folder below. */
 const fromReference = (text: string) => text.replaceAll(/\]\((?=[a-z-]+\.md)/g, '](../');
 
 export function pathTable(): string {
-  // Only the table is read; no path is asked, so nothing of the parts is needed.
+  // Only the table is read; no path is called, so the parts are not needed.
   const featurePaths = featuresOf()
     .flatMap(({ http }) => http ?? [])
     .map((declared) => ({ ...declared, answer: () => Promise.reject(new Error('nothing is asked')) }));

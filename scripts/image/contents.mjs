@@ -1,6 +1,6 @@
 /**
- * The list of what is in an image, as SPDX 2.3 has it: Debian packages, Node.js, and each npm package,
- * bundled or beside the bundle. The same image gives the same list: its time is that of the image.
+ * The list of an image's contents in SPDX 2.3: Debian packages, Node.js, and each npm package, bundled or
+ * beside the bundle. The same image gives the same list: its time is that of the image.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -57,7 +57,7 @@ function debianPart({ name, version }) {
 }
 
 /**
- * Those in the bundle name themselves in the file of their licences.
+ * Bundled packages are named in the file of their licences.
  *
  * @param {string} program
  * @returns {Part[]}

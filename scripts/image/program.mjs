@@ -1,8 +1,8 @@
 /**
- * The program as an image holds it: what a replica, a command and a feature of somebody else load, and
- * nothing that was only needed to build it. Arguments: the built program, the folder to lay it in.
+ * The program as it is in an image: what a replica, a command and somebody else's feature load, and nothing
+ * that was only needed to build it. Arguments: the built program, the target folder.
  *
- * Absent: sources, types, source maps, compilers, every package that is in the bundle already.
+ * Absent: sources, types, source maps, compilers, and every package that is already in the bundle.
  */
 import { cpSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
@@ -11,8 +11,8 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
 /**
- * Packages beside the bundle. The page is served their files; a feature of somebody else imports the last two
- * by name, and must meet the same ones as the program.
+ * Packages beside the bundle. The page is served their files. Somebody else's feature imports the last two by
+ * name and must get the same ones as the program.
  */
 export const packages = [
   'preact',
@@ -23,7 +23,7 @@ export const packages = [
   'valibot',
 ];
 
-/** Of these packages only what is served. */
+/** Packages of which only the served files are taken. */
 const served = {
   preact: ['dist/preact.mjs', 'hooks/dist/hooks.mjs'],
   htm: ['dist/htm.mjs'],
@@ -42,7 +42,7 @@ export function layProgram(built, target) {
   mkdirSync(target, { recursive: true });
   cpSync(join(root, 'package.json'), join(target, 'package.json'));
   for (const name of ['LICENSE', 'CHANGELOG.md']) {
-    // A build in a container may be handed less than the whole repository.
+    // A build in a container may have less than the whole repository.
     if (readdirSync(root).includes(name)) cpSync(join(root, name), join(target, name));
   }
   cpSync(built, join(target, 'dist'), { recursive: true, filter: (from) => !isForBuilding(basename(from)) });

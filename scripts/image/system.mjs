@@ -1,7 +1,7 @@
 /**
  * What a program needs of a system, and no more: Node.js, the C and C++ libraries that it is linked to,
- * certificate authorities, and a user without rights. No shell, no package manager, nothing that could be run
- * but Node.
+ * certificate authorities, and an unprivileged user. There is no shell, no package manager, and nothing to
+ * run but Node.
  */
 import {
   chmodSync,
@@ -66,7 +66,7 @@ function layLibraries(debian, target) {
   for (const name of readdirSync(join(base, triplet)).sort()) {
     if (!libraries.test(name)) continue;
     put(join(base, triplet, name), join(target, 'usr/lib', triplet, name), 0o755);
-    // Where a program says that its loader is.
+    // Where programs expect their loader.
     if (!name.startsWith('ld-linux-')) continue;
     const loader = name.includes('x86-64') ? 'lib64' : 'lib';
     put(join(base, triplet, name), join(target, loader, name), 0o755);
@@ -119,7 +119,7 @@ function layUser(target) {
  */
 function put(source, target, mode) {
   mkdirSync(dirname(target), { recursive: true });
-  // Links are followed: what is in the image is a file.
+  // Links are followed, so the image contains files.
   copyFileSync(source, target);
   chmodSync(target, mode);
 }

@@ -1,9 +1,9 @@
 /**
- * Lays a chart out: ELK decides where states, arrows and labels lie; here is what it is told and how its
- * answer is read.
+ * Lays a chart out: ELK decides where states, arrows and labels go; this file gives it its input and reads
+ * its output.
  *
- * Promises: the same chart gives the same drawing. Sizes of texts are those of a monospaced font of 0.605 em,
- * wider than what common systems have, so that labels fit everywhere.
+ * Promises: the same chart gives the same drawing. Text sizes are those of a monospaced font of 0.605 em,
+ * wider than the fonts of common systems, so that labels fit everywhere.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -29,24 +29,24 @@ const em = { name: 13, line: 10.5, label: 10.5 } as const;
 const widthPerEm = 0.605;
 const lineHeight = { name: 22, line: 15, label: 14 } as const;
 const padding = 12;
-/** Between a composite state and what is inside. */
+/** Between a composite state and its content. */
 const sidePadding = 16;
 const startSize = 10;
-/** Begins the ids of edges that are not drawn. */
+/** Prefix of the ids of edges that are not drawn. */
 const stacking = 'stacking ';
 
-/** The rules by which charts are laid out: these files. */
+/** The rules of the layout are these files. */
 const rules = ['chart-layout.ts', 'drawn-transitions.ts', 'strain.ts'].map((name) =>
   readFileSync(join(import.meta.dirname, name), 'utf8'),
 );
 
-/** Of what a drawing depends on: the chart, and the rules by which it is laid out. */
+/** Identifies what a drawing depends on: the chart, and the rules of the layout. */
 export function fingerprintOf(chart: Chart): string {
   const drawn = { chart: chartOf(chart), version: chart.version, description: chart.description, rules };
   return createHash('sha256').update(JSON.stringify(drawn)).digest('hex').slice(0, 16);
 }
 
-/** Lays the chart out in each of the ways below and takes the best. */
+/** Lays the chart out in each of the ways below and takes the best drawing. */
 export async function layoutOf(chart: Chart): Promise<ChartLayout> {
   const root = chartOf(chart);
   const drawn = drawnTransitions(root, new Set(chart.effects.map(({ type }) => type)));
@@ -73,8 +73,8 @@ async function laidOut(root: ChartState, drawn: Drawn, way: Way): Promise<Geomet
 }
 
 /**
- * Composite states whose head is wider than what is inside, which ELK does not see: path → how wide the
- * inside has to be.
+ * Composite states whose head is wider than their content, which ELK does not see: path → the width that the
+ * content must have.
  */
 function tooNarrow(root: ChartState, drawn: Drawn, graph: ElkNode): Map<string, number> {
   const widths = new Map<string, number>();
@@ -92,7 +92,7 @@ function tooNarrow(root: ChartState, drawn: Drawn, graph: ElkNode): Map<string, 
 }
 
 type ElkOptions = Readonly<Record<string, string>>;
-/** Whether regions lie below each other, and what ELK is told. */
+/** Whether regions are stacked, and the options for ELK. */
 interface Way {
   readonly isStacked: boolean;
   readonly elk: ElkOptions;
@@ -156,7 +156,7 @@ function graphOf(root: ChartState, drawn: Drawn, way: Way, widths: ReadonlyMap<s
   };
 }
 
-/** Edges that nobody sees put each region a layer below the one before. */
+/** Invisible edges put each region one layer below the previous one. */
 function stackingEdges(root: ChartState): ElkExtendedEdge[] {
   return [...statesOf(root)].flatMap(({ type, children }) =>
     type === 'parallel'
@@ -245,7 +245,7 @@ function readGraph(graph: ElkNode, drawn: Drawn): Pick<ChartLayout, 'states' | '
   return { states, marks, edges };
 }
 
-/** A beginning may be wide, to widen its state; what is drawn is the dot in its middle. */
+/** The box of an initial state may be wide, to widen its parent; the drawn dot is in its middle. */
 function dotOf({ x, y, width }: Box): Box {
   return { x: x + (width - startSize) / 2, y, width: startSize, height: startSize };
 }
@@ -270,11 +270,11 @@ function readEdge(edge: ElkExtendedEdge, drawn: Drawn): DrawnEdge {
   };
 }
 
-/** ELK needs an id that is not empty. */
+/** ELK needs a non-empty id. */
 const idOf = (path: string) => (path === '' ? '(root)' : path);
 const pathOf = (id: string) => (id === '(root)' ? '' : id);
 
-/** A line as it is read. */
+/** The text of a line for reading. */
 function drawnText({ text, guard }: DrawnText): string {
   return [text, guard].filter(Boolean).join(' ');
 }
@@ -292,7 +292,7 @@ function rounded<B extends { x: number; y: number; width: number; height: number
   return { x: round(x), y: round(y), width: round(width), height: round(height) };
 }
 
-/** Half pixels are as fine as anybody sees. */
+/** Nobody sees more than half pixels. */
 function round(length: number): number {
   return Math.round(length * 2) / 2;
 }

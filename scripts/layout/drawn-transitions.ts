@@ -1,11 +1,11 @@
 /**
- * What of a chart is drawn, and how: which transitions become arrows, which become lines inside their state.
- * Pure.
+ * What of a chart is drawn, and how: which transitions become arrows, and which become lines inside their
+ * state. Pure.
  *
- * - Transitions between the same two states share an arrow, one label below the other.
+ * - Transitions between the same two states share an arrow, one label below another.
  * - A transition that stays, or enters its own state again, is a line in the state.
- * - Many states that leave for the same one over the same guard (`isTerminating`) would cover the drawing
- *   with arrows that say one thing: each gets a line "→ terminating" instead, as circuit diagrams do with
+ * - If many states leave for the same one over the same guard (`isTerminating`), arrows that all say one
+ *   thing would cover the drawing. Each gets a line "→ terminating" instead, as circuit diagrams do with
  *   supply lines.
  */
 
@@ -32,14 +32,14 @@ interface Found {
   readonly to: string;
 }
 
-/** From so many sources on, an equal exit is a line. */
+/** From this many sources on, an equal exit is a line. */
 const exitSources = 4;
 /** More lines in one state than this are counted instead of shown. */
 const linesMax = 4;
-/** A label of one line is at most so wide. */
+/** The most characters of a label on one line. */
 const labelChars = 30;
 
-/** @param effectTypes actions that ask the outside for something: shown on entry */
+/** @param effectTypes actions that request effects: shown on entry */
 export function drawnTransitions(chart: ChartState, effectTypes: ReadonlySet<string>): Drawn {
   const states = [...statesOf(chart)];
   const moves = states.flatMap(movesOf);
@@ -114,8 +114,8 @@ function linesOf(
 }
 
 /**
- * Exits are always shown: nothing else says where they lead. Of what stays, the chart's text form has
- * everything.
+ * Exits are always shown, because nothing else says where they lead. The chart's text form has all
+ * transitions that stay.
  */
 function shortened(stays: readonly DrawnText[], exits: readonly DrawnText[]): DrawnText[] {
   const room = Math.max(1, linesMax - exits.length);
@@ -124,7 +124,7 @@ function shortened(stays: readonly DrawnText[], exits: readonly DrawnText[]): Dr
   return [...stays.slice(0, room), { text: `… ${left} more`, tone: 'more' }, ...exits];
 }
 
-/** Trigger and guard on one line where that is short, else the guard below, set in. */
+/** Trigger and guard on one line if that is short; otherwise the guard is below, indented. */
 function labelsOf({ ref, transition }: Found): DrawnText[] {
   const { on, trigger, guard } = transition;
   const guarded = guard === null ? {} : { guard: `[${guard}]` };

@@ -1,4 +1,4 @@
-/** Makes the files of a new feature from the template beside this file. */
+/** Creates the files of a new feature from the template beside this file. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pluralOf } from '../../src/api/kind-name.ts';
@@ -10,7 +10,7 @@ export interface NewFeature {
   readonly name: string;
   /** One word in lower case: the kind of its actors. */
   readonly kind: string;
-  /** What its actors stand for. */
+  /** What its actors represent. */
   readonly watch: { readonly apiVersion: string; readonly kind: string };
 }
 
@@ -40,8 +40,8 @@ export function readOptions(
 }
 
 /**
- * @returns the paths that were written. @throws Error if one of them is there already; then nothing is
- * written
+ * @returns the paths that were written
+ * @throws Error if one of them already exists; then nothing is written
  */
 export function scaffold(root: string, feature: NewFeature): string[] {
   const files = new Map(
@@ -62,7 +62,7 @@ export function scaffold(root: string, feature: NewFeature): string[] {
   return [...files.keys(), ...changed];
 }
 
-/** The one line by which the program knows the feature. */
+/** The one line that adds the feature to the program. */
 function listed(root: string, { name }: NewFeature): string[] {
   const path = 'src/replica/features.ts';
   const text = readFileSync(join(root, path), 'utf8');
@@ -81,7 +81,7 @@ function listed(root: string, { name }: NewFeature): string[] {
 const byFolder = (a: string, b: string) => (folderOf(a) < folderOf(b) ? -1 : 1);
 const folderOf = (line: string) => /features\/([a-z0-9]+)/.exec(line)?.[1] ?? '';
 
-/** Its page in the index. */
+/** Adds its page to the index. */
 function indexed(root: string, { name }: NewFeature): string[] {
   const path = 'docs/README.md';
   const text = readFileSync(join(root, path), 'utf8');
@@ -93,7 +93,7 @@ function indexed(root: string, { name }: NewFeature): string[] {
   return [path];
 }
 
-/** Names in the form that each place asks for. */
+/** Fills in names in the form that each place needs. */
 function filled(text: string, { name, kind, watch }: NewFeature): string {
   const words: Readonly<Record<string, string>> = {
     __name__: name,
@@ -109,7 +109,7 @@ function filled(text: string, { name, kind, watch }: NewFeature): string {
 
 const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** How the watched resource is called: by the features that watch it already, else as by default. */
+/** Names of the watched resource: those of the features that already watch it, or else the default ones. */
 function watchedNames({ apiVersion, kind }: NewFeature['watch']): Record<string, string> {
   const text = `${apiVersion}/${kind}`;
   const known = watchesOf(featuresOf()).find(({ resource }) => kindText(resource) === text);

@@ -1,4 +1,4 @@
-/** Chooses the messages to keep: few that show much. Pure. */
+/** Chooses which messages to keep: few that show much. Pure. */
 import type { ActorRecord, StoredMessage } from '../roll-over/product.ts';
 
 /** A message and what it shows. */
@@ -7,13 +7,13 @@ export interface Candidate {
   readonly shows: readonly string[];
 }
 
-/** A line says a message twice: as JSON and as base64. */
+/** A line contains a message twice: as JSON and as base64. */
 const lineBytes = ({ data }: StoredMessage) => 200 + 2.6 * data.byteLength;
 const worthOf = (word: string) => (word.startsWith('state ') ? 3 : 1);
 
 /**
- * Small ones that show much come first; each shows something that none before it did. @param bytes bound on
- * their lines together
+ * Small messages that show much come first; each shows something that no earlier one did.
+ * @param bytes bound on all lines together
  */
 export function choose(
   candidates: readonly Candidate[],
@@ -41,7 +41,7 @@ export function choose(
   return kept.sort((a, b) => a.sequence - b.sequence);
 }
 
-/** States, timers, effects and whatever else a release that reads the record must understand. */
+/** States, timers, effects and anything else that a release must understand to read the record. */
 export function showsOf(record: ActorRecord): string[] {
   const states = statesOf(record.snapshot.value);
   return [
@@ -56,7 +56,7 @@ export function showsOf(record: ActorRecord): string[] {
   ];
 }
 
-/** Each leaf by its path: of parallel regions there are several. */
+/** Each leaf state by its path; parallel regions have several. */
 function statesOf(value: unknown): string[] {
   if (typeof value === 'string') return [value];
   return Object.entries(value as Record<string, unknown>).flatMap(([key, child]) => {

@@ -1,9 +1,9 @@
 /**
- * Brings actors of every kind into as many states as can be reached for real: beside the ordinary load there
+ * Brings actors of every kind into as many states as can really be reached. Besides the ordinary load there
  * are Pods that cannot be proven, authorities that refuse, Leases of others, an API server that is away for a
  * while, and replicas that are killed and replaced.
  *
- * Nothing is made up: every record comes from a replica that took real steps.
+ * Nothing is invented: every record comes from a replica that took real steps.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -60,7 +60,7 @@ export async function playScenes(
   }
 }
 
-/** A message to an actor. */
+/** Sends a message to an actor. */
 function say({ bus }: Stage, id: ActorId, event: object): Promise<unknown> {
   return bus.append(subjectsOf(clusterName).send(id), encodeJson(event));
 }
@@ -103,7 +103,7 @@ async function gates(make: Make): Promise<void> {
   }
 }
 
-/** Pods that are not gated, cannot be asked, belong to nobody, lose their routes. */
+/** Pods that are not gated, cannot be asked, belong to nobody, or lose their routes. */
 async function gatedPods(make: Make): Promise<void> {
   await gates(make);
   const pod = (
@@ -143,8 +143,8 @@ async function gatedPods(make: Make): Promise<void> {
 }
 
 /**
- * Workloads that come to a Service just before the API server goes away: some pass over its slices is caught
- * in the middle.
+ * Workloads that join a Service just before the API server goes away, so that some pass over its slices is
+ * interrupted.
  */
 const lateJoiners = 12;
 const joinEveryMs = 20;
@@ -197,7 +197,7 @@ async function outsiders(make: Make): Promise<void> {
   }
 }
 
-/** Elections that nobody stands for, and one whose Lease somebody else holds. */
+/** Elections without candidates, and one whose Lease somebody else holds. */
 async function contests(make: Make): Promise<void> {
   for (const name of ['unwanted', 'foreign'])
     await make(elections, { metadata: { name, namespace }, spec: {} });
@@ -259,7 +259,7 @@ async function proxiedNodes(make: Make): Promise<void> {
   for (const name of ['roll-a', 'roll-b', 'roll-c']) await make(nodes, { metadata: { name } });
 }
 
-/** Changes to what stands in the API server; what fails is told, and nothing ends. */
+/** Changes objects in the API server; failures are reported and end nothing. */
 function changesOf({ cluster: { kube } }: Stage, print: (line: string) => void) {
   const told = (error: Error) => print(`scenes: ${error.message}`);
   return {
@@ -277,10 +277,7 @@ function changesOf({ cluster: { kube } }: Stage, print: (line: string) => void) 
   };
 }
 
-/**
- * What happens one after the other while records are written down; each step leaves time for what it sets
- * off.
- */
+/** The sequence of changes while records are written; each step leaves time for its consequences. */
 async function changes(
   stage: Stage,
   replicas: RunningReplica[],
@@ -335,8 +332,8 @@ async function changes(
 }
 
 /**
- * The next release of the bundle does not suit the replicas before it: it waits until the last of them has
- * gone.
+ * The next release of the bundle is incompatible with the replicas before it: it waits until the last of them
+ * has gone.
  */
 async function nextBundle(
   stage: Stage,
@@ -371,7 +368,7 @@ async function nextBundle(
   const starting: Array<Promise<unknown>> = [];
   for (const [index, old] of [...replicas].entries()) {
     await old.stop();
-    // The new one is not ready before the last old one has gone.
+    // The new replica is not ready before the last old one has gone.
     starting.push(
       stage.start(`next-${index}`, old.checkout).then(
         (replica) => {

@@ -8,10 +8,13 @@ import { type KubePort, type StoredMessage, secrets } from '../roll-over/product
 const marks = ['PRIVATE KEY-----', 'UFJJVkFURSBLRV', 'BSSVZBVEUgS0VZ', 'QUklWQVRFIEtFW'];
 /** Certificates are public. */
 const publicFields = ['tls.crt', 'ca.crt'];
-/** Shorter pieces could stand anywhere by chance. */
+/** Shorter pieces could occur anywhere by chance. */
 const shortest = 20;
 
-/** Words that no message may hold. @param kube absent: only the marks of private keys are known */
+/**
+ * Words that no message may contain.
+ * @param kube absent: only the marks of private keys are known
+ */
 export async function secretWords(kube: KubePort | undefined): Promise<string[]> {
   if (kube === undefined) return marks;
   const { items } = await kube.list(secrets, {}, new AbortController().signal);
@@ -24,8 +27,8 @@ export async function secretWords(kube: KubePort | undefined): Promise<string[]>
 }
 
 /**
- * A value may be stored without its line breaks, or be JSON: each long piece counts. The words of PEM's first
- * line are no secret.
+ * A value may be stored without its line breaks, or be JSON, so each long piece counts. The words of PEM's
+ * first line are not secret.
  */
 function piecesOf(value: string): string[] {
   return value
@@ -34,7 +37,7 @@ function piecesOf(value: string): string[] {
     .filter((piece) => piece.length >= shortest);
 }
 
-/** Subjects of messages that hold one of the words. */
+/** Subjects of messages that contain one of the words. */
 export function leaks(messages: Iterable<StoredMessage>, words: readonly string[]): string[] {
   const found: string[] = [];
   for (const { subject, data, sequence } of messages) {

@@ -1,9 +1,9 @@
 /**
  * What the streams say of every actor while replicas of two releases take turns, and what of it must not be.
  *
- * Follows the records and the feed from the first message on. Promises: a difference is named once, with the
- * actor. Records never go back; on the feed each step is the next revision, told once, and begins in the
- * state in which the one before ended. So no effect is asked for twice: an effect is known by its step.
+ * Reads the records and the feed from the first message on. Promises: each difference is reported once, with
+ * its actor. Records never go back. On the feed each step is the next revision, is told once, and begins in
+ * the state in which the one before ended. So no effect is requested twice: its step identifies it.
  */
 import { type ActorRecord, type Bus, subjectsOf, type Transition, unpackRecord } from './product.ts';
 import { clusterName } from './stage.ts';
@@ -17,9 +17,9 @@ interface Seen {
 export interface Ledger {
   readonly differences: readonly string[];
   readonly counts: { records: number; steps: number };
-  /** Records that stand now, by actor. */
+  /** Present records, by actor. */
   readonly records: ReadonlyMap<string, ActorRecord>;
-  /** Last step of each actor as the feed tells it. */
+  /** The last step of each actor on the feed. */
   readonly steps: ReadonlyMap<string, Transition>;
   /** Actor → how many steps it took in replicas of that name, since the ledger began. */
   stepsOf(replica: RegExp): ReadonlyMap<string, number>;
@@ -81,8 +81,8 @@ export async function keepLedger(bus: Bus): Promise<Ledger> {
 }
 
 /**
- * The stream keeps the last record alone, so one may be overwritten before it is read here: that none is
- * missing is seen on the feed.
+ * The stream keeps only the last record, so one may be overwritten before it is read here. The feed shows
+ * that none is missing.
  */
 function recordDifferences(id: string, before: Seen | undefined, now: ActorRecord): string[] {
   if (before === undefined) return [];
@@ -97,7 +97,7 @@ function stepDifferences(before: Transition | undefined, now: Transition): strin
   return [`${now.id}: step ${before?.rev ?? 0} then ${now.rev}, by ${now.replica}`];
 }
 
-/** A step begins in the state in which the one before ended; null: it began anew. */
+/** A step begins in the state in which the one before ended; null: the actor started afresh. */
 function stateDifference(before: Transition, now: Transition): string[] {
   if (now.from === null || now.from === before.to) return [];
   return [`${now.id}: step ${now.rev} begins in ${now.from}, the one before ended in ${before.to}`];

@@ -1,7 +1,7 @@
 /**
  * Work for actors of every kind while replicas are rolled over: the scenario's shop under requests, tills
  * that are elected, a virtual machine that comes and goes, certificates that are renewed, nodes whose proxies
- * report. The bundle of the stage is the release.
+ * report. The release is the bundle of the stage.
  */
 import {
   type ActorId,
@@ -35,7 +35,7 @@ const crowdNamespace = 'crowd';
 const crowdEveryMs = 400;
 const { signal } = new AbortController();
 
-/** @param crowd how many workloads outside the cluster change beside the scenario's things */
+/** @param crowd number of workloads outside the cluster that change, besides the scenario */
 export async function startWork(stage: Stage, print: (line: string) => void, crowd = 0): Promise<Work> {
   const { bus, cluster, dir } = stage;
   const { kube, routing, nodeName, outsideAddress } = cluster;
@@ -68,7 +68,7 @@ export async function startWork(stage: Stage, print: (line: string) => void, cro
   return { shop, stop };
 }
 
-/** Service proxies of nodes that tell of changes, one of them slower than it should be. */
+/** Service proxies of nodes that report changes, one of them slower than it should be. */
 export function startProxies({ bus }: Pick<Stage, 'bus'>) {
   const ending = new AbortController();
   const subjects = subjectsOf(clusterName);
@@ -95,8 +95,8 @@ export function startProxies({ bus }: Pick<Stage, 'bus'>) {
 }
 
 /**
- * Workloads outside the cluster, a Service for every four; one after the other becomes ready or not, so that
- * slices change all the time.
+ * Workloads outside the cluster, with a Service for every four. One after another becomes ready or unready,
+ * so that slices change all the time.
  */
 async function startCrowd({ cluster: { kube } }: Stage, count: number) {
   const ending = new AbortController();

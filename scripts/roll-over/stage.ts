@@ -1,9 +1,10 @@
 /**
- * A cluster whose parts are of this checkout and whose replicas are processes of any: a nats-server, the
- * development API with its kubelet and routing, and a way to start replicas of a checkout's folder.
+ * A cluster whose parts come from this checkout and whose replicas are processes of any checkout: a
+ * nats-server, the development API with its kubelet and routing, and a way to start replicas from a
+ * checkout's folder.
  *
- * Promises: what is started here ends with `stop`, replicas first. Replicas reach the API through a relay,
- * which can be shut.
+ * Promises: whatever is started here ends with `stop`, replicas first. Replicas reach the API through a
+ * relay, which can be shut.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -40,7 +41,10 @@ export interface Stage {
   readonly dir: string;
   readonly cluster: DevCluster;
   readonly bus: Bus;
-  /** Starts a replica and waits until it is ready. @throws Error if it is not in time */
+  /**
+   * Starts a replica and waits until it is ready.
+   * @throws Error if it is not ready in time
+   */
   start(name: string, checkout: string): Promise<RunningReplica>;
   /** Whether replicas reach the Kubernetes API. */
   letThrough(isOpen: boolean): void;
@@ -94,7 +98,7 @@ export async function startStage(print: (line: string) => void): Promise<Stage> 
   }
 }
 
-/** The API server once more, on a port that can be shut. */
+/** A second address of the API server, on a port that can be shut. */
 async function shutableApi(kubeconfig: string, dir: string) {
   const text = readFileSync(kubeconfig, 'utf8');
   const port = Number(/server: .*:(\d+)/.exec(text)?.[1] ?? /"server": ?"[^"]*:(\d+)"/.exec(text)?.[1]);

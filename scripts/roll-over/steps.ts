@@ -1,6 +1,6 @@
 /**
- * Makes every actor take a step on the replicas of one release: actors without a step of their own are asked
- * for one.
+ * Makes every actor take a step on the replicas of one release; an actor without a step of its own is sent a
+ * message.
  */
 import type { Ledger } from './ledger.ts';
 import { type ActorId, clock, createControl, sleep, subjectsOf } from './product.ts';
@@ -10,8 +10,8 @@ const withinMs = 45_000;
 const pauseMs = 500;
 
 /**
- * Messages that actors of the kind take in most states. Elections renew by themselves; an actor without an
- * entry has to.
+ * Messages that actors of the kind accept in most states. Elections renew by themselves; actors without an
+ * entry must do that, too.
  */
 const questions: Readonly<Record<string, readonly object[]>> = {
   pod: [{ type: 'pod.recheck' }],
@@ -29,11 +29,11 @@ const questions: Readonly<Record<string, readonly object[]>> = {
 export interface Stepping {
   readonly asked: number;
   /**
-   * Actors that took the question, and whose chart ignores it where it stands: they were restored, and
-   * nothing was due.
+   * Actors that took the message but whose chart ignores it in its state: they were restored, and nothing was
+   * due.
    */
   readonly quiet: number;
-  /** Actors that live and neither took a step on these replicas nor answered. */
+  /** Living actors that neither took a step on these replicas nor answered. */
   readonly silent: readonly string[];
 }
 
@@ -44,7 +44,7 @@ export async function takeStepsOn({ bus }: Stage, ledger: Ledger, replica: RegEx
   const ask = async (id: string) => {
     asked.add(id);
     const answers = (questions[id.split('/', 1)[0] ?? ''] ?? []).map((event) =>
-      // An actor that ends meanwhile, or moves, refuses; it is looked at again.
+      // An actor that ends or moves meanwhile refuses; it is checked again.
       control.send(id as ActorId, event as { type: string }).catch(() => null),
     );
     const taken = (await Promise.all(answers)).some(

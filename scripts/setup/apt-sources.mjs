@@ -1,6 +1,6 @@
 /**
- * Reads apt's lists of sources, in both of their forms: the machine knows a mirror and the keyring to check
- * it by. Pure: texts in, one archive out.
+ * Reads apt's lists of sources, in both of their forms: the machine knows a mirror and the keyring that
+ * verifies it. Pure: texts in, one archive out.
  */
 
 /**
@@ -61,7 +61,7 @@ function oneLine(text) {
 }
 
 /**
- * Stanzas of `Field: value`, where a line that begins with white space goes on with the field before it.
+ * Stanzas of `Field: value`; a line that begins with white space continues the field before it.
  *
  * @param {string} text
  * @returns {Entry[]}

@@ -1,7 +1,7 @@
 /**
- * Fetches Debian packages with the machine's own apt in a configuration of its own: mirror, keyring, proxies
- * and certificates are those that the machine already trusts, and nothing outside the working copy changes
- * (no root, no dpkg database).
+ * Fetches Debian packages with the machine's own apt in a separate configuration: it uses the mirror,
+ * keyring, proxies and certificates that the machine already trusts, and changes nothing outside the working
+ * copy (no root, no dpkg database).
  */
 import {
   existsSync,
@@ -32,7 +32,7 @@ export function hasDebianMirror() {
   return archiveOf(aptSources(), readIfThere('/etc/os-release')) !== undefined;
 }
 
-/** In the folder of what was fetched: a line for each package, its name and its version. */
+/** In the folder of what was fetched: a line with name and version for each package. */
 export const versionsFile = 'PACKAGES';
 
 /** @param {Wanted} wanted */
@@ -60,7 +60,7 @@ export function fetchWithApt({ tools, name, suite, pkg, withDependencies, byHand
 }
 
 /**
- * Source → folder with the lists of its packages: they are fetched and read once for all that comes from it.
+ * Source → folder with its package lists, which are fetched and read once for everything from it.
  *
  * @type {Map<string, string>}
  */
@@ -88,7 +88,7 @@ function listsOf(tools, source) {
  * @param {string} lists the folder that holds the lists of packages, and what apt made of them
  */
 function prepare(work, source, knowsMachine, lists) {
-  for (const folder of ['lists/partial', 'cache/archives/partial', 'state', 'sources']) {
+  for (const folder of ['lists/partial', 'cache/archives/partial', 'state', 'sources', 'none.d']) {
     mkdirSync(join(work, folder), { recursive: true });
   }
   writeFileSync(join(work, 'state', 'status'), knowsMachine ? readIfThere('/var/lib/dpkg/status') : '');
@@ -116,7 +116,7 @@ function apt(work, ...args) {
 }
 
 /**
- * Read after the machine's own configuration, so proxies and certificates of the machine stay.
+ * Read after the machine's own configuration, so its proxies and certificates stay.
  *
  * @param {string} work
  * @param {string} lists
@@ -133,6 +133,7 @@ Dir::Etc::preferences "${work}/none";
 Dir::Etc::preferencesparts "${work}/none.d";
 APT::Sandbox::User "root";
 Debug::NoLocking "true";
+APT::Update::Error-Mode "any";
 Acquire::Languages "none";
 Acquire::Retries "2";
 Acquire::http::Timeout "10";

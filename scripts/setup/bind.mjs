@@ -1,7 +1,6 @@
 /**
- * named, the name server BIND, that tests send updates to: the one of the environment, of the machine, or one
- * fetched into
- * `.tools/bind`. Only tests need it, and those that do say so in one line where it is not there.
+ * named, the name server BIND, to which tests send updates: that of the environment, that of the machine, or
+ * one fetched into `.tools/bind`. Only tests need it; without it they say so in one line.
  */
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
@@ -11,7 +10,7 @@ import { SetupError, say } from './run.mjs';
 const byHand = 'Tests of RFC 2136 need named (BIND 9): install it and put it on PATH, or set NAMED to it.';
 
 /**
- * Without it everything else can be tested: what cannot be fetched is said, and nothing ends.
+ * Everything else can be tested without it, so a failed fetch is reported and ends nothing.
  *
  * @param {string} root
  * @param {NodeJS.ProcessEnv} env

@@ -1,7 +1,6 @@
 /**
- * buildah, which builds images without a daemon: the one of the environment, of the machine, or one fetched
- * into
- * `.tools/buildah`. Only `npm run image` needs it.
+ * buildah, which builds images without a daemon: that of the environment, that of the machine, or one fetched
+ * into `.tools/buildah`. Only `npm run image` needs it.
  */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -11,7 +10,7 @@ import { SetupError } from './run.mjs';
 const byHand = 'Images are built with buildah: install it and put it on PATH, or set BUILDAH to it.';
 
 /**
- * The program, and the environment that it wants.
+ * The program, and the environment that it needs.
  *
  * @param {string} root
  * @param {NodeJS.ProcessEnv} env

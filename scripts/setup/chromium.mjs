@@ -1,5 +1,5 @@
 /**
- * Chromium, for the tests that look at the inspector: the one of the environment, of the machine, or
+ * Chromium, for the tests that look at the inspector: that of the environment, that of the machine, or
  * Debian's, fetched into `.tools/chromium` together with the libraries that the machine lacks.
  */
 import { existsSync } from 'node:fs';
@@ -32,14 +32,13 @@ export function findChromium(root, env) {
     'lib',
     process.arch === 'arm64' ? 'aarch64-linux-gnu' : 'x86_64-linux-gnu',
   );
-  // PulseAudio keeps a library of its own apart.
+  // PulseAudio keeps one library in a folder of its own.
   const libraries = [folder, join(folder, 'pulseaudio')].join(delimiter);
   return existsSync(file) ? { file, libraries } : undefined;
 }
 
 /**
- * Tests that need a browser are left out, and say so, where none can be had: this is no reason not to run the
- * others.
+ * Without a browser, the tests that need one are skipped and say so; the others still run.
  *
  * @param {string} root
  * @param {NodeJS.ProcessEnv} env

@@ -1,18 +1,18 @@
 /**
- * kubectl, by which tests ask what people ask: the one of the environment, of the machine, or one fetched
- * into `.tools/kubectl`. Only tests need it, and those that do say so in one line where it is not there.
+ * kubectl, with which tests ask what people ask: that of the environment, that of the machine, or one fetched
+ * into `.tools/kubectl`. Only tests need it; without it they say so in one line.
  */
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fetchWithApt } from './apt.mjs';
 import { SetupError, say } from './run.mjs';
 
-/** Before it, Debian has none that reads OpenAPI v3. */
+/** The first Debian release whose kubectl reads OpenAPI v3. */
 const suite = 'forky';
 const byHand = 'Tests with kubectl need it: install 1.27 or newer and put it on PATH, or set KUBECTL to it.';
 
 /**
- * Without it everything else can be tested: what cannot be fetched is said, and nothing ends.
+ * Everything else can be tested without it, so a failed fetch is reported and ends nothing.
  *
  * @param {string} root
  * @param {NodeJS.ProcessEnv} env

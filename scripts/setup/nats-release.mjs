@@ -1,6 +1,6 @@
 /**
- * The official build of nats-server, for machines whose packages we do not take: other Linux distributions
- * and macOS. It is fetched from its release page and used only if it is the very file that was released.
+ * The official build of nats-server, for machines whose packages we do not use: other Linux distributions and
+ * macOS. It is fetched from its release page and used only if it is the very file that was released.
  */
 import { createHash } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
@@ -46,7 +46,7 @@ export function fetchRelease({ file, env, byHand, platform = process.platform, a
   mkdirSync(folder, { recursive: true });
   try {
     say(`fetching nats-server ${version} from its release page into ${folder} …`);
-    // It knows the proxies and authorities of the machine. Without a network it ends within seconds.
+    // curl knows the proxies and authorities of the machine. Without a network it ends within seconds.
     const bounds = ['--connect-timeout', '10', '--max-time', '300', '--retry', '1'];
     run('curl', ['-fsSL', ...bounds, '-o', archive, build.url], { env, what: 'fetching nats-server' });
     check(archive, build.sha256);

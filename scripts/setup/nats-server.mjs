@@ -1,6 +1,6 @@
 /**
- * nats-server: the one of the environment, of the machine, or one fetched into `.tools/nats` – on Debian from
- * its packages, elsewhere the official build.
+ * nats-server: that of the environment, that of the machine, or one fetched into `.tools/nats` – from
+ * packages on Debian, elsewhere the official build.
  */
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';

@@ -1,16 +1,16 @@
-/** The Node that the program itself runs on, from npm's package `node`: the machine's own may be older. */
+/** The Node on which the program itself runs, from npm's package `node`: the machine's own may be older. */
 import { join } from 'node:path';
 import { npm } from './packages.mjs';
 import { isAtLeast, SetupError, say, versionOf } from './run.mjs';
 
-/** The Kubernetes client asks for it; package.json `engines` says the same. */
+/** The Kubernetes client requires it; package.json `engines` says the same. */
 const least = /** @type {const} */ ([22, 19]);
 
 /** @param {string} root */
 export function ensureNode(root) {
   const node = join(root, 'node_modules', '.bin', 'node');
   if (isAtLeast(versionOf(node), least)) return;
-  // The binary comes by an install script; an npm that was told not to run any has left it out.
+  // An install script brings the binary; an npm that must not run scripts has left it out.
   say(`installing node into ${join(root, 'node_modules', 'node')} …`);
   npm(
     root,

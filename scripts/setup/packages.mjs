@@ -1,4 +1,4 @@
-/** npm packages: `npm ci` when what is in node_modules/ is not what package-lock.json says. */
+/** npm packages: runs `npm ci` when node_modules/ differs from package-lock.json. */
 import { existsSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { run, say } from './run.mjs';
@@ -7,6 +7,9 @@ import { run, say } from './run.mjs';
  * @typedef {{ version?: string, optional?: boolean, link?: boolean }} LockedPackage
  * @typedef {{ packages: Record<string, LockedPackage> }} Lock
  */
+
+/** npm's own retries take more than a minute before it says that there is no network. */
+const patience = ['--fetch-retries=2', '--fetch-retry-mintimeout=500', '--fetch-retry-maxtimeout=3000'];
 
 /** @param {string} root */
 export function ensurePackages(root) {
@@ -17,12 +20,13 @@ export function ensurePackages(root) {
   say(
     `installing the npm packages of package-lock.json into ${join(root, 'node_modules')} (${difference}) …`,
   );
-  npm(root, ['ci', '--no-audit', '--no-fund', '--loglevel=error', '--engine-strict=false'], 'npm ci');
+  const quiet = ['--no-audit', '--no-fund', '--loglevel=error', '--engine-strict=false'];
+  npm(root, ['ci', ...quiet, ...patience], 'npm ci');
 }
 
 /**
- * Why the installed packages are not the wanted ones; undefined when they are. The contents are compared and
- * not the times of the files: a checkout touches files without changing them.
+ * Why the installed packages are not the wanted ones; undefined if they are. Contents are compared instead of
+ * file times, because a checkout touches files without changing them.
  *
  * @param {Lock | undefined} wanted
  * @param {Lock | undefined} installed

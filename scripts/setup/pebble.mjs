@@ -1,13 +1,13 @@
 /**
- * pebble, the ACME server that tests talk to: the one of the environment, of the machine, or one fetched into
- * `.tools/pebble`, with the DNS server for tests that comes with it. Only tests need it.
+ * pebble, the ACME server that tests talk to: that of the environment, that of the machine, or one fetched
+ * into `.tools/pebble`, with the DNS server for tests that comes with it. Only tests need it.
  */
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fetchWithApt } from './apt.mjs';
 import { SetupError } from './run.mjs';
 
-/** The first Debian release whose pebble knows renewal information. */
+/** The first Debian release whose pebble supports renewal information. */
 const suite = 'forky';
 const byHand =
   'Tests need pebble and pebble-challtestsrv: install them and put them on PATH, or set PEBBLE to the folder of both.';

@@ -1,13 +1,13 @@
 /**
- * promtool, by which the alert rules are tested: the one of the environment, of the machine, or one fetched
- * into `.tools/promtool`. Only tests need it.
+ * promtool, which tests the alert rules: that of the environment, that of the machine, or one fetched into
+ * `.tools/promtool`. Only tests need it.
  */
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fetchWithApt } from './apt.mjs';
 import { SetupError } from './run.mjs';
 
-/** Rules and their tests have had one form since long before it. */
+/** Rules and their tests had their present form long before it. */
 const suite = 'bookworm';
 const byHand = 'Tests need promtool (of Prometheus): install it and put it on PATH, or set PROMTOOL to it.';
 

@@ -1,10 +1,10 @@
-/** Running other programs during set-up, and saying what went wrong in one line. */
+/** Runs other programs during set-up, and says in one line what went wrong. */
 import { spawnSync } from 'node:child_process';
 
-/** Something that the person at the terminal has to know; its message is the whole story. */
+/** Something that the person at the terminal has to know; the message is all of it. */
 export class SetupError extends Error {}
 
-/** Long enough for a slow line, short enough that a dead one is noticed. */
+/** Long enough for a slow line, short enough to notice a dead one. */
 const timeoutMs = 10 * 60_000;
 
 /** @param {string} text */

@@ -3,7 +3,7 @@
 export interface Mutation {
   /** What is broken, in words. */
   readonly name: string;
-  /** In whose simulation it is looked for. */
+  /** The feature whose simulation should find it. */
   readonly feature: string;
   readonly changes: ReadonlyArray<{
     readonly file: string;

@@ -58,11 +58,11 @@ const engineMutations: ReadonlyArray<Omit<Mutation, 'feature'>> = [
     changes: [
       {
         file: 'src/actors/shards/shard-store.ts',
-        find: 'return [{ id, sequence, data, record: unpackRecord(data, id) }];',
+        find: 'return [{ id, sequence, data, storedAt, record: unpackRecord(data, id) }];',
         replace: `const read = unpackRecord(data, id);
     const context = { ...read.snapshot.context, ...(id.startsWith('pod/') ? { proofs: {} } : {}) };
     const record = { ...read, snapshot: { ...read.snapshot, context } };
-    return [{ id, sequence, data: packRecord(record), record }];`,
+    return [{ id, sequence, data: packRecord(record), storedAt, record }];`,
       },
     ],
   },

@@ -11,7 +11,7 @@ process.on('unhandledRejection', (reason) => {
   stray ??= asError(reason);
 });
 
-/** @param feature absent: the one whose turn it is */
+/** @param feature absent: the seed's own, in turns */
 export async function runSeed(options: SimulationOptions, feature = turnOf(options.seed)): Promise<Tallied> {
   const tally = createTally();
   const onSighting: SimulationOptions['onSighting'] = (atMs, sighting) => {
@@ -21,7 +21,7 @@ export async function runSeed(options: SimulationOptions, feature = turnOf(optio
   const outcome = await simulateTurn({ ...options, onSighting }, feature).catch((thrown) =>
     fallen(options.seed, asError(thrown)),
   );
-  // What was told of each step stays here: nobody outside reads it, and of many hours it is much.
+  // The transitions stay here: nobody outside reads them, and many hours have many.
   const tallied: Tallied = { ...outcome, transitions: [], feature, done: tally.done };
   if (stray === null || outcome.breach !== null) return tallied;
   const text = `a rejection that nobody handled: ${stray.stack}`;
@@ -29,7 +29,7 @@ export async function runSeed(options: SimulationOptions, feature = turnOf(optio
   return { ...tallied, breach: { promise: 'I8', text, atMs: Math.round(outcome.simulatedMs) } };
 }
 
-/** What ends the simulation itself is a finding as well, and no reason to leave the other seeds out. */
+/** A failure of the simulation itself is a finding too, and no reason to skip the other seeds. */
 function fallen(seed: number, error: Error): Outcome {
   const breach = { promise: 'I8', text: `an error ended the simulation: ${error.stack}`, atMs: 0 };
   const nothing = { simulatedMs: 0, checks: 0, steps: 0, transitions: [], kinds: [], fingerprint: '' };

@@ -5,7 +5,7 @@ import type { Tallied } from './tally.ts';
 
 export interface SeedRun {
   readonly from: number;
-  /** Whether another seed is to be begun. */
+  /** Whether enough seeds have begun. */
   readonly isEnough: (begun: number, done: readonly Tallied[]) => boolean;
   readonly optionsOf: (seed: number) => SimulationOptions;
   readonly onOutcome: (outcome: Tallied) => void;
@@ -28,7 +28,7 @@ async function take(run: SeedRun, runners: readonly Runner[]): Promise<void> {
 
 export const runHere = (run: SeedRun, runner: Runner): Promise<void> => take(run, [runner]);
 
-/** @param feature absent: the one whose turn it is */
+/** @param feature absent: each seed's own, in turns */
 export async function runInThreads(run: SeedRun, threads: number, feature?: string): Promise<void> {
   const workers = Array.from({ length: threads }, () => new Worker(new URL('./worker.ts', import.meta.url)));
   try {

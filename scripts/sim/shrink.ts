@@ -1,14 +1,14 @@
 /**
- * A seed that breaks a promise, made small: the fewest kinds of fault and change, and the shortest time, with
+ * Reduces a seed that breaks a promise to the fewest kinds of fault and change, and the shortest time, with
  * which the same promise still breaks.
  *
- * Greedy, one kind after the other, until none can be left out any more; each try is a whole run, so their
+ * Greedy: kinds are left out one by one until each remaining one is needed. Each try is a whole run, so their
  * number is bounded.
  */
 import type { Outcome, SimulationOptions } from '../../test/sim/simulation.ts';
 
 const triesMost = 80;
-/** Ends a little after the promise broke. */
+/** How long after the breach the run ends, ms. */
 const tailMs = 500;
 
 export interface Shrunk {

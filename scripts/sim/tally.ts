@@ -4,7 +4,7 @@ import { faultKinds } from '../../packages/testing/simulation/fault-kinds.ts';
 import type { Sighting } from '../../packages/testing/simulation/sightings.ts';
 import type { Outcome } from '../../test/sim/simulation.ts';
 
-/** How often each kind of thing was done. */
+/** How often each kind of thing happened. */
 export type Tally = Readonly<Record<string, number>>;
 
 export type Tallied = Outcome & { readonly feature: string; readonly done: Tally };
@@ -21,7 +21,7 @@ export function createTally(): { see(sighting: Sighting): void; readonly done: T
   };
 }
 
-/** `kill at a save: r0` is a kill; `r0 starts` is nothing that was done to it. */
+/** `kill at a save: r0` is a kill; `r0 starts` was not done to it. */
 function kindIn(text: string): string | null {
   const [before, what] = text.split(': ', 2);
   return what === undefined || before === undefined ? null : before.replace(/ at a save$/, '');
@@ -29,7 +29,7 @@ function kindIn(text: string): string | null {
 
 const hourMs = 3_600_000;
 
-/** Lines that say what a run was made of, for a page that is to be believed. */
+/** Lines that say what a run consisted of, as evidence on a page. */
 export function summary(outcomes: readonly Tallied[], seconds: number): readonly string[] {
   const features = [...Map.groupBy(outcomes, ({ feature }) => feature)];
   const done = new Map<string, number>();

@@ -28,8 +28,7 @@ import { Ownership } from './shards/ownership.ts';
 import { createShards, type Shards } from './shards/shard-work.ts';
 import { type Care, noCare } from './time/care.ts';
 import { carefulStepper } from './time/careful-stepper.ts';
-import { createPaces, heldBack } from './time/pace.ts';
-import { pacedEffect } from './time/paced-effect.ts';
+import { createPaces, heldBack, pacedEffect } from './time/pace.ts';
 import { createRouter, type Router } from './world/router.ts';
 import { createTraceNotes } from './world/trace-notes.ts';
 import { World } from './world/world.ts';
@@ -45,7 +44,6 @@ export interface EngineParts extends Pick<HostParts, 'bus' | 'subjects' | 'clock
   readonly incarnation?: string;
   readonly release: string;
   readonly features: readonly Pick<Feature, 'name' | 'kinds' | 'edition'>[];
-  /** Starts the features in this engine. */
   readonly start: (engine: EngineView) => readonly FeatureRun[];
   /**
    * Whether this replica keeps up. While it does not, its holdings move to others, if there are any. Default:

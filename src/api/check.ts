@@ -9,7 +9,6 @@ import type { Chart } from '../machines/chart.ts';
 import type { FeatureOptions } from './feature-options.ts';
 import { watchesIn } from './join.ts';
 import { isRunnable, type Kind } from './kind.ts';
-import { unplainIn } from './plain.ts';
 import type { Watch } from './watch.ts';
 
 const semver = /^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/;
@@ -191,4 +190,23 @@ function contextProblems(machine: AnyStateMachine, kind: string): readonly strin
   } catch (thrown) {
     return [`its context cannot be created: ${asError(thrown).message}`];
   }
+}
+
+/**
+ * Where the value is not plain data, which a record can store and return unchanged, and what is there; null:
+ * it is plain.
+ */
+function unplainIn(value: unknown, path = 'context', above: readonly unknown[] = []): string | null {
+  if (value === null || ['string', 'boolean', 'undefined'].includes(typeof value)) return null;
+  if (typeof value === 'number') return Number.isFinite(value) ? null : `${path} is ${value}`;
+  if (typeof value !== 'object') return `${path} is a ${typeof value}`;
+  if (above.includes(value)) return `${path} holds itself`;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (!Array.isArray(value) && prototype !== Object.prototype && prototype !== null)
+    return `${path} is a ${value.constructor.name}`;
+  for (const [key, inner] of Object.entries(value)) {
+    const found = unplainIn(inner, `${path}.${key}`, [...above, value]);
+    if (found !== null) return found;
+  }
+  return null;
 }

@@ -5,12 +5,13 @@
  * reported together, with names, when it is made. Its kinds live in their own parts (actors/shards/homes.ts),
  * so replicas without the feature, or with another version, leave its actors alone.
  */
+
+import { createHash } from 'node:crypto';
 import type { Feature } from '../actors/feature.ts';
 import type { Need } from '../actors/need.ts';
 import { OrreryError } from '../base/errors.ts';
 import { problemsOf } from './check.ts';
 import type { FeatureOptions } from './feature-options.ts';
-import { fingerprintOf } from './fingerprint.ts';
 import { watchesIn } from './join.ts';
 import type { Kind } from './kind.ts';
 import { startFeature } from './start.ts';
@@ -46,4 +47,24 @@ function watchesOf(kinds: readonly Kind[]): readonly Watch[] {
 function needsOf({ kinds, needs = [] }: FeatureOptions): readonly Need[] {
   const all = [...kinds.flatMap(({ effects }) => effects.flatMap((effect) => effect.needs)), ...needs];
   return [...new Map(all.map((need) => [JSON.stringify(need), need])).values()];
+}
+
+/**
+ * Two replicas compare a feature by it: a hash of its form (charts, effects, messages, watches), without its
+ * functions, whose text may differ between files that do the same.
+ */
+function fingerprintOf({ name, kinds }: FeatureOptions, watches: readonly Watch[]): string {
+  const form = {
+    name,
+    kinds: kinds.map(({ chart, messages }) => ({
+      name: chart.name,
+      version: chart.version,
+      machine: chart.machine.config,
+      effects: chart.effects.map(({ type }) => type),
+      createdBy: chart.createdBy,
+      messages: [Object.keys(messages.public), Object.keys(messages.internal)],
+    })),
+    watches: watches.map(({ resource, labelSelector }) => ({ resource, labelSelector })),
+  };
+  return createHash('sha256').update(JSON.stringify(form)).digest('hex').slice(0, 16);
 }

@@ -355,6 +355,8 @@ export const limits = {
   acmeFinalizeMs: 115_000,
   /** Verification of an Issuer, ms. */
   issuerVerifyMs: 45_000,
+  /** A status that did not change is written again after this time, ms: others may have overwritten it. */
+  restateMs: 3_600_000,
   /**
    * One round of reconciliation over all objects of a bundle, ms: some hundreds of them against a slow API
    * server.

@@ -117,7 +117,6 @@ export interface ReplicaView {
   /** The shards that it owns. */
   readonly shards: readonly number[];
   readonly actors: number;
-  /** Steps in the last second. */
   readonly stepsPerSecond: number;
   /** When its last heartbeat was heard, milliseconds since the epoch. */
   readonly lastSeen: number;
@@ -149,7 +148,6 @@ export interface ShardsView {
   readonly parts?: readonly PartView[];
 }
 
-/** Answer to `rpc.forget`. */
 export interface ForgetAnswer {
   readonly kind: string;
   readonly feature: string;
@@ -165,7 +163,6 @@ export interface GetRequest {
   readonly history?: boolean;
 }
 
-/** Answer to `rpc.send`. */
 export type SendAnswer =
   | { readonly accepted: true; readonly transition: Transition | null }
   | { readonly accepted: false; readonly code: string; readonly reason: string };
@@ -280,11 +277,9 @@ export interface LiveRow extends ActorSummary {
 /** What a watcher announces on `peer.watch`; valid for `ttlMs`, or until its next announcement. */
 export interface Watch {
   readonly watcher: string;
-  /** Whether it wants the rows of all actors. */
   readonly rows: boolean;
   /** Whether it wants every step of every actor, each with its context. */
   readonly steps: boolean;
-  /** Actors whose steps it wants. */
   readonly actors: readonly ActorId[];
   /** Kinds whose rows it wants with their facts; absent from a watcher of an earlier release. */
   readonly facts?: readonly string[];
@@ -346,6 +341,14 @@ export interface HistoryPage {
 export interface DeadPage {
   readonly letters: ReadonlyArray<DeadLetter & { readonly sequence: number }>;
   readonly next: number | null;
+}
+
+/** The caller, as in `/api/v1/session`. */
+export interface SessionView {
+  readonly user: string;
+  readonly maySend: boolean;
+  /** With a token; without authentication there is nobody to sign out. */
+  readonly signedIn: boolean;
 }
 
 /** The stored events and dead letters, for callers that have no permission on the streams. */

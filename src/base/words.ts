@@ -34,11 +34,10 @@ export function until(at: number, now: number): string {
 }
 
 /** A time relative to now: `5m ago`, `in 29d`. */
-export function fromNow(at: number, now: number): string {
+function fromNow(at: number, now: number): string {
   return at > now ? until(at, now) : `${age(now - at)} ago`;
 }
 
-/** The value of a fact, with its unit. */
 export function factText({ value, unit }: Fact, now: number): string {
   if (typeof value !== 'number' || unit === undefined) return String(value);
   if (unit === 'time') return fromNow(value, now);

@@ -61,7 +61,6 @@ export interface AppendOptions {
   readonly timeoutMs?: number;
 }
 
-/** One message of a batch. */
 export interface BatchMessage extends Pick<AppendOptions, 'headers' | 'guard' | 'ttlSeconds'> {
   readonly subject: string;
   readonly data: Uint8Array;

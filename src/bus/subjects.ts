@@ -41,7 +41,6 @@ export function subjects(cluster: string) {
   };
 }
 
-/** The three tokens of an actor id: kind, namespace, name. */
 export function actorTokens(id: ActorId): readonly [string, string, string] {
   const { kind, namespace, name } = parseActorId(id);
   return [kind, writeToken(namespace), writeToken(name)];
@@ -76,9 +75,7 @@ function actorSubjects(prefix: string) {
     stateOfShard: (shard: ShardName) => `${prefix}.state.${shard}.*.*.*`,
     fenceAll: `${prefix}.fence.*`,
     eventAll: `${prefix}.event.*.*.*`,
-    /** All events of one actor. */
     eventsOf: (id: ActorId) => `${prefix}.event.${path(id)}`,
-    /** All events of the actors of one kind. */
     eventsOfKind: (kind: string) => `${prefix}.event.${writeToken(kind)}.*.*`,
 
     /** How far the shard's mail and feed have been processed; stored beside the shard's records. */

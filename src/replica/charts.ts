@@ -23,7 +23,7 @@ export function kindsOf(features: readonly Feature[]): Kinds {
 
 /** Of the built-in features. */
 export const ownKinds = kindsOf(featuresOf());
-export const { charts, messages: publicMessages } = ownKinds;
+export const { charts } = ownKinds;
 
 /** Kinds of actors that have a record. */
 export const durableKinds: readonly string[] = charts

@@ -16,7 +16,6 @@ import type { Kinds } from './charts.ts';
 import type { RunConfig } from './config.ts';
 
 export interface Inspector {
-  /** Its part of the HTTP server. */
   readonly http: Pick<
     HttpServerParts,
     'control' | 'stored' | 'letters' | 'history' | 'files' | 'live' | 'hosts' | 'messages'

@@ -2,12 +2,12 @@
 import { describe, expect, test } from 'vitest';
 import { createAdmission } from '../../src/actors/admission.ts';
 import { fieldFault, formWords } from '../../src/actors/message-words.ts';
-import { publicMessages } from '../../src/replica/charts.ts';
+import { ownKinds } from '../../src/replica/charts.ts';
 import { featuresOf } from '../../src/replica/features.ts';
 
 const { admit, eventsOf } = createAdmission(featuresOf().flatMap(({ kinds }) => kinds));
 const origin = { receivedAt: 1_000, isTrusted: true };
-const kinds = [...publicMessages];
+const kinds = [...ownKinds.messages];
 
 test('every public message has a form that says what it does', () => {
   for (const [kind, forms] of kinds) {
@@ -59,6 +59,6 @@ test('a wrong message is told each wrong field, and what all of them take', () =
       'It takes candidate (text, 1 to 253 characters: the name under which it campaigns), ' +
       'term (a whole number, from 0 on: the term that it was told)',
   );
-  const pod = publicMessages.get('pod')?.['pod.recheck'];
+  const pod = ownKinds.messages.get('pod')?.['pod.recheck'];
   expect(pod && formWords(pod)).toBe('no fields');
 });

@@ -31,7 +31,7 @@ async function served(endpoints: readonly Endpoint[], log = recordingLog()) {
 }
 
 const stats = async (client: Bus) =>
-  JSON.parse(text((await client.request('$SRV.STATS.orrery.r-1', bytes(''), { timeoutMs: 2000 })).data))
+  JSON.parse(text((await client.request('$SRV.STATS.orrery.r-1', bytes(''), { timeoutMs: 30_000 })).data))
     .endpoints[0];
 
 describe('an endpoint', () => {
@@ -183,7 +183,7 @@ describe('an endpoint', () => {
     await flush(client, s);
     const all = { timeoutMs: 60_000, enough: (found: readonly unknown[]) => found.length === 2 };
     expect(await client.requestMany(s.rpcShards, bytes(''), all)).toHaveLength(2);
-    await client.request(s.rpcList, bytes(''), { timeoutMs: 2000 });
+    await client.request(s.rpcList, bytes(''), { timeoutMs: 30_000 });
     expect(taken).toEqual({ shared: 1, each: 2 });
     const found = await client.requestMany('$SRV.PING.orrery', bytes(''), all);
     expect(found.map(({ data }) => JSON.parse(text(data)).id).sort()).toEqual(['r-1', 'r-2']);

@@ -1,9 +1,9 @@
 /** A replica that cannot reach NATS: it says so to whoever asks, waits, and ends when it is asked to. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { freePort } from '../../packages/dev-cluster/network/ports.ts';
 import { runCommandLine } from '../../src/cli/program.ts';
 import { until } from '../until.ts';
 
@@ -20,20 +20,11 @@ contexts: [{name: a, context: {cluster: a, user: a}}]
 users: [{name: a, user: {}}]
 `;
 
-/** A port that is free now. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const place = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof place === 'object' && place !== null ? place.port : 0;
-}
-
 beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), 'orrery-run-'));
   writeFileSync(join(directory, 'kubeconfig'), kubeconfig);
   asked = new AbortController();
-  address = `127.0.0.1:${await freePort()}`;
+  address = `127.0.0.1:${await freePort('127.0.0.1', 0)}`;
   const files = ['--kubeconfig', join(directory, 'kubeconfig')];
   const places = ['--nats', 'nats://127.0.0.1:1', '--http', address, '--acme-http', '127.0.0.1:0'];
   const terminal = { out() {}, err() {}, env: {}, directory, style: (_: unknown, text: string) => text };
@@ -49,7 +40,7 @@ afterEach(async () => {
   rmSync(directory, { recursive: true });
 });
 
-const get = (path: string) => fetch(`http://${address}${path}`, { signal: AbortSignal.timeout(1_000) });
+const get = (path: string) => fetch(`http://${address}${path}`, { signal: AbortSignal.timeout(30_000) });
 
 test('/readyz says why it is not ready, /livez that it lives, and the API that NATS is away', async () => {
   const ready = await until(() => get('/readyz').catch(() => undefined), { what: 'an answer' });

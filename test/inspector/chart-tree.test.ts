@@ -80,6 +80,20 @@ test('a chart as Mermaid draws composite states, regions, and edges between neig
   gone --> [*]`);
 });
 
+test('regions of the whole chart are drawn inside a state, because Mermaid refuses them outside', () => {
+  const { config: regions } = createMachine({
+    id: 'both',
+    type: 'parallel',
+    states: { left: {}, right: {} },
+  });
+  expect(chartMermaid(readChart(regions)).join('\n')).toBe(`stateDiagram-v2
+  state "both" as all_regions {
+    state "left" as left
+    --
+    state "right" as right
+  }`);
+});
+
 describe('reading a configuration', () => {
   test('a target is resolved as xstate does: from the parent, the root, the state itself, or an own id', () => {
     const tree = readChart({

@@ -2,10 +2,10 @@
 import { describe, expect, test } from 'vitest';
 import type { MessageForm } from '../../src/base/views.ts';
 import { readForm } from '../../src/inspector/page/actor/event-form.ts';
-import { publicMessages } from '../../src/replica/charts.ts';
+import { ownKinds } from '../../src/replica/charts.ts';
 
 const formOf = (kind: string, type: string): MessageForm => {
-  const form = publicMessages.get(kind)?.[type];
+  const form = ownKinds.messages.get(kind)?.[type];
   if (form === undefined) throw new Error(`${kind} takes no ${type}`);
   return form;
 };

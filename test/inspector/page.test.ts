@@ -18,6 +18,7 @@ import { until } from '../until.ts';
 import { accessibilityFaults, hasBrowser, launch, openTab, picture, type Tab } from './browser.ts';
 import { deadLetterTests } from './dead-letters-page.ts';
 import { createSessions } from './sessions.ts';
+import { cutInTheBar, kindsByKeyboard, kindsOf } from './top-bar.ts';
 
 const basics = { clock: systemClock, random: systemRandom, log: silentLog };
 const timeoutMs = 60_000;
@@ -278,17 +279,23 @@ describe.skipIf(!hasBrowser)('the inspector', { timeout: timeoutMs }, () => {
   test.each([
     [360, 780],
     [768, 1024],
+    [1280, 800],
+    [1440, 900],
+    [1920, 1080],
     [2560, 1440],
   ])('fits a screen of %d × %d pixels', async (width, height) => {
     const page = await signedIn('#/', { viewport: { width, height } });
-    const views = { overview: '#/', list: '#/pod', actor: '#/pod/shop/web-0' };
+    const views = { overview: '#/', list: '#/pod', events: '#/events', actor: '#/pod/shop/web-0' };
     for (const [name, path] of Object.entries(views)) {
       await page.goto(`${base}/${path}`);
-      await page.locator('.kind-bar, .list-row, .state.leaf.active').first().waitFor();
+      await page.locator('.kind-bar, .list-row, .event-row, .state.leaf.active').first().waitFor();
       const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
       expect([name, overflow]).toEqual([name, 0]);
-      if (width < 2_000) await picture(page, `${name}-${width}`);
+      expect([name, await cutInTheBar(page)]).toEqual([name, []]);
+      if (width < 1_000 && name !== 'events') await picture(page, `${name}-${width}`);
     }
+    expect(await kindsByKeyboard(page)).toEqual(await kindsOf(page));
+    expect(await cutInTheBar(page, { moreKinds: 12 })).toEqual([]);
     expect(await accessibilityFaults(page)).toEqual([]);
   });
 

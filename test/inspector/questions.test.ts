@@ -179,7 +179,7 @@ ask('7: what did the last deploy change?', async () => {
   await scene.cluster.kube.patch(
     coreResource('configmaps', 'ConfigMap'),
     { namespace: 'default', name: 'platform-settings', ...byHand },
-    AbortSignal.timeout(5_000),
+    AbortSignal.timeout(30_000),
   );
   const mended = /changed ConfigMap default\/platform-settings/;
   await until(async () => mended.test(await cli('explain', release)), { what: 'the repair', timeoutMs });

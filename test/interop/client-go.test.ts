@@ -139,7 +139,8 @@ describe.skipIf(!isGiven)('beside client-go', { timeout: 90_000 }, () => {
     expect(term).toBe(before.transitions + 2);
     // It renewed within its retry period before it died.
     expect(took).toBeGreaterThan(leaseMs - 700);
-    expect(took).toBeLessThan(leaseMs + 500);
+    // Not a lease later; to the millisecond, virtual time shows it (test/features/elections).
+    expect(took).toBeLessThan(2 * leaseMs);
   });
 
   test('it ends in good order and gives the Lease back: we lead at once', async () => {

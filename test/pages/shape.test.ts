@@ -54,3 +54,9 @@ test('a column, a word or a key that is not there is told; so is a row of anothe
   expect(missing(['is ready'], 'is not ready\n')).toEqual(['is ready']);
   expect(missing(['{"leading":true}'], '{"leads":true}\n')).toEqual(['{"leading":true}']);
 });
+
+test('a roll-out may be over before kubectl looks: its last line counts, and must be there', () => {
+  const shown = ['Waiting for 1 pods to be ready...', 'partitioned roll out complete: 2 new pods'];
+  expect(missing(shown, 'partitioned roll out complete: 3 new pods\n')).toEqual([]);
+  expect(missing(shown, 'Waiting for 1 pods to be ready...\n')).toEqual([shown[1]]);
+});

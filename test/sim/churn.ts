@@ -14,15 +14,15 @@ import type { Shop } from './sim-shop.ts';
 import { groupLabel, type SimWorld } from './sim-world.ts';
 
 export interface Churn {
-  /** Makes what is there at the beginning. */
+  /** Creates what exists at the beginning. */
   begin(): void;
   /** Something happens. */
   act(): void;
   /** A person asks an actor to look again. */
   ask(): void;
-  /** Now and then: a Pod is replaced under its name while the patch of its condition is on its way. */
+  /** Sometimes: a Pod is replaced under its name while the patch of its condition is on its way. */
   ambush(name: string): void;
-  /** Nothing is in the way of any Pod any more. */
+  /** Removes every obstacle of every Pod. */
   heal(): void;
 }
 
@@ -38,7 +38,7 @@ interface Parts {
 export function createChurn(parts: Parts): Churn {
   const { chance, profile, say } = parts;
   const actions = churnActions(parts);
-  // A person asks at times of his own, and an ambush waits for its moment.
+  // People ask at times of their own, and an ambush waits for its moment.
   const kinds = [...profile.churn].filter((kind) => kind !== 'recheck' && kind !== 'replaceAtPatch');
   const tell = (kind: Exclude<ChurnKind, 'replaceAtPatch'>) => {
     const what = actions[kind]();
@@ -78,7 +78,7 @@ function begin({ world, shop, chance, profile }: Parts): void {
   }
 }
 
-/** Of the patches that begin. */
+/** The share of patches that trigger it. */
 const ambushShare = 0.05;
 
 /** What an action did, in words; null: there was nothing to do it to. */
@@ -95,7 +95,7 @@ function podActions({ world, shop, chance, profile }: Parts) {
   const { kube, clock, routing } = world;
   const anyPod = () => chance.pick(kube.entries('pods'));
   let made = 0;
-  /** A StatefulSet's way: deleted with a grace period, made anew under the old name. */
+  /** As a StatefulSet does: deletes with a grace period, and creates anew under the old name. */
   const replace = async (name: string, group: string, oldIp: string | null) => {
     shop.change(name, { deleting: true });
     await sleep(clock, chance.seldomLong(50, 4_000));
@@ -125,7 +125,7 @@ function podActions({ world, shop, chance, profile }: Parts) {
       );
       return found.name;
     },
-    /** Without a grace period, as a node that is gone has it. */
+    /** Without a grace period, as when a node is gone. */
     replaceAtPatch(name: string) {
       const pod = kube.pod(namespace, name);
       if (!pod || pod.deleting) return null;
@@ -192,7 +192,7 @@ function serviceActions({ world, shop, chance, profile }: Parts) {
     },
     moveService() {
       const found = anyService();
-      // What a Service knows of its Pods' headers it keeps when it moves: a known gap of the chart, left out
+      // A Service that moves keeps what it knows of its Pods' headers: a known gap of the chart, left out
       // here.
       if (!found || profile.anonymousGroups > 0) return null;
       const labels = { ...found.digest.labels, [groupLabel]: groupName(chance.int(0, profile.groups)) };
@@ -233,9 +233,9 @@ function otherActions({ world, shop, chance, profile, people }: Parts) {
       else shop.makeOwner(group, chance.int(1, 4), what === 1 ? 'web' : 'other');
       return `${group}: ${['removed', 'made', 'of another sort'][what]}`;
     },
-    /** A person asks, and the client sends it twice or thrice, the last one perhaps long after. */
+    /** A person asks, and the client sends it two or three times, perhaps the last one long after. */
     recheck() {
-      // A Pod that is asked begins anew: not too often.
+      // A Pod that is asked starts afresh: not too often.
       const kind = chance.happens(0.2) ? 'pod' : 'service';
       const found = chance.pick(kube.entries(`${kind}s`));
       if (!found) return null;

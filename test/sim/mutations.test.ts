@@ -1,6 +1,6 @@
 /**
- * The list of ways to break the program is up to date; that the simulation finds each is `npm run
- * sim:mutations`.
+ * The list of ways to break the program is up to date. `npm run sim:mutations` checks that the simulation
+ * finds each.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

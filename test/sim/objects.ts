@@ -21,7 +21,7 @@ export { conditionType };
 export const probedPort = { name: 'health', port: 80, protocol: 'TCP' } as const;
 const checkVariable = { name: 'CHECK', value: 'true' };
 
-/** The form in which objects are handed to the simulated API, which adds version and time. */
+/** The form of objects for the simulated API, which adds version and time. */
 export type New<D> = Omit<D, 'resourceVersion' | 'createdAt'>;
 
 export interface GateOptions {

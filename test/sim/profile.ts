@@ -1,6 +1,6 @@
 /**
- * What a seed makes of the simulation: its size, its times and what may fail. Each kind of fault is on or off
- * for a whole run, so that rare combinations come up often (swarm testing, Groce et al. 2012).
+ * The simulation that follows from a seed: its size, its times and what may fail. Each kind of fault is on or
+ * off for a whole run, so that rare combinations come up often (swarm testing, Groce et al. 2012).
  */
 
 import { type FaultKind, faultKinds } from '../../packages/testing/simulation/fault-kinds.ts';
@@ -42,15 +42,15 @@ export interface Profile {
   readonly hasEnv: boolean;
   /** Groups whose Pods do not name themselves. */
   readonly anonymousGroups: number;
-  /** An address passes to the next Pod of a name with this probability. */
+  /** The probability that an address passes to the next Pod of a name. */
   readonly sameAddress: number;
-  /** Until everything goes well, ms. */
+  /** Time before everything goes well, ms. */
   readonly chaosMs: number;
   readonly churnEveryMs: number;
   readonly askEveryMs: number;
   readonly faultEveryMs: number;
   readonly latencyMaxMs: number;
-  /** By the stream that is followed. */
+  /** By followed stream. */
   readonly followLagMaxMs: Readonly<Record<'world' | 'state' | 'mail', number>>;
   readonly mirrorDelayMaxMs: number;
   readonly learnMaxMs: number;
@@ -58,18 +58,18 @@ export interface Profile {
   readonly faults: ReadonlySet<FaultKind>;
   readonly churn: ReadonlySet<ChurnKind>;
   /**
-   * Few: the actors meet in one and move together, and a run costs less; as many as the program has: each
-   * moves alone.
+   * Few: the actors share one and move together, and a run costs less. As many as the program has: each moves
+   * alone.
    */
   readonly shards: number;
   /**
-   * How fast things are that repeat themselves by their settings: as fast as may be, so that much happens in
-   * half a minute, or as people have them. Mostly that in long runs.
+   * How fast things are that repeat by their settings: as fast as allowed, so that much happens in half a
+   * minute, or as usual, mostly in long runs.
    */
   readonly pace: 'quick' | 'usual';
 }
 
-/** A run of so long is a long one, ms. */
+/** From this length on a run is a long one, ms. */
 const longMs = 300_000;
 
 export function drawProfile(chance: Chance, chaosMs: number): Profile {

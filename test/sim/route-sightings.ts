@@ -1,4 +1,4 @@
-/** What is seen in the world of routes beside what every simulated cluster shows. */
+/** What is seen in the world of routes besides what every simulated cluster shows. */
 import type { ActorId } from '../../src/base/ids.ts';
 import type { Patched } from './sim-kube.ts';
 import type { Answered } from './sim-routing.ts';
@@ -9,7 +9,7 @@ declare module '../../packages/testing/simulation/sightings.ts' {
     patched: { readonly kind: 'patched'; readonly replica: string; readonly key: string } & Patched;
     /** A Pod answered a call through a Service. */
     answered: { readonly kind: 'answered' } & Answered;
-    /** A sampling round ended; `isAnonymous`: something answered and nobody named himself. */
+    /** A sampling round ended; `isAnonymous`: something answered and nobody named itself. */
     round: { readonly kind: 'round'; readonly actor: ActorId; readonly isAnonymous: boolean };
   }
 }

@@ -1,6 +1,6 @@
 /**
- * What lives in a replica of the world of routes: the joins of all features; the sampler, the patch, the
- * Event and the message are the real ones, and what they reach is simulated.
+ * What runs in a replica of the world of routes: the joins of all features. The sampler, the patch, the Event
+ * and the message are the real ones; what they reach is simulated.
  */
 
 import type { Life, LifeParts, SimReplica } from '../../packages/testing/replicas/sim-replica.ts';
@@ -21,7 +21,7 @@ import type { SimWorld } from './sim-world.ts';
 
 const joins = new WeakMap<object, RoutesJoin>();
 
-/** What a replica makes of the world. */
+/** A replica's view of the world. */
 export const routesOf = (replica: object): RoutesJoin | undefined => joins.get(replica);
 
 export const routesLife =

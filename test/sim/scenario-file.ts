@@ -2,8 +2,8 @@
  * The form of a transcript: prose after `#`, then a block of commands, a line `----`, and what was seen of
  * it. A blank line ends a block.
  *
- * After the transcripts of etcd-io/raft (`testdata/*.txt`): people write prose and commands, a command of the
- * repository writes what is seen, and a change of behaviour shows as a change of text.
+ * Modelled on the transcripts of etcd-io/raft (`testdata/*.txt`): people write prose and commands, a command
+ * of the repository writes what is seen, and a change of behaviour shows as a change of text.
  */
 
 /** What a file consists of, in order. */
@@ -37,7 +37,8 @@ export function parseScenario(text: string): Part[] {
 }
 
 /**
- * Plays every block and writes the file as it ought to be. @param play what is seen of a block, line by line
+ * Plays every block and writes the file as it ought to be.
+ * @param play returns what is seen of a block, line by line
  */
 export async function transcript(
   text: string,

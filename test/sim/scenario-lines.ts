@@ -1,6 +1,6 @@
 /**
- * What is seen during a block, as lines for a transcript: the same thing seen many times is one line with a
- * count, where it was seen first. Left out: what says nothing to a reader (the world's messages, the feed,
+ * What is seen during a block, as lines for a transcript. A thing that is seen many times is one line with a
+ * count, at its first occurrence. Left out: what says nothing to a reader (the world's messages, the feed,
  * records that are stored again).
  */
 
@@ -68,7 +68,7 @@ function words(sighting: Sighting): string | null {
   }
 }
 
-/** What of an event is told. */
+/** The fields of an event that are shown. */
 const toldFields = ['pod', 'service', 'uid', 'ip', 'round', 'status', 'effect', 'error'] as const;
 
 function stepWords({ id, rev, replica, from, to, event, effects }: Transition): string {
@@ -83,7 +83,7 @@ function stepWords({ id, rev, replica, from, to, event, effects }: Transition): 
   return `${replica} SAVES ${id} rev ${rev}: ${change}, on ${eventName(String(type))}${about}${told}${asks}`;
 }
 
-/** The regions of a Service beside its routes have no part in these stories. */
+/** The other regions of a Service have no part in these stories. */
 const withoutOthers = (state: string | undefined) =>
   state?.split(',').find((region) => region.startsWith('routes.')) ?? state;
 
@@ -112,7 +112,7 @@ function effectWords(effect: EffectData): string {
   }
 }
 
-/** Of a replica's log: what becomes of its shards after trouble, and what it warns of. */
+/** From a replica's log: what becomes of its shards after trouble, and what it warns of. */
 function heard(who: string, facts: object, message: string): string | null {
   const { event, error } = facts as { event?: string; error?: string };
   if (message === 'holding') {

@@ -1,6 +1,6 @@
 /**
  * The stage of a scenario: a few replicas, one group of Pods and Services, and whatever the commands of a
- * transcript do to them. Nothing is drawn by chance that a reader would see: every delay is the same each
+ * transcript do to them. Nothing that a reader would see is drawn by chance: every delay is the same each
  * time.
  */
 
@@ -21,9 +21,7 @@ import { createSimWorld, type SimWorld } from './sim-world.ts';
 
 const group = 'one';
 
-/**
- * Delays in their middle, first come first served; only ids and the answering Pod are drawn, by a fixed seed.
- */
+/** Middle delays, first come, first served; only ids and the answering Pod are drawn, from a fixed seed. */
 function steady(): Chance {
   const drawn = createChance(1);
   return {
@@ -38,8 +36,8 @@ function steady(): Chance {
 }
 
 /**
- * Plays one scenario, block by block. @throws Error for a command that it does not know, or a promise that is
- * broken
+ * Plays one scenario, block by block.
+ * @throws Error for an unknown command, or a broken promise
  */
 export class Scenario {
   readonly #lines = createLines();
@@ -47,7 +45,7 @@ export class Scenario {
   readonly #replicas = new Map<string, SimReplica>();
   readonly #world: SimWorld;
   #shop: Shop;
-  /** What is waited for; true once it was seen. */
+  /** The awaited sighting; true once it was seen. */
   #wanted: ((sighting: Sighting) => boolean) | null = null;
   #isMet = false;
 
@@ -114,7 +112,7 @@ export class Scenario {
     address: ([name = '']) => this.#shop.giveAddress(name),
     /** condition web-0 False: somebody else sets it. */
     condition: ([name = '', status]) => this.#shop.setCondition(name, status === 'True' ? 'True' : 'False'),
-    /** The routing of a Service swallows every call, or does not any more. */
+    /** The routing of a Service swallows every call, or no longer does. */
     swallow: ([name = '']) => this.#world.routing.blackHoled.add(name),
     deliver: ([name = '']) => this.#world.routing.blackHoled.delete(name),
     /** The Pods do not name themselves. */
@@ -223,7 +221,10 @@ function milliseconds(text: string): number {
   return Number(number) * (unit === 's' ? 1_000 : 1);
 }
 
-/** Plays a transcript. @returns the transcript as it ought to be */
+/**
+ * Plays a transcript.
+ * @returns the transcript as it ought to be
+ */
 export async function playScenario(text: string): Promise<string> {
   const scenario = new Scenario();
   try {

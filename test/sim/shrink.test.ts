@@ -1,11 +1,11 @@
-/** A seed that breaks a promise is told by the fewest kinds of fault and the least time that break it. */
+/** A seed that breaks a promise is reduced to the fewest kinds of fault and the least time that break it. */
 import { expect, test } from 'vitest';
 import { shrink } from '../../scripts/sim/shrink.ts';
 import type { Outcome, SimulationOptions } from './simulation.ts';
 
 const kinds = ['kill', 'pause', 'cut', 'twin', 'storeFull'];
 
-/** Breaks at 12 s if these kinds are on and there is time enough. */
+/** Breaks at 12 s if these kinds are on and there is enough time. */
 function breaking(needed: readonly string[], promise = 'I2') {
   return (options: SimulationOptions): Promise<Outcome> => {
     const on = kinds.filter((kind) => !options.without?.includes(kind));

@@ -1,9 +1,9 @@
 /**
- * The simulated Kubernetes API: the objects, as digests, with uids and versions; what changes is told at once
- * to who listens.
+ * The simulated Kubernetes API: the objects, as digests, with uids and versions; changes are told to
+ * listeners at once.
  *
  * A replica reaches it by `portFor`, over a network that takes time and fails as drawn: a request may be lost
- * before or after it was served, and one that was given up by its caller may still be served.
+ * before or after it was served, and one that its caller gave up may still be served.
  */
 
 import type { SimProcess } from '../../packages/testing/replicas/process.ts';
@@ -22,7 +22,7 @@ export interface KubeEntry {
 }
 
 export interface KubeWeather {
-  /** One way, ms. */
+  /** One direction, ms. */
   latencyMs(): number;
   /** How long a late request waits at the API server, ms. */
   lateMs(): number;
@@ -30,8 +30,8 @@ export interface KubeWeather {
 }
 
 /**
- * What becomes of a request. `reset`: the connection breaks; `lost`: silence; each before or after it was
- * served. `late`: it is served, once the API server comes to it.
+ * What happens to a request. `reset`: the connection breaks; `lost`: silence; each before or after it was
+ * served. `late`: it is served when the API server gets to it.
  */
 export type KubeFate =
   | 'served'
@@ -55,7 +55,7 @@ export class SimKube {
   readonly #objects = new Map<string, KubeEntry>();
   readonly #listeners: Array<(entry: KubeEntry, before: Digest | null) => void> = [];
   readonly #clock: SimClock;
-  /** Kubernetes Events by name, with how often each was asked for. */
+  /** Kubernetes Events by name, with how often each was requested. */
   readonly events = new Map<string, number>();
   #version = 0;
 
@@ -67,7 +67,7 @@ export class SimKube {
     this.#listeners.push(listener);
   }
 
-  /** Makes or changes an object; the version and, where it is new, the time of making are filled in. */
+  /** Creates or changes an object; fills in the version and, for a new object, the creation time. */
   put<D extends Digest>(
     resource: string,
     namespace: string,
@@ -89,9 +89,10 @@ export class SimKube {
 
   /**
    * Remembers everything as it is now, versions included. What was replaced since is not brought back: an
-   * actor that was refused for it looks again after five minutes only, which is longer than a run waits.
+   * actor that was refused for that reason looks again only after five minutes, which is longer than a run
+   * waits.
    *
-   * @returns what puts it back
+   * @returns a function that restores it
    */
   backup(): () => void {
     const objects = new Map(this.#objects);
@@ -162,7 +163,7 @@ export class SimKube {
       const chosen = fate();
       const fail = (error: OrreryError) => void this.#clock.after(latencyMs(), () => reject(error));
       this.#clock.after(latencyMs() + (chosen === 'late' ? lateMs() : 0), () => {
-        // Whoever asks finds out by his own patience.
+        // The caller finds out when its patience ends.
         if (chosen === 'lost') return;
         const error = errors[chosen];
         if (error) return fail(new OrreryError(...error));
@@ -176,7 +177,7 @@ export class SimKube {
           fail(new OrreryError('KUBE_UNREACHABLE', 'simulated: connection reset'));
       });
     });
-    // Whoever has given up does not hear of it.
+    // A caller that has given up does not hear of it.
     served.catch(() => {});
     return process.gate(
       new Promise((resolve, reject) => {
@@ -203,7 +204,7 @@ export class SimKube {
       onPatched({ namespace, name, uid, status });
     }
     const isSame = Object.entries(conditions).every(([type, status]) => pod.conditions[type] === status);
-    // Nothing changes, no new version: as the API server has it.
+    // If nothing changes there is no new version, as in the API server.
     if (!isSame) this.put<PodDigest>('pods', namespace, name, { ...pod, conditions });
     return { metadata: { name, namespace, uid } };
   }
@@ -238,7 +239,7 @@ interface PatchBody {
 
 const keyOf = (resource: string, namespace: string, name: string) => `${resource}/${namespace}/${name}`;
 
-/** What is answered instead of serving. */
+/** The answers instead of serving. */
 export const errors: Partial<Record<KubeFate, ConstructorParameters<typeof OrreryError>>> = {
   reset: ['KUBE_UNREACHABLE', 'simulated: connection reset'],
   refused: ['KUBE_SERVER', 'simulated: 500'],

@@ -2,11 +2,11 @@
  * The simulated mirror: brings digests into the world stream under the fences of the watches, as
  * kube/mirror.ts does.
  *
- * For each resource a queue of its own, in order, the latest value of each object only; each message takes a
- * drawn time. Objects that no RouteGate in the world needs are left out. A statement (`_synced`) follows once
- * everything that a RouteGate needs of the resource is there: in a queue it stands behind all that was due
- * when the RouteGate appeared. A takeover moves the fences, compares the world with what the API server says
- * now and publishes the differences.
+ * Each resource has a queue of its own, in order, with only the latest value of each object; each message
+ * takes a drawn time. Objects that no RouteGate in the world needs are left out. A statement (`_synced`)
+ * follows once everything is there that a RouteGate needs of the resource: it is queued behind all that was
+ * due when the RouteGate appeared. A takeover moves the fences, compares the world with what the API server
+ * says now, and publishes the differences.
  */
 
 import type { SimClock } from '../../packages/testing/time/sim-clock.ts';
@@ -23,7 +23,7 @@ import type { Digest } from './digest.ts';
 import type { KubeEntry, SimKube } from './sim-kube.ts';
 
 export const watchedResources = ['routegates', 'pods', 'services', 'endpointslices'] as const;
-/** A kind that the simulated world has none of; that there are none is stated all the same. */
+/** A kind of which the simulated world has no objects; that is stated all the same. */
 const workloads = {
   resource: 'externalworkloads.workload.linkerd.io',
   statement: 'workload.linkerd.io/v1beta1/ExternalWorkload',
@@ -40,7 +40,7 @@ export interface MirrorParts {
   readonly subjects: Subjects;
   readonly clock: SimClock;
   readonly kube: SimKube;
-  /** How long it takes until a change stands in the stream. */
+  /** How long a change takes to reach the stream. */
   readonly delayMs: () => number;
 }
 
@@ -48,7 +48,7 @@ const beatMs = 400;
 
 interface Queue {
   readonly resource: string;
-  /** Subject → what it must say. */
+  /** Subject → its due content. */
   readonly due: Map<string, Digest | null>;
   fence: number;
   working: boolean;
@@ -58,11 +58,11 @@ export class SimMirror {
   readonly #options: MirrorParts;
   readonly #queues = new Map<string, Queue>();
   readonly #published = new Map<string, string>();
-  /** RouteGates as the world has them: what the other mirrors go by. */
+  /** RouteGates as the world has them; the other mirrors follow these. */
   readonly #gates = new Map<string, { readonly namespace: string; readonly digest: RouteGateDigest }>();
   bus: MemoryBus;
   #generation = 0;
-  /** Nobody mirrors: nothing is said and nothing stored. */
+  /** Nobody mirrors: nothing is said or stored. */
   isAway = false;
   readonly #met = new Set<string>();
   #messages = 0;
@@ -78,7 +78,7 @@ export class SimMirror {
     this.#beatOn();
   }
 
-  /** As a replica that takes no shards: its statements count only while it is heard of. */
+  /** Like a replica that takes no shards: its statements count only while it is heard. */
   #beat(): void {
     if (this.isAway) return;
     const beat = {
@@ -96,7 +96,7 @@ export class SimMirror {
     this.#options.clock.rhythms.after(beatMs, () => this.#beatOn());
   }
 
-  /** Whoever is new is answered at once, as every replica does. */
+  /** A newcomer is answered at once, as by every replica. */
   #hear({ data }: BusMessage): void {
     const { incarnation, replica } = decode(data) as { incarnation: string; replica: string };
     if (replica === 'mirror' || this.#met.has(incarnation)) return;
@@ -132,7 +132,7 @@ export class SimMirror {
     }
   }
 
-  /** Whether everything stands in the stream. */
+  /** Whether everything is in the stream. */
   get isIdle(): boolean {
     return [...this.#queues.values()].every(({ due }) => due.size === 0);
   }
@@ -142,7 +142,7 @@ export class SimMirror {
     if (queue) this.#look(queue);
   }
 
-  /** What stands in the stream now. What a RouteGate needs is looked for in every resource. */
+  /** What is in the stream now. Every resource is searched for what a RouteGate needs. */
   #note(subject: string, digest: Digest | null): boolean {
     this.#published.set(subject, JSON.stringify(digest));
     const parsed = this.#options.subjects.parseWorld(subject);
@@ -152,7 +152,7 @@ export class SimMirror {
     return true;
   }
 
-  /** Puts into the queue what differs between the API and the stream. */
+  /** Queues the differences between the API and the stream. */
   #look(queue: Queue): void {
     const { kube, subjects } = this.#options;
     const gates = [...this.#gates.values()];
@@ -195,7 +195,7 @@ export class SimMirror {
     const isCurrent = () => generation === this.#generation;
     while (queue.due.size > 0 && isCurrent()) {
       await sleep(clock, delayMs());
-      // What is first now: something may have taken its place meanwhile.
+      // The first one now: something may have taken its place meanwhile.
       const [subject, digest] = firstOf(queue.due) ?? [];
       if (!isCurrent() || subject === undefined || digest === undefined) continue;
       queue.due.delete(subject);
@@ -221,11 +221,11 @@ export class SimMirror {
         await this.bus.append(subject, data, { guard: { ...guard, sequence: queue.fence }, msgId });
         if (!isCurrent()) return;
         const isGate = this.#note(subject, digest);
-        // What it ought to say may have changed while it was on its way.
+        // Its required content may have changed while it was on its way.
         for (const other of this.#queues.values()) if (isGate || other === queue) this.#look(other);
         return;
       } catch (error) {
-        // Somebody else mirrors now, or our own claim was stored without an answer: claim anew.
+        // Somebody else mirrors now, or our own claim was stored without an answer: claim again.
         if (hasCode(error, 'BUS_CONFLICT')) queue.fence = 0;
         await sleep(clock, 100);
       }
@@ -246,7 +246,7 @@ function firstOf<K, V>(map: Map<K, V>): [K, V] | undefined {
   return map.entries().next().value;
 }
 
-/** Under which name the statement about a resource stands. */
+/** The name of the statement about a resource. */
 function statementName(resource: string): string {
   if (resource === workloads.resource) return workloads.statement;
   return resource === groupKind.resource ? `${groupKind.apiVersion}/${groupKind.kind}` : resource;

@@ -1,9 +1,9 @@
 /**
  * The simulated routing: which Pods each Service reaches by now, and who answers a call.
  *
- * Each Service learns of each Pod, and forgets it, after delays of their own; a call goes to any of those it
- * knows, at random. What answers is whoever has the address at that moment: an address may have passed to
- * another Pod. Services may swallow calls (black-holed), and Pods may answer with an error for a while, or
+ * Each Service learns of each Pod, and forgets it, after delays of its own; a call goes to any of the Pods
+ * that it knows, at random. The Pod that has the address at that moment answers: an address may have passed
+ * to another Pod. Services may swallow calls (black-holed), and Pods may for a while answer with an error or
  * without naming themselves.
  */
 
@@ -32,14 +32,14 @@ export interface RoutingParts {
   readonly learnMs: () => number;
   /** Until a Service forgets a Pod that has gone, ms. */
   readonly forgetMs: () => number;
-  /** Label of Pods and Services by which they belong together. */
+  /** The label by which Pods and Services belong together. */
   readonly groupLabel: string;
   readonly onAnswer: (answered: Answered) => void;
 }
 
 interface Backend {
   readonly ip: string;
-  /** Whether the Pod still is where it was. */
+  /** Whether the Pod is still where it was. */
   wanted: boolean;
 }
 
@@ -51,7 +51,7 @@ export class SimRouting {
   /** Pods (by uid) that answer with an error. */
   readonly unhealthy = new Set<string>();
   readonly #options: RoutingParts;
-  /** Service uid → Pod uid → backend; what is there is programmed. */
+  /** Service uid → Pod uid → backend; what is here is programmed. */
   readonly #routes = new Map<string, Map<string, Backend>>();
   readonly #learning = new Set<string>();
 
@@ -63,7 +63,7 @@ export class SimRouting {
     });
   }
 
-  /** Whether every Service reaches exactly the Pods that it ought to. */
+  /** Whether every Service reaches exactly the Pods that it should. */
   get isSettled(): boolean {
     for (const [service, wanted] of this.#wanted()) {
       const routes = this.#routes.get(service) ?? new Map<string, Backend>();
@@ -86,15 +86,17 @@ export class SimRouting {
           if (isOver) return;
           isOver = true;
           timer.cancel();
+          signal.removeEventListener('abort', abort);
           if (answer) onAnswer(answer);
           resolve();
         };
+        const abort = () => end();
         let isOver = false;
         const timer = clock.after(target.timeoutMs, () =>
           end({ kind: 'unreachable', error: 'simulated: no answer in time' }),
         );
         if (signal.aborted) return end();
-        signal.addEventListener('abort', () => end(), { once: true });
+        signal.addEventListener('abort', abort, { once: true });
         const { clock: world, chance } = this.#options;
         world.after(chance.seldomLong(0.3, 30), () => {
           const answer = this.#serve(target, parseAddress);
@@ -114,7 +116,7 @@ export class SimRouting {
     const pod = kube
       .entries('pods')
       .find(({ digest }) => backend !== undefined && addressOf(digest) === backend.ip)?.digest;
-    // Who is gone either refuses or is silent, as hosts do.
+    // A Pod that is gone refuses or is silent, as hosts do.
     if (!pod || !backend) return chance.happens(0.7) ? refused : null;
     const isNamed = !this.anonymousGroups.has(pod.labels[groupLabel] ?? '');
     const status = this.unhealthy.has(pod.uid) ? 503 : 200;
@@ -133,7 +135,7 @@ export class SimRouting {
     });
   }
 
-  /** Service uid → Pod uid → address, as it ought to be. */
+  /** Service uid → Pod uid → address, as it should be. */
   #wanted(): Map<string, Map<string, string>> {
     const { kube, groupLabel } = this.#options;
     const pods = kube.entries('pods').filter(({ digest }) => addressOf(digest) && !digest.deleting);
@@ -148,7 +150,7 @@ export class SimRouting {
     );
   }
 
-  /** Sets off what is to be learned and forgotten. */
+  /** Schedules what has to be learned and forgotten. */
   #follow(): void {
     const { clock, learnMs, forgetMs } = this.#options;
     const wanted = this.#wanted();
@@ -172,7 +174,7 @@ export class SimRouting {
         backend.wanted = false;
         clock.after(forgetMs(), () => {
           if (this.#routes.get(service)?.get(pod) !== backend) return;
-          // It may be wanted again by now, and would be learned by nobody.
+          // It may be wanted again by now, and nobody would learn of it.
           backend.wanted = this.#wanted().get(service)?.get(pod) === backend.ip;
           if (!backend.wanted) this.#routes.get(service)?.delete(pod);
         });

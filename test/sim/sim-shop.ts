@@ -1,5 +1,5 @@
 /**
- * The people and controllers of a simulated cluster: they make, replace and remove the objects of
+ * The people and controllers of a simulated cluster: they create, replace and remove the objects of
  * `objects.ts`, as a StatefulSet, an endpoints controller and an operator would.
  */
 
@@ -37,7 +37,7 @@ export interface Shop {
     group: string,
     options?: { readonly ip?: string | null; readonly isVerifiable?: boolean; readonly isGated?: boolean },
   ): void;
-  /** A fresh address, for a Pod that has none or is to have another. */
+  /** Gives a fresh address to a Pod that has none or should have another. */
   giveAddress(name: string, ip?: string): void;
   change(name: string, change: Partial<PodDigest>): void;
   removePod(name: string): void;
@@ -56,7 +56,7 @@ export function createShop(world: SimWorld, options: ShopOptions): Shop {
   let ips = 0;
   let generation = 1;
   let gateUid = '';
-  // Services are told apart by the first eight characters of their uids.
+  // The first eight characters of their uids distinguish Services.
   const uid = (kind: string) => `${String(++uids).padStart(6, '0')}-${kind}`;
   const freshIp = () => podIp(family, ++ips);
   const changePod = (name: string, change: Partial<PodDigest>) => {

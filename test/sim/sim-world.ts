@@ -1,6 +1,4 @@
-/**
- * The world of routes: beside the stage, Kubernetes, its mirror and the routing.
- */
+/** The world of routes: the stage, plus Kubernetes, its mirror and the routing. */
 
 import {
   type BrokerTimes,
@@ -13,10 +11,10 @@ import { type KubeWeather, kubeWeather, SimKube } from './sim-kube.ts';
 import { SimMirror } from './sim-mirror.ts';
 import { SimRouting } from './sim-routing.ts';
 
-/** By this label Pods and Services belong to a group. */
+/** The label that assigns Pods and Services to a group. */
 export const groupLabel = 'group';
 
-/** How slow things are, ms; every time is drawn up to these. */
+/** How slow things are, ms; each time is drawn up to these. */
 export interface Times extends BrokerTimes {
   readonly mirrorDelayMaxMs: number;
   readonly learnMaxMs: number;
@@ -27,7 +25,7 @@ export interface SimWorld extends Stage {
   readonly mirror: SimMirror;
   readonly routing: SimRouting;
   readonly weather: KubeWeather;
-  /** The share of requests to Kubernetes that fail; changed by the faults. */
+  /** The share of requests to Kubernetes that fail; faults change it. */
   kubeErrors: number;
 }
 

@@ -24,11 +24,11 @@ export interface SimulationOptions {
   readonly seed: number;
   /** How long things happen and fail, ms of simulated time. */
   readonly chaosMs: number;
-  /** After each half minute of that a lull of about so long, in which nothing is done; absent: none. */
+  /** Length of the lull after each half minute of that, about; absent: none. */
   readonly lullMs?: number;
-  /** Kinds of fault and change that are left out, to find the few that matter. */
+  /** Kinds of fault and change to leave out, to find the few that matter. */
   readonly without?: readonly string[];
-  /** Takes each sighting, with the time since the start, ms. */
+  /** Called with each sighting and the time since the start, ms. */
   readonly onSighting?: (atMs: number, sighting: Sighting) => void;
   readonly trace?: Trace | null;
 }
@@ -38,13 +38,13 @@ export type Outcome = Verdict & {
   readonly profile: string;
   /** Kinds of fault and change that were on. */
   readonly kinds: readonly string[];
-  /** The hours in which nobody is there are left out. */
+  /** Without the hours in which nobody is there. */
   readonly simulatedMs: number;
-  /** How often a checker has looked at something. */
+  /** How often checkers have looked at something. */
   readonly checks: number;
 };
 
-/** What was done last has left its traces by then. */
+/** Time for the last fault to leave its traces. */
 const calmLeastMs = 8_000;
 
 export async function simulate(options: SimulationOptions): Promise<Outcome> {
@@ -53,7 +53,7 @@ export async function simulate(options: SimulationOptions): Promise<Outcome> {
   const profile = leaveOut(drawProfile(chance.of('profile'), chaosMs), without);
   const story = createStory(options.onSighting);
   const world = createSimWorld({ chance, times: profile, shards: profile.shards, see: story.see, trace });
-  const { replicas, live, start } = createReplicas(world, profile, chance.of('lives'), routesLife(world));
+  const { live, start, end } = createReplicas(world, profile, chance.of('lives'), routesLife(world));
   const settlement = createSettlement(world);
   story.listen(settlement.see);
   story.watch({ world, now: () => world.clock.now(), replicas: live }, checkers);
@@ -97,7 +97,7 @@ export async function simulate(options: SimulationOptions): Promise<Outcome> {
     }
     story.see({ kind: 'end' });
   }
-  for (const replica of replicas) replica.kill(false);
+  end();
   return {
     seed,
     profile: profileText(profile),
@@ -108,7 +108,7 @@ export async function simulate(options: SimulationOptions): Promise<Outcome> {
   };
 }
 
-/** What has just been stored, or is about to be done outside, sets off what makes it go wrong. */
+/** What was just stored, or is about to be done outside, triggers what makes it go wrong. */
 function ambush(
   sighting: Sighting,
   { faults, churn }: { readonly faults: Faults; readonly churn: Pick<Churn, 'ambush'> },

@@ -1,8 +1,8 @@
 /**
  * A cluster that is only used, for hours: three replicas with several features, no faults. Nothing in it may
- * grow with the time that it runs: what it holds is looked at in equal distances.
+ * grow with time: its content is sampled at regular intervals.
  *
- * No checker looks on, for what checkers remember would grow.
+ * No checker is present, because what checkers remember would grow.
  */
 import { createReplicas } from '../../packages/testing/simulation/driving.ts';
 import { everySecond } from '../../packages/testing/simulation/seconds.ts';
@@ -19,16 +19,16 @@ import type { ApiStage } from './features/feature-world.ts';
 import { mixed } from './features/mixed.ts';
 import { drawProfile } from './profile.ts';
 
-/** What the cluster holds at a time. */
+/** What the cluster holds at one time. */
 export interface Sample {
   /** Since the start, h. */
   readonly atHours: number;
-  /** After everything that can go has gone, MB. */
+  /** After garbage collection, MB. */
   readonly heapMb: number;
   readonly timers: number;
   /** Messages stored, by stream. */
   readonly stored: Readonly<Record<SoakedStream, number>>;
-  /** Actors in memory, of all replicas. */
+  /** Actors in memory, in all replicas. */
   readonly actors: number;
 }
 
@@ -36,10 +36,10 @@ type SoakedStream = Exclude<StreamName, 'dead'>;
 
 const hourMs = 3_600_000;
 const replicaCount = 3;
-/** Something is done to the world so often, on average. */
+/** Average time between two changes to the world, ms. */
 const useEveryMs = 10_000;
 
-/** @param collect the garbage; a heap is looked at after it */
+/** @param collect collects garbage; called before each look at the heap */
 export async function soak(options: {
   readonly seed: number;
   readonly hours: number;
@@ -63,7 +63,7 @@ export async function soak(options: {
     replicas: () => live(),
   });
   const life = featureLife(stage, world, chance.of('life'), simulation.rightly ?? []);
-  const { live, start } = createReplicas(stage, profile, chance.of('lives'), life);
+  const { live, start, end } = createReplicas(stage, profile, chance.of('lives'), life);
   world.begin();
   for (let n = 0; n < replicaCount; n++) start(`r${n}`);
   everySecond(stage, { see, listen: (listener) => void listeners.push(listener) }, live);
@@ -88,7 +88,7 @@ export async function soak(options: {
     samples.push(sample);
     options.onSample?.(sample);
   }
-  for (const replica of live()) replica.kill(false);
+  end();
   return samples;
 }
 
@@ -99,7 +99,7 @@ function use(clock: SimClock, act: () => void, pauseMs: () => number): void {
   });
 }
 
-/** The feed is kept for a day; here for as long as one sample takes. */
+/** The feed is kept for a day; here, for the time between two samples. */
 async function forgetEvents({ hub, subjects, clock }: ApiStage): Promise<void> {
   const bus = hub.connect('operator');
   const gone = bus.purge('event', { subject: subjects.eventAll });

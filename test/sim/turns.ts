@@ -1,10 +1,10 @@
-/** Whose turn a seed is: routes and the other features share the seeds. */
+/** The feature whose turn a seed is: routes and the other features share the seeds. */
 import { featureSimulations } from './features/all.ts';
 import { simulateFeature } from './features/feature-simulation.ts';
 import { ownFeatures, simulateOwn } from './own/own-features.ts';
 import { type Outcome, type SimulationOptions, simulate } from './simulation.ts';
 
-/** The feature of routes has the first simulation, with a mirror of its own. */
+/** Routes have the first simulation, with a mirror of its own. */
 const routes = 'routes';
 
 export const simulatedFeatures: readonly string[] = [
@@ -13,7 +13,7 @@ export const simulatedFeatures: readonly string[] = [
   ...ownFeatures,
 ];
 
-/** Whose turn it is, again and again: routes have every fifth, for there most of the engine is seen. */
+/** The turns, again and again: routes have every fifth, because most of the engine shows there. */
 const turns: readonly string[] = [
   ...[routes, 'elections', 'certificates', 'endpoints', 'releases'],
   ...[routes, 'elections', 'certificates', 'endpoints', 'releases'],
@@ -21,7 +21,8 @@ const turns: readonly string[] = [
 ];
 
 /**
- * @param name of a feature; absent: the one whose turn it is. @throws Error for one that has no simulation
+ * @param name of a feature; absent: the one whose turn it is
+ * @throws Error for one without a simulation
  */
 export async function simulateTurn(
   options: SimulationOptions,

@@ -1,6 +1,4 @@
-/**
- * Which parts of a control plane a cluster has already, so that the stand-ins do not do the same work twice.
- */
+/** Which parts of a control plane a cluster already has, so that the stand-ins do not repeat their work. */
 
 import type { Clock } from '../../../src/base/clock.ts';
 import { hasCode } from '../../../src/base/errors.ts';
@@ -8,7 +6,7 @@ import type { KubeObject, KubePort, KubeResource } from '../../../src/base/kube-
 import { serviceAccounts } from '../resources.ts';
 
 export interface ControlPlane {
-  /** A kube-controller-manager makes Pods from workloads, and slices from selectors. */
+  /** A kube-controller-manager creates Pods from workloads, and slices from selectors. */
   readonly hasControllers: boolean;
   /** A kube-scheduler places Pods. */
   readonly hasScheduler: boolean;
@@ -22,14 +20,14 @@ const leases: KubeResource = {
   namespaced: true,
 };
 
-/** Both are renewed every 2 s and given up after 15 s; a minute leaves room for clocks that differ. */
+/** Both leases are renewed every 2 s and expire after 15 s; a minute leaves room for clocks that differ. */
 const freshMs = 60_000;
 
 export const noControlPlane: ControlPlane = { hasControllers: false, hasScheduler: false };
 
 /**
- * What a real cluster has. A controller manager without leader election is told by the service account that
- * only it makes.
+ * What a real cluster has. A controller manager without leader election shows by the service account that
+ * only it creates.
  */
 export async function findControlPlane(
   kube: KubePort,

@@ -1,9 +1,9 @@
 /**
- * What a Deployment says of itself: Available (enough Pods are ready) and Progressing (the newest template
- * has been rolled out, or is being). `kubectl wait` and `kubectl describe` read them. Pure.
+ * The conditions of a Deployment: Available (enough Pods are ready) and Progressing (the newest template has
+ * been, or is being, rolled out). `kubectl wait` and `kubectl describe` read them. Pure.
  *
- * Promises: a condition that says the same as before is the same one, times included. Absent: deadlines, so
- * Progressing is never False.
+ * Promises: an unchanged condition stays the same, times included. Absent: deadlines, so Progressing is never
+ * False.
  */
 import { timestamp } from '../../../src/base/clock.ts';
 import type { WorkloadObject } from '../objects.ts';

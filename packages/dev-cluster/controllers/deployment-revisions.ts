@@ -1,10 +1,9 @@
 /**
- * Numbers of a Deployment's templates: which ReplicaSet is the newest, so that `kubectl rollout history` and
- * `undo` find their way.
+ * Numbers of a Deployment's templates: which ReplicaSet is the newest, for `kubectl rollout history` and
+ * `undo`.
  *
- * Promises: the current ReplicaSet has the highest number, also when an old template comes back; the
- * Deployment carries the same one. They are annotations, which is where Kubernetes' own controller keeps
- * them.
+ * Promises: the current ReplicaSet has the highest number, even when an old template comes back; the
+ * Deployment carries the same number. They are annotations, as in Kubernetes' own controller.
  */
 import type { KubeResource } from '../../../src/base/kube-port.ts';
 import { replicaSets as replicaSetResource, type WorkloadObject } from '../objects.ts';

@@ -2,8 +2,8 @@
  * Deployments: one ReplicaSet for each template, and a rolling update between them.
  *
  * The arithmetic of Kubernetes' own controller: never more Pods than replicas + maxSurge, never fewer
- * available ones than replicas − maxUnavailable; unhealthy old Pods go first. `Recreate` empties the old ones
- * before. Absent: progress deadlines, proportional scaling in the middle of a rollout.
+ * available ones than replicas − maxUnavailable; unhealthy old Pods go first. `Recreate` empties the old
+ * ReplicaSets first. Absent: progress deadlines, proportional scaling in the middle of a rollout.
  */
 import { hasCode } from '../../../src/base/errors.ts';
 import {
@@ -41,7 +41,7 @@ export async function reconcileDeployment(
   await writeStatus(parts, resource, parts.informers.deployments, deployment, status, signal);
 }
 
-/** The sizes that ReplicaSets should have next; only those that change. Pure. */
+/** The next sizes of ReplicaSets, only those that change. Pure. */
 export function planRollout(
   deployment: WorkloadObject,
   current: WorkloadObject,
@@ -81,7 +81,7 @@ function changed(sizes: ReadonlyMap<WorkloadObject, number>): Array<[WorkloadObj
   return [...sizes].filter(([set, size]) => size !== sizeOf(set));
 }
 
-/** Percentages as Kubernetes rounds them: surge up, unavailable down, and never both zero. */
+/** Percentages rounded as in Kubernetes: surge up, unavailable down, and never both zero. */
 function roomOf(deployment: WorkloadObject, replicas: number): { surge: number; unavailable: number } {
   const rolling = deployment.spec?.strategy?.rollingUpdate;
   const share = (value: number | string, round: (n: number) => number) =>
@@ -144,7 +144,7 @@ async function scale(
   );
 }
 
-/** Old, empty ReplicaSets are kept for a rollback, but only so many. */
+/** Old, empty ReplicaSets are kept for a rollback, up to a bound. */
 async function prune(
   parts: WorkloadParts,
   deployment: WorkloadObject,

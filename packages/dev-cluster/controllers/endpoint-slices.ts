@@ -1,15 +1,14 @@
 /**
  * From a Service and its Pods to the EndpointSlices that describe them. Pure.
  *
- * The rules of Kubernetes' own EndpointSlice controller: serving = the Pod is Ready, terminating = it is
- * being deleted, ready = serving and not terminating, or whatever it is with publishNotReadyAddresses; Pods
- * that have ended or have no address are left out; Pods whose ports resolve differently go to different
- * slices.
+ * The rules of Kubernetes' own EndpointSlice controller: serving = the Pod is Ready; terminating = it is
+ * being deleted; ready = serving and not terminating, or always with publishNotReadyAddresses. Pods that have
+ * ended or have no address are left out. Pods whose ports resolve differently go to different slices.
  *
- * One rule of our own, by the annotation `dev.orrery.dev/publish: containers-ready`: a Pod is an endpoint as
- * soon as its containers are ready and until it is deleted, whatever its readiness gates say. So do the
- * controllers that publish Pods themselves (Tailscale's egress proxies, load balancers' target groups) – and
- * without it a gate that waits for a route, and a route that waits for the gate, would wait for each other.
+ * One rule of our own, by the annotation `dev.orrery.dev/publish: containers-ready`: a Pod is an endpoint
+ * from when its containers are ready until it is deleted, whatever its readiness gates say. Controllers that
+ * publish Pods themselves do the same (Tailscale's egress proxies, load balancers' target groups). Without
+ * it, a gate that waits for a route and a route that waits for the gate would wait for each other.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -33,8 +32,8 @@ const headlessLabel = 'service.kubernetes.io/headless';
 const endpointsPerSlice = 100;
 
 /**
- * Every slice that the Service should have, by name. Endpoints stay in the slice of `held` in which they are,
- * so that a change of one Pod is a change of one slice.
+ * Every slice that the Service should have, by name. Endpoints stay in the slice of `held` that they are in,
+ * so that a changed Pod changes one slice.
  */
 export function slicesOf(
   service: ServiceObject,
@@ -59,7 +58,10 @@ export function slicesOf(
   return slices;
 }
 
-/** Shares endpoints out: each where it was, new ones where there is room. There is always a first part. */
+/**
+ * Distributes endpoints: each stays where it was, new ones go where there is room. There is always a first
+ * part.
+ */
 function pack(
   endpoints: readonly Endpoint[],
   heldAt: (index: number) => EndpointSliceObject | undefined,
@@ -81,7 +83,7 @@ function pack(
   return parts;
 }
 
-/** Whether the slice says already what is wanted. */
+/** Whether the slice is already as wanted. */
 export function isSameSlice(held: EndpointSliceObject, wanted: EndpointSliceObject): boolean {
   const labels = wanted.metadata.labels ?? {};
   return (
@@ -123,7 +125,7 @@ function endpointOf(service: ServiceObject, pod: PodObject): Endpoint {
   };
 }
 
-/** A port whose name no container of the Pod has is left out for this Pod. */
+/** A port whose name no container of the Pod has is left out for that Pod. */
 function portsOf(service: ServiceObject, pod: PodObject | undefined): EndpointPort[] {
   return (service.spec?.ports ?? []).flatMap((port) => {
     const number = targetOf(port, pod);
@@ -143,7 +145,7 @@ function targetOf(port: ServicePort, pod: PodObject | undefined): number | undef
   return named?.containerPort;
 }
 
-/** The same for the same content, so that a controller with an old informer makes no second one. */
+/** The same for the same content, so that a controller with an old informer creates no second slice. */
 function sliceName(service: ServiceObject, ports: string, index: number): string {
   const text = `${service.metadata.uid} ${ports} ${index}`;
   return `${service.metadata.name}-${createHash('sha256').update(text).digest('hex').slice(0, 6)}`;

@@ -1,10 +1,10 @@
 /**
  * The EndpointSlice controller's part: keeps the slices of Services with selectors (endpoint-slices.ts says
- * what they hold).
+ * what they contain).
  *
- * Owns only slices labelled as its own. Promises: a slice that says what it should is not written; creates
- * and updates come before deletes, so that an endpoint that moves is never absent. With `onlyAnnotated`, for
- * clusters that have a controller manager, only Services with `dev.orrery.dev/publish` are looked after.
+ * Owns only slices labelled as its own. Promises: a slice that is right is not written; creates and updates
+ * come before deletes, so that an endpoint that moves is never absent. With `onlyAnnotated`, for clusters
+ * that have a controller manager, it serves only Services with `dev.orrery.dev/publish`.
  */
 import { hasCode } from '../../../src/base/errors.ts';
 import { services, endpointSlices as sliceResource } from '../../../src/kube/api/resources.ts';
@@ -25,8 +25,8 @@ import { createSelections } from './selections.ts';
 import { deleteThis } from './workload-parts.ts';
 
 /**
- * The first change is written at once, those of a burst together; the pause grows with the work that a run
- * is, ms.
+ * The first change is written at once, those of a burst together. The pause, in ms, grows with the work of a
+ * run.
  */
 const restMs = 50;
 const restMsPerEndpoint = 0.5;
@@ -68,7 +68,7 @@ export function startEndpoints(parts: EndpointsParts): Endpoints {
       if (held === undefined) slices.put(await kube.create(sliceResource, wanted, signal));
       else slices.put(await kube.replace(sliceResource, over(held, wanted), signal));
     } catch (thrown) {
-      // The namespace or the Service is going: its slices go with it.
+      // The namespace or the Service is being deleted: its slices go with it.
       if (!hasCode(thrown, 'KUBE_NOT_FOUND')) throw thrown;
     }
   };

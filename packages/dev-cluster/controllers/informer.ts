@@ -1,9 +1,9 @@
 /**
  * The development cluster's own list and watch: a copy of one resource that follows the API server for ever.
  *
- * Owns one resource's copy. Promises: `onChange` is called once for each change, in order; an object that
- * came back under an old name with a new uid is reported as gone first; a broken watch goes on where it
- * stopped, an expired one (410) lists again and reports the differences. Absent: paging back-pressure, resync
+ * Owns one resource's copy. Promises: `onChange` is called once for each change, in order. An object that
+ * came back under its old name with a new uid is reported as gone first. A broken watch continues where it
+ * stopped; an expired one (410) lists again and reports the differences. Absent: paging back-pressure, resync
  * timers, sharing between processes.
  */
 import { sleep } from '../../../src/base/clock.ts';
@@ -22,25 +22,25 @@ export type Change<T> =
       readonly type: 'gone';
       /** As it was known. */
       readonly object: T;
-      /** At which it went; absent where a list or its successor told. */
+      /** The version at which it went; absent if a list or its successor revealed that. */
       readonly version?: string;
     };
 
 export interface Informer<T extends KubeObject> extends DevPart {
-  /** Resolves after the first list was reported. */
+  /** Resolves after the first list has been reported. */
   readonly synced: Promise<void>;
   get(key: string): T | undefined;
   all(): T[];
-  /** Those of which `groupOf` says this. */
+  /** The objects for which `groupOf` returns this group. */
   inGroup(group: string): T[];
-  /** Takes an answer of the API server to an own write, so that the copy never lags behind it. */
+  /** Takes the API server's answer to one of our writes, so that the copy never lags behind it. */
   put(object: KubeObject): void;
 }
 
 export interface InformerParts<T> extends DevParts {
   readonly resource: KubeResource;
   readonly labelSelector?: string;
-  /** By what objects are found together, without a look at all of them; default: all in one group. */
+  /** Objects of one group are found without a look at all; default: one group for all. */
   readonly groupOf?: (object: T) => string;
   readonly onChange?: (change: Change<T>) => void;
 }
@@ -66,12 +66,12 @@ export function startInformer<T extends KubeObject>(parts: InformerParts<T>): In
   const take = (object: KubeObject) => {
     const key = keyOf(object);
     const held = copy.get(key);
-    // An answer to an own write may come after the watch told of the object's end.
+    // The answer to one of our writes may come after the watch reported the object's end.
     if (graves.has(object.metadata.uid ?? '')) return;
     if (held !== undefined && !isNewer(object, held.metadata.resourceVersion)) return;
     if (held !== undefined && held.metadata.uid !== object.metadata.uid) forget(key);
     const previous = copy.get(key);
-    // What the API server stores under this resource has this shape; each field is optional in the type.
+    // What the API server stores under this resource has this shape; each field of the type is optional.
     copy.set(key, object as T);
     report({ type: 'set', object: object as T, previous });
   };
@@ -158,7 +158,7 @@ function scopeOf(parts: { namespace?: string; labelSelector?: string }) {
   };
 }
 
-/** Whether the object is surely of a later version. */
+/** Whether the object is certainly of a later version. */
 function isNewer({ metadata }: KubeObject, version: string | undefined): boolean {
   return isOlderVersion(version, metadata.resourceVersion);
 }

@@ -11,7 +11,7 @@ export interface ObjectCopy<T> {
   inGroup(group: string): T[];
 }
 
-/** @param groupOf may change with the object; one copy can be in no other group than it says */
+/** @param groupOf may change with the object; a copy is only in the group that it names now */
 export function createObjectCopy<T extends KubeObject>(groupOf: (object: T) => string): ObjectCopy<T> {
   const objects = new Map<string, T>();
   const groups = new Map<string, Map<string, T>>();

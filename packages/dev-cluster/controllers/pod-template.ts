@@ -13,7 +13,8 @@ export interface ChildOptions {
 }
 
 /**
- * Ten characters that stand for a template; equal templates, equal text, whatever the order of their fields.
+ * Ten characters that stand for a template. Equal templates have equal texts, whatever the order of their
+ * fields.
  */
 export function templateHash(template: PodTemplate | undefined): string {
   return createHash('sha256')

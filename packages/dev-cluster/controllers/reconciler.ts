@@ -1,8 +1,8 @@
 /**
- * A queue of keys, each reconciled by one call at a time and again after a failure.
+ * A queue of keys. Each is reconciled by one call at a time, and again after a failure.
  *
- * Promises: a key enqueued while it runs runs once more afterwards; a failure is retried with jittered
- * back-off, for ever; never two calls for one key. Absent: order between keys, priorities.
+ * Promises: a key enqueued during its run runs once more afterwards; a failure is retried for ever, with
+ * jittered back-off; there are never two calls for one key. Absent: order between keys, priorities.
  */
 import type { Timer } from '../../../src/base/clock.ts';
 import { asError, hasCode } from '../../../src/base/errors.ts';
@@ -19,8 +19,8 @@ export interface ReconcilerParts extends Omit<DevParts, 'kube'> {
   readonly name: string;
   readonly reconcile: (key: string, signal: AbortSignal) => Promise<void>;
   /**
-   * A key is left alone for so long after each run, so that a burst of changes becomes few runs; ms, default
-   * none.
+   * How long a key rests after each run, so that a burst of changes becomes few runs, ms; default: not at
+   * all.
    */
   readonly restMs?: (key: string) => number;
 }

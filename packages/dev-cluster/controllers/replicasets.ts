@@ -1,7 +1,7 @@
 /**
- * ReplicaSets: as many Pods of one template as are asked for.
+ * ReplicaSets: the requested number of Pods of one template.
  *
- * Surplus Pods are chosen as Kubernetes does: those not scheduled or not ready first, then the youngest.
+ * Surplus Pods are chosen as in Kubernetes: those not scheduled or not ready first, then the youngest.
  */
 
 import {

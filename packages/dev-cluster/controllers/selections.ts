@@ -1,14 +1,17 @@
 /**
- * Which Pods each Service selects, kept while both change, so that the change of one Pod costs a look at the
- * distinct selectors of its namespace and a Service costs a look at its own Pods. Pure but for what it keeps.
+ * Which Pods each Service selects, kept while both change. A changed Pod costs a look at the distinct
+ * selectors of its namespace, a Service a look at its own Pods. Pure, apart from what it keeps.
  */
 import { keyOf, type PodObject, type ServiceObject } from '../objects.ts';
 import { isSelected } from './endpoint-slices.ts';
 
 export interface Selections {
-  /** Takes a Service as it is now; `isGone`: it does not exist any more. */
+  /** Takes a Service as it is now; `isGone`: it no longer exists. */
   setService(service: ServiceObject, isGone?: boolean): void;
-  /** Takes a Pod as it is now; says which Services select it, or did before. */
+  /**
+   * Takes a Pod as it is now.
+   * @returns the Services that select it, or did before
+   */
   setPod(pod: PodObject, isGone?: boolean): string[];
   /** The Pods of a Service, by its key. */
   podsOf(serviceKey: string): PodObject[];

@@ -1,10 +1,10 @@
 /**
- * ControllerRevisions of StatefulSets: what each of their templates was, so that `kubectl rollout history`
- * and `undo` find it.
+ * ControllerRevisions of StatefulSets: what each of their templates was, for `kubectl rollout history` and
+ * `undo`.
  *
- * Promises: the current template has the highest number, also when an old one comes back; as many old ones
- * are kept as `revisionHistoryLimit` says. A Pod is not made from them: that a lost one below the partition
- * comes back by the new template stays as it is.
+ * Promises: the current template has the highest number, even when an old one comes back. As many old ones
+ * are kept as `revisionHistoryLimit` says. Pods are not created from them: a lost Pod below the partition
+ * comes back with the new template.
  */
 import { hasCode } from '../../../src/base/errors.ts';
 import type { KubeObject, KubeResource } from '../../../src/base/kube-port.ts';
@@ -31,7 +31,7 @@ export async function keepRevision(
   name: string,
   signal: AbortSignal,
 ): Promise<void> {
-  // The status names the revision that was kept last, so nothing is asked while nothing changes.
+  // The status names the revision that was kept last, so nothing is requested while nothing changes.
   if (set.status?.updateRevision === name) return;
   const { namespace = '' } = set.metadata;
   const { items } = await parts.kube.list(controllerRevisions, { namespace }, signal);
@@ -59,7 +59,7 @@ async function create(
     apiVersion: 'apps/v1',
     kind: 'ControllerRevision',
     metadata: { ...childMeta({ owner: set, ownerKind: 'StatefulSet', name, labels }), labels },
-    // As a strategic merge patch, which is what brings the template back.
+    // A strategic merge patch, which is how `undo` restores the template.
     data: { spec: { template: { ...set.spec?.template, $patch: 'replace' } } },
     revision,
   };

@@ -1,10 +1,10 @@
 /**
- * StatefulSets: Pods with ordinals, made one by one and replaced one by one, from the highest ordinal.
+ * StatefulSets: Pods with ordinals, created one by one and replaced one by one, from the highest ordinal.
  *
  * The rules of Kubernetes' own controller: OrderedReady waits for each Pod before the next; a rolling update
- * deletes the highest outdated Pod and goes on when its successor is Ready; ordinals below `partition` are
- * left as they are. Absent: Pods of an old template (one below the partition that is lost comes back by the
- * new one), volume claims (an emptyDir stands in).
+ * deletes the highest outdated Pod and continues when its successor is Ready; ordinals below `partition` stay
+ * as they are. Absent: Pods of an old template (a lost one below the partition comes back with the new
+ * template), volume claims (an emptyDir stands in).
  */
 import { hasCode } from '../../../src/base/errors.ts';
 import { hasEnded, isDeleting, isHealthy, isTrue, type PodObject, type WorkloadObject } from '../objects.ts';
@@ -41,7 +41,7 @@ export async function reconcileStatefulSet(
   );
 }
 
-/** What to do next; at most one step at a time unless the set is `Parallel`. Pure. */
+/** What to do next: at most one step at a time unless the set is `Parallel`. Pure. */
 export function planStatefulSet(set: WorkloadObject, owned: readonly PodObject[], revision: string): Plan {
   const replicas = set.spec?.replicas ?? 1;
   const isParallel = set.spec?.podManagementPolicy === 'Parallel';
@@ -60,7 +60,7 @@ export function planStatefulSet(set: WorkloadObject, owned: readonly PodObject[]
   if (blocking !== undefined && !isParallel) {
     const held = byOrdinal.get(blocking);
     if (held === undefined) return { create: [blocking], remove: [] };
-    // A Pod of an old template that never gets ready would block its own repair for ever.
+    // A Pod of an old template that never becomes ready would block its own repair for ever.
     const isStuck = !isDeleting(held) && revisionOf(held) !== revision && isUpdated(set, blocking);
     return { create: [], remove: isStuck ? [held] : [] };
   }
@@ -117,7 +117,7 @@ async function createOrdinal(
   try {
     await createPod(parts, pod, signal);
   } catch (thrown) {
-    // The predecessor is not gone yet, or our informer is behind: the next change tells.
+    // The predecessor is not gone yet, or our informer is behind: the next change will tell.
     if (!hasCode(thrown, 'KUBE_CONFLICT')) throw thrown;
   }
 }

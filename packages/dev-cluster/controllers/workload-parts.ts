@@ -1,6 +1,6 @@
 /**
  * What the workload controllers share: their informers, writes that show in them at once, and the removal of
- * children whose owner is gone (nobody else does it where no controller manager runs).
+ * children whose owner is gone (nobody else does that without a controller manager).
  */
 import { hasCode } from '../../../src/base/errors.ts';
 import type { KubeObject, KubeResource } from '../../../src/base/kube-port.ts';
@@ -24,7 +24,7 @@ export async function createPod(parts: WorkloadParts, pod: PodObject, signal: Ab
   parts.informers.pods.put(await parts.kube.create(pods, pod, signal));
 }
 
-/** Deletes this very object; that it is gone already is as good. */
+/** Deletes this very object; it is fine if it is already gone. */
 export async function deleteThis(
   parts: DevParts,
   resource: KubeResource,
@@ -41,8 +41,8 @@ export async function deleteThis(
 }
 
 /**
- * Writes the status if it says something else than now. One that is deleted meanwhile needs none: what
- * becomes of it is observed.
+ * Writes the status if it changes. An object that is deleted meanwhile needs none: what becomes of it is
+ * observed.
  */
 export async function writeStatus(
   parts: DevParts,

@@ -2,7 +2,7 @@
  * The controller manager's part for StatefulSets, Deployments and ReplicaSets: starts their controllers on
  * shared informers and tells each what concerns it.
  *
- * Plain clients of the API; not to be run beside a kube-controller-manager, which does the same.
+ * They are plain clients of the API. Do not run them beside a kube-controller-manager, which does the same.
  */
 import type { KubeObject, KubeResource } from '../../../src/base/kube-port.ts';
 import { isDeleting, keyOf, type PodObject, replicaSets, splitKey, type WorkloadObject } from '../objects.ts';

@@ -1,13 +1,13 @@
 /**
- * Questions and answers of the domain name system (RFC 1035), as far as asking for the address of one name
- * needs them. Pure.
+ * Questions and answers of the domain name system (RFC 1035), as far as a question for the address of one
+ * name needs them. Pure.
  *
  * Absent: every record but A, several questions in one message, compression in questions (nobody sends it),
- * EDNS: what follows the question is not read.
+ * EDNS: whatever follows the question is not read.
  */
 
 export interface DnsQuestion {
-  /** In lower case, without a dot at the end. */
+  /** In lower case, without the final dot. */
   readonly name: string;
   readonly type: number;
   /** The message from the question's name to its class, for the answer. */
@@ -21,15 +21,15 @@ const classInternet = 1;
 const headerBytes = 12;
 
 /**
- * `refused`: no name of ours. `absent`: there is no such name. An empty list: the name exists, but has no
- * such record.
+ * `refused`: not one of our names. `absent`: no such name. An empty list: the name exists but has no such
+ * record.
  */
 export type DnsAnswer = 'refused' | 'absent' | readonly string[];
 
-/** How long an answer may be kept, s: as long as CoreDNS says for Services. */
+/** How long an answer may be kept, s: as long as CoreDNS allows for Services. */
 const ttlSeconds = 5;
 
-/** The one question of a message; null if it is none that can be answered. */
+/** The only question of a message; null if there is none that can be answered. */
 export function readQuestion(message: Uint8Array): DnsQuestion | null {
   const view = new DataView(message.buffer, message.byteOffset, message.byteLength);
   if (message.byteLength < headerBytes || (view.getUint8(2) & 0xf8) !== 0 || view.getUint16(4) !== 1)
@@ -63,7 +63,7 @@ export function writeAnswer(question: DnsQuestion, answer: DnsAnswer): Uint8Arra
   const code = answer === 'refused' ? 5 : answer === 'absent' ? 3 : 0;
   const header = Buffer.alloc(headerBytes);
   header.writeUInt16BE(question.id, 0);
-  // An answer, by who knows it, that could ask others if it knew any.
+  // Authoritative, with recursion available: there is nobody else to ask.
   header.writeUInt16BE(0x8480 | (question.isRecursionDesired ? 0x0100 : 0) | code, 2);
   header.writeUInt16BE(1, 4);
   header.writeUInt16BE(addresses.length, 6);

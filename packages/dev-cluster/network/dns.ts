@@ -2,11 +2,11 @@
  * The development cluster's name server, CoreDNS' part: `<service>.<namespace>.svc.<cluster domain>` leads to
  * the cluster IP.
  *
- * It answers over UDP on a free port of 127.0.0.1; nothing of the machine's own resolver is touched, so only
- * who is told of it asks it (`orrery run --probe-dns`). Promises: it knows what the API server knows now; the
- * name of a Service that is gone leads nowhere; names of other forms are refused. Whatever follows `svc.`
- * counts as the cluster's domain: replicas find that out for themselves. Absent: headless Services, names of
- * Pods, IPv6 (cluster IPs here are IPv4), TCP, recursion.
+ * It answers over UDP on a free port of 127.0.0.1. The machine's own resolver is not touched, so only
+ * programs that are told of it use it (`orrery run --probe-dns`). Promises: it knows what the API server
+ * knows now. The name of a deleted Service leads nowhere. Names of other forms are refused. Anything after
+ * `svc.` counts as the cluster's domain, which replicas find out for themselves. Absent: headless Services,
+ * names of Pods, IPv6 (cluster IPs here are IPv4), TCP, recursion.
  */
 import { createSocket } from 'node:dgram';
 import { isIPv4 } from 'node:net';
@@ -19,7 +19,7 @@ import { type DnsAnswer, readQuestion, recordTypeA, writeAnswer } from './dns-me
 
 export interface DevDns extends DevPart {
   readonly address: HostPort;
-  /** Resolves when every Service that there is can be asked for. */
+  /** Resolves when every existing Service can be looked up. */
   readonly started: Promise<void>;
 }
 

@@ -1,11 +1,11 @@
 /**
- * The load client: so many requests a second through the Services, each over a connection of its own, and a
- * count of what was lost.
+ * The load client: a number of requests a second through the Services, each over a connection of its own, and
+ * a count of the lost ones.
  *
- * A request is lost if it is refused, reset, cut short, answered with another status than 200, or not
- * answered in time. Promises: pace is kept by the clock, not by answers (a slow Service gets no fewer
- * requests); at `clusterLimits.loadInFlight` a request is not sent and counts as lost; `stop` waits for the
- * answers under way. Absent: latencies.
+ * A request is lost if it is refused, reset, cut short, answered with a status other than 200, or not
+ * answered in time. Promises: the clock sets the pace, not the answers (a slow Service gets no fewer
+ * requests). At `clusterLimits.loadInFlight` a request is not sent and counts as lost. `stop` waits for the
+ * answers in progress. Absent: latencies.
  */
 import { get } from 'node:http';
 import type { Clock, Timer } from '../../../src/base/clock.ts';
@@ -27,7 +27,7 @@ export interface LoadCounts {
 
 export interface LoadParts {
   readonly clock: Clock;
-  /** Asked in turn; looked up for each request. */
+  /** Called in turn; looked up for each request. */
   readonly targets: () => readonly LoadTarget[];
   readonly requestsPerSecond: number;
   readonly timeoutMs?: number;
@@ -38,7 +38,10 @@ export interface LoadParts {
 
 export interface Load {
   counts(): LoadCounts;
-  /** Sends no more, waits for the answers under way (at most the time-out), and returns the final counts. */
+  /**
+   * Sends nothing more, waits for the answers in progress (at most the time-out), and returns the final
+   * counts.
+   */
   stop(): Promise<LoadCounts>;
 }
 
@@ -101,7 +104,7 @@ export function startLoad(parts: LoadParts): Load {
   };
 }
 
-/** One request over a connection of its own; resolves with why it is lost, or null. */
+/** One request over a connection of its own; resolves with why it was lost, or null. */
 export function sendRequest(target: LoadTarget, timeoutMs: number, clock: Clock): Promise<string | null> {
   return new Promise((resolve) => {
     const request = get({ ...target, agent: false, headers: { connection: 'close' } });

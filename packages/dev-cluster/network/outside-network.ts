@@ -1,15 +1,15 @@
 /**
- * The development cluster's network to machines outside of it, as far as one process needs it: loaded before
- * a program (`node --import`), it leads connections to addresses of `ORRERY_DEV_OUTSIDE` (an IPv4 network) to
- * their sockets (addresses.ts).
+ * The development cluster's network to machines outside it, as far as one process needs it. Loaded before a
+ * program (`node --import`), it leads connections to addresses of `ORRERY_DEV_OUTSIDE` (an IPv4 network) to
+ * their sockets (socket-addresses.ts).
  *
- * A machine outside the cluster must not be called by a loopback address: API servers and Orrery refuse those
- * in slices. Without the variable nothing is changed.
+ * A machine outside the cluster must not have a loopback address: API servers and Orrery refuse those in
+ * slices. Without the variable nothing changes.
  */
 import { Socket } from 'node:net';
 import { parseNetwork, socketAddress } from '../../kube-api/socket-addresses.ts';
 
-/** Names the network to the processes of the cluster. */
+/** Tells the processes of the cluster about the network. */
 export const outsideVariable = 'ORRERY_DEV_OUTSIDE';
 
 const cidr = process.env[outsideVariable];
@@ -18,7 +18,7 @@ if (cidr !== undefined) redirect(cidr);
 function redirect(network: string): void {
   const outside = parseNetwork(network);
   const patched = function (this: Socket, ...args: unknown[]): Socket {
-    // Node's own callers hand over options and callback as one list.
+    // Node's own callers pass options and callback as one list.
     const [first] = args;
     const options: unknown = Array.isArray(first) ? first[0] : first;
     if (isTarget(options) && outside.contains(options.host)) options.host = socketAddress(options.host);

@@ -1,21 +1,28 @@
 /**
- * Ports that nobody uses, asked of the kernel.
+ * Free ports. One is closed again before its user opens it, so it comes from below the range out of which the
+ * kernel gives ports to connections: there nobody is given it meanwhile.
  */
+import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
-/** The wanted port if it can be listened on now, else one that the kernel chooses. */
+/** Linux gives connections ports from 32,768 on, macOS later; NodePorts begin at 30,000. */
+const range = { first: 11_000, end: 30_000 };
+const triesMax = 50;
+
+/** The wanted port if it can be listened on now, else another one; 0: any. */
 export async function freePort(host: string, wanted: number): Promise<number> {
-  return (await tryPort(host, wanted)) ?? (await tryPort(host, 0)) ?? wanted;
+  if (wanted !== 0 && (await isFree(host, wanted))) return wanted;
+  for (let tries = 0; tries < triesMax; tries++) {
+    const port = randomInt(range.first, range.end);
+    if (await isFree(host, port)) return port;
+  }
+  return wanted;
 }
 
-function tryPort(host: string, port: number): Promise<number | undefined> {
+function isFree(host: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();
-    server.once('error', () => resolve(undefined));
-    server.listen({ host, port, exclusive: true }, () => {
-      const address = server.address();
-      const chosen = typeof address === 'object' && address !== null ? address.port : undefined;
-      server.close(() => resolve(chosen));
-    });
+    server.once('error', () => resolve(false));
+    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(true)));
   });
 }

@@ -1,9 +1,9 @@
 /**
- * One port of one Service: real TCP connections, each handed to a backend that is chosen anew.
+ * One port of one Service: real TCP connections, each passed to a backend that is chosen for it.
  *
- * Promises: each side's end of data reaches the other (half-close); an error of one side resets the other; a
- * connection keeps its backend, whatever happens to the list of backends; no backend, or one that refuses →
- * the client sees a reset.
+ * Promises: each side's end of data reaches the other (half-close). An error of one side resets the other. A
+ * connection keeps its backend, whatever happens to the list of backends. Without a backend, or with one that
+ * refuses, the client sees a reset.
  */
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import type { Clock } from '../../../src/base/clock.ts';
@@ -19,9 +19,9 @@ export interface RelayParts {
 export interface Relay {
   /** The real one. */
   readonly port: number;
-  /** Breaks every connection; new ones are taken. */
+  /** Breaks every connection; accepts new ones. */
   reset(): void;
-  /** Takes no new connection; the ones that stand go on. Resolves at once. */
+  /** Accepts no new connections; existing ones continue. Resolves at once. */
   close(): void;
   /** Ends everything. */
   kill(): Promise<void>;

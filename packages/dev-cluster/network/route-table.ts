@@ -1,15 +1,15 @@
 /**
- * What the routing of one Service knows, which is not what is true: every change of its endpoints is learned
- * later.
+ * What the routing of one Service knows, which lags behind what is true: every change of its endpoints is
+ * learned later.
  *
- * Owns the timers of changes that are true but not known yet. Promises: a change is known after its delay,
- * not sooner; what is taken back before it was known is never known; all ports of one address are learned
- * together.
+ * Owns the timers of changes that are true but not yet known. Promises: a change becomes known after its
+ * delay, not sooner. A change that is taken back before that never becomes known. All ports of one address
+ * are learned together.
  */
 import type { Clock, Timer } from '../../../src/base/clock.ts';
 import type { EndpointSliceObject } from '../objects.ts';
 
-/** `draining`: it serves, but is being deleted; used only while nothing is ready (Kubernetes' KEP-1669). */
+/** `draining`: it serves but is being deleted; used only while nothing is ready (KEP-1669). */
 export type TargetState = 'ready' | 'draining';
 
 export interface Target {
@@ -26,7 +26,7 @@ export interface RouteChange {
 }
 
 export interface RouteTable {
-  /** What is true now; `isKnown` for what was there before the routing started. */
+  /** What is true now; `isKnown` for what existed before the routing started. */
   want(targets: readonly Target[], isKnown: boolean): void;
   /** Where a connection to that port may go, as far as the routing knows. */
   targets(portName: string): readonly Target[];
@@ -36,8 +36,8 @@ export interface RouteTable {
 export interface RouteTableParts {
   readonly clock: Clock;
   /**
-   * How long it takes to learn of an endpoint that is there (`add`) or no longer (`remove`), ms; drawn for
-   * each change.
+   * How long it takes to learn of an endpoint that came (`add`) or went (`remove`), ms; drawn for each
+   * change.
    */
   readonly delayMs: (kind: 'add' | 'remove') => number;
   readonly onChange: (changes: readonly RouteChange[]) => void;
@@ -45,7 +45,7 @@ export interface RouteTableParts {
 
 export function createRouteTable(parts: RouteTableParts): RouteTable {
   const known = new Map<string, Target>();
-  /** Answers of `targets`, until something is learned. */
+  /** The results of `targets`, until something is learned. */
   const choices = new Map<string, readonly Target[]>();
   const pending = new Map<string, { target: Target | undefined; timer: Timer }>();
 
@@ -62,7 +62,7 @@ export function createRouteTable(parts: RouteTableParts): RouteTable {
     const isWhole = wasReady !== isReady && !isPartial(address, isReady);
     parts.onChange(isWhole ? [{ type, address }] : []);
   };
-  /** Whether other ports of the address still say otherwise. */
+  /** Whether other ports of the address still differ. */
   const isPartial = (address: string, isReady: boolean) =>
     isReady
       ? [...pending.values()].some(({ target }) => target?.address === address && target.state === 'ready')
@@ -110,7 +110,7 @@ function choose(known: readonly Target[], portName: string): readonly Target[] {
   return ready.length > 0 ? ready : of;
 }
 
-/** The targets that a Service's slices name, whoever wrote them; ready in one slice is ready. */
+/** The targets that a Service's slices name, whoever wrote them; ready in one slice means ready. */
 export function targetsOf(slices: readonly EndpointSliceObject[]): Target[] {
   const targets = new Map<string, Target>();
   for (const slice of slices)

@@ -3,12 +3,12 @@
  * IP, which must be a loopback address (127.x), and balances real TCP connections at random over its ready
  * endpoints.
  *
- * Between a change of a slice and the routing's knowledge of it lies a delay, which is the effect that Orrery
- * exists for: `addDelay` until a new endpoint gets connections, `removeDelay` until an old one gets no more;
- * a Service can name its own by the annotations `dev.orrery.dev/routing-delay` and
+ * A delay lies between a change of a slice and the routing's knowledge of it, which is the effect that Orrery
+ * exists for: `addDelay` until a new endpoint gets connections, `removeDelay` until an old one gets no more.
+ * A Service can set its own with the annotations `dev.orrery.dev/routing-delay` and
  * `dev.orrery.dev/routing-removal-delay` (`800ms`, or a range `200ms-3s`). Promises: without endpoints
- * nothing listens, so connections are refused; established connections survive the removal of their endpoint;
- * each address that became reachable is told once. Absent: UDP, node ports, session affinity.
+ * nothing listens, so connections are refused. Established connections survive the removal of their endpoint.
+ * Each address that becomes reachable is reported once. Absent: UDP, node ports, session affinity.
  */
 
 import { asError, hasCode } from '../../../src/base/errors.ts';
@@ -32,18 +32,18 @@ import { createRouteTable, type RouteChange, type RouteTable, targetsOf } from '
 
 export interface RoutingParts extends DevParts {
   /**
-   * Pods are advertised from this network; only their addresses lead to sockets of this machine
-   * (addresses.ts).
+   * The network in which Pods are advertised; only its addresses lead to sockets of this machine
+   * (socket-addresses.ts).
    */
   readonly podCidr: string;
-  /** Machines outside the cluster are called by these addresses; they lead to sockets here, too. */
+  /** The addresses of machines outside the cluster; they lead to sockets here, too. */
   readonly outsideCidr?: string;
   readonly addDelay?: DurationRange;
   readonly removeDelay?: DurationRange;
   readonly onEvent?: (event: RoutingEvent) => void;
 }
 
-/** `programmed`: from now on connections to the Service can reach the address; `withdrawn`: no more. */
+/** `programmed`: from now on connections to the Service can reach the address; `withdrawn`: no longer. */
 export interface RoutingEvent extends RouteChange {
   readonly namespace: string;
   readonly service: string;
@@ -51,7 +51,7 @@ export interface RoutingEvent extends RouteChange {
   readonly at: number;
 }
 
-/** A connection to a port of a Service was led to a Pod. */
+/** A connection to a port of a Service was passed to a Pod. */
 export interface RoutedConnection {
   readonly namespace: string;
   readonly service: string;
@@ -67,7 +67,7 @@ interface ServiceRoutes {
   targetCount: number;
 }
 
-/** Slices of a burst are looked at together; the pause grows with the work that a look is, ms. */
+/** Slices of a burst are processed together. The pause, in ms, grows with the work of a look. */
 const restMs = 10;
 const restMsPerTarget = 0.1;
 const none: DurationRange = { minMs: 0, maxMs: 0 };
@@ -80,7 +80,7 @@ export class Routing implements DevPart {
   readonly #closing = new Set<Relay>();
   readonly #listeners = new Set<(event: RoutingEvent) => void>();
   readonly #watchers = new Set<(connection: RoutedConnection) => void>();
-  /** Services with slices from before the routing started: what these say is known at once. */
+  /** Services whose slices existed before the routing started: their content is known at once. */
   readonly #early = new Set<string>();
   readonly #queue: Reconciler;
   readonly #observer: Reconciler;
@@ -121,13 +121,13 @@ export class Routing implements DevPart {
     });
   }
 
-  /** Calls back for each event from now on; the answer ends it. */
+  /** Calls back for each event from now on; the returned function ends that. */
   onEvent(listener: (event: RoutingEvent) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Calls back for each connection from now on; the answer ends it. */
+  /** Calls back for each connection from now on; the returned function ends that. */
   onConnection(listener: (connection: RoutedConnection) => void): () => void {
     this.#watchers.add(listener);
     return () => void this.#watchers.delete(listener);
@@ -207,7 +207,7 @@ export class Routing implements DevPart {
     this.#routes.delete(key);
   }
 
-  /** @throws what the first port failed with that cannot be listened on; the others are opened */
+  /** @throws the error of the first port that cannot be listened on; the others are opened */
   async #openAll(key: string, held: ServiceRoutes, wanted: ReadonlyMap<string, string>): Promise<void> {
     const failures: unknown[] = [];
     for (const [address, portName] of wanted) {
@@ -263,7 +263,7 @@ export class Routing implements DevPart {
 }
 
 /**
- * Addresses to listen on (`127.96.0.10:80/http`), with the name of the port behind each: only ports that lead
+ * Addresses to listen on (`127.96.0.10:80/http`), with the name of the port behind each; only ports that lead
  * somewhere.
  */
 function listensOf(service: ServiceObject, table: RouteTable): Map<string, string> {
@@ -283,7 +283,7 @@ function serviceKeyOf(slice: EndpointSliceObject): string {
   return `${slice.metadata.namespace ?? ''}/${slice.metadata.labels?.[serviceLabel] ?? ''}`;
 }
 
-/** An annotation that cannot be read counts as none. */
+/** An unreadable annotation counts as none. */
 function rangeOr(text: string, fallback: DurationRange): DurationRange {
   try {
     return parseDurationRange(text);

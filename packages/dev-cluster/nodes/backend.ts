@@ -1,10 +1,10 @@
 /**
- * The process inside a Pod, as far as anybody outside can see it: an HTTP server on the Pod's own address.
+ * The process inside a Pod, as far as it shows outside: an HTTP server on the Pod's own address.
  *
  * Every container port answers: `/healthz` with the header `Pod-IPv4` (or `Pod-IPv6`) that names the
  * advertised address, as Tailscale's proxies do; every other path with the Pod's name. Promises: after
- * `close` nothing listens, and answers under way were finished. Absent: TLS, UDP, anything that a container
- * would really run.
+ * `close` nothing listens, and answers in progress have been finished. Absent: TLS, UDP, anything that a
+ * container would really run.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { isIPv6 } from 'node:net';
@@ -12,7 +12,7 @@ import type { HealthAnswer } from './behaviour.ts';
 
 export interface BackendOptions {
   readonly podName: string;
-  /** What the Pod is called by; the header's value. */
+  /** The address by which others know the Pod; the header's value. */
   readonly advertisedIp: string;
   /** Where the sockets are. */
   readonly host: string;
@@ -22,13 +22,13 @@ export interface BackendOptions {
 
 export interface Backend {
   setHealth(health: HealthAnswer): void;
-  /** Takes no new connection, finishes the answers under way. */
+  /** Accepts no new connections, finishes the answers in progress. */
   close(): Promise<void>;
   /** Ends every connection at once. */
   kill(): Promise<void>;
 }
 
-/** @throws the socket error if a port cannot be had; then none of them is held */
+/** @throws the socket error if a port cannot be had; then none is held */
 export async function startBackend(options: BackendOptions): Promise<Backend> {
   let health = options.health;
   let isClosing = false;
@@ -72,7 +72,7 @@ function answerHealth(response: ServerResponse, health: HealthAnswer, ip: string
   else if (health === 'no-header') response.writeHead(200).end('ok\n');
   else if (health === 'reset') response.socket?.resetAndDestroy();
   else if (health === 'absent') response.writeHead(404).end('no health endpoint\n');
-  // silent: the asker waits until it gives up
+  // silent: the caller waits until it gives up
 }
 
 function listen(

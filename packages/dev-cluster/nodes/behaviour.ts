@@ -1,15 +1,16 @@
 /**
- * How the backend of one Pod behaves: annotations `dev.orrery.dev/…`, read anew on each change of the Pod.
+ * How the backend of one Pod behaves: annotations `dev.orrery.dev/…`, read again on each change of the Pod.
  *
  * | annotation | values | default |
  * |---|---|---|
  * | `health` | `ok`, `unhealthy` (503), `no-header` (old proxies), `silent`, `reset` | `ok` |
  * | `start-delay` | a duration until the containers are ready | the kubelet's |
  * | `not-ready` | `true`: the containers' own readiness fails | – |
- * | `drain` | serves on after its deletion, at most the grace period | preStop sleep, else the kubelet's |
+ * | `drain` | how long it serves after its deletion, at most the grace period | preStop sleep, else the
+ * kubelet's |
  *
- * A container with `TS_ENABLE_HEALTH_CHECK` of another value than `true` has no health endpoint, as
- * Tailscale's proxies.
+ * A container whose `TS_ENABLE_HEALTH_CHECK` is not `true` has no health endpoint, as with Tailscale's
+ * proxies.
  */
 import { hasCode } from '../../../src/base/errors.ts';
 import { devAnnotation, isDeleting, type PodObject } from '../objects.ts';
@@ -50,7 +51,7 @@ function healthOf(pod: PodObject): HealthAnswer {
   return switches.some((entry) => entry.value !== 'true') ? 'absent' : 'ok';
 }
 
-/** A duration that cannot be read is as good as none: a Pod is never lost to a typing error. */
+/** An unreadable duration counts as none: a Pod is never lost to a typing error. */
 function durationOf(pod: PodObject, name: string): number | undefined {
   const text = devAnnotation(pod, name);
   if (text === undefined) return undefined;
@@ -70,7 +71,7 @@ function preStopMs(pod: PodObject): number | undefined {
   return longest > 0 ? longest * 1_000 : undefined;
 }
 
-/** The grace that this deletion allows; while the Pod lives, what its specification allows. */
+/** The grace of this deletion; while the Pod lives, that of its specification. */
 function graceMs(pod: PodObject): number {
   const granted = isDeleting(pod) ? pod.metadata.deletionGracePeriodSeconds : undefined;
   const seconds = granted ?? pod.spec?.terminationGracePeriodSeconds ?? 30;

@@ -1,10 +1,10 @@
 /**
  * The kubelet stand-in: one Node whose Pods are small real HTTP backends on loopback addresses of their own.
  *
- * A plain client of the Kubernetes API. Promises: each Pod of the node runs once, on an address that no other
- * Pod has; its status tells what is so (pod-status.ts); a deleted Pod drains, ends, and only then leaves the
- * API; a kubelet that starts again adopts the Pods it finds, addresses included. Absent: images, volumes,
- * probes of its own, restarts.
+ * It is a plain client of the Kubernetes API. Promises: each Pod of the node runs once, on an address that no
+ * other Pod has. Its status is true (pod-status.ts). A deleted Pod drains, ends, and only then leaves the
+ * API. A kubelet that starts again adopts the Pods that it finds, addresses included. Absent: images,
+ * volumes, probes of its own, restarts.
  */
 
 import { hasCode } from '../../../src/base/errors.ts';
@@ -23,18 +23,18 @@ import { createScheduler, isUnscheduled } from './scheduler.ts';
 
 export interface KubeletParts extends DevParts {
   readonly nodeName: string;
-  /** Addresses that Pods are advertised with; see addresses.ts for where their sockets are. */
+  /** Addresses that Pods are advertised with; socket-addresses.ts says where their sockets are. */
   readonly podCidr: string;
-  /** Until the containers of a Pod are ready, unless the Pod says otherwise; ms. */
+  /** Time until the containers of a Pod are ready, unless the Pod says otherwise; ms. */
   readonly startDelayMs?: number;
-  /** How long a deleted Pod goes on serving, unless it says otherwise; ms. */
+  /** How long a deleted Pod continues to serve, unless it says otherwise; ms. */
   readonly drainMs?: number;
   /** Whether Pods without a node are bound to this one; default true. */
   readonly schedules?: boolean;
 }
 
 export class Kubelet implements DevPart {
-  /** Resolves when the Node is registered and the Pods that were there are taken over. */
+  /** Resolves when the Node is registered and the existing Pods have been adopted. */
   readonly started: Promise<void>;
   readonly #parts: KubeletParts;
   readonly #schedules: boolean;
@@ -86,11 +86,11 @@ export class Kubelet implements DevPart {
     const isOurs = pod.spec?.nodeName === this.#parts.nodeName;
     if (isThere && isOurs) this.#reserve(key, pod);
     if (isOurs || this.#runners.has(key)) this.#sync.enqueue(key);
-    // Also while its predecessor of the same name is still being ended here.
+    // Even while its predecessor of the same name is still ending here.
     if (this.#schedules && isUnscheduled(pod)) this.#scheduler.enqueue(key);
   }
 
-  /** Before any Pod gets a new address, the ones that others have are set aside. */
+  /** Sets aside the addresses that Pods already have, before any Pod gets a new one. */
   #reserve(key: string, pod: PodObject): void {
     const ip = pod.status?.podIP;
     if (ip === undefined || isDeleting(pod) || this.#runners.has(key) || this.#reserved.has(key)) return;

@@ -1,6 +1,6 @@
 /**
- * The Node that the kubelet stand-in answers for: it is registered, kept Ready by heartbeats, and made again
- * if somebody deletes it.
+ * The Node of the kubelet stand-in: registered, kept Ready by heartbeats, and created again if somebody
+ * deletes it.
  */
 
 import { arch, platform, release, type } from 'node:os';
@@ -13,19 +13,19 @@ import { nodes } from '../resources.ts';
 
 export interface NodeParts extends DevParts {
   readonly nodeName: string;
-  /** Keeps the Pods of a scheduler that is not ours away. */
+  /** Keeps away the Pods of other schedulers. */
   readonly isDedicated: boolean;
 }
 
 export const hostIp = '127.0.0.1';
 
-/** Kubernetes' node controller expects one within 50 s; kubelets send one each 10 s. */
+/** Kubernetes' node controller expects one within 50 s; kubelets send one every 10 s. */
 const heartbeatMs = 10_000;
-/** What the last word may take, ms. */
+/** Time limit of the last heartbeat, ms. */
 const lastBeatMs = 1_000;
 
 export interface NodePart extends DevPart {
-  /** Resolves when the Node is registered for the first time. */
+  /** Resolves when the Node has been registered for the first time. */
   readonly registered: Promise<void>;
 }
 
@@ -69,7 +69,7 @@ export function startNode(parts: NodeParts): NodePart {
       timer?.cancel();
       const bound = new AbortController();
       const deadline = clock.after(lastBeatMs, () => bound.abort());
-      // Best effort: a Node without a kubelet must not look ready, but the API server may be gone already.
+      // Best effort: a Node without a kubelet must not look ready, but the API server may already be gone.
       await beat(false, bound.signal).catch(() => {});
       deadline.cancel();
     },
@@ -113,7 +113,7 @@ function statusOf(nodeName: string, isReady: boolean, nowMs: number) {
   };
 }
 
-/** The machine that this runs on; of a kubelet and a container runtime there is only the name. */
+/** The machine that this runs on; kubelet and container runtime are names only. */
 function machineInfo() {
   return {
     architecture: arch() === 'x64' ? 'amd64' : arch(),

@@ -2,9 +2,9 @@
  * One Pod's life on the node: its backend starts after a while, serves, drains and ends.
  *
  * `starting → running → draining → ended`. Owns the backend's sockets and the timers of the Pod. Promises:
- * while draining it serves as before (what a preStop sleep is for), then takes no new connection, then ends
- * those left when the grace is over. Knows nothing of the API server; `onChange` says that the facts are
- * other than before.
+ * while draining it serves as before (as with a preStop sleep), then accepts no new connection, then ends the
+ * remaining ones when the grace is over. Knows nothing of the API server; `onChange` says that the facts have
+ * changed.
  */
 
 import type { Clock, Timer } from '../../../src/base/clock.ts';
@@ -22,12 +22,12 @@ export interface PodRunnerParts {
   readonly ip: string;
   readonly behaviour: Behaviour;
   readonly clock: Clock;
-  /** An adopted Pod runs already, by its status: it starts without a delay. */
+  /** An adopted Pod is already running according to its status: it starts without a delay. */
   readonly isAdopted: boolean;
   readonly onChange: () => void;
 }
 
-/** A port that is taken (a Pod of a process that is just ending) is tried again so often, ms. */
+/** How often a port is tried again that is taken (by a Pod of a process that is just ending), ms. */
 const portRetryMs = 200;
 
 export class PodRunner {
@@ -67,7 +67,7 @@ export class PodRunner {
     this.#backend?.setHealth(wanted.health);
   }
 
-  /** @param graceMs from now on; the connections left are ended then */
+  /** @param graceMs from now on; then the remaining connections are ended */
   drain({ drainMs }: Behaviour, graceMs: number): void {
     if (this.#phase === 'draining' || this.#phase === 'ended') return;
     const serves = this.#phase === 'running';
@@ -104,7 +104,7 @@ export class PodRunner {
     onChange();
   }
 
-  /** The timer of the grace must survive: it is what ends a connection that never ends by itself. */
+  /** The grace timer must survive: only it ends a connection that never ends by itself. */
   async #close(): Promise<void> {
     await this.#starting;
     await this.#backend?.close();

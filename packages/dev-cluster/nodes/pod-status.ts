@@ -1,10 +1,10 @@
 /**
  * What the kubelet stand-in writes into a Pod's status. Pure.
  *
- * Promises: only its own conditions are in the patch (merged by type, so a gate's condition is never
- * touched); Ready is True only if the containers are ready and every readiness gate's condition is True
- * (Kubernetes KEP-580); a condition's transition time changes only with its status; null when the Pod says
- * all of it already.
+ * Promises: the patch contains only its own conditions (merged by type, so a gate's condition is never
+ * touched). Ready is True only if the containers are ready and every readiness gate's condition is True
+ * (Kubernetes KEP-580). A condition's transition time changes only with its status. The patch is null if the
+ * Pod already says all of it.
  */
 import { timestamp } from '../../../src/base/clock.ts';
 import { type Condition, type Container, conditionOf, isTrue, type PodObject } from '../objects.ts';
@@ -16,7 +16,7 @@ export interface RunFacts {
   /** Wall time, ms. */
   readonly startedAt: number | undefined;
   readonly probesPass: boolean;
-  /** Why the containers do not start, if they do not. */
+  /** Why the containers do not start, if that is so. */
   readonly waitingFor: string | undefined;
 }
 
@@ -52,8 +52,8 @@ export function podStatusPatch(
 }
 
 /**
- * The list merges by address: another one that stands there (a node whose range changed) has to be replaced
- * by name.
+ * The list merges by address, so another address that is there (a node whose range changed) has to be
+ * replaced by name.
  */
 function podIPs(pod: PodObject, ip: string) {
   const isOther = pod.status?.podIP !== undefined && pod.status.podIP !== ip;
@@ -107,7 +107,7 @@ function says(pod: PodObject, wanted: Condition): boolean {
   );
 }
 
-/** A strategic merge keeps the fields that a patch leaves out: an old reason must be emptied by name. */
+/** A strategic merge keeps fields that a patch omits, so an old reason must be emptied explicitly. */
 function dated(pod: PodObject, wanted: Condition, nowMs: number): Condition {
   const held = conditionOf(pod, wanted.type);
   const hasMoved = held?.status !== wanted.status;
@@ -138,7 +138,7 @@ function containerStatus(container: Container, pod: PodObject, facts: RunFacts, 
   };
 }
 
-/** What of a container's status makes a write worth while; times alone do not. */
+/** What of a container's status is worth a write; times alone are not. */
 function shape(status: Readonly<Record<string, unknown>>) {
   const state = status.state as Record<string, { reason?: string }> | undefined;
   const waiting = state?.waiting?.reason ?? '';

@@ -1,9 +1,9 @@
 /**
- * The scheduler's part: a Pod without a node is bound to ours, as long as there is room and the node is not
+ * The scheduler's part: binds a Pod without a node to ours, as long as there is room and the node is not
  * cordoned.
  *
- * Uses the `bindings` resource, the one way that a real API server has. A Pod that another scheduler bound
- * first is left alone.
+ * Uses the `bindings` resource, the only way on a real API server. A Pod that another scheduler bound first
+ * is left alone.
  */
 import { hasCode } from '../../../src/base/errors.ts';
 import type { KubeResource } from '../../../src/base/kube-port.ts';
@@ -24,18 +24,18 @@ const bindings: KubeResource = {
 export interface SchedulerParts extends DevParts {
   readonly nodeName: string;
   readonly podAt: (key: string) => PodObject | undefined;
-  /** Pods that the node holds now. */
+  /** Pods that are on the node now. */
   readonly podCount: () => number;
 }
 
-/** How soon a Pod that could not be bound is looked at again, ms. */
+/** Pause before another look at a Pod that could not be bound, ms. */
 const againMs = 200;
-/** How soon a Pod that found no room is looked at again, ms. */
+/** Pause before another look at a Pod that found no room, ms. */
 const roomRetryMs = 1_000;
 
 export function createScheduler(parts: SchedulerParts): Reconciler {
   const { kube, nodeName } = parts;
-  /** The node is cordoned, and the Pod does not say that it comes all the same. */
+  /** Whether the node is cordoned and the Pod does not tolerate that. */
   const isKeptAway = async (pod: PodObject, signal: AbortSignal): Promise<boolean> => {
     if (toleratesCordon(pod)) return false;
     const { spec } = await kube.get(nodes, undefined, nodeName, signal);
@@ -59,7 +59,7 @@ export function createScheduler(parts: SchedulerParts): Reconciler {
       try {
         await kube.create(bindings, binding, signal);
       } catch (thrown) {
-        // Bound by somebody else, or gone, as the informer will show – or its predecessor was meant: look
+        // Bound by somebody else or gone, as the informer will show; or its predecessor was meant: look
         // again.
         if (!hasCode(thrown, 'KUBE_CONFLICT', 'KUBE_NOT_FOUND')) throw thrown;
         parts.log.debug({ pod: key, error: thrown.message }, 'not bound');

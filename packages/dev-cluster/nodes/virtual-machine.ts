@@ -1,5 +1,5 @@
 /**
- * A program that runs outside of the cluster: an HTTP server that answers everything with its name.
+ * A program that runs outside the cluster: an HTTP server that answers everything with its name.
  *
  * Run: node virtual-machine.ts NAME HOST PORT. Ends on SIGTERM, or with the process that started it
  * (tether.ts).

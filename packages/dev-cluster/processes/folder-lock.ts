@@ -1,8 +1,8 @@
 /**
- * One development cluster for a folder at a time.
+ * One development cluster per folder at a time.
  *
  * The lock is a socket in the kernel's abstract name space (Linux), so it leaves no file and ends with the
- * process however that ends.
+ * process, however that ends.
  */
 import { createHash } from 'node:crypto';
 import { realpathSync } from 'node:fs';

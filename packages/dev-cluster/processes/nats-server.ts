@@ -4,7 +4,8 @@
  * Owns: finding the program, its configuration (loopback only, JetStream in a given folder, a port that the
  * server chooses), its start and its end. When this process dies, even by SIGKILL, the server ends too: a
  * shell between the two holds our end of a pipe and stops the server when the pipe closes. Absent: what is
- * stored there (`bus/nats/ensure-streams.ts`), and installing the program (`npm start` and `npm test` do).
+ * stored there (`bus/nats/ensure-streams.ts`), and installing the program (`npm start` and `npm test` do
+ * that).
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -21,10 +22,10 @@ import { freePort } from '../network/ports.ts';
 export interface NatsServerParts {
   /** Where JetStream stores, and where the server's configuration is written. */
   readonly dir: string;
-  /** By default one that the server chooses. */
+  /** Default: one that the server chooses. */
   readonly port?: number;
   readonly name?: string;
-  /** For a server that is part of a cluster: the port for the other servers, and where those are. */
+  /** For a member of a NATS cluster: the port for the other servers, and their addresses. */
   readonly cluster?: {
     readonly name: string;
     readonly port: number;
@@ -42,11 +43,11 @@ export interface NatsServer {
   readonly port: number;
   readonly pid: number;
   readonly version: string;
-  /** Ends in good order; resolves when the process is gone. Safe to call twice. */
+  /** Ends it in good order; resolves when the process is gone. Safe to call twice. */
   stop(): Promise<void>;
   /** SIGKILL; resolves when the process is gone. */
   kill(): Promise<void>;
-  /** SIGSTOP and SIGCONT: the server hangs, its connections stay open. */
+  /** SIGSTOP and SIGCONT: the server hangs while its connections stay open. */
   pause(): void;
   resume(): void;
 }
@@ -54,9 +55,9 @@ export interface NatsServer {
 const run = promisify(execFile);
 const projectRoot = resolve(import.meta.dirname, '../../..');
 const oldest = { major: 2, minor: 12, patch: 0 };
-/** A start takes some 50 ms; a folder with millions of messages is read in seconds. */
+/** A start takes about 50 ms; a folder with millions of messages is read in seconds. */
 const startTimeoutMs = 20_000;
-/** After this a server that was asked to stop is killed: it had time to flush. */
+/** A server that has not ended this long after it was asked to is killed: it had time to flush. */
 const stopTimeoutMs = 5_000;
 
 /** $1… is the server's command line. Writes the server's pid, then lives as long as the server. */
@@ -74,7 +75,7 @@ exit "$code"
 `;
 
 /**
- * Starts a server and waits until it takes connections.
+ * Starts a server and waits until it accepts connections.
  *
  * @throws OrreryError USAGE if no `nats-server` of at least 2.12 is found, BUS_UNREACHABLE if it does not
  * start
@@ -87,10 +88,10 @@ export async function startNatsServer(parts: NatsServerParts): Promise<NatsServe
   await writeFile(configFile, `${JSON.stringify(configOf(parts), null, 2)}\n`);
   const child = spawn('sh', ['-c', watchdog, 'nats-watchdog', path, '-c', configFile], {
     stdio: ['pipe', 'pipe', 'pipe'],
-    // A group of its own: Ctrl-C at the terminal is for us, who stop the server last.
+    // A process group of its own: Ctrl-C at the terminal is for us, and we stop the server last.
     detached: true,
   });
-  // A closed pipe is how the child learns of our end; that it is gone before us is no error here.
+  // A closed pipe tells the child of our end. If the child is gone before us, that is no error here.
   child.stdin?.on('error', () => undefined);
   try {
     const started = await untilReady(child, { clock, log });
@@ -110,13 +111,13 @@ export async function startNatsServer(parts: NatsServerParts): Promise<NatsServe
 export async function startNatsCluster(parts: {
   readonly size: number;
   readonly dir: string;
-  /** Whether clients hear of the servers that they were not told of; default true. */
+  /** Whether clients hear of servers that they were not told of; default true. */
   readonly advertises?: boolean;
   readonly log?: Log;
 }): Promise<{ servers: NatsServer[]; startAgain(index: number): Promise<NatsServer> }> {
   const { size, dir, advertises = true, log = silentLog } = parts;
   const indexes = [...Array(size).keys()];
-  // A server wants to be told its routes before it starts, so these ports cannot be left to the servers.
+  // A server needs its routes before it starts, so the servers cannot choose these ports.
   const ports = await Promise.all(indexes.map(() => freePort('127.0.0.1', 0)));
   const routes = ports.map((port) => `nats://127.0.0.1:${port}`);
   const start = (index: number, port?: number): Promise<NatsServer> =>
@@ -142,7 +143,7 @@ export async function startNatsCluster(parts: {
   return { servers, startAgain: (index) => start(index, servers[index]?.port) };
 }
 
-/** The program and its version: `NATS_SERVER`, else under the project's `.tools`, else on the PATH. */
+/** The program and its version: `NATS_SERVER`, else from the project's `.tools`, else from the PATH. */
 export async function findNatsServer(): Promise<{ path: string; version: string }> {
   const reasons: string[] = [];
   for (const path of await candidates()) {
@@ -204,7 +205,7 @@ interface Started {
   readonly port: number;
 }
 
-/** Reads pid and ports off what the child writes. */
+/** Reads the pid and the ports from the child's output. */
 function untilReady(child: ChildProcess, { clock, log }: { clock: Clock; log: Log }): Promise<Started> {
   const { promise, resolve: ready, reject } = Promise.withResolvers<Started>();
   const fail = (reason: string) =>
@@ -255,7 +256,7 @@ function runningServer(
     try {
       process.kill(pid, name);
     } catch {
-      // It ended by itself in this moment; `gone` tells.
+      // It has just ended by itself; `gone` tells.
     }
   };
   const kill = async (): Promise<void> => {

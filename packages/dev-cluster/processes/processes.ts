@@ -1,10 +1,10 @@
 /**
  * Replicas as processes of their own, kept running.
  *
- * Owns the child processes. Promises: a replica that ends without being asked is started again, after a pause
- * that grows while it keeps ending; `stop` sends SIGTERM and, when that does not help in time, SIGKILL;
- * children end when this process does, however it ends (tether.ts); a Ctrl-C at the terminal reaches only
- * this process, so that the order is ours.
+ * Owns the child processes. Promises: a replica that ends uninvited is started again, after a pause that
+ * grows while it keeps ending. `stop` sends SIGTERM and, if that does not help in time, SIGKILL. Children end
+ * when this process does, however it ends (tether.ts). A Ctrl-C at the terminal reaches only this process,
+ * which decides the order.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
@@ -22,7 +22,7 @@ export interface ReplicaParts {
   readonly logFile: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly clock: Clock;
-  /** Whether one that died is started again. */
+  /** Whether a replica that died is started again. */
   readonly restarts: boolean;
   readonly onDeath: (how: string, pauseMs: number | null) => void;
 }
@@ -34,8 +34,8 @@ export interface ReplicaProcess {
   /** Starts it unless it runs. */
   start(): void;
   /**
-   * Sends the signal; whether it is started again is as after any death. Resolves when the process is gone,
-   * for SIGKILL and SIGTERM.
+   * Sends the signal; whether it is then started again is as after any death. For SIGKILL and SIGTERM,
+   * resolves when the process is gone.
    */
   kill(signal: NodeJS.Signals): Promise<void>;
   /** Ends it for good. */
@@ -114,7 +114,7 @@ function launch(parts: ReplicaParts): ChildProcess {
       cwd: root,
       stdio: ['ignore', log, log, 'ipc'],
       env: { ...process.env, ...parts.env },
-      // A group of its own: Ctrl-C is for the parent.
+      // A process group of its own: Ctrl-C is for the parent.
       detached: true,
     });
   } finally {

@@ -1,6 +1,4 @@
-/**
- * The replicas of a development cluster: their flags, their ports, and when they answer.
- */
+/** The replicas of a development cluster: their flags, their ports, and when they answer. */
 import { get } from 'node:http';
 import { join } from 'node:path';
 import { type Clock, sleep } from '../../../src/base/clock.ts';
@@ -12,7 +10,7 @@ export interface ReplicasParts {
   readonly count: number;
   /** Absent: the sources of this checkout. */
   readonly program?: string | undefined;
-  /** Where the first one answers; the others on the ports after it, or on free ones if those are taken. */
+  /** Address of the first one; the others use the ports after it, or free ones if those are taken. */
   readonly http: { readonly host: string; readonly port: number };
   readonly dir: string;
   readonly natsUrl: string;
@@ -20,7 +18,7 @@ export interface ReplicasParts {
   /** The name server that knows the Services: `127.0.0.1:5353`; absent: the machine's own. */
   readonly dns?: string;
   readonly cluster: string;
-  /** More flags of `orrery run` for each. */
+  /** Further flags of `orrery run` for each. */
   readonly flags: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly restarts: boolean;
@@ -36,10 +34,7 @@ export interface DevReplica extends ReplicaProcess {
   readonly logFile: string;
 }
 
-/**
- * Where answers to certificate challenges are served; free ports if these are taken, or if HTTP takes any
- * port.
- */
+/** Port for answers to certificate challenges; free ports if it is taken, or if HTTP uses any port. */
 const firstAcmePort = 8089;
 const readyPauseMs = 100;
 
@@ -48,8 +43,8 @@ export async function createReplicas(parts: ReplicasParts): Promise<DevReplica[]
   const replicas: DevReplica[] = [];
   for (let index = 0; index < parts.count; index += 1) {
     const name = `orrery-${index}`;
-    // Who leaves the choice to the kernel is not alone on the machine: a port that is free now may be another
-    // cluster's in a moment.
+    // A cluster that leaves the choice to the kernel is not alone on the machine: a port that is free now may
+    // be another cluster's in a moment.
     const isAnyPort = parts.http.port === 0;
     const wanted = isAnyPort ? 0 : parts.http.port + index;
     const port = await freePort(host, wanted);
@@ -60,7 +55,8 @@ export async function createReplicas(parts: ReplicasParts): Promise<DevReplica[]
     const args = runArguments(parts, name, `${host}:${port}`, `127.0.0.1:${acmePort}`);
     const onDeath = (how: string, pauseMs: number | null) => {
       const next = pauseMs === null ? '' : `; it is started again in ${pauseMs / 1_000} s`;
-      parts.print(`${name} ended (${how})${next}; see ${logFile}`);
+      const why = how === 'exit code 0' ? 'stopped in good order' : `ended (${how}); see ${logFile}`;
+      parts.print(`${name} ${why}${next}`);
     };
     const { clock, env, restarts } = parts;
     const program = parts.program === undefined ? {} : { program: parts.program };
@@ -85,9 +81,7 @@ function runArguments(parts: ReplicasParts, name: string, http: string, acmeHttp
   return ['run', ...Object.entries(flags).flatMap(([flag, value]) => [`--${flag}`, value]), ...parts.flags];
 }
 
-/**
- * Resolves with true when `/readyz` answers 200, with false when it did not in time; rejects when aborted.
- */
+/** Resolves with true when `/readyz` answers 200, with false if it does not in time; rejects when aborted. */
 export async function untilReady(
   replica: Pick<DevReplica, 'url'>,
   clock: Clock,

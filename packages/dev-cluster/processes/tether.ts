@@ -1,9 +1,9 @@
 /**
- * Loaded into a child process before its program (`node --import`): when the parent is gone, the child ends.
+ * Loaded into a child process before its program (`node --import`): ends the child when the parent is gone.
  *
- * The parent holds an IPC channel; the kernel closes it however the parent dies, by SIGKILL as well. Then the
- * child asks itself to end (SIGTERM), and is forced to after `clusterLimits.stopMs`. The channel alone keeps
- * nobody alive.
+ * The parent holds an IPC channel, which the kernel closes however the parent dies, even by SIGKILL. The
+ * child then asks itself to end (SIGTERM), and is forced to after `clusterLimits.stopMs`. The channel by
+ * itself keeps no process alive.
  */
 import { clusterLimits } from '../limits.ts';
 

@@ -1,8 +1,8 @@
 /**
- * A candidate of an election over NATS, as one in any language is to be written (docs/features/elections.md).
+ * A candidate of an election over NATS, as it should be written in any language (docs/features/elections.md).
  *
- * Promises: it believes that it leads only until its own count says that its time is over, and counts from
- * before it asked. It hears of its election at once by the event feed; if nothing is heard it asks again
+ * Promises: it believes that it leads only until its own count says that its time is over, and it counts from
+ * before its request. The event feed tells it of its election at once; if it hears nothing, it asks again
  * within a third of its time.
  */
 
@@ -58,18 +58,18 @@ export class Candidate {
     this.#tick();
   }
 
-  /** The term under which it leads now; null: it does not. */
+  /** The term in which it leads now; null: it does not lead. */
   term(): number | null {
     const current = this.#current;
     return current !== null && this.#parts.clock.monotonic() < current.until ? current.term : null;
   }
 
-  /** When it last asked with success whether it leads, monotonic ms; 0: it does not lead. */
+  /** When it last asked successfully whether it leads, monotonic ms; 0: it does not lead. */
   heardAt(): number {
     return this.#heardAt;
   }
 
-  /** Gives the leadership up in good order; it campaigns again after a while. */
+  /** Resigns the leadership in good order; campaigns again after a while. */
   async resign(): Promise<void> {
     const held = this.#current;
     if (held === null) return;
@@ -78,7 +78,7 @@ export class Candidate {
     await this.#request('resign', { candidate: this.id, term: held.term });
   }
 
-  /** Says nothing more, as if it had died, for so long. */
+  /** Says nothing for this long, as if it had died. */
   fallSilent(ms: number): void {
     this.#silentUntil = this.#parts.clock.monotonic() + ms;
     this.#again(ms);

@@ -1,6 +1,4 @@
-/**
- * Durations as people write them in annotations: `800ms`, `1.5s`, and ranges of them: `200ms-3s`.
- */
+/** Durations as people write them in annotations, `800ms`, `1.5s`, and ranges of them, `200ms-3s`. */
 import { OrreryError } from '../../../src/base/errors.ts';
 import type { Random } from '../../../src/base/random.ts';
 

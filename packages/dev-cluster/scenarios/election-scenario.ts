@@ -1,9 +1,8 @@
 /**
- * The part of the scenario that is about elections: two tills of the shop, of which one may be open at a
- * time.
+ * The part of the scenario about elections: two tills of the shop, of which one may be open at a time.
  *
- * Every now and then the open till closes in good order, or falls silent as if it had died; the other one
- * takes over, and it is told how long that took. Plays until it is stopped; the Election stays.
+ * From time to time the open till closes in good order, or falls silent as if it had died. The other one
+ * takes over, and the time that this took is reported. Plays until it is stopped; the Election stays.
  */
 
 import { type Clock, sleep } from '../../../src/base/clock.ts';
@@ -25,7 +24,7 @@ export interface ElectionScenarioParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly print: (line: string) => void;
-  /** From one change of leader to the next, ms. */
+  /** Time from one change of leader to the next, ms. */
   readonly changeEveryMs?: number;
 }
 

@@ -1,8 +1,8 @@
 /**
- * Tells what happens to the Pods of one group: replaced, held back, Ready – and with how many routes.
+ * Reports what happens to the Pods of one group: replaced, held back, Ready – and with how many routes.
  *
- * Watches Pods and the routing's events; writes nothing. Times are its own observations, since a condition's
- * has whole seconds.
+ * Watches Pods and the routing's events; writes nothing. Times are its own observations, because those of a
+ * condition are whole seconds.
  */
 import type { Timer } from '../../../src/base/clock.ts';
 import { startInformer } from '../controllers/informer.ts';
@@ -42,14 +42,14 @@ interface Story {
   warning: Timer | undefined;
 }
 
-/** A Pod that is held back for longer than this is worth a line, ms: several times what it takes. */
+/** A Pod that is held back for longer than this, ms, is worth a line: several times what it usually takes. */
 const patienceMs = 15_000;
 
 export class Narrator implements DevPart {
   readonly #parts: NarratorParts;
   readonly #stories = new Map<string, Story>();
   readonly #names = new Set<string>();
-  /** By address: Service → since when it is routed to. */
+  /** By address: Service → since when it routes to it. */
   readonly #routes = new Map<string, Map<string, number>>();
   readonly #stopRoutes: () => void;
   readonly #informer: DevPart;

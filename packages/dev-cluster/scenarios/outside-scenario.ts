@@ -1,6 +1,7 @@
 /**
- * The second story of the development cluster: a virtual machine behind a Service. It fails, its endpoint
- * gets no more traffic; it comes back, and is served again. Orrery probes it and keeps the Service's slice.
+ * The second story of the development cluster: a virtual machine behind a Service. When it fails, its
+ * endpoint gets no more traffic; when it comes back, it is served again. Orrery probes it and maintains the
+ * Service's slice.
  *
  * Owns the machine's process. Plays until it is stopped; its objects stay.
  */
@@ -22,18 +23,18 @@ import { inSeconds } from './durations.ts';
 
 export interface OutsideScenarioParts extends Omit<DevParts, 'namespace'> {
   readonly namespace?: string;
-  /** What the machine is called by: an address of the cluster's outside network. */
+  /** The machine's address, in the cluster's outside network. */
   readonly address: string;
   /** For its log file. */
   readonly dir: string;
   readonly print: (line: string) => void;
-  /** The machine runs so long, then is away so long, ms. */
+  /** How long the machine runs before it goes away, ms. */
   readonly upMs?: number;
   readonly downMs?: number;
 }
 
 export interface OutsideScenario extends DevPart {
-  /** Times that the endpoint was seen ready, and seen not ready after it was. */
+  /** How often the endpoint was seen ready, and seen not ready after that. */
   seen(): { readonly up: number; readonly down: number };
 }
 

@@ -1,9 +1,9 @@
 /**
  * The scenario's certificates: a CA of the development cluster, and three Domains.
  *
- * `www` is issued and stays; `api` lives for two minutes, so its renewal can be watched; `login` names a
- * Secret that is somebody else's, fails for that reason, and is mended after a while as a person would do it.
- * Plays until it is stopped; its objects stay.
+ * `www` is issued and stays. `api` lives for two minutes, so its renewal can be watched. `login` names a
+ * Secret that belongs to somebody else, fails for that reason, and is mended after a while as a person would
+ * do it. Plays until it is stopped; its objects stay.
  */
 
 import { sleep } from '../../../src/base/clock.ts';
@@ -19,14 +19,14 @@ import { namespaces } from '../resources.ts';
 export interface CertificateScenarioParts extends Omit<DevParts, 'namespace'> {
   readonly print: (line: string) => void;
   readonly namespace?: string;
-  /** How long `login` is left to fail, ms. */
+  /** How long `login` fails, ms. */
   readonly failingMs?: number;
-  /** Life of the certificate that is renewed while one watches. */
+  /** Lifetime of the certificate whose renewal can be watched. */
   readonly shortLifetime?: string;
 }
 
 export interface CertificateScenario extends DevPart {
-  /** Resolves when the objects stand; rejects if they cannot be made. */
+  /** Resolves when the objects exist; rejects if they cannot be created. */
   readonly started: Promise<void>;
 }
 

@@ -17,12 +17,12 @@ export interface ShopOptions {
   readonly services: readonly string[];
   /** Without the gate a Pod is Ready as soon as its containers are. */
   readonly isGated: boolean;
-  /** Until the routing learns of a new endpoint: a duration or a range. */
+  /** How long the routing takes to learn of a new endpoint: a duration or a range. */
   readonly routingDelay: string;
   readonly routingRemovalDelay: string;
-  /** How long a deleted Pod goes on serving; longer than the routing's removal delay. */
+  /** How long a deleted Pod continues to serve; longer than the routing's removal delay. */
   readonly drain: string;
-  /** Pods of the set are placed here by their template; absent: the scheduler does it. */
+  /** The template puts the set's Pods here; absent: the scheduler does it. */
   readonly nodeName?: string;
 }
 
@@ -61,7 +61,7 @@ export function shopService(options: ShopOptions, name: string): ServiceObject {
     },
     spec: {
       selector: { app: setName },
-      // Else a cluster would never lead to a Pod that waits to be led to.
+      // Otherwise a cluster would never lead to a Pod that waits for that.
       publishNotReadyAddresses: true,
       ports: [
         { name: 'http', port: httpPort, targetPort: 'http' },

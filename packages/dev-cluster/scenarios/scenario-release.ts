@@ -1,10 +1,10 @@
 /**
  * A release roll-over: the replicas have a bundle, and some time after the start they are replaced one by one
- * by replicas of the next release, while everything else goes on. Told from the Release resource alone, as a
- * person would see it.
+ * by replicas of the next release, while everything else continues. It is reported from the Release resource
+ * alone, as a person would see it.
  *
- * What the next release writes does not suit the one before, so the first new replica leads and waits until
- * the last old one has gone.
+ * What the next release writes is incompatible with the one before, so the first new replica leads and waits
+ * until the last old one has gone.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,14 +20,14 @@ export interface ReleaseScenarioParts {
   readonly cluster: Pick<DevCluster, 'dir' | 'kube' | 'replicas' | 'kill' | 'start'>;
   readonly clock: Clock;
   readonly print: (line: string) => void;
-  /** From the start to the roll-over, ms. */
+  /** Time from the start to the roll-over, ms. */
   readonly afterMs?: number;
 }
 
 const bundleName = 'platform';
 const lookEveryMs = 250;
 
-/** Where the replicas read their bundle: the flags for them. The bundle is the first release. */
+/** Where the replicas read their bundle, as flags for them. The bundle is the first release. */
 export function prepareBundle(dir: string): readonly string[] {
   writeBundle(dir, '0.1.0');
   return ['--bundle', join(dir, 'bundle')];
@@ -96,7 +96,7 @@ async function lineOf(kube: KubePort, signal: AbortSignal): Promise<string | nul
     return `release ${release}: ${state}, ${leader} leads${waits}`;
   } catch (thrown) {
     signal.throwIfAborted();
-    // Not made yet, or the API server is away for a moment: there is nothing to tell.
+    // Not created yet, or the API server is away for a moment: there is nothing to report.
     if (hasCode(thrown, 'INVARIANT')) throw thrown;
     return null;
   }

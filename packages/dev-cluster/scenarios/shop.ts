@@ -1,10 +1,11 @@
 /**
- * The scenario: a shop whose Pods are replaced again and again while requests go on, and none of them is
+ * The scenario: a shop whose Pods are replaced again and again while requests continue, and none of them is
  * lost.
  *
- * Three Pods behind five Services whose routing learns of new Pods late. Readiness gates hold a new Pod back
- * until Orrery has proven every route to it; so the rolling update never takes the last Pod that traffic can
- * reach. With `isGated: false` the same thing loses requests. Plays until it is stopped; its objects stay.
+ * Three Pods are behind five Services whose routing learns of new Pods late. Readiness gates hold a new Pod
+ * back until Orrery has proven every route to it, so the rolling update never takes the last Pod that traffic
+ * can reach. With `isGated: false` the same scenario loses requests. Plays until it is stopped; its objects
+ * stay.
  */
 
 import { type Clock, sleep, timestamp } from '../../../src/base/clock.ts';
@@ -35,9 +36,11 @@ export interface ScenarioParts extends Omit<DevParts, 'namespace'>, Partial<Shop
   readonly routing: Pick<Routing, 'onEvent'>;
   readonly print: (line: string) => void;
   readonly requestsPerSecond?: number;
-  /** A request without an answer for so long is lost, ms. */
+  /** A request without an answer for this long is lost, ms. */
   readonly requestTimeoutMs?: number;
-  /** From the start of one rolling update to the next, ms; the next one waits for the end of the last. */
+  /**
+   * Time from the start of one rolling update to the next, ms; the next one waits for the end of the last.
+   */
   readonly rollOverEveryMs?: number;
   readonly onReady?: (fact: PodReady) => void;
 }
@@ -49,7 +52,7 @@ export interface Scenario extends DevPart {
    */
   readonly started: Promise<void>;
   counts(): LoadCounts;
-  /** Rolling updates that were completed. */
+  /** Number of completed rolling updates. */
   rollOvers(): number;
 }
 
@@ -64,7 +67,7 @@ const shopDefaults: ShopOptions = {
 };
 
 const statusPauseMs = 100;
-/** Seconds between two lines that tell of a load without losses. */
+/** Seconds between two lines about a load without losses. */
 const quietSeconds = 10;
 
 export function startScenario(options: ScenarioParts): Scenario {
@@ -178,10 +181,7 @@ async function setUp(options: ScenarioParts, shop: ShopOptions, signal: AbortSig
   return targets;
 }
 
-/**
- * Where the service account admission is on and no controller manager runs, Pods need the account to be
- * there.
- */
+/** With service account admission and without a controller manager, Pods need their account to exist. */
 async function ensureAccount(options: ScenarioParts, namespace: string, signal: AbortSignal): Promise<void> {
   const account = {
     apiVersion: 'v1',
@@ -204,7 +204,7 @@ function isSteady(set: WorkloadObject, generation: number): boolean {
   );
 }
 
-/** A line for each second with losses, and one now and then without. */
+/** A line for each second with losses, and an occasional one without. */
 function createLoadLines(print: (line: string) => void): (second: LoadCounts, total: LoadCounts) => void {
   let quiet = 0;
   return (second, total) => {

@@ -1,4 +1,6 @@
-/** What a request asks for, as roles speak of it: verb, resource, name, or the path outside of resources. */
+/**
+ * What a request asks for, in the terms of roles: verb, resource, name, or the path outside the resources.
+ */
 import { type ApiRequest, isSet } from '../http/request.ts';
 
 export interface ResourceAttributes {
@@ -28,7 +30,7 @@ const verbs: Readonly<Record<string, string>> = {
   DELETE: 'delete',
 };
 
-/** Parts of a namespace that are no resources in it. */
+/** Parts of a namespace that are not resources in it. */
 const namespaceParts: ReadonlySet<string> = new Set(['status', 'finalize']);
 
 export function attributesOf(request: Pick<ApiRequest, 'method' | 'path' | 'query'>): Attributes {

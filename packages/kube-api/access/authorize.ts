@@ -1,9 +1,8 @@
 /**
- * Whether somebody may do something: the rules of the roles that are bound to the user or to one of its
- * groups.
+ * Whether a user may do something: the rules of the roles bound to the user or to one of the user's groups.
  *
- * Owns: role-based access as `rbac.authorization.k8s.io/v1` has it. Absent: the check that nobody grants more
- * than he has, and the aggregation of cluster roles.
+ * Owns: role-based access as in `rbac.authorization.k8s.io/v1`. Absent: the check that nobody grants more
+ * than they have, and the aggregation of cluster roles.
  */
 
 import { type JsonObject, listAt, objectAt, objectsAt, textAt } from '../json.ts';
@@ -17,7 +16,7 @@ export const roleGroup = 'rbac.authorization.k8s.io';
 
 export interface Decision {
   readonly isAllowed: boolean;
-  /** By which binding; empty if none was needed, or none was found. */
+  /** The binding that allows it; empty if none was needed, or none was found. */
   readonly reason: string;
 }
 

@@ -1,4 +1,4 @@
-/** Roles that every cluster has: what anybody may ask, and the usual ones for people. */
+/** Roles that every cluster has: what anyone may read, and the usual ones for people. */
 import { invariant } from '../../../src/base/errors.ts';
 import type { JsonObject } from '../json.ts';
 import type { Cluster } from '../verb-parts.ts';
@@ -16,7 +16,7 @@ const people = ['Group', 'system:authenticated'] as const;
 
 interface DefaultRole {
   readonly rules: JsonObject[];
-  /** Kind and name of who has it everywhere. */
+  /** Kind and name of the subjects that have the role everywhere. */
   readonly subjects?: ReadonlyArray<readonly [kind: string, name: string]>;
 }
 
@@ -31,7 +31,7 @@ const reviews: JsonObject[] = [
   { apiGroups: ['authentication.k8s.io'], resources: ['selfsubjectreviews'], verbs: ['create'] },
 ];
 
-/** Rules about everything in a namespace that this server has, but for Secrets, roles and tokens. */
+/** Rules for everything in a namespace that this server has, except Secrets, roles and tokens. */
 const inNamespaces = (verbs: string[], ...more: string[]): JsonObject[] => [
   {
     apiGroups: [''],

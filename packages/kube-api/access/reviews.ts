@@ -1,4 +1,4 @@
-/** Reviews: questions about tokens, users and access, which are answered and not stored. */
+/** Reviews: questions about tokens, users and access, which are answered but not stored. */
 import { kubeTime } from '../../../src/base/kube-time.ts';
 import { invalidValue } from '../causes.ts';
 import type { Answer, ApiRequest, Target } from '../http/request.ts';
@@ -44,7 +44,7 @@ export function answerReview(cluster: Cluster, request: ApiRequest, target: Targ
     ...(isAboutSelf ? { creationTimestamp: kubeTime(cluster.clock.now()) } : {}),
   };
   const type = { kind: resource.kind, apiVersion: apiVersionOf(resource), metadata };
-  // The real server repeats what it was asked, but for the namespace of rules.
+  // The real server repeats the question, except for the namespace of rules.
   const asked = resource.kind === 'SelfSubjectRulesReview' ? {} : spec;
   const body = isAboutSelf ? { ...type, status } : { ...type, spec: asked, status };
   return { code: 201, body: JSON.stringify(body), warnings };

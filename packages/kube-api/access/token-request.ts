@@ -1,4 +1,4 @@
-/** The `token` subresource of ServiceAccounts: a token for whoever runs in the account's name. */
+/** The `token` subresource of ServiceAccounts: issues a token for whoever acts in the account's name. */
 import { kubeTime } from '../../../src/base/kube-time.ts';
 import { invalidValue } from '../causes.ts';
 import type { Answer, ApiRequest, Target } from '../http/request.ts';

@@ -1,9 +1,8 @@
 /**
- * Bearer tokens: the administrator's, which the server is started with, and those that are issued for
- * ServiceAccounts.
+ * Bearer tokens: the administrator's, given at the server's start, and those issued for ServiceAccounts.
  *
- * Promises: tokens are kept as digests only; a token ends with its time and with its account. Absent: tokens
- * that others could check by themselves (JWT); they are opaque.
+ * Promises: only digests of tokens are kept. A token ends with its time and with its account. Absent: tokens
+ * that others could verify (JWT); they are opaque.
  */
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../../src/base/clock.ts';
@@ -12,7 +11,7 @@ import type { Store } from '../storage/store.ts';
 import { newUid } from '../uid.ts';
 import { administrator, serviceAccountUser, type User } from './users.ts';
 
-/** What tokens are for, unless something else is asked for: this API server. */
+/** The audience of tokens, unless another one is requested: this API server. */
 export const ownAudience = 'https://kubernetes.default.svc';
 
 export interface Account {
@@ -33,7 +32,7 @@ export interface Known {
   readonly audiences: readonly string[];
 }
 
-/** Tokens kept; those that ended are forgotten first, then the oldest. */
+/** The most tokens kept. Ended ones are forgotten first, then the oldest. */
 const tokensMax = 10_000;
 
 export class Tokens {
@@ -58,7 +57,7 @@ export class Tokens {
     return token;
   }
 
-  /** undefined: the token is not known, or ended. */
+  /** undefined: the token is unknown or has ended. */
   find(token: string): Known | undefined {
     const digest = digestOf(token);
     if (digest === this.#administrator) return { user: administrator, audiences: [ownAudience] };
@@ -79,7 +78,7 @@ export class Tokens {
   }
 }
 
-/** Equal digests are found by a table, so no comparison of secrets takes longer the more of them is right. */
+/** Digests are looked up in a table, so no comparison takes longer the more of a secret is right. */
 function digestOf(token: string): string {
   return createHash('sha256').update(token).digest('base64');
 }

@@ -1,4 +1,4 @@
-/** Who asks. */
+/** Who makes a request. */
 
 export interface User {
   readonly name: string;
@@ -7,12 +7,12 @@ export interface User {
   readonly extra: Readonly<Record<string, readonly string[]>>;
 }
 
-/** Whoever is in it may do everything. */
+/** Members of this group may do everything. */
 export const mastersGroup = 'system:masters';
 
 const authenticated = 'system:authenticated';
 
-/** Who brings no token. */
+/** The user without a token. */
 export const anonymous: User = {
   name: 'system:anonymous',
   uid: '',
@@ -20,7 +20,7 @@ export const anonymous: User = {
   extra: {},
 };
 
-/** Who brings the server's own token. */
+/** The user with the server's own token. */
 export const administrator: User = {
   name: 'kubernetes-admin',
   uid: '',
@@ -40,7 +40,7 @@ export function serviceAccountUser(
   };
 }
 
-/** A user as reviews tell it. */
+/** A user in the form of reviews. */
 export function userInfo({ name, uid, groups, extra }: User) {
   return {
     username: name,

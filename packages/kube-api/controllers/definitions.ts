@@ -1,6 +1,6 @@
 /**
- * Brings CustomResourceDefinitions to life: accepts their names, serves their resources, and empties and
- * forgets them when they are deleted.
+ * Puts CustomResourceDefinitions into effect: accepts their names, serves their resources, and empties and
+ * forgets these when the definition is deleted.
  */
 import { kubeTime } from '../../../src/base/kube-time.ts';
 import { type JsonObject, listAt, objectAt, objectsAt, textAt } from '../json.ts';
@@ -55,7 +55,7 @@ export class Definitions {
     this.#byStorage.delete(storage);
     this.#cluster.fanout.close(storage);
     this.#cluster.store.drop(storage);
-    // Names that were taken may be free now.
+    // Names that were taken may now be free.
     for (const { object } of this.#cluster.store.collection(definitionStorage).list())
       if (!isTrue(object, 'NamesAccepted')) this.#queue.add(object.metadata.name);
   }
@@ -95,7 +95,7 @@ export class Definitions {
     this.#setStatus(version, { ...objectAt(object, 'status'), acceptedNames }, conditions);
   }
 
-  /** Names that the other definitions of the group have. */
+  /** Names of the other definitions in the group. */
   #takenNames(definition: StoredObject): TakenNames {
     const group = textAt(definition, 'spec', 'group');
     const others = this.#cluster.store
@@ -148,7 +148,7 @@ export class Definitions {
     });
   }
 
-  /** A condition that says the same as before keeps the time of its last change. */
+  /** An unchanged condition keeps the time of its last change. */
   #setStatus(version: Version, status: JsonObject, conditions: readonly JsonObject[]): void {
     const known = objectsAt(version.object, 'status', 'conditions');
     const now = kubeTime(this.#cluster.clock.now());
@@ -178,7 +178,7 @@ interface NameProblem {
   readonly message: string;
 }
 
-/** Each name is accepted by itself; of several problems the last is told. */
+/** Each name is accepted separately; of several problems, the last is reported. */
 function acceptNames(
   names: JsonObject,
   taken: TakenNames,

@@ -2,9 +2,9 @@
  * Keeps the numbers of PodDisruptionBudgets: how many Pods there should be, how many are healthy, and how
  * many may be evicted.
  *
- * Promises: a Pod whose eviction was allowed counts as gone until it is, for two minutes at most; a budget
- * whose Pods' owners cannot be told allows nothing. Source: the disruption controller of Kubernetes 1.36.
- * Owners that count: ReplicaSets, Deployments, StatefulSets, and custom resources with a scale.
+ * Promises: a Pod whose eviction was allowed counts as gone, for at most two minutes. A budget allows nothing
+ * if the owners of its Pods are unknown. Source: the disruption controller of Kubernetes 1.36. Owners that
+ * count: ReplicaSets, Deployments, StatefulSets, and custom resources with a scale.
  */
 import type { Timer } from '../../../src/base/clock.ts';
 import { kubeTime } from '../../../src/base/kube-time.ts';
@@ -17,7 +17,7 @@ import { budgetSelects, budgetStorage, isReady } from '../verbs/evict.ts';
 import { save } from '../writing/replace.ts';
 import { WorkQueue } from './work-queue.ts';
 
-/** So long an allowed eviction is believed in before its Pod is gone. */
+/** How long an allowed eviction counts although its Pod is still there. */
 const evictionMs = 120_000;
 
 export class DisruptionBudgets {
@@ -33,7 +33,7 @@ export class DisruptionBudgets {
   note({ storage, namespace, name, current, previous }: Change): void {
     if (storage === budgetStorage && current !== null) this.#queue.add(`${namespace}/${name}`);
     const isPod = storage === 'pods';
-    // A changed scale moves the number of Pods that there should be.
+    // A changed scale changes the number of Pods that there should be.
     if (!isPod && this.#cluster.registry.findStorage(storage)?.scale == null) return;
     for (const { object } of this.#cluster.store.collection(budgetStorage).list(namespace)) {
       const seen = [current, previous].some(
@@ -74,7 +74,7 @@ export class DisruptionBudgets {
   }
 }
 
-/** Pods whose eviction was allowed and that are still there. */
+/** Pods whose eviction was allowed and that still exist. */
 function stillDisrupted(budget: StoredObject, pods: readonly StoredObject[], now: number): JsonObject {
   const there = new Set(pods.filter(isStaying).map(({ metadata }) => metadata.name));
   const noted = Object.entries(objectAt(budget, 'status', 'disruptedPods') ?? {});
@@ -109,7 +109,7 @@ function statusOf(
   };
 }
 
-/** null: it cannot be told how many there should be. */
+/** null: the number that there should be is unknown. */
 function expectation(
   cluster: Cluster,
   spec: JsonObject,
@@ -131,7 +131,7 @@ function partOf(bound: Json, whole: number): number {
   return Math.ceil((Number.parseInt(String(bound), 10) * whole) / 100);
 }
 
-/** The sum of what the Pods' owners ask for; Pods without one do not count. */
+/** The sum of what the Pods' owners request; Pods without an owner do not count. */
 function expectedScale(cluster: Cluster, pods: readonly StoredObject[]): number | null {
   const scales = new Map<string, number>();
   for (const pod of pods) {
@@ -148,7 +148,7 @@ function controllerOf(object: StoredObject): JsonObject | undefined {
   return objectsAt(object, 'metadata', 'ownerReferences').find(({ controller }) => controller === true);
 }
 
-/** A ReplicaSet of a Deployment asks for what the Deployment asks for. */
+/** A ReplicaSet of a Deployment requests what the Deployment requests. */
 function scaleOf(
   cluster: Cluster,
   namespace: string,

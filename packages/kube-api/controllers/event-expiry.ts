@@ -1,5 +1,5 @@
 /**
- * Events are forgotten an hour after their last change, as in the real server; else they would fill the
+ * Forgets Events an hour after their last change, as the real server does; otherwise they would fill the
  * memory.
  */
 import type { Timer } from '../../../src/base/clock.ts';
@@ -11,7 +11,7 @@ const eventLifeMs = 3_600_000;
 
 export class EventExpiry {
   readonly #cluster: Cluster;
-  /** Oldest first; an Event that changed since has another entry further on. */
+  /** Oldest first. An Event that has changed since has another entry further on. */
   readonly #waiting: Array<{ readonly endsAt: number; readonly version: Version }> = [];
   #timer: Timer | undefined;
 

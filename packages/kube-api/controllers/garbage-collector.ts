@@ -1,10 +1,9 @@
 /**
- * The garbage collector: deletes what has lost all its owners, and carries out the propagation that a
- * deletion asked for (Background, Foreground, Orphan).
+ * The garbage collector: deletes objects that have lost all their owners, and carries out the propagation
+ * that a deletion requested (Background, Foreground, Orphan).
  *
- * Owners are found by uid, in the dependent's namespace or among cluster-scoped objects; an owner of a kind
- * that the server does not know is never judged. Source: the reference behaviour of Kubernetes' garbage
- * collector.
+ * Owners are found by uid, in the dependent's namespace or among cluster-scoped objects. An owner whose kind
+ * the server does not know is never judged. Source: the reference behaviour of Kubernetes' garbage collector.
  */
 
 import type { Resource } from '../resources/resource.ts';
@@ -41,7 +40,7 @@ export class GarbageCollector {
     const gone = current === null ? previous?.object.metadata : undefined;
     if (gone === undefined) return;
     for (const uid of this.#index.dependentsOf(gone.uid)) this.#queue.add(uid);
-    // An owner in the foreground waits for each of its dependents.
+    // An owner that is deleted in the foreground waits for each of its dependents.
     for (const { uid } of gone.ownerReferences ?? []) if (this.#index.locate(uid)) this.#queue.add(uid);
   }
 
@@ -66,7 +65,7 @@ export class GarbageCollector {
   }
 
   /**
-   * Deletes an object whose owners are all gone; drops the references to those that are, while others stand.
+   * Deletes an object whose owners are all gone; if some remain, drops the references to those that are gone.
    */
   #judge(found: Found): void {
     const references = found.version.object.metadata.ownerReferences ?? [];
@@ -99,7 +98,7 @@ export class GarbageCollector {
     return version !== '' && this.#cluster.registry.findKind(group, kind) !== undefined;
   }
 
-  /** The dependents lose this owner and live on. */
+  /** The dependents lose this owner and stay. */
   #orphan(owner: Found): void {
     const { uid } = owner.version.object.metadata;
     for (const dependent of this.#dependents(uid)) {
@@ -111,7 +110,7 @@ export class GarbageCollector {
     this.#release(owner, orphanFinalizer);
   }
 
-  /** The dependents go first; the owner goes when none of those that block it is left. */
+  /** The dependents go first. The owner goes when none is left that blocks it. */
   #deleteInForeground(owner: Found): void {
     const { uid } = owner.version.object.metadata;
     const dependents = this.#dependents(uid);

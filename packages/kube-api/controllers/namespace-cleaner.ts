@@ -1,4 +1,4 @@
-/** Empties namespaces that are being deleted, and lets them go when nothing is left in them. */
+/** Empties namespaces that are being deleted, and removes each when nothing is left in it. */
 
 import { listAt, objectAt } from '../json.ts';
 import type { Resource } from '../resources/resource.ts';
@@ -49,10 +49,7 @@ export class NamespaceCleaner {
     save(this.#cluster, resource, namespace, object, false);
   }
 
-  /**
-   * Objects that are held by a finalizer or a kubelet stay until they are let go; their end brings us back
-   * here.
-   */
+  /** An object that a finalizer or a kubelet holds stays until it is released; its end calls this again. */
   #empty(storage: string, namespace: string): void {
     const resource: Resource | undefined = this.#cluster.registry.findStorage(storage);
     if (resource === undefined) return;

@@ -1,8 +1,8 @@
 /**
- * Keys that a controller of the server has yet to look at: each once, in order, a batch at a time.
+ * Keys that a controller of the server has yet to process: each once, in order, a batch at a time.
  *
- * Promises: work is done after the step that asked for it, never inside it, and between two batches requests
- * pass. What throws is logged and does not stop the others.
+ * Promises: work runs after the step that requested it, never inside it, and requests are served between two
+ * batches. An error is logged and does not stop the others.
  */
 import { asError } from '../../../src/base/errors.ts';
 import type { Log } from '../../../src/base/log.ts';

@@ -1,8 +1,8 @@
 /**
  * Aggregated discovery (apidiscovery.k8s.io/v2): all groups, versions and resources in one document, for
- * clients that ask for it.
+ * clients that request it.
  *
- * Owns the form alone; the content is that of the old documents (`discovery.ts`).
+ * Owns only the form; the content is that of the old documents (`discovery.ts`).
  */
 import { type JsonObject, listAt, textAt } from '../json.ts';
 import type { Registry } from '../resources/registry.ts';
@@ -11,7 +11,7 @@ import type { Answer, ApiRequest } from './request.ts';
 
 const contentType = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
 
-/** undefined: something else is asked for. */
+/** undefined: the request is for something else. */
 export function aggregatedDiscovery(registry: Registry, request: ApiRequest): Answer | undefined {
   const path = request.path.replace(/\/$/, '');
   const isAsked = request.method === 'GET' && (path === '/api' || path === '/apis');
@@ -30,7 +30,7 @@ export function aggregatedDiscovery(registry: Registry, request: ApiRequest): An
   return { code: 200, body: JSON.stringify(list), contentType };
 }
 
-/** Whether the first form in the list that the server has is this one. */
+/** Whether this is the first form in the list that the server offers. */
 function prefersAggregated(accept: string): boolean {
   for (const range of accept.split(',')) {
     const [type = '', ...parameters] = range.split(';').map((part) => part.trim());
@@ -73,7 +73,7 @@ function partEntry(part: JsonObject): JsonObject {
   return { subresource, responseKind: responseKind(part), verbs: listAt(part, 'verbs') };
 }
 
-/** An empty group and version mean those of the document. */
+/** An empty group and version stand for those of the document. */
 function responseKind(entry: JsonObject): JsonObject {
   return {
     group: textAt(entry, 'group'),

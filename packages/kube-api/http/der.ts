@@ -1,6 +1,6 @@
 /**
- * DER, the form of certificates: just the values that `server-certificate.ts` writes (ITU-T X.690). Nothing
- * is read here.
+ * DER, the encoding of certificates: only the values that `server-certificate.ts` writes (ITU-T X.690).
+ * Writes only.
  */
 
 /** One value: tag, length, content. */
@@ -62,7 +62,7 @@ function base128(value: number): number[] {
   return bytes;
 }
 
-/** A value of the sender's own numbering around others: `[number]`. */
+/** A context-specific value around others: `[number]`. */
 export function tagged(number: number, ...parts: readonly Uint8Array[]): Buffer {
   return der(0xa0 | number, ...parts);
 }

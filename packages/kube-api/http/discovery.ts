@@ -1,4 +1,4 @@
-/** The documents by which clients find out what is served: groups, versions, resources. */
+/** The documents that tell clients what is served: groups, versions, resources. */
 import type { JsonObject } from '../json.ts';
 import type { Registry } from '../resources/registry.ts';
 import { apiVersionOf, type Resource, type Verb } from '../resources/resource.ts';
@@ -41,7 +41,7 @@ function groupList(registry: Registry): JsonObject {
   return { kind: 'APIGroupList', apiVersion: 'v1', groups };
 }
 
-/** Group → versions, the preferred one first; without the core group. */
+/** Group → versions, preferred one first; without the core group. */
 export function groupsOf(registry: Registry): Map<string, string[]> {
   const groups = new Map<string, string[]>();
   for (const { group, version } of registry.all()) {
@@ -83,7 +83,7 @@ function resourceList(registry: Registry, group: string, version: string): JsonO
   };
 }
 
-/** The entries of a group's version, parts included, by name. */
+/** The entries of a group's version by name, parts included. */
 export function resourcesOf(registry: Registry, group: string, version: string): JsonObject[] {
   const own = registry.all().filter((resource) => resource.group === group && resource.version === version);
   const entries = own.flatMap(resourceEntries);

@@ -1,9 +1,9 @@
 /**
- * In which form a client wants its answer: the objects themselves, tables of them (what `kubectl get`
+ * The form in which a client wants its answer: the objects themselves, tables of them (what `kubectl get`
  * prints), or their metadata.
  *
- * Owns the reading of `Accept`. Promises: of several forms the first that the server has; errors keep the
- * form of a Status.
+ * Owns the interpretation of `Accept`. Promises: the first listed form that the server offers is used; errors
+ * keep the form of a Status.
  */
 import { isObject, type Json, type JsonObject } from '../json.ts';
 import { badRequest, notAcceptable } from '../status.ts';
@@ -15,7 +15,7 @@ export type Form = 'object' | 'table' | 'metadata';
 
 const offered = ['application/json', 'application/json;stream=watch'];
 
-/** @throws ApiError 406 for a client that takes no form that the server has */
+/** @throws ApiError 406 if the client accepts no form that the server offers */
 export function formOf(accept: string): Form {
   const wanted = accept === '' ? ['*/*'] : accept.split(',');
   for (const range of wanted) {
@@ -37,8 +37,7 @@ function formOfRange(range: string): Form | undefined {
 }
 
 /**
- * Turns objects into what the client asked for, one after the other: of several tables only the first has
- * headers.
+ * Converts objects to the requested form, one after another; of several tables only the first has headers.
  */
 export type Shaper = (value: Json) => Json;
 

@@ -1,7 +1,7 @@
 /**
- * The HTTP server: reads requests, hands them on (`serving.ts`), writes answers and watches.
+ * The HTTP server: reads requests, passes them on (`serving.ts`), writes answers and watches.
  *
- * Promises: every error becomes a Status; a fault of ours becomes a 500 and a log line and never ends the
+ * Promises: every error becomes a Status. A fault of ours becomes a 500 and a log line and never ends the
  * server.
  */
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
@@ -25,7 +25,7 @@ import { authenticate, errorAnswer, serveRequest } from './serving.ts';
 export function createHttpServer(cluster: Cluster, certificates: ServerCertificates): Server {
   const { cert, key } = certificates;
   const server = createServer({ cert, key }, (request, response) => {
-    // A client that leaves in the middle is no fault of ours; without a listener it would end the process.
+    // A client that leaves midway is no fault of ours; without a listener the error would end the process.
     response.on('error', (error) => cluster.log.debug({ error, url: request.url }, 'client left'));
     void serve(cluster, request, response);
   });
@@ -50,7 +50,7 @@ async function serve(cluster: Cluster, request: IncomingMessage, response: Serve
   }
 }
 
-/** Other protocols are spoken through a Service only. */
+/** Other protocols exist only through a Service. */
 function upgrade(cluster: Cluster, request: IncomingMessage, socket: Duplex, head: Buffer): void {
   try {
     const { url = '/', method = 'GET', headers } = request;
@@ -89,7 +89,10 @@ async function readRequest(request: IncomingMessage): Promise<ApiRequest> {
   };
 }
 
-/** Behind this point there is no protobuf. @throws ApiError 400 */
+/**
+ * Past this point there is no protobuf.
+ * @throws ApiError 400
+ */
 function jsonBody(contentType: string, body: Buffer): Pick<ApiRequest, 'contentType' | 'body'> {
   if (mediaType(contentType) !== protobufType || body.length === 0) return { contentType, body };
   try {
@@ -132,7 +135,7 @@ function writeError(
   error: Error,
 ): void {
   const known = statusError(cluster, request, error);
-  // The rest of a body that is too large is not read, so the connection cannot serve another request.
+  // The rest of an oversized body is not read, so the connection cannot serve another request.
   if (known.code === 413) response.setHeader('Connection', 'close');
   if (response.headersSent) response.destroy();
   else {

@@ -8,7 +8,7 @@ import type { Registry } from '../resources/registry.ts';
 import type { Resource } from '../resources/resource.ts';
 import type { Target } from './request.ts';
 
-/** undefined: there is nothing at this path. */
+/** undefined: nothing exists at this path. */
 export function resourceTarget(registry: Registry, path: string): Target | undefined {
   const parts = segmentsOf(path);
   if (parts === undefined) return undefined;
@@ -19,7 +19,7 @@ export function resourceTarget(registry: Registry, path: string): Target | undef
   return targetIn(rest, (plural) => registry.find(group, version, plural));
 }
 
-/** The decoded segments; undefined if the path is none of a resource. */
+/** The decoded segments; undefined if the path is not that of a resource. */
 function segmentsOf(path: string): string[] | undefined {
   if (!path.startsWith('/api/') && !path.startsWith('/apis/')) return undefined;
   try {
@@ -34,7 +34,7 @@ function targetIn(
   find: (plural: string) => Resource | undefined,
 ): Target | undefined {
   const [first, second, third] = parts;
-  // `namespaces/<ns>/status` is a part of the namespace; `namespaces/<ns>/pods` a resource in it.
+  // `namespaces/<ns>/status` is a part of the namespace, `namespaces/<ns>/pods` a resource in it.
   const inner = first === 'namespaces' && third !== undefined ? innerResource(third, find) : undefined;
   if (inner !== undefined) return withName(inner, second, parts.slice(3));
   const resource = first === undefined ? undefined : find(first);

@@ -8,7 +8,7 @@ export interface ApiRequest {
   readonly query: URLSearchParams;
   readonly accept: string;
   readonly contentType: string;
-  /** Empty if the client says nothing. */
+  /** Empty if the client sends none. */
   readonly userAgent: string;
   readonly body: Buffer;
   readonly user: User;
@@ -28,11 +28,11 @@ export interface Answer {
   readonly code: number;
   readonly body: string;
   readonly contentType?: string;
-  /** Told in `Warning` headers. */
+  /** Sent in `Warning` headers. */
   readonly warnings?: readonly string[];
 }
 
-/** Whether a query parameter that is a flag is set; Kubernetes takes everything but these words for true. */
+/** Whether a query flag is set; Kubernetes counts everything but these words as true. */
 export function isSet(query: URLSearchParams, name: string): boolean {
   const value = query.get(name);
   return value !== null && value !== '0' && value.toLowerCase() !== 'false';

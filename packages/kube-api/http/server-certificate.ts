@@ -1,10 +1,10 @@
 /**
  * The certificates of the development API server: an authority of its own, and one certificate for loopback.
  *
- * Promises: made anew at each start, in memory; the authority's key is dropped as soon as it has signed, so
- * nobody can ever make another certificate that clients of this server would trust. ECDSA with P-256, because
- * such keys take no time to make. Source of the form: RFC 5280. Absent: an end of validity, for both live as
- * long as the process.
+ * Promises: they are created at each start, in memory. The authority's key is dropped as soon as it has
+ * signed, so nobody can create another certificate that clients of this server would trust. ECDSA with P-256,
+ * because such keys are quick to make. Source of the form: RFC 5280. Absent: an end of validity, because both
+ * live only as long as the process.
  */
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 import {
@@ -24,7 +24,7 @@ import {
 export interface ServerCertificates {
   /** PEM: the authority, which clients trust. */
   readonly ca: string;
-  /** PEM: what the server shows. */
+  /** PEM: what the server presents. */
   readonly cert: string;
   /** PEM, secret. */
   readonly key: string;
@@ -130,7 +130,7 @@ function publicKeyOf({ publicKey }: Keys): Buffer {
   return publicKey.export({ type: 'spki', format: 'der' });
 }
 
-/** By it a client finds the authority of a certificate. */
+/** Lets a client find the authority of a certificate. */
 function keyId(keys: Keys): Buffer {
   return createHash('sha256').update(publicKeyOf(keys)).digest().subarray(0, 20);
 }

@@ -1,11 +1,11 @@
 /**
- * `services/<name>/proxy/<path>`: a request, or an upgrade to another protocol, handed to an endpoint of a
+ * `services/<name>/proxy/<path>`: passes a request, or an upgrade to another protocol, to an endpoint of a
  * Service.
  *
  * Owns: finding the endpoint as the real server does (`[scheme:]name[:port]`, the port by name or number, one
- * of the ready endpoints), and the way there and back. Promises: who the caller is to this server stays here:
- * `Authorization` and `X-Remote-*` are taken off. Absent: proxies of Pods and nodes, and the rewriting of
- * links in HTML.
+ * of the ready endpoints), and the transport in both directions. Promises: the caller's identity stays here:
+ * `Authorization` and `X-Remote-*` are removed. Absent: proxies of Pods and nodes, and the rewriting of links
+ * in HTML.
  */
 import { Agent, type IncomingMessage, request as requestHttp, type ServerResponse } from 'node:http';
 import { request as requestHttps } from 'node:https';
@@ -28,7 +28,7 @@ export interface ProxyTarget {
 
 const form = /^\/api\/v1\/namespaces\/([^/]+)\/services\/([^/]+)\/proxy(\/[^?]*)?(\?.*)?$/;
 
-/** @returns undefined: the request is for something else */
+/** @returns undefined if the request is for something else */
 export function proxyTarget(url: string): ProxyTarget | undefined {
   const [, namespace, reference, path = '/', query = ''] = form.exec(url) ?? [];
   if (namespace === undefined || reference === undefined) return undefined;
@@ -38,7 +38,8 @@ export function proxyTarget(url: string): ProxyTarget | undefined {
 }
 
 /**
- * Hands the request on and answers as the endpoint does. @throws ApiError 404, 503, before an answer began
+ * Passes the request on and answers as the endpoint does.
+ * @throws ApiError 404, 503, before an answer has begun
  */
 export async function proxyRequest(
   cluster: Cluster,
@@ -56,7 +57,10 @@ export async function proxyRequest(
   answer.pipe(response);
 }
 
-/** Joins the two connections if the endpoint agrees to the other protocol. @throws ApiError as above */
+/**
+ * Joins the two connections if the endpoint accepts the other protocol.
+ * @throws ApiError as above
+ */
 export function proxyUpgrade(
   cluster: Cluster,
   target: ProxyTarget,
@@ -65,7 +69,7 @@ export function proxyUpgrade(
   const outgoing = open(cluster, target, incoming);
   socket.on('error', () => outgoing.destroy());
   outgoing.once('error', () => socket.destroy());
-  // No agreement: the answer is an ordinary one, and the connection is over.
+  // Refused: the answer is an ordinary one, and the connection ends.
   outgoing.once('response', (answer) => {
     socket.write(headText(answer));
     answer.pipe(socket);
@@ -89,7 +93,7 @@ function open(cluster: Cluster, target: ProxyTarget, incoming: IncomingMessage) 
     method: incoming.method ?? 'GET',
     headers: { ...forwarded(incoming), host: `${host.includes(':') ? `[${host}]` : host}:${port}` },
   };
-  // As the real server: what is behind the proxy is not verified.
+  // As in the real server, whatever is behind the proxy is not verified.
   return isTls
     ? requestHttps({ ...options, agent: false, rejectUnauthorized: false })
     : requestHttp({ ...options, agent: direct });
@@ -111,7 +115,7 @@ function endpointOf(cluster: Cluster, target: ProxyTarget): { host: string; port
   return one;
 }
 
-/** A number is that of the Service; endpoints know ports by name. */
+/** A number is the Service's port; endpoints know ports by name. */
 function portNameOf(service: StoredObject, { service: name, port }: ProxyTarget): string {
   const ports = objectsAt(service, 'spec', 'ports');
   if (port === '' && ports.length === 1) return textAt(ports[0], 'name');

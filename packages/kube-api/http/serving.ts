@@ -1,5 +1,5 @@
 /**
- * A request answered: who is there, may he, which document, verb or watch it is. Knows no socket.
+ * Answers a request: who asks, whether they may, and which document, verb or watch it is. Knows no sockets.
  */
 import { attributesOf } from '../access/attributes.ts';
 import { authorize } from '../access/authorize.ts';
@@ -30,17 +30,20 @@ const version = {
   platform: 'node/any',
 };
 
-/** What a request needs beside itself. */
+/** What a request needs besides itself. */
 export interface Caller {
   /** The header. */
   readonly authorization: string | undefined;
-  /** By which the server is called. */
+  /** The name by which the client calls the server. */
   readonly host: string;
   /** Where the lines of a watch go; called once the watch is under way. */
   openSink(): WatchSink;
 }
 
-/** undefined: the answer is a watch, which is under way. @throws ApiError */
+/**
+ * undefined: the answer is a watch, which has begun.
+ * @throws ApiError
+ */
 export function serveRequest(cluster: Cluster, given: ApiRequest, caller: Caller): Answer | undefined {
   const known = publicAnswer(given.path);
   if (known !== undefined) return known;
@@ -58,7 +61,10 @@ export function serveRequest(cluster: Cluster, given: ApiRequest, caller: Caller
   return undefined;
 }
 
-/** Who brings no token is nobody in particular. @throws ApiError 401 for a token that is not known */
+/**
+ * A caller without a token is anonymous.
+ * @throws ApiError 401 for an unknown token
+ */
 export function authenticate(cluster: Cluster, header: string | undefined): User {
   const token = /^Bearer (.+)$/i.exec(header ?? '')?.[1];
   if (token === undefined) return anonymous;
@@ -73,7 +79,7 @@ function documentOf(cluster: Cluster, request: ApiRequest, address: string): Ans
   if (request.path === '/') return jsonAnswer(200, { paths: discoveryPaths(cluster.registry) });
   const document = discoveryDocument(cluster.registry, request.path, address);
   if (document !== undefined) return request.method === 'GET' ? jsonAnswer(200, document) : undefined;
-  // What is outside the API is told in plain text, and so is a group that does not exist.
+  // Paths outside the API get plain text, and so does a group that does not exist.
   const isInApi = request.path.startsWith('/api/') || /^\/apis\/[^/]+\/[^/]+\/./.test(request.path);
   return isInApi ? undefined : pageNotFound();
 }
@@ -104,7 +110,7 @@ function isWatch(request: ApiRequest, target: Target): boolean {
   );
 }
 
-/** Paths that anybody may ask, as in the real server. */
+/** Paths that anyone may read, as in the real server. */
 function publicAnswer(path: string): Answer | undefined {
   if (path === '/version' || path === '/version/') return jsonAnswer(200, version);
   if (!/^\/(healthz|livez|readyz)(\/|$)/.test(path)) return undefined;

@@ -17,7 +17,7 @@ export const namespaceKind: Kind = {
     namespace.status = { phase: 'Active' };
     labelWithName(namespace);
   },
-  // A default, so that whoever creates the namespace owns the label.
+  // A default, so that the creator of the namespace owns the label.
   fill: (namespace) => {
     if (namespace.metadata.name !== '') labelWithName(namespace);
   },

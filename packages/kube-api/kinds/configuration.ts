@@ -41,7 +41,7 @@ export const secretKind: Kind = {
 
 export const serviceAccountKind: Kind = { ...plainKind, answersDeleted: true };
 
-/** `stringData` is a way to write, never to read. */
+/** `stringData` can be written but never read. */
 function mergeStringData(secret: StoredObject): void {
   const texts = objectAt(secret, 'stringData');
   if (texts === undefined) return;

@@ -1,4 +1,4 @@
-/** ControllerRevisions: what a template was; only its number and its metadata may change. */
+/** ControllerRevisions: what a template once was; only the number and the metadata may change. */
 import { type Cause, immutable, invalidValue, required } from '../causes.ts';
 import { equal, numberAt } from '../json.ts';
 import { type Kind, plainKind } from './kind.ts';

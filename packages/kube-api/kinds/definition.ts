@@ -1,6 +1,5 @@
 /**
- * CustomResourceDefinitions: names, versions, that the schemas are structural, and that their rules and
- * defaults hold.
+ * CustomResourceDefinitions: names, versions, structural schemas, and whether their rules and defaults hold.
  */
 import {
   type Cause,
@@ -90,7 +89,7 @@ function check(definition: StoredObject): Cause[] {
   ];
 }
 
-/** Groups of the Kubernetes project itself need its approval. */
+/** Groups of the Kubernetes project need its approval. */
 function approvalCauses(definition: StoredObject, group: string): Cause[] {
   const annotation = 'api-approved.kubernetes.io';
   const isProtected = /(^|\.)(k8s|kubernetes)\.io$/.test(group);
@@ -158,7 +157,7 @@ function conversionCauses(spec: JsonObject): Cause[] {
   return [notSupported('spec.conversion.strategy', strategy, ['None', 'Webhook'])];
 }
 
-/** With one version the real server tells the schema's problems at the place where v1beta1 had it. */
+/** For a definition with one version, the real server reports problems of the schema where v1beta1 had it. */
 function schemaCauses(version: JsonObject, path: string, isOnly: boolean): Cause[] {
   const schema = objectAt(version, 'schema', 'openAPIV3Schema');
   if (schema === undefined) return [required(path)];

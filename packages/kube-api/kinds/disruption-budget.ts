@@ -1,6 +1,6 @@
 /**
- * PodDisruptionBudgets: how many Pods of a selector may be evicted. Owns the rules of the object; the numbers
- * in its status are made by `controllers/disruption-budgets.ts` and spent by `verbs/evict.ts`.
+ * PodDisruptionBudgets: how many Pods of a selector may be evicted. Owns the rules of the object.
+ * `controllers/disruption-budgets.ts` computes the numbers in its status, `verbs/evict.ts` spends them.
  */
 import { type Cause, invalidValue, notSupported } from '../causes.ts';
 import { type Json, objectAt } from '../json.ts';
@@ -37,7 +37,7 @@ function check(budget: StoredObject): Cause[] {
   ];
 }
 
-/** A number that is not negative, or a percentage of at most 100. */
+/** A non-negative number, or a percentage of at most 100. */
 function boundCauses(field: string, bound: Json | undefined): Cause[] {
   if (typeof bound === 'number')
     return bound < 0 ? [invalidValue(field, bound, 'must be greater than or equal to 0')] : [];

@@ -1,4 +1,4 @@
-/** EndpointSlices: canonical addresses of one type, ports with names that are there once. */
+/** EndpointSlices: canonical addresses of one type, ports with unique names. */
 import { type Cause, duplicate, notSupported, required, tooMany } from '../causes.ts';
 import { type Json, type JsonObject, listAt, objectsAt, textAt } from '../json.ts';
 import { type StoredObject, withoutMetadata } from '../stored-object.ts';

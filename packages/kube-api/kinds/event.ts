@@ -1,5 +1,5 @@
 /**
- * Events: one storage, two forms. Stored as core/v1; events.k8s.io/v1 is a view of it with other names and
+ * Events: one storage, two forms. They are stored as core/v1; events.k8s.io/v1 is a view with other names and
  * stricter rules.
  */
 import { type Cause, invalidValue, required } from '../causes.ts';
@@ -41,7 +41,7 @@ function renamed(object: JsonObject, pairs: ReadonlyArray<readonly [from: string
 const referenceFields = ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'];
 
 /**
- * Selectable fields; the object's ones are called `involvedObject.*` in core/v1, `regarding.*` in
+ * Selectable fields. Those of the object are called `involvedObject.*` in core/v1, `regarding.*` in
  * events.k8s.io/v1.
  */
 export function eventFields(reference: 'involvedObject' | 'regarding'): FieldLabels {

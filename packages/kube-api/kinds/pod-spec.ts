@@ -6,7 +6,7 @@ import { dnsLabel, portName, portNumber, qualifiedName } from '../validation/nam
 
 export const protocols = ['SCTP', 'TCP', 'UDP'];
 
-/** A new specification with what the image's tag says about pulling. */
+/** A new specification with the pull policy that follows from the image's tag. */
 export function filledPodSpec(spec: JsonObject): JsonObject {
   const lists = ['initContainers', 'containers', 'ephemeralContainers'];
   const filled: JsonObject = { ...spec };
@@ -126,7 +126,7 @@ function mountCauses(mount: JsonObject, volumes: ReadonlySet<string>, path: stri
   ];
 }
 
-/** Names that are labels and each there once. */
+/** Names must be labels, and each must be unique. */
 function namedItems(items: readonly JsonObject[], path: string): Cause[] {
   const seen = new Set<string>();
   return items.flatMap((item, index) => {
@@ -139,7 +139,7 @@ function namedItems(items: readonly JsonObject[], path: string): Cause[] {
   });
 }
 
-/** The value of `field`, if there is one, must be among `allowed`. */
+/** If `field` has a value, it must be among `allowed`. */
 export function oneOf(
   owner: JsonObject | undefined,
   field: string,

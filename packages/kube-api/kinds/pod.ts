@@ -1,4 +1,4 @@
-/** Pods: what the server fills in, what may change after creation, and how podIP and podIPs go together. */
+/** Pods: what the server fills in, what may change after creation, and how podIP and podIPs agree. */
 
 import { parseAddress } from '../../../src/base/address.ts';
 import { type Cause, forbiddenField, invalidValue } from '../causes.ts';
@@ -49,8 +49,8 @@ function fill(pod: StoredObject): void {
 }
 
 /**
- * podIPs[0] and podIP are one fact; where they differ the older field podIP was set by a client that knows no
- * other.
+ * podIPs[0] and podIP are one fact. If they differ, a client that knows only the older field podIP has set
+ * it.
  */
 function syncedPodIPs(status: JsonObject): JsonObject {
   const ip = textAt(status, 'podIP');
@@ -103,7 +103,7 @@ function checkUpdate(pod: StoredObject, old: StoredObject): Cause[] {
   return [forbiddenField('spec', updateRule)];
 }
 
-/** The specification with everything that may change as it was in `old`. */
+/** The specification, with every changeable field as it was in `old`. */
 function fixedPart(spec: JsonObject, old: JsonObject): JsonObject {
   const tolerations = listAt(spec, 'tolerations');
   const isAddition = listAt(old, 'tolerations').every((known) =>

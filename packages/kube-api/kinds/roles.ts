@@ -1,4 +1,4 @@
-/** Roles and their bindings: what rules must say, and that a binding keeps its role. */
+/** Roles and their bindings: what rules must contain, and that a binding keeps its role. */
 import { type Cause, invalidValue, notSupported, required } from '../causes.ts';
 import { equal, isObject, type JsonObject, listAt, objectAt, objectsAt, textAt } from '../json.ts';
 import type { StoredObject } from '../stored-object.ts';
@@ -8,7 +8,7 @@ import { type Kind, plainKind } from './kind.ts';
 
 const group = 'rbac.authorization.k8s.io';
 
-/** Roles may be called as anything that can stand in a path. */
+/** The name of a role may be anything that can stand in a path. */
 const pathSegment: NameRule = (name) => {
   if (name === '.' || name === '..') return [`may not be '${name}'`];
   return ['/', '%'].filter((sign) => name.includes(sign)).map((sign) => `may not contain '${sign}'`);

@@ -66,7 +66,7 @@ function fill(service: StoredObject): void {
   fillIngress(service);
 }
 
-/** How an address of a load balancer is meant. */
+/** Fills in how clients should use a load balancer's address. */
 function fillIngress(service: StoredObject): void {
   const ingress = objectsAt(service, 'status', 'loadBalancer', 'ingress');
   if (ingress.length === 0) return;
@@ -91,9 +91,7 @@ function syncedClusterIPs(spec: JsonObject): JsonObject {
   return {};
 }
 
-/**
- * What a client left out of a replacement stays as it was allocated; what the new type has no use for goes.
- */
+/** What a client left out of a replacement stays as allocated; what the new type does not use is removed. */
 function keepAllocated(service: StoredObject, old: StoredObject): void {
   const spec = objectAt(service, 'spec') ?? {};
   const was = objectAt(old, 'spec') ?? {};
@@ -108,7 +106,7 @@ function keepAllocated(service: StoredObject, old: StoredObject): void {
   service.spec = { ...withoutTrafficPolicy(result, was), ...keptNodePorts(result, was) };
 }
 
-/** A Service that is no longer reached from outside needs no policy for it. */
+/** A Service that is no longer reachable from outside needs no policy for that. */
 function withoutTrafficPolicy(spec: JsonObject, was: JsonObject): JsonObject {
   const rest = { ...spec };
   if (spec.type !== 'ClusterIP' || was.type === 'ClusterIP') return rest;

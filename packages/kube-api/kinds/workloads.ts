@@ -1,5 +1,5 @@
 /**
- * Deployments, ReplicaSets and StatefulSets: defaults of the roll-out, the selector that must fit the
+ * Deployments, ReplicaSets and StatefulSets: defaults of the roll-out, and a selector that must match the
  * template.
  */
 
@@ -107,7 +107,7 @@ function check(object: StoredObject): Cause[] {
   ];
 }
 
-/** Each claim that a StatefulSet makes for its Pods is a volume of theirs. */
+/** Each claim that a StatefulSet makes for its Pods is one of their volumes. */
 function claimsOf(spec: JsonObject | undefined): string[] {
   return objectsAt(spec, 'volumeClaimTemplates').map((claim) => textAt(claim, 'metadata', 'name') ?? '');
 }

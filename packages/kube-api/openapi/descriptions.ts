@@ -1,9 +1,9 @@
 /**
  * What the fields of the built-in types are for, in the words of Kubernetes: read from the installed
- * Kubernetes client when somebody asks (`kubectl explain`), so that none of those texts is kept here.
+ * Kubernetes client on demand (`kubectl explain`), so that none of those texts is kept here.
  *
- * Promises: nothing is read before the first question; where the client is not installed there are no
- * descriptions, and nothing else is missing.
+ * Promises: nothing is read before the first question. Without the client there are no descriptions, and
+ * nothing else is missing.
  */
 import { existsSync, readFileSync } from 'node:fs';
 
@@ -40,7 +40,7 @@ function modelFolder(): URL | undefined {
 
 function readType(type: string): TypeText {
   if (models === undefined) return nothing;
-  // The table leaves the version out where the client has one in the name.
+  // The table omits the version where the client has it in the name.
   const files = [`V1${type}.d.ts`, `${type}.d.ts`].map((name) => new URL(name, models));
   const file = files.find((candidate) => existsSync(candidate));
   if (file === undefined) return nothing;

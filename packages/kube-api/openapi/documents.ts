@@ -1,8 +1,8 @@
 /**
  * OpenAPI v3: the index at `/openapi/v3`, and one document for each group and version.
  *
- * Promises: documents follow the definitions at once; their addresses carry a hash, so that clients may keep
- * them. Absent: documents as protobuf, and the old form (v2) but for its frame.
+ * Promises: documents follow the definitions at once. Their addresses contain a hash, so that clients may
+ * cache them. Absent: documents as protobuf, and the old form (v2) beyond its frame.
  */
 import { createHash } from 'node:crypto';
 import { groupsOf } from '../http/discovery.ts';
@@ -15,14 +15,14 @@ import { pathsOf } from './paths.ts';
 import { listMetaName, objectMetaName, resourceSchemaName } from './schema-names.ts';
 import { addType, type Components, reference } from './schemas.ts';
 
-/** Asked for in a spelling that is no media type, and answered in one that is. */
+/** Clients ask for it in a spelling that is not a media type; the answer uses one that is. */
 const protobufAsked = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
 const protobufType = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
 const info = { title: 'Kubernetes', version: 'v1.36.0' };
 
 const root = '/openapi/v3';
 
-/** undefined: the request is about something else. */
+/** undefined: the request is for something else. */
 export function openApiAnswer(cluster: Cluster, request: ApiRequest): Answer | undefined {
   const old = oldOpenApiAnswer(request);
   if (old !== undefined) return old;
@@ -125,7 +125,7 @@ const typeFields: JsonObject = {
   },
 };
 
-/** The definition's own schema, with what every object has. */
+/** The definition's own schema, plus what every object has. */
 function customSchema({ schema }: Resource): JsonObject {
   const own = schema as JsonObject;
   const properties = typeof own.properties === 'object' ? (own.properties as JsonObject) : {};
@@ -133,9 +133,9 @@ function customSchema({ schema }: Resource): JsonObject {
 }
 
 /**
- * OpenAPI v2, which describes nothing here: kubectl asks for it before it can say that a kind is unknown
- * ("ensure CRDs are installed first"), and is content with a document without kinds. undefined: the request
- * is about something else.
+ * OpenAPI v2, which describes nothing here. kubectl asks for it before it can say that a kind is unknown
+ * ("ensure CRDs are installed first"), and accepts a document without kinds. undefined: the request is for
+ * something else.
  */
 function oldOpenApiAnswer(request: ApiRequest): Answer | undefined {
   if (request.method !== 'GET' || request.path !== '/openapi/v2') return undefined;
@@ -144,7 +144,7 @@ function oldOpenApiAnswer(request: ApiRequest): Answer | undefined {
   return { code: 200, body: JSON.stringify({ swagger: '2.0', info, paths: {} }) };
 }
 
-/** The same in protobuf: everything is short plain text, so each length is one byte. */
+/** The same in protobuf: all texts are short and plain, so each length is one byte. */
 function protobufDocument(): string {
   const field = (number: number, text: string) => String.fromCharCode((number << 3) | 2, text.length) + text;
   return field(1, '2.0') + field(2, field(1, info.title) + field(2, info.version)) + field(8, '');

@@ -1,7 +1,7 @@
 /**
- * The paths of OpenAPI documents: which request there is for which kind, and which words its query takes.
- * kubectl looks here to learn whether the server checks fields by itself (`fieldValidation`) and which kind a
- * resource shows.
+ * The paths of OpenAPI documents: which requests exist for which kind, and which query parameters they
+ * accept. kubectl looks here to learn whether the server validates fields itself (`fieldValidation`) and
+ * which kind a resource shows.
  */
 import type { JsonObject } from '../json.ts';
 import type { Resource, Verb } from '../resources/resource.ts';

@@ -1,4 +1,4 @@
-/** Names of the schemas in OpenAPI documents: the group's domain backwards, the version, the type. */
+/** Names of the schemas in OpenAPI documents: the group's domain reversed, the version, the type. */
 import { builtinResources } from '../resources/builtin-resources.ts';
 import type { Resource } from '../resources/resource.ts';
 import type { Schema } from '../schema/schema.ts';
@@ -26,7 +26,7 @@ export function schemaName(type: string): string {
   return `io.k8s.api.${group === '' ? 'core' : (group.split('.')[0] ?? group)}.v1.${short}`;
 }
 
-/** Name of what a resource shows. */
+/** Name of the schema that a resource shows. */
 export function resourceSchemaName(resource: Resource): string {
   if (!resource.isCustom) return schemaName(resource.schema.builtin?.name ?? resource.kind);
   return `${resource.group.split('.').reverse().join('.')}.${resource.version}.${resource.kind}`;

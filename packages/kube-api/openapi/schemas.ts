@@ -1,13 +1,13 @@
 /**
- * Built-in schemas as OpenAPI says them: each type under a name of its own, with descriptions, defaults, and
- * how lists are merged (`x-kubernetes-patch-*`), which is what `kubectl apply`, `edit` and `explain` read.
+ * Built-in schemas in OpenAPI: each type under its own name, with descriptions, defaults, and how lists are
+ * merged (`x-kubernetes-patch-*`), which `kubectl apply`, `edit` and `explain` read.
  */
 import { equal, type Json, type JsonObject } from '../json.ts';
 import type { Schema } from '../schema/schema.ts';
 import { typeText } from './descriptions.ts';
 import { schemaName } from './schema-names.ts';
 
-/** Schemas of a document, by name; types are added as they are met. */
+/** The schemas of a document by name; types are added when they are first used. */
 export type Components = Map<string, JsonObject>;
 
 const intOrString = 'io.k8s.apimachinery.pkg.util.intstr.IntOrString';
@@ -37,7 +37,7 @@ export function reference(name: string): JsonObject {
   return { $ref: `#/components/schemas/${name}` };
 }
 
-/** Adds a built-in type and all that it is made of; returns its name. */
+/** Adds a built-in type and everything that it consists of; returns its name. */
 export function addType(components: Components, schema: Schema): string {
   const type = schema.builtin?.name ?? '';
   const name = schemaName(type);
@@ -60,7 +60,7 @@ export function addType(components: Components, schema: Schema): string {
   return name;
 }
 
-/** A reference cannot stand beside other words, so it goes inside. */
+/** A reference cannot have siblings, so it goes inside. */
 function described(field: JsonObject, description: string, fallback: Json | undefined): JsonObject {
   const words = {
     ...(description === '' ? {} : { description }),

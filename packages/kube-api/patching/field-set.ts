@@ -2,14 +2,14 @@
  * Sets of fields, as managers own them: a tree whose edges are named as in `fieldsV1` (`f:spec`,
  * `k:{"name":"a"}`, `v:"x"`).
  *
- * Promises: no function changes a set that it was handed; only `insert` changes its own.
+ * Promises: no function changes a set that it is given; only `insert` changes its own.
  */
 import { isObject, type Json, type JsonObject } from '../json.ts';
 
 export interface FieldSet {
   /** Edges whose ends are in the set. */
   readonly members: ReadonlySet<string>;
-  /** Edges below whose ends something is in the set. */
+  /** Edges with something of the set below them. */
   readonly children: ReadonlyMap<string, FieldSet>;
 }
 
@@ -27,7 +27,7 @@ export function growing(): GrowingSet {
   return { members: new Set(), children: new Map() };
 }
 
-/** The set below an edge, made if there is none; `tidied` takes those that stay empty away. */
+/** The set below an edge, created if there is none; `tidied` removes those that stay empty. */
 export function below(set: GrowingSet, edge: string): GrowingSet {
   const known = set.children.get(edge);
   if (known !== undefined) return known;
@@ -36,7 +36,7 @@ export function below(set: GrowingSet, edge: string): GrowingSet {
   return made;
 }
 
-/** Without children that hold nothing. */
+/** The set without empty children. */
 export function tidied(set: FieldSet): FieldSet {
   const children = new Map<string, FieldSet>();
   for (const [edge, child] of set.children) {
@@ -63,7 +63,7 @@ export function intersection(a: FieldSet, b: FieldSet): FieldSet {
   return tidied({ members: new Set([...a.members].filter((edge) => b.members.has(edge))), children });
 }
 
-/** What is in `a` and not in `b`; each end counts by itself. */
+/** What is in `a` and not in `b`; each end counts separately. */
 export function difference(a: FieldSet, b: FieldSet): FieldSet {
   const children = new Map<string, FieldSet>();
   for (const [edge, child] of a.children)
@@ -79,7 +79,7 @@ export function without(a: FieldSet, b: FieldSet): FieldSet {
   return tidied({ members: new Set([...a.members].filter((edge) => !b.members.has(edge))), children });
 }
 
-/** Every end, in the order in which Kubernetes tells them. */
+/** Every end, in Kubernetes' order. */
 export function pathsOf(set: FieldSet, from: FieldPath = []): FieldPath[] {
   const edges = [...new Set([...set.members, ...set.children.keys()])].sort();
   return edges.flatMap((edge) => {

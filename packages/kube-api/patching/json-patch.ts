@@ -1,7 +1,7 @@
 /**
  * JSON patch (RFC 6902) with JSON pointers (RFC 6901).
  *
- * Promises: all operations or none; the document that was handed in is not changed.
+ * Promises: all operations or none; the given document is not changed.
  */
 import { copy, equal, isObject, type Json, type JsonObject, set } from '../json.ts';
 import { badRequest, patchRejected } from '../status.ts';
@@ -16,7 +16,9 @@ interface Operation {
 /** Operations in one patch; the real server's bound. */
 const operationsMax = 10_000;
 
-/** @throws ApiError 400 if `patch` is no list of operations, 422 if one cannot be applied or a test fails */
+/**
+ * @throws ApiError 400 if `patch` is not a list of operations, 422 if one cannot be applied or a test fails
+ */
 export function jsonPatch(document: Json, patch: Json): Json {
   let result = copy(document);
   for (const operation of operationsOf(patch)) result = apply(result, operation);

@@ -1,8 +1,8 @@
 /**
- * `metadata.managedFields`: who owns which fields, and what a write does to that.
+ * `metadata.managedFields`: who owns which fields, and how a write changes that.
  *
- * Promises: a write takes the fields that it changes from everybody else; an apply takes them only with
- * `force`, or says whose they are. Absent: conversion between versions of a kind.
+ * Promises: a write takes the fields that it changes from all other managers. An apply takes them only with
+ * `force`; otherwise it reports whose they are. Absent: conversion between versions of a kind.
  */
 import { isObject, type JsonObject, objectsAt, textAt } from '../json.ts';
 import type { Schema } from '../schema/schema.ts';
@@ -35,7 +35,7 @@ export interface Owned {
   readonly fields: FieldSet;
 }
 
-/** By `keyOf` the manager. */
+/** By the manager's `keyOf`. */
 export type Ownership = ReadonlyMap<string, Owned>;
 
 export function keyOf({ name, operation, apiVersion, subresource }: Manager): string {
@@ -73,7 +73,9 @@ export function entriesOf(ownership: Ownership): JsonObject[] {
   }));
 }
 
-/** A write that is no apply: what it adds and changes is its manager's now, what it removes nobody's. */
+/**
+ * After a write other than apply: its manager owns what it added and changed, nobody owns what it removed.
+ */
 export function afterUpdate(
   ownership: Ownership,
   schema: Schema,
@@ -91,10 +93,10 @@ export function afterUpdate(
   return bounded(result);
 }
 
-/** Managers of updates that are kept apart; Kubernetes' bound. */
+/** The most managers of updates that are kept apart; Kubernetes' bound. */
 const updatersMax = 10;
 
-/** When there are too many managers, the oldest become one, for each version of the API. */
+/** If there are too many managers, the oldest are merged into one for each API version. */
 function bounded(ownership: Map<string, Owned>): Ownership {
   const updaters = [...ownership].filter(([, { manager }]) => manager.operation === 'Update');
   const order = ([key, { time }]: [string, Owned]) => `${time}\0${key}`;
@@ -120,7 +122,7 @@ function bounded(ownership: Map<string, Owned>): Ownership {
   return ownership;
 }
 
-/** Everybody's fields without those that changed, but for `except`, who changed them. */
+/** Everyone's fields without those that changed, except for `except`, who changed them. */
 export function takenFrom(ownership: Ownership, changes: Comparison, except: string | undefined): Ownership {
   const gone = union(union(changes.added, changes.modified), changes.removed);
   const result = new Map<string, Owned>();
@@ -131,7 +133,7 @@ export function takenFrom(ownership: Ownership, changes: Comparison, except: str
   return result;
 }
 
-/** @throws ApiError 409 with every field that another manager owns and the apply changes */
+/** @throws ApiError 409 with every field that the apply changes and another manager owns */
 export function checkConflicts(ownership: Ownership, changes: Comparison, own: string): void {
   const changed = union(changes.added, changes.modified);
   const conflicts = [...ownership]
@@ -185,12 +187,12 @@ const unowned: FieldSet = fromFieldsV1({
   },
 });
 
-/** Without what nobody owns: the identity of the object, and what the server writes itself. */
+/** Without what nobody owns: the identity of the object, and what the server itself writes. */
 export function ownable(fields: FieldSet): FieldSet {
   return difference(fields, unowned);
 }
 
-/** Whether a client asks to forget all managers: an empty list, or one empty entry. */
+/** Whether a client asks to forget all managers, by an empty list or a single empty entry. */
 export function isReset(managedFields: unknown): boolean {
   if (!Array.isArray(managedFields)) return false;
   const [only] = managedFields;

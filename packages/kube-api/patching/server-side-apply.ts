@@ -1,8 +1,9 @@
 /**
- * Server-side apply: what the applied configuration names is merged into the object, and what its manager
- * named before and names no more is removed, unless somebody else owns it.
+ * Server-side apply: merges what the applied configuration names into the object, and removes what its
+ * manager named before and no longer names, unless somebody else owns it.
  *
- * Lists with keys are merged by their keys, sets as unions; plain values and atomic lists and maps replace.
+ * Lists with keys are merged by their keys, sets as unions; plain values and atomic lists and maps are
+ * replaced.
  */
 import { copy, equal, isObject, type Json, type JsonObject, set } from '../json.ts';
 import { fieldSchema, type Schema } from '../schema/schema.ts';
@@ -42,7 +43,7 @@ export function apply(
   const changes = compare(schema, live, value);
   if (!force) checkConflicts(owned, changes, key);
   const after = new Map(takenFrom(owned, changes, key));
-  // As in the real server, an apply that changes nothing but the owners leaves no time.
+  // As in the real server, an apply that changes only the owners leaves no time.
   const isKnown =
     before !== undefined &&
     isEmpty(difference(fields, before.fields)) &&
@@ -54,8 +55,7 @@ export function apply(
 }
 
 /**
- * Somebody wrote the object before anybody's fields were kept: what is there belongs to a manager of that
- * name.
+ * Somebody wrote the object before ownership was tracked: what is there belongs to a manager of this name.
  */
 export function beforeFirstApply(
   schema: Schema,
@@ -68,7 +68,7 @@ export function beforeFirstApply(
   return afterUpdate(new Map(), schema, { old: empty, next: live }, manager, time);
 }
 
-/** Without what the manager owned until now and nobody owns any more. */
+/** The object without what the manager owned until now and nobody owns any longer. */
 function pruned(
   schema: Schema,
   merged: JsonObject,
@@ -86,7 +86,7 @@ function merge(schema: Schema | undefined, target: JsonObject, applied: JsonObje
   for (const [key, value] of Object.entries(applied)) {
     if (value === undefined) continue;
     const inner = schema === undefined ? undefined : fieldSchema(schema, key);
-    // Null takes a field away; an entry of a map it makes empty.
+    // Null removes a field, and empties an entry of a map.
     const isField = schema?.properties !== undefined && Object.hasOwn(schema.properties, key);
     if (value === null && isField && inner?.nullable !== true) delete result[key];
     else set(result, key, mergeValue(inner, result[key], value));
@@ -100,7 +100,7 @@ function mergeValue(schema: Schema | undefined, target: Json | undefined, value:
   return isObject(value) ? merge(schema, isObject(target) ? target : {}, value) : copy(value);
 }
 
-/** The order is that of the applied list; what only the target has stands before what follows it there. */
+/** The order is that of the applied list; items that only the target has precede what follows them there. */
 function mergeLists(schema: Schema | undefined, target: readonly Json[], applied: readonly Json[]): Json[] {
   const edges = target.map((item) => edgeOf(schema, item));
   const wanted = applied.map((item) => edgeOf(schema, item));

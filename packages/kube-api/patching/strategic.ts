@@ -1,5 +1,5 @@
 /**
- * Strategic merge patch of built-in types: lists are merged by the key of their items, `$patch`,
+ * Strategic merge patch of built-in types: lists are merged by the key of their items; `$patch`,
  * `$retainKeys`, `$setElementOrder/<list>` and `$deleteFromPrimitiveList/<list>` direct it.
  *
  * Promises: neither argument is changed. Source: Kubernetes' design note on strategic merge patch; the tables
@@ -13,7 +13,7 @@ const orderPrefix = '$setElementOrder/';
 const deletePrefix = '$deleteFromPrimitiveList/';
 
 /**
- * @throws ApiError 400 for a patch that breaks the rules, 500 (as the real server) for an item without its
+ * @throws ApiError 400 for a patch that breaks the rules, 500 (as in the real server) for an item without its
  * key
  */
 export function strategicMerge(schema: Schema, target: JsonObject, patch: JsonObject): JsonObject {
@@ -96,7 +96,7 @@ function deleteFromLists(result: JsonObject, patch: JsonObject): void {
   }
 }
 
-/** An order may be given without a change of the list. */
+/** An order may come without a change of the list. */
 function orderAlone(schema: Schema | undefined, result: JsonObject, patch: JsonObject): void {
   for (const [key, order] of Object.entries(patch)) {
     const field = key.slice(orderPrefix.length);
@@ -108,8 +108,8 @@ function orderAlone(schema: Schema | undefined, result: JsonObject, patch: JsonO
 }
 
 /**
- * The order of a merged list: what the patch names comes in the patch's order, the rest in the server's. Two
- * items of which the server knew both keep its order; else the patch's item comes first.
+ * The order of a merged list: items of the patch are in the patch's order, the rest in the server's. Two
+ * items that the server had keep its order; otherwise the patch's item comes first.
  */
 function ordered(
   merged: Json[],

@@ -1,13 +1,12 @@
 /**
- * Whether an applied configuration fits its schema: apply takes no unknown fields and no keys that stand
- * twice.
+ * Whether an applied configuration fits its schema: apply accepts no unknown fields and no duplicate keys.
  */
 import { isObject, type Json, type JsonObject, typeOf } from '../json.ts';
 import { fieldSchema, type Schema } from '../schema/schema.ts';
 import { pathText } from './field-set.ts';
 import { edgeOf } from './typed.ts';
 
-/** The first thing that does not fit, in the real server's words; undefined if everything does. */
+/** The first misfit, in the real server's words; undefined if everything fits. */
 export function misfit(schema: Schema | undefined, value: JsonObject): string | undefined {
   return misfitOf(schema, value, []);
 }

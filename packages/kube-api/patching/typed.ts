@@ -1,6 +1,6 @@
 /**
- * Values seen with their schema, as field ownership needs them: which fields a value names, where two values
- * differ, and a value without some of its fields.
+ * Values together with their schema, as field ownership needs them: which fields a value names, where two
+ * values differ, and a value without some of its fields.
  */
 import { equal, isObject, type Json, type JsonObject, set as put } from '../json.ts';
 import { fieldSchema, type Schema } from '../schema/schema.ts';
@@ -107,13 +107,13 @@ function isBare(value: Json | undefined): boolean {
   return isObject(value) && Object.keys(value).length === 0;
 }
 
-/** Values of two kinds: one replaces the other as a whole. */
+/** Whether the kinds of two values differ, so that one replaces the other as a whole. */
 function isOther(old: Json | undefined, next: Json | undefined): boolean {
   if (old === undefined || next === undefined || old === null || next === null) return false;
   return isObject(old) !== isObject(next) || Array.isArray(old) !== Array.isArray(next);
 }
 
-/** A copy without the ends in `set` and what is below them. */
+/** A copy without the ends in `set` and everything below them. */
 export function withoutFields(schema: MaybeSchema, value: JsonObject, set: FieldSet): JsonObject {
   const result: JsonObject = {};
   for (const [key, field] of Object.entries(value)) {
@@ -136,10 +136,7 @@ function withoutInner(schema: MaybeSchema, value: Json, set: FieldSet): Json {
   });
 }
 
-/**
- * The set, with the fields of structs that lead to its ends as ends themselves: a struct is owned with what
- * is in it.
- */
+/** The set plus the fields of structs that lead to its ends: a struct is owned together with its content. */
 export function withNamedFields(schema: MaybeSchema, set: FieldSet): FieldSet {
   const members = new Set(set.members);
   const children = new Map<string, FieldSet>();
@@ -152,7 +149,7 @@ export function withNamedFields(schema: MaybeSchema, set: FieldSet): FieldSet {
   return { members, children };
 }
 
-/** Everything that is replaced as a whole: plain values, atomic maps and lists. */
+/** Whether the value is replaced as a whole: plain values, atomic maps and lists. */
 export function isLeaf(schema: MaybeSchema, value: Json): boolean {
   if (isObject(value)) return schema?.['x-kubernetes-map-type'] === 'atomic';
   if (!Array.isArray(value)) return true;

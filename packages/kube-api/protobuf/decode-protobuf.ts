@@ -1,10 +1,10 @@
 /**
- * Built-in objects that come as protobuf (`application/vnd.kubernetes.protobuf`), as JSON values: many of
+ * Built-in objects that arrive as protobuf (`application/vnd.kubernetes.protobuf`), as JSON values. Many of
  * kubectl's own commands (`create deployment`, `auth can-i`, `drain`) send nothing else.
  *
- * Owns the meaning of the table of wire types (`wire-types.txt`, generated). Promises: what JSON would leave
- * out because it is empty is left out; what the table does not know is passed over, as protobuf wants it.
- * Absent: writing it, for all who send it read JSON too.
+ * Owns the meaning of the table of wire types (`wire-types.txt`, generated). Promises: what JSON would omit
+ * because it is empty is omitted; unknown fields are skipped, as protobuf requires. Absent: writing, because
+ * every sender also reads JSON.
  */
 import { readFileSync } from 'node:fs';
 import { isObject, type Json, type JsonObject, set } from '../json.ts';
@@ -12,16 +12,16 @@ import { wireFields } from './reader.ts';
 
 export const protobufType = 'application/vnd.kubernetes.protobuf';
 
-/** What every protobuf object of Kubernetes begins with. */
+/** The first bytes of every protobuf object of Kubernetes. */
 const prefix = Buffer.from('k8s\0', 'latin1');
 
 interface Field {
   readonly name: string;
   /** Without the marks. */
   readonly type: string;
-  /** An empty value is told apart from none. */
+  /** An empty value differs from an absent one. */
   readonly isOptional: boolean;
-  /** The fields of the message stand beside this one's. */
+  /** The fields of the message appear beside this one's. */
   readonly isInline: boolean;
 }
 
@@ -29,7 +29,7 @@ type Message = ReadonlyMap<number, Field>;
 
 let cached: ReadonlyMap<string, Message> | undefined;
 
-/** @throws RangeError if the bytes are no object of a kind that the table has */
+/** @throws RangeError if the bytes are not an object of a kind in the table */
 export function decodeProtobuf(bytes: Buffer): JsonObject {
   if (!bytes.subarray(0, prefix.length).equals(prefix))
     throw new RangeError('provided data does not appear to be a protobuf message, expected prefix k8s');
@@ -53,7 +53,7 @@ function typeMetaOf(bytes: Buffer): JsonObject {
   return fields;
 }
 
-/** Options may come under the version of the object that they are for. */
+/** Options may come under the version of the object that they concern. */
 function typeName(apiVersion: string, kind: string): string {
   if (kind === 'DeleteOptions') return 'meta.DeleteOptions';
   const group = apiVersion.includes('/') ? apiVersion.split('/')[0] : 'core';
@@ -121,7 +121,7 @@ function addField(result: JsonObject, field: Field, value: bigint | Buffer): voi
   }
 }
 
-/** A map comes as a list of pairs. */
+/** A map arrives as a list of pairs. */
 function addEntry(entries: JsonObject, type: string, value: bigint | Buffer): void {
   let key = '';
   let found: Json = emptyOf(type);
@@ -186,7 +186,7 @@ function textField(bytes: Buffer, wanted: number): string {
   return '';
 }
 
-/** Seconds since 1970, and nanoseconds. No seconds at all: there is no moment. */
+/** Seconds since 1970, and nanoseconds. Without seconds there is no time. */
 function momentText(bytes: Buffer, isPrecise: boolean): Json {
   const numbers = new Map([...wireFields(bytes)].map(({ number, value }) => [number, Number(value)]));
   const seconds = numbers.get(1);

@@ -1,6 +1,6 @@
 /**
- * The protobuf wire format: fields of a message, one after the other (protobuf.dev, "Encoding"). Nothing is
- * written here.
+ * The protobuf wire format: the fields of a message, one after another (protobuf.dev, "Encoding"). Reads
+ * only.
  */
 
 export interface WireField {
@@ -9,7 +9,7 @@ export interface WireField {
   readonly value: bigint | Buffer;
 }
 
-/** @throws RangeError if the bytes are no message */
+/** @throws RangeError if the bytes are not a message */
 export function* wireFields(bytes: Buffer): Generator<WireField> {
   let at = 0;
   const take = (length: number): Buffer => {

@@ -1,5 +1,5 @@
 /**
- * The built-in resources, as data: what the development API server serves beside custom resources.
+ * The built-in resources, as data: what the development API server serves besides custom resources.
  *
  * Names, short names, categories and verbs are those of the real server's discovery.
  */
@@ -41,7 +41,7 @@ interface Row {
   readonly hasStatus?: true;
   readonly scale?: ScalePaths;
   readonly verbs?: readonly Verb[];
-  /** Type in the table of built-in types, if it is not the kind. */
+  /** Type in the table of built-in types, if it differs from the kind. */
   readonly type?: string;
   readonly storage?: string;
   readonly view?: Resource['view'];
@@ -141,7 +141,7 @@ const roles: readonly Row[] = [
   { kind: 'RoleBinding', rules: roleBindingKind },
 ].map((row) => ({ group: 'rbac.authorization.k8s.io', ...row }) as Row);
 
-/** Questions, which are answered and not stored. */
+/** Questions, which are answered but not stored. */
 const review = { rules: plainKind, verbs: ['create'], isClusterScoped: true } as const;
 
 const reviews: readonly Row[] = [

@@ -1,4 +1,4 @@
-/** All resources that are served now: the built-in ones, and those of established definitions. */
+/** All resources that are served at present: the built-in ones, and those of established definitions. */
 import { builtinResources } from './builtin-resources.ts';
 import type { Resource } from './resource.ts';
 
@@ -29,7 +29,7 @@ export class Registry {
     return [...this.#resources.values()];
   }
 
-  /** Replaces what the definition `name` brings. */
+  /** Replaces the resources of the definition `name`. */
   setCustom(name: string, resources: Resource[]): void {
     for (const old of this.#custom.get(name) ?? []) this.#resources.delete(keyOf(old));
     for (const resource of resources) this.#resources.set(keyOf(resource), resource);

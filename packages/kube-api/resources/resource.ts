@@ -1,6 +1,6 @@
 /**
- * A resource as the API serves it: where it is, what it is called, what can be done with it, and by which
- * rules it lives.
+ * A resource as the API serves it: where it is, what it is called, what can be done with it, and which rules
+ * it follows.
  */
 import type { JsonObject } from '../json.ts';
 import type { Kind } from '../kinds/kind.ts';
@@ -9,7 +9,7 @@ import type { StoredObject } from '../stored-object.ts';
 
 export type Verb = 'create' | 'delete' | 'deletecollection' | 'get' | 'list' | 'patch' | 'update' | 'watch';
 
-/** Where a scalable object keeps its numbers; paths as in JSONPath with a leading dot. */
+/** Where a scalable object keeps its numbers: JSONPath-like paths with a leading dot. */
 export interface ScalePaths {
   readonly spec: string;
   readonly status: string;
@@ -33,18 +33,18 @@ export interface Resource {
   readonly scale: ScalePaths | null;
   /** Name of the storage; resources with the same name show the same objects. */
   readonly storage: string;
-  /** Built-in objects are decoded by it; custom ones pruned, defaulted and validated. */
+  /** Built-in objects are decoded by it; custom ones are pruned, defaulted and validated by it. */
   readonly schema: Schema;
   readonly isCustom: boolean;
   readonly rules: Kind;
-  /** How a stored object looks here, and back, where that differs. */
+  /** How a stored object looks here, and the reverse, if that differs. */
   readonly view?: {
     readonly show: (stored: StoredObject) => StoredObject;
     readonly store: (shown: StoredObject) => StoredObject;
   };
-  /** For custom resources: the columns of their tables, as the definition names them. */
+  /** Custom resources only: the columns of their tables, as the definition names them. */
   readonly printerColumns?: readonly JsonObject[];
-  /** For custom resources: their definition is going, so nothing new may come. */
+  /** Custom resources only: their definition is being deleted, so nothing new may come. */
   readonly isTerminating?: boolean;
 }
 

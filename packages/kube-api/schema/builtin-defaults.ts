@@ -1,8 +1,8 @@
 /**
- * Values that the API server fills in by itself, by built-in type. What depends on other fields is in
- * `kinds/`.
+ * Values that the API server fills in by itself, by built-in type. Defaults that depend on other fields are
+ * in `kinds/`.
  *
- * Source: the defaults named in the Kubernetes API reference, and the form in which the real server answers.
+ * Source: the defaults named in the Kubernetes API reference, and the form of the real server's answers.
  */
 import type { JsonObject } from '../json.ts';
 
@@ -52,7 +52,7 @@ export const defaults: Readonly<Record<string, JsonObject>> = {
   Secret: { type: 'Opaque' },
 };
 
-/** Written even if empty, beside the fields that the type table marks so. */
+/** Written even if empty, besides the fields that the type table marks so. */
 export const always: Readonly<Record<string, JsonObject>> = {
   Pod: { spec: {}, status: {} },
   PodTemplateSpec: { metadata: {}, spec: {} },
@@ -107,7 +107,7 @@ export const always: Readonly<Record<string, JsonObject>> = {
   CustomResourceDefinitionCondition: { lastTransitionTime: null },
 };
 
-/** Left out when empty although they are plain values: the real server keeps no pointer for them. */
+/** Omitted when empty although they are plain values: the real server has no pointer for them. */
 export const omittedIfEmpty: ReadonlySet<string> = new Set([
   'ObjectMeta.generateName',
   'ObjectMeta.namespace',

@@ -1,6 +1,6 @@
 /**
  * Compiles the table of built-in types (`builtin-types.txt`, generated) and our tables of defaults and merge
- * keys to schemas.
+ * keys into schemas.
  */
 import { readFileSync } from 'node:fs';
 import { invariant } from '../../../src/base/errors.ts';
@@ -9,7 +9,7 @@ import { always, defaults, quantities } from './builtin-defaults.ts';
 import { atomicFields, atomicTypes, listMerges, retainKeysTypes } from './merge-keys.ts';
 import type { BuiltinType, Schema } from './schema.ts';
 
-/** The schema under construction: types refer to each other, so they are made first and filled then. */
+/** A schema under construction: types refer to each other, so all are created first and filled afterwards. */
 interface TypeSchema extends Schema {
   readonly type: 'object';
   readonly properties: Record<string, Schema>;

@@ -1,10 +1,9 @@
 /**
- * What is wrong with the defaults of a definition: each must be a value that its own schema takes.
+ * What is wrong with the defaults of a definition: each must be a value that its own schema accepts.
  *
- * As in the real server, a default is held against its schema as it is written, before the defaults within it
- * are filled in; its rules in CEL are asked only if the schema itself has nothing to complain of; lists that
- * say an item twice are not noticed, and what stands below `additionalProperties` or in the metadata of the
- * object is not looked at.
+ * As in the real server, a default is checked against its schema as written, before the defaults within it
+ * are filled in. Its CEL rules run only if the schema itself has no complaint. Duplicate items of lists are
+ * not noticed, and nothing below `additionalProperties` or in the object's metadata is checked.
  */
 import { type Cause, invalidValue } from '../causes.ts';
 import type { Json } from '../json.ts';
@@ -13,7 +12,7 @@ import type { Schema } from './schema.ts';
 import { unknownFields } from './structural.ts';
 import { validate } from './validate.ts';
 
-/** @param path where the schema of the whole object stands in the definition */
+/** @param path of the schema of the whole object in the definition */
 export function defaultCauses(schema: Schema, path: string): Cause[] {
   const { metadata: _, ...properties } = schema.properties ?? {};
   return nodeCauses({ ...schema, properties }, path);
@@ -38,7 +37,7 @@ function causesOf(schema: Schema, value: Json, path: string): Cause[] {
   return all.map((cause) => ({ ...cause, field: below(path, cause.field) }));
 }
 
-/** Causes are told from the default on; those about all of it name nothing. */
+/** Causes name the path below the default; a cause about the whole default names none. */
 function below(path: string, field: string): string {
   if (field === '' || field === '<nil>') return path;
   return field.startsWith('[') ? `${path}${field}` : `${path}.${field}`;

@@ -1,5 +1,5 @@
 /**
- * Forms of text that Kubernetes checks: times, base64, quantities, and the `format` keyword of custom
+ * Text formats that Kubernetes checks: times, base64, quantities, and the `format` keyword of custom
  * resources.
  */
 import { isIPv4, isIPv6 } from 'node:net';
@@ -21,7 +21,7 @@ export function canonicalMicroTime(text: string): string | undefined {
   return Number.isNaN(ms) ? undefined : `${new Date(ms).toISOString().slice(0, 19)}${fraction}Z`;
 }
 
-/** Position of the first byte that is no standard base64, or -1. */
+/** Position of the first byte that is not standard base64, or -1. */
 export function firstBadBase64Byte(text: string): number {
   const body = text.replace(/={0,2}$/, '');
   const bad = body.search(/[^A-Za-z0-9+/]/);
@@ -62,12 +62,12 @@ export function hasFormat(text: string, format: string): boolean {
 
 const patterns = new Map<string, RegExp | undefined>();
 
-/** Patterns kept compiled; more than any set of definitions has. */
+/** The most compiled patterns kept; more than any set of definitions has. */
 const patternsMax = 10_000;
 
 /**
- * A schema's `pattern`; undefined if it is no regular expression. The real server's dialect is RE2; what both
- * dialects have in common is what structural schemas use.
+ * A schema's `pattern`; undefined if it is not a regular expression. The real server's dialect is RE2;
+ * structural schemas use what both dialects share.
  */
 export function compiledPattern(text: string): RegExp | undefined {
   if (patterns.has(text)) return patterns.get(text);

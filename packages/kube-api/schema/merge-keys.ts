@@ -58,7 +58,7 @@ export const listMerges: Readonly<Record<string, ListMerge>> = {
   'CustomResourceDefinitionStatus.conditions': { applyKeys: ['type'] },
 };
 
-/** Types and fields whose other keys go when a strategic merge names `$retainKeys`. */
+/** Types and fields that lose their other keys when a strategic merge names `$retainKeys`. */
 export const retainKeysTypes: ReadonlySet<string> = new Set(['DeploymentStrategy', 'Volume']);
 
 /** Types that server-side apply replaces as a whole. */

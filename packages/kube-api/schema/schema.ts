@@ -1,7 +1,7 @@
 /**
- * A schema of values: Kubernetes' structural schema, which is how custom resources bring it and how the
- * built-in types are compiled (`builtin-schemas.ts`). One form for decoding, defaulting, pruning, validation
- * and patching.
+ * A schema of values: Kubernetes' structural schema. Custom resources bring it, and the built-in types are
+ * compiled into it (`builtin-schemas.ts`). One form serves decoding, defaulting, pruning, validation and
+ * patching.
  */
 import type { Json, JsonObject } from '../json.ts';
 
@@ -47,7 +47,7 @@ export interface Schema {
   readonly mergeKey?: string;
 }
 
-/** A rule in Kubernetes' expression language (CEL), about the value that the schema describes. */
+/** A CEL rule about the value that the schema describes. */
 export interface ValidationRule {
   readonly rule: string;
   readonly message?: string;
@@ -57,14 +57,14 @@ export interface ValidationRule {
   readonly optionalOldSelf?: boolean;
 }
 
-/** What only the built-in types have, because the real server keeps them in Go structs. */
+/** What only built-in types have, because the real server keeps them in Go structs. */
 export interface BuiltinType {
   readonly name: string;
   /** Fields that are filled in if absent. */
   readonly defaults: Readonly<JsonObject>;
   /** Fields that are written even if empty, with their empty value. */
   readonly always: Readonly<JsonObject>;
-  /** Fields that a strategic merge replaces down to the keys that the patch names in `$retainKeys`. */
+  /** Whether a strategic merge keeps only the keys that the patch names in `$retainKeys`. */
   readonly retainKeys: boolean;
 }
 

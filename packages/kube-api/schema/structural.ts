@@ -1,6 +1,6 @@
 /**
- * What a structural schema does to a custom object before it is validated: unknown fields are pruned (and
- * told), nulls that no field allows fall away, defaults are filled in.
+ * What a structural schema does to a custom object before validation: it prunes (and reports) unknown fields,
+ * drops nulls that no field allows, and fills in defaults.
  *
  * Promises: the input is not changed; apiVersion, kind and metadata are kept where Kubernetes keeps them.
  */
@@ -14,14 +14,14 @@ export function prune(schema: Schema, root: JsonObject, unknown: string[]): Json
   return pruneValue({ ...schema, 'x-kubernetes-embedded-resource': true }, root, '', unknown) as JsonObject;
 }
 
-/** The paths of the fields of a value that its schema does not know. */
+/** The paths of the fields of a value that are not in its schema. */
 export function unknownFields(schema: Schema, value: Json): string[] {
   const unknown: string[] = [];
   pruneValue(schema, value, '', unknown);
   return unknown;
 }
 
-/** Fills in defaults; of nulls only those stay that their field allows. */
+/** Fills in defaults; a null stays only where its field allows it. */
 export function fillDefaults(schema: Schema, value: Json): Json {
   if (Array.isArray(value)) return defaultItems(schema, value);
   return isObject(value) ? defaultFields(schema, value) : value;
@@ -83,7 +83,7 @@ function defaultItems(schema: Schema, value: Json[]): Json[] {
   });
 }
 
-/** A field without a type takes null as it takes everything. */
+/** A field without a type accepts null as it accepts everything. */
 function acceptsAnything(schema: Schema): boolean {
   return schema['x-kubernetes-preserve-unknown-fields'] === true && schema.type === undefined;
 }

@@ -1,9 +1,9 @@
 /**
- * Reads a built-in object as the real server's typed decoder does: unknown fields fall away (and are told),
- * nulls count as absent, types are checked, times get their one form, defaults and always-present fields are
- * filled in.
+ * Reads a built-in object as the real server's typed decoder does: unknown fields are dropped (and reported),
+ * nulls count as absent, types are checked, times get their canonical form, defaults and always-present
+ * fields are filled in.
  *
- * Promises: the result shares nothing that is changed later with the input. Absent: duplicate keys, which
+ * Promises: the result shares nothing with the input that is changed later. Absent: duplicate keys, which
  * JSON.parse hides.
  */
 import { isObject, type Json, type JsonObject, set } from '../json.ts';
@@ -11,13 +11,13 @@ import { omittedIfEmpty } from './builtin-defaults.ts';
 import { canonicalMicroTime, canonicalTime, firstBadBase64Byte, isQuantity } from './formats.ts';
 import type { Schema } from './schema.ts';
 
-/** A value that cannot be read as its type; the text is what follows "cannot be handled as a <Kind>: ". */
+/** A value that cannot be read as its type. The text is what follows "cannot be handled as a <Kind>: ". */
 export class DecodeError extends Error {}
 
 interface Place {
-  /** Dotted path without indexes and map keys, as Go's decoder tells it. */
+  /** Dotted path without indexes and map keys, as Go's decoder reports it. */
   readonly field: string;
-  /** Path with indexes, as warnings tell it. */
+  /** Path with indexes, as warnings report it. */
   readonly path: string;
   /** The struct that holds the field. */
   readonly owner: string;
@@ -25,7 +25,7 @@ interface Place {
 
 /**
  * @param unknown receives the paths of unknown fields
- * @param path where the value stands, for messages; empty for a whole object
+ * @param path of the value, for messages; empty for a whole object
  * @throws DecodeError
  */
 export function decode(schema: Schema, value: Json, unknown: string[], path = ''): Json {
@@ -72,11 +72,11 @@ function fill(schema: Schema, result: JsonObject, values: JsonObject, place: Pla
 }
 
 /**
- * Empty lists and maps of optional fields are not written; neither are the empty values of fields that are no
+ * Empty lists and maps of optional fields are not written, nor are the empty values of fields that are not
  * pointers.
  */
 function isOmitted(schema: Schema, value: Json, path: string, always: JsonObject, key: string): boolean {
-  // In storage an empty list is none, so even a list that is always written comes back as null.
+  // Storage has no empty list, so even a list that is always written comes back as null.
   if (Array.isArray(value)) return value.length === 0 && schema.type === 'array';
   if (key in always) return false;
   if (isObject(value)) return schema.additionalProperties !== undefined && Object.keys(value).length === 0;
@@ -97,7 +97,7 @@ function map(schema: Schema, value: JsonObject, place: Place, unknown: string[])
   return result;
 }
 
-/** Go reads null inside a map or list as the empty value of the item. */
+/** Inside a map or list, Go reads null as the empty value of the item. */
 function emptyOf(schema: Schema): Json {
   if (schema.type === 'string') return '';
   return schema.type === 'array' ? [] : schema.type === 'object' ? {} : null;

@@ -1,7 +1,8 @@
 /**
- * Checks a custom object against its structural schema and tells every violation in the real server's words.
+ * Checks a custom object against its structural schema and reports every violation in the real server's
+ * words.
  *
- * Absent: rules in CEL (`x-kubernetes-validations`), which are in `cel/`.
+ * Absent: CEL rules (`x-kubernetes-validations`), which are in `cel/`.
  */
 import {
   type Cause,
@@ -17,7 +18,7 @@ import { at, equal, isObject, type Json, type JsonObject, typeOf } from '../json
 import { compiledPattern, hasFormat } from './formats.ts';
 import { fieldSchema, type Schema } from './schema.ts';
 
-/** Field name of a cause that the real server cannot place. */
+/** Field name of a cause that the real server cannot locate. */
 const nowhere = '<nil>';
 
 export function validate(schema: Schema, value: Json, path = ''): Cause[] {
@@ -69,7 +70,7 @@ function checkText(schema: Schema, value: string, path: string, causes: Cause[])
   const length = [...value].length;
   const { maxLength, minLength, pattern, format } = schema;
   const say = (text: string) => causes.push(invalidValue(path, value, `${path} in body ${text}`));
-  // As in the real server, the first of these that is broken is the one that is told.
+  // As in the real server, only the first violation among these is reported.
   if (maxLength !== undefined && length > maxLength) causes.push(tooLong(path, maxLength));
   else if (minLength !== undefined && length < minLength) say(`should be at least ${minLength} chars long`);
   else if (pattern !== undefined && !matches(pattern, value)) say(`should match '${pattern}'`);
@@ -165,7 +166,7 @@ function checkCombinations(schema: Schema, value: Json, path: string, causes: Ca
     say('not validate the schema (not)');
 }
 
-/** The complaints of the alternative that comes nearest. */
+/** The complaints of the alternative that fits best. */
 function fewestCauses(alternatives: readonly Schema[], value: Json, path: string): Cause[] {
   const all = alternatives.map((part) => validate(part, value, path));
   return all.reduce((best, next) => (next.length < best.length ? next : best));

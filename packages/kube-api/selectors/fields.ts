@@ -1,11 +1,9 @@
-/**
- * Field selectors as they stand in a query: `spec.nodeName=n1,status.phase!=Failed`. Parsing and matching.
- */
+/** Field selectors in the form of a query: `spec.nodeName=n1,status.phase!=Failed`. Parsing and matching. */
 
 import { badRequest } from '../status.ts';
 import type { StoredObject } from '../stored-object.ts';
 
-/** How a resource names its selectable fields, and what each is for an object. */
+/** How a resource names its selectable fields, and the value of each for an object. */
 export type FieldLabels = Readonly<Record<string, (object: StoredObject) => string>>;
 
 export interface FieldTerm {
@@ -23,7 +21,7 @@ export function parseFieldSelector(text: string): FieldSelector {
     .map(parseTerm);
 }
 
-/** Throws ApiError 400 if the resource has no such field; `unknown` makes the message. */
+/** @throws ApiError 400 if the resource has no such field; `unknown` makes the message */
 export function checkFields(
   selector: FieldSelector,
   labels: FieldLabels,
@@ -38,7 +36,7 @@ export function matchesFields(selector: FieldSelector, labels: FieldLabels, obje
   );
 }
 
-/** Commas separate terms unless a backslash stands before them. */
+/** Commas separate terms unless a backslash precedes them. */
 function splitTerms(text: string): string[] {
   return text.match(/(?:\\.|[^,\\])+/g) ?? [];
 }

@@ -1,6 +1,4 @@
-/**
- * Label selectors as they stand in a query: `app=web,tier!=db,zone in (a,b),!old`. Parsing and matching.
- */
+/** Label selectors in the form of a query: `app=web,tier!=db,zone in (a,b),!old`. Parsing and matching. */
 import { type ApiError, badRequest } from '../status.ts';
 
 type Operator = 'in' | 'notin' | 'exists' | 'absent' | 'gt' | 'lt';
@@ -19,7 +17,7 @@ export function parseLabelSelector(text: string): LabelSelector {
   return parser.requirements();
 }
 
-/** Kubernetes' rule: `!=` and `notin` hold for objects without the label as well. */
+/** Kubernetes' rule: `!=` and `notin` also match objects without the label. */
 export function matchesLabels(
   selector: LabelSelector,
   labels: Readonly<Record<string, string>> | undefined,

@@ -1,6 +1,4 @@
-/**
- * All objects of one storage: by namespace and name now, and as they were at an earlier revision.
- */
+/** All objects of one storage: the present ones by namespace and name, and those of an earlier revision. */
 import type { Place } from '../stored-object.ts';
 import type { History } from './latest-changes.ts';
 import type { Change, Version } from './version.ts';
@@ -8,7 +6,7 @@ import type { Change, Version } from './version.ts';
 export class Collection {
   readonly history: History;
   readonly #byNamespace = new Map<string, Map<string, Version>>();
-  /** Sorted keys of everything; made on demand, dropped when an object comes or goes. */
+  /** Sorted keys of everything; created on demand, dropped when an object comes or goes. */
   #sorted: Place[] | undefined;
 
   constructor(history: History) {
@@ -19,7 +17,7 @@ export class Collection {
     return this.#byNamespace.get(namespace)?.get(name);
   }
 
-  /** Takes over a change: the current version, and the history. */
+  /** Applies a change to the present objects and to the history. */
   add(change: Change): void {
     const { namespace, name, current, previous } = change;
     const objects = this.#byNamespace.get(namespace) ?? new Map<string, Version>();
@@ -35,7 +33,7 @@ export class Collection {
     return this.#byNamespace.size === 0;
   }
 
-  /** Objects in the order of lists: by namespace and name; of one namespace only if it is given. */
+  /** Objects in list order, by namespace and name; only those of one namespace if it is given. */
   list(namespace?: string): Version[] {
     if (namespace !== undefined) {
       const objects = this.#byNamespace.get(namespace) ?? new Map<string, Version>();
@@ -45,7 +43,7 @@ export class Collection {
     return this.#sorted.flatMap((place) => this.get(place) ?? []);
   }
 
-  /** The list as it was at `revision`; undefined if the history does not go back so far. */
+  /** The list as it was at `revision`; undefined if the history does not go back that far. */
   listAt(revision: number, namespace?: string): Version[] | undefined {
     const changes = this.history.since(revision);
     if (changes === undefined) return undefined;

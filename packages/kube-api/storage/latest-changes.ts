@@ -1,8 +1,8 @@
 /**
- * The latest changes of one storage, oldest first, bounded: what a watch can be resumed from and a page of a
- * list be read at.
+ * The latest changes of one storage, oldest first, bounded: watches are resumed and pages of lists are read
+ * from them.
  *
- * Promises: `since` answers with all changes after a revision or says that it cannot.
+ * Promise: `since` returns all changes after a revision, or says that it cannot.
  */
 import type { Change } from './version.ts';
 
@@ -11,7 +11,7 @@ export class History {
   /** A ring: the oldest change is at `#start`. */
   readonly #ring: Change[] = [];
   #start = 0;
-  /** The newest revision that was dropped; what lies before it cannot be told. */
+  /** The newest revision that was dropped; nothing before it is known. */
   #dropped = 0;
 
   constructor(changesMax: number) {
@@ -33,10 +33,7 @@ export class History {
     return this.#dropped;
   }
 
-  /**
-   * Changes with a revision greater than `revision`, oldest first; undefined if some of them are no longer
-   * known.
-   */
+  /** Changes with a revision greater than `revision`, oldest first; undefined if some are no longer known. */
   since(revision: number): Change[] | undefined {
     if (revision < this.#dropped) return undefined;
     const count = this.#ring.length;

@@ -1,7 +1,7 @@
 /**
  * Cluster IPs and node ports: who has which, and which are free.
  *
- * Promises: no two Services have one address or port. The index follows the store, so a request that fails or
+ * Promises: no two Services share an address or port. The index follows the store, so a request that fails or
  * is a dry run reserves nothing.
  */
 import { invariant } from '../../../src/base/errors.ts';
@@ -21,13 +21,13 @@ export class ServiceAddresses {
   readonly #ips = new Set<string>();
   readonly #ports = new Set<number>();
 
-  /** @throws OrreryError USAGE if `cidr` is no IPv4 network */
+  /** @throws OrreryError USAGE if `cidr` is not an IPv4 network */
   constructor(cidr: string, random: Random) {
     this.#network = parseNetwork(cidr);
     this.#random = random;
   }
 
-  /** The first address; the Service `kubernetes` has it. */
+  /** The first address; it belongs to the Service `kubernetes`. */
   get first(): string {
     return this.#network.at(1);
   }
@@ -41,10 +41,9 @@ export class ServiceAddresses {
   }
 
   /**
-   * Gives the Service what its type needs and it does not have yet; `old` is what it was, whose addresses
-   * stay its own.
+   * Gives the Service what its type needs and it does not have yet; it keeps the addresses of `old`.
    *
-   * @throws ApiError 422 if a wanted address is taken or outside the network
+   * @throws ApiError 422 if a requested address is taken or outside the network
    */
   allocate(service: StoredObject, old: StoredObject | undefined): void {
     const spec = objectAt(service, 'spec') ?? {};
@@ -88,7 +87,8 @@ export class ServiceAddresses {
   }
 
   /**
-   * A random free address, else the next free one after it; never the network's own, its first or its last.
+   * A random free address, or else the next free one after it; never the network's own, its first or its
+   * last.
    */
   #freeIP(): string {
     const count = this.#network.size - 3;

@@ -1,9 +1,9 @@
 /**
  * The storage of the API server: every object in memory under one global revision, as etcd keeps it.
  *
- * Promises: a commit is one step that nobody sees half done (the server has one thread and no step waits);
- * revisions grow by one with each commit; listeners hear every change once, in order, before the commit
- * returns. Absent: persistence. A new server begins anew.
+ * Promises: a commit is one step that nobody sees half done (the server has one thread and no step waits).
+ * Revisions grow by one with each commit. Listeners hear every change once, in order, before the commit
+ * returns. Absent: persistence. A new server starts empty.
  */
 import { type Place, placeOf, type StoredObject } from '../stored-object.ts';
 import { Collection } from './collection.ts';
@@ -33,7 +33,7 @@ export class Store {
     return created;
   }
 
-  /** Forgets a storage that is empty, with its history. */
+  /** Forgets an empty storage and its history. */
   drop(storage: string): void {
     this.#collections.delete(storage);
   }

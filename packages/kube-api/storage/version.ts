@@ -1,16 +1,16 @@
 /**
  * One version of one object, and the change that made it.
  *
- * Promises: both are never changed. The texts that answers and watches need are made once and kept with them,
- * so that one object is encoded once for all its readers.
+ * Promises: neither is ever changed. The texts that answers and watches need are made once and kept with
+ * them, so that an object is encoded once for all its readers.
  */
 import type { StoredObject } from '../stored-object.ts';
 
 export interface Version {
   readonly object: StoredObject;
-  /** The store's revision at which it came to be; the object's resourceVersion. */
+  /** The store's revision that created it; the object's resourceVersion. */
   readonly revision: number;
-  /** Encoded forms by what they are seen through; filled on demand by `encoding.ts`. */
+  /** Encoded forms, by resource; filled on demand by `encoding.ts`. */
   readonly texts: Map<string, string>;
 }
 
@@ -28,7 +28,7 @@ export interface Change {
   readonly lines: Map<string, Buffer>;
 }
 
-/** Stamps an object with its revision; takes over the object that it is handed. */
+/** Stamps an object with its revision; takes ownership of the given object. */
 export function versionOf(object: StoredObject, revision: number): Version {
   const metadata = { ...object.metadata, resourceVersion: String(revision) };
   return { object: { ...object, metadata }, revision, texts: new Map() };

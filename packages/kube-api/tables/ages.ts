@@ -1,9 +1,9 @@
 /**
- * How long ago something was, in the few characters that a table has for it. Source: what kubectl's users are
- * used to.
+ * How long ago something happened, in the few characters that a table has for it. Source: what kubectl's
+ * users are used to.
  */
 
-/** `5s`, `4m10s`, `3h`, `2d5h`, `1y30d`: two figures at most, and one where the second tells nothing. */
+/** `5s`, `4m10s`, `3h`, `2d5h`, `1y30d`: at most two figures, and one where the second says nothing. */
 export function humanDuration(ms: number): string {
   const seconds = Math.trunc(ms / 1000);
   // Clocks may differ by a second.

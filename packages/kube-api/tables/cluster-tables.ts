@@ -171,7 +171,7 @@ export const bindingTable: KindTable = {
   },
 };
 
-/** Kinds that have nothing to tell but their age. */
+/** Kinds that show nothing but their age. */
 export const agedTable: KindTable = {
   columns: [nameColumn, ageColumn],
   cells: (object, nowMs) => [nameOf(object), ageOf(object, nowMs)],

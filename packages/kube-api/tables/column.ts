@@ -15,7 +15,7 @@ export interface KindTable {
   readonly columns: readonly Column[];
   /** One value for each column. */
   readonly cells: (object: JsonObject, nowMs: number) => Json[];
-  /** What kubectl may tell of the row, e.g. that a Pod has completed. */
+  /** What kubectl may say of the row, e.g. that a Pod has completed. */
   readonly conditions?: (object: JsonObject) => JsonObject[];
 }
 
@@ -46,7 +46,7 @@ export function ageOf(object: JsonObject, nowMs: number): string {
   return age(textAt(object, 'metadata', 'creationTimestamp'), nowMs);
 }
 
-/** `text`, or what tables show where there is none. */
+/** `text`, or what tables show instead of an empty one. */
 export function orNone(text: string): string {
   return text === '' ? '<none>' : text;
 }
@@ -74,7 +74,7 @@ function expressionText(expression: JsonObject): string {
   return `${key} ${expression.operator === 'In' ? 'in' : 'notin'} (${values})`;
 }
 
-/** Three of a list, and how many more there are. */
+/** The first three of a list, and how many more there are. */
 export function listText(items: readonly string[]): string {
   const shown = items.slice(0, 3).join(',');
   if (items.length === 0) return '<unset>';

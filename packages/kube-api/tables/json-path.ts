@@ -2,8 +2,8 @@
  * JSON paths as printer columns use them: `.spec.replicas`, `.a['b\\.c']`, `.list[0]`, `.list[*].name`,
  * `.conditions[?(@.type=="Ready")].status`, `..name`.
  *
- * Promises: a path that cannot be read leads nowhere; nothing throws. Absent: functions, unions, slices and
- * regular expressions.
+ * Promises: an unreadable path leads nowhere; nothing throws. Absent: functions, unions, slices and regular
+ * expressions.
  */
 import { isObject, type Json } from '../json.ts';
 
@@ -18,7 +18,7 @@ export function follow(path: string, value: Json): Json[] {
 const stepPattern =
   /\.\.(?<below>[\w-]+)|\.(?<field>(?:[^.[\]\\]|\\.)+)|\[(?<index>-?\d+)\]|\[(?<all>\*)\]|\['(?<quoted>[^']*)'\]|\[\?\((?<filter>[^)]*)\)\]/y;
 
-/** undefined: this is no path. */
+/** undefined: not a path. */
 function stepsOf(path: string): Step[] | undefined {
   const text = path.startsWith('.') || path.startsWith('[') ? path : `.${path}`;
   const steps: Step[] = [];
@@ -40,7 +40,7 @@ function stepOf(groups: Readonly<Record<string, string | undefined>>): Step | un
   if (index !== undefined)
     return (value) => (Array.isArray(value) ? value.slice(...rangeOf(Number(index))) : []);
   if (filter !== undefined) return filterStep(filter);
-  // Kubernetes reads a quoted key as a path of its own: a dot in it needs a backslash all the same.
+  // Kubernetes reads a quoted key as a path of its own, so a dot in it still needs a backslash.
   return (value) => follow(`.${quoted}`, value);
 }
 

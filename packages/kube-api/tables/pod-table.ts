@@ -1,5 +1,5 @@
 /**
- * The table of Pods. STATUS is a summary of phase, reasons and containers, for one word has to tell what is
+ * The table of Pods. STATUS summarizes phase, reasons and containers, because one word has to say what is
  * going on.
  */
 import { type JsonObject, listAt, numberAt, objectAt, objectsAt, textAt } from '../json.ts';
@@ -94,7 +94,7 @@ function phaseReason(pod: JsonObject): string {
   return textAt(pod, 'status', 'reason') || textAt(pod, 'status', 'phase');
 }
 
-/** Goes as far as the first init container that has not done its work. */
+/** Counts up to the first init container that has not finished. */
 function initTally(pod: JsonObject, sidecars: ReadonlySet<string>): Tally {
   const statuses = objectsAt(pod, 'status', 'initContainerStatuses');
   const total = objectsAt(pod, 'spec', 'initContainers').length;

@@ -1,5 +1,5 @@
 /**
- * meta.k8s.io Table and PartialObjectMetadata: other forms of the objects that a client asked for, made of
+ * meta.k8s.io Table and PartialObjectMetadata: other forms of the objects that a client requested, made from
  * their JSON.
  *
  * Owns: which kind has which table. Absent: which form a client wants (`http/forms.ts`).
@@ -30,7 +30,7 @@ import {
   statefulSetTable,
 } from './workload-tables.ts';
 
-/** By the name of the storage, which is one for both views of Events. */
+/** By name of the storage, which both views of Events share. */
 const tables: Readonly<Record<string, KindTable>> = {
   configmaps: configMapTable,
   events: eventTable,
@@ -51,7 +51,7 @@ const tables: Readonly<Record<string, KindTable>> = {
   'rbac.authorization.k8s.io/rolebindings': bindingTable,
 };
 
-/** What of each object goes along with its row. */
+/** What accompanies each row of its object. */
 export type IncludedObject = 'None' | 'Metadata' | 'Object';
 
 export interface TableOptions {

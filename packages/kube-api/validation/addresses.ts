@@ -1,11 +1,11 @@
-/** Rules of IP addresses in fields: one spelling, and the special ranges that an endpoint may not have. */
+/** Rules for IP addresses in fields: one spelling, and the special ranges that an endpoint may not have. */
 import { isIPv4 } from 'node:net';
 import { parseAddress } from '../../../src/base/address.ts';
 import { type Cause, invalidValue } from '../causes.ts';
 
 export type Family = 'IPv4' | 'IPv6';
 
-/** The address must be canonical, of the family (if given), and no special one. */
+/** The address must be canonical, of the family (if given), and not a special one. */
 export function endpointAddressCauses(list: string, index: number, text: string, family: Family): Cause[] {
   const field = `${list}[${index}]`;
   const spelling = spellingProblem(text);
@@ -26,8 +26,8 @@ export function spellingProblem(text: string): string {
 }
 
 /**
- * Why the address can be nobody's endpoint. Loopback is missing on purpose: the Pods of a development cluster
- * live on 127.x addresses (docs/development-cluster.md).
+ * Why no endpoint can have the address. Loopback is missing on purpose: the Pods of a development cluster
+ * have 127.x addresses (docs/development-cluster.md).
  */
 function specialRange(ip: string): string {
   if (ip === '0.0.0.0' || ip === '::') return `may not be unspecified (${ip})`;

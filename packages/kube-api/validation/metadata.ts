@@ -1,4 +1,4 @@
-/** Rules of `metadata` that hold for every kind. */
+/** Rules of `metadata` that apply to every kind. */
 import { type Cause, forbiddenField, immutable, invalidValue, required, tooLong } from '../causes.ts';
 import { equal, type Json, textAt } from '../json.ts';
 import type { ObjectMeta, OwnerReference } from '../stored-object.ts';

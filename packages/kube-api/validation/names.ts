@@ -1,6 +1,6 @@
 /**
- * Names as Kubernetes allows them. Each function answers with what is wrong, in the real server's words;
- * empty: all is well.
+ * Names as Kubernetes allows them. Each function returns what is wrong, in the real server's words; empty:
+ * nothing is.
  *
  * Source: RFC 1123 and RFC 6335 with Kubernetes' limits; "Object Names and IDs", "Labels and Selectors".
  */
@@ -82,7 +82,7 @@ export function portNumber(port: number): string[] {
   return port >= 1 && port <= 65_535 ? [] : ['must be between 1 and 65535, inclusive'];
 }
 
-/** What follows `generateName` is not known yet, so a hyphen may stand at the end. */
+/** What will follow `generateName` is unknown, so it may end with a hyphen. */
 export function asPrefix(rule: NameRule): NameRule {
   return (name) => rule(name.endsWith('-') && name.length > 1 ? `${name.slice(0, -1)}a` : name);
 }

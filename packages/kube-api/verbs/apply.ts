@@ -1,6 +1,4 @@
-/**
- * PATCH as server-side apply: makes the object if there is none, and keeps account of who owns which field.
- */
+/** PATCH as server-side apply: creates the object if there is none, and records who owns which field. */
 import { kubeTime } from '../../../src/base/kube-time.ts';
 import type { Answer, Target } from '../http/request.ts';
 import { isObject, type JsonObject, textAt } from '../json.ts';
@@ -82,7 +80,7 @@ function withoutManagers(value: JsonObject): JsonObject {
   return { ...value, metadata };
 }
 
-/** The parts of a configuration that the path is about; the rest is ignored and not owned. */
+/** The parts of a configuration that the path concerns; the rest is ignored and not owned. */
 function addressed(resource: Resource, applied: JsonObject, subresource: string): JsonObject {
   const { status, ...rest } = applied;
   if (subresource !== 'status') return resource.hasStatus ? rest : applied;
@@ -101,7 +99,7 @@ function checkApplied(resource: Resource, applied: JsonObject): void {
   throw badRequest(`invalid object type: ${group}/${version}, Kind=${kind}`);
 }
 
-/** @throws ApiError 500, as the real server says it */
+/** @throws ApiError 500, as the real server does */
 function checkFit(resource: Resource, applied: JsonObject): void {
   const problem = misfit(ownedSchema(resource), applied);
   if (problem === undefined) return;
@@ -110,7 +108,10 @@ function checkFit(resource: Resource, applied: JsonObject): void {
   throw plainError(`failed to create typed patch object (${name}; ${kind}): ${problem}`);
 }
 
-/** An applied configuration may be meant for one object only. @throws ApiError 409 */
+/**
+ * An applied configuration may be meant for one particular object.
+ * @throws ApiError 409
+ */
 function checkAppliedUid(resource: Resource, old: Version | undefined, name: string, uid: string): void {
   const known = old?.object.metadata.uid;
   if (uid === '' || uid === known) return;

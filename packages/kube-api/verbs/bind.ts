@@ -1,4 +1,4 @@
-/** Binding: a scheduler says on which node a Pod runs. The one way to set a Pod's node after its creation. */
+/** Binding: a scheduler assigns a Pod to a node. Only this sets a Pod's node after its creation. */
 import { kubeTime } from '../../../src/base/kube-time.ts';
 import type { Answer, ApiRequest, Target } from '../http/request.ts';
 import { objectAt, objectsAt, textAt } from '../json.ts';
@@ -11,7 +11,7 @@ import { writeOptions } from '../writing/options.ts';
 import { save } from '../writing/replace.ts';
 import { existing } from './read.ts';
 
-/** @param target names the Pods; without a name, the body's is meant */
+/** @param target names the Pods; without a name, the body's name counts */
 export function bindPod(cluster: Cluster, request: ApiRequest, target: Target): Answer {
   const binding = bodyObject(request, { ...target.resource, kind: 'Binding' });
   const name = target.name ?? textAt(binding, 'metadata', 'name');

@@ -1,8 +1,9 @@
 /**
- * Eviction: the deletion of a Pod that asks its disruption budget first.
+ * Eviction: deletes a Pod after asking its disruption budget.
  *
- * Promises: a Pod that runs is evicted only while its one budget has a disruption left, which is taken in the
- * same step; else 429 and nothing changes. What does not run yet or any more needs no budget.
+ * Promises: a running Pod is evicted only while its only budget has a disruption left, which is taken in the
+ * same step; otherwise the answer is 429 and nothing changes. A Pod that does not run yet, or no longer,
+ * needs no budget.
  */
 import { type LabelSelector, selects } from '../../../src/base/digests.ts';
 import { kubeTime } from '../../../src/base/kube-time.ts';
@@ -76,13 +77,13 @@ function budgetsOf(cluster: Cluster, { metadata }: StoredObject): Version[] {
   return budgets.filter(({ object }) => budgetSelects(object, labels));
 }
 
-/** An empty selector takes every Pod, an absent one none. */
+/** An empty selector selects every Pod, an absent one none. */
 export function budgetSelects(budget: StoredObject, labels: Readonly<Record<string, string>>): boolean {
   const selector = objectAt(budget, 'spec', 'selector');
   return selector !== undefined && selects(selector as LabelSelector, labels);
 }
 
-/** A Pod that is not ready costs its budget nothing, where the budget's policy lets it go. */
+/** An unready Pod costs its budget nothing if the budget's policy lets it go. */
 function mayGoUnready(pod: StoredObject, budget: StoredObject): boolean {
   if (isReady(pod)) return false;
   if (textAt(budget, 'spec', 'unhealthyPodEvictionPolicy') === 'AlwaysAllow') return true;

@@ -1,5 +1,5 @@
 /**
- * The `finalize` subresource of namespaces: whoever has cleaned up takes his finalizer from the
+ * The `finalize` subresource of namespaces: whoever has cleaned up removes its finalizer from the
  * specification.
  */
 

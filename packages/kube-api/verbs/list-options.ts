@@ -1,4 +1,4 @@
-/** Options of lists and watches as they stand in a query, and the rules between them. */
+/** The query options of lists and watches, and the rules between them. */
 import { type Cause, forbiddenField, notSupported } from '../causes.ts';
 import { isSet } from '../http/request.ts';
 import type { Resource } from '../resources/resource.ts';
@@ -25,7 +25,7 @@ export interface ListOptions {
   readonly isWatch: boolean;
   readonly timeoutSeconds: number | undefined;
   readonly allowBookmarks: boolean;
-  /** undefined: not said. */
+  /** undefined: not given. */
   readonly sendInitialEvents: boolean | undefined;
 }
 

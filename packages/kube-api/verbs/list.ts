@@ -1,8 +1,8 @@
 /**
  * LIST: selection, and pages that all show one moment.
  *
- * Promises: the resourceVersion of a list is the store's; a continue token goes on with the list as it was
- * when its first page was read, or says (410) that this moment is no longer known and how to go on anyway.
+ * Promises: the resourceVersion of a list is the store's. A continue token continues the list as it was when
+ * its first page was read, or reports (410) that this moment is no longer known and how to continue anyway.
  */
 
 import { itemText } from '../encoding.ts';
@@ -19,7 +19,7 @@ interface Page {
   readonly items: readonly Version[];
   readonly revision: number;
   readonly continueToken: string;
-  /** undefined: not known, because a selector is in play. */
+  /** undefined: unknown, because there is a selector. */
   readonly remaining: number | undefined;
 }
 
@@ -29,7 +29,7 @@ export function listObjects(cluster: Cluster, request: ApiRequest, target: Targe
   return { code: 200, body: listText(resource, pageOf(cluster, target, options)) };
 }
 
-/** Everything that is selected, now. */
+/** Everything that is selected now. */
 export function selected(
   cluster: Cluster,
   target: Target,
@@ -45,7 +45,7 @@ function pageOf(cluster: Cluster, target: Target, options: ListOptions): Page {
   const current = cluster.store.revision;
   const { version, match, limit } = options;
   if (version !== undefined && version > current) throw versionTooLarge(version, current);
-  // Before resourceVersionMatch came, a limit made a version exact; the real server keeps to that.
+  // Before resourceVersionMatch existed, a limit made a version exact; the real server still does that.
   const isExact = match === 'Exact' || (match === '' && limit > 0 && version !== undefined && version > 0);
   if (!isExact || version === undefined)
     return cut(selected(cluster, target, options), current, version === 0 ? 0 : limit, options);
@@ -124,7 +124,7 @@ function listText(resource: Resource, page: Page): string {
   return `${head},"metadata":${JSON.stringify(metadata)},"items":[${items}]}`;
 }
 
-/** A list of given objects at the store's revision, as the answer of a collection's deletion. */
+/** A list of given objects at the store's revision, as answered to the deletion of a collection. */
 export function listOf(resource: Resource, revision: number, items: readonly Version[]): string {
   return listText(resource, { items, revision, continueToken: '', remaining: undefined });
 }

@@ -1,9 +1,9 @@
 /**
  * PATCH in its four forms: JSON patch, JSON merge patch, strategic merge patch (built-in kinds), apply.
  *
- * Promises: the patch is made on the object as the resource shows it and read again like anything a client
- * sends, so every rule of an update holds. As the server has one thread, a patch without resourceVersion
- * never conflicts.
+ * Promises: the patch is applied to the object as the resource shows it, and the result is decoded like
+ * anything that a client sends, so every rule of an update holds. Because the server has one thread, a patch
+ * without resourceVersion never conflicts.
  */
 
 import { type Answer, type ApiRequest, isSet, type Target } from '../http/request.ts';
@@ -51,7 +51,7 @@ export function patchObject(cluster: Cluster, request: ApiRequest, target: Targe
   return storePatched(cluster, target, old, value, { ...options, writer });
 }
 
-/** @throws ApiError 415 for a form that the resource does not take */
+/** @throws ApiError 415 for a form that the resource does not accept */
 export function formOf(request: ApiRequest, allowed: readonly PatchForm[]): PatchForm {
   const type = mediaType(request.contentType);
   const form = patchForms.find((name) => formTypes[name] === type);
@@ -60,7 +60,7 @@ export function formOf(request: ApiRequest, allowed: readonly PatchForm[]): Patc
   return form;
 }
 
-/** @throws ApiError 400 for a patch that is of the wrong form, 422 for a JSON patch that cannot be applied */
+/** @throws ApiError 400 for a malformed patch, 422 for a JSON patch that cannot be applied */
 export function patched(
   resource: Pick<Resource, 'schema'>,
   form: PatchForm,

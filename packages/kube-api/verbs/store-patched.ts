@@ -1,4 +1,4 @@
-/** A patched object, as it is shown to whoever patches it and as it is stored. */
+/** A patched object, as the patch sees it and as it is stored. */
 
 import type { Answer, Target } from '../http/request.ts';
 import type { JsonObject } from '../json.ts';
@@ -17,7 +17,7 @@ export function shownValue(resource: Resource, version: Version): JsonObject {
   return { apiVersion: apiVersionOf(resource), kind: resource.kind, ...shown(resource, version.object) };
 }
 
-/** Reads a patched object again and puts it in the place of the old one. */
+/** Decodes a patched object again and replaces the old one with it. */
 export function storePatched(
   cluster: Cluster,
   target: Target,
@@ -29,7 +29,7 @@ export function storePatched(
   const { object, warnings } = readObject(resource, value, options);
   checkName(placeOfTarget(target).name, value);
   const part = target.subresource === 'status' ? 'status' : 'object';
-  // A patch that takes the version away is as one that says nothing about it.
+  // A patch that removes the version equals one that does not mention it.
   const { resourceVersion } = object.metadata;
   if (resourceVersion === '')
     object.metadata = { ...object.metadata, resourceVersion: old.object.metadata.resourceVersion };

@@ -35,7 +35,7 @@ export function updateObject(cluster: Cluster, request: ApiRequest, target: Targ
   if (old === undefined && !isNew) throw notFound(resource, place.name);
   checkUid(resource, old, place, object.metadata.uid);
   if (old === undefined) {
-    // There is nothing that the version could be compared with.
+    // There is no version to compare with.
     const unversioned = { ...object, metadata: { ...object.metadata, resourceVersion: '' } };
     const version = insert(cluster, resource, unversioned, {
       namespace: place.namespace,
@@ -54,7 +54,10 @@ export function updateObject(cluster: Cluster, request: ApiRequest, target: Targ
   );
 }
 
-/** The object's name, if it says one, is the path's. @throws ApiError 400 */
+/**
+ * If the object has a name, it must be the path's.
+ * @throws ApiError 400
+ */
 export function checkName(name: string, value: JsonObject): void {
   const own = textAt(value, 'metadata', 'name');
   if (own === name) return;

@@ -1,8 +1,8 @@
 /**
- * Who watches what: brings each change to those whom it may concern.
+ * Who watches what: brings each change to the watchers that it may concern.
  *
- * Promises: a watcher hears every change of its resource (and namespace) once and in order, from the moment
- * it is added. The index is by storage and namespace, so a change costs nothing to the watchers of other
+ * Promises: from the moment it is added, a watcher hears every change of its resource (and namespace) once
+ * and in order. The index is by storage and namespace, so a change costs nothing for the watchers of other
  * things.
  */
 import type { Change } from '../storage/version.ts';
@@ -12,11 +12,11 @@ export interface Watcher {
   /** undefined: all namespaces. */
   readonly namespace: string | undefined;
   deliver(change: Change): void;
-  /** The storage is gone: there will be no more changes. */
+  /** The storage is gone: no more changes will come. */
   close(): void;
 }
 
-/** Key of the watchers of all namespaces; no namespace is called so. */
+/** Key of the watchers of all namespaces; no namespace can have this name. */
 const everywhere = '*';
 
 export class Fanout {

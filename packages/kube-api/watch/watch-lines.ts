@@ -1,4 +1,4 @@
-/** Changes as the lines of a watch, encoded once for all who see them through the same resource. */
+/** Changes as the lines of a watch, encoded once for everyone who sees them through the same resource. */
 import { objectText } from '../encoding.ts';
 import { apiVersionOf, type Resource } from '../resources/resource.ts';
 import { type Change, type Version, versionOf } from '../storage/version.ts';
@@ -7,8 +7,8 @@ import type { StoredObject } from '../stored-object.ts';
 export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED';
 
 /**
- * What the change is to somebody who sees only objects that `matches` holds for; undefined: nothing.
- * An object that leaves the selection is deleted for him, with its last state inside it.
+ * What the change is to a watcher who sees only objects for which `matches` holds; undefined: nothing. An
+ * object that leaves the selection is deleted for that watcher, with its last state in the event.
  */
 export function eventType(change: Change, matches: (object: StoredObject) => boolean): EventType | undefined {
   const isIn = change.current !== null && matches(change.current.object);
@@ -27,7 +27,7 @@ export function changeLine(resource: Resource, change: Change, type: EventType):
   return line;
 }
 
-/** The event that tells of an object that was there before the watch. */
+/** The event for an object that existed before the watch. */
 export function addedLine(resource: Resource, version: Version): Buffer {
   return eventLine('ADDED', objectText(resource, version));
 }
@@ -36,7 +36,7 @@ export function eventLine(type: EventType | 'BOOKMARK' | 'ERROR', object: string
   return Buffer.from(`{"type":"${type}","object":${object}}\n`);
 }
 
-/** A deletion shows the last state, at the revision at which it ended. */
+/** A deletion shows the last state, at the revision of the deletion. */
 function versionIn(change: Change, type: EventType): Version {
   if (type !== 'DELETED' && change.current !== null) return change.current;
   return versionOf((change.previous as Version).object, change.revision);

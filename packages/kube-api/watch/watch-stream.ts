@@ -1,10 +1,10 @@
 /**
- * One watch: what is there (if asked for), what happened since a version, then every change until its time is
- * over.
+ * One watch: the present objects (if requested), what has happened since a version, then every change until
+ * its time is over.
  *
- * Promises: no gap and no repetition between the three, because all of it starts in one step; a bookmark
- * tells the version up to which the watcher has heard everything. A watcher that does not read is cut off
- * (I6) and comes back by itself. As in the real server, a version that is too old is told inside the stream.
+ * Promises: the three join without gap or repetition, because all of it starts in one step. A bookmark states
+ * the version up to which the watcher has heard everything. A watcher that does not read is cut off (I6) and
+ * comes back by itself. As in the real server, a version that is too old is reported inside the stream.
  */
 import type { Timer } from '../../../src/base/clock.ts';
 import { typePrefix } from '../encoding.ts';
@@ -21,21 +21,21 @@ import { addedLine, changeLine, eventLine, eventType } from './watch-lines.ts';
 /** Where the lines go. */
 export interface WatchSink {
   write(line: Buffer): void;
-  /** In good order: what was written arrives. */
+  /** In good order: what was written still arrives. */
   end(): void;
-  /** At once: what the reader did not take is dropped. */
+  /** At once: what the reader has not taken is dropped. */
   cut(): void;
-  /** Bytes that were written and not yet taken by the reader. */
+  /** Bytes that were written and that the reader has not taken yet. */
   readonly waitingBytes: number;
   /** Calls back when the connection is closed, whoever closed it. */
   onClose(fn: () => void): void;
 }
 
-/** Bookmarks come about once a minute, and this long before the end, ms; as the real server does. */
+/** Bookmarks come about once a minute, and this many ms before the end, as in the real server. */
 const bookmarkEveryMs = 60_000;
 const bookmarkBeforeEndMs = 2_000;
 
-/** A watch without a time of its own lasts so long at least, and at most twice as long, ms. */
+/** A watch without a time of its own lasts at least this long, and at most twice as long, ms. */
 const watchLeastMs = 1_800_000;
 
 export function openWatch(cluster: Cluster, target: Target, options: ListOptions, sink: WatchSink): void {
@@ -51,9 +51,9 @@ class WatchStream implements Watcher {
   readonly #options: ListOptions;
   readonly #sink: WatchSink;
   readonly #timers = new Set<Timer>();
-  /** A watch may be opened for a version that is yet to come. */
+  /** A watch may be opened for a version that does not exist yet. */
   #fromRevision = 0;
-  /** What is sent at the start is bounded by the store and its history, and does not count. */
+  /** What is sent at the start does not count: the store and its history bound it. */
   #waitingMax = Number.POSITIVE_INFINITY;
   #leave: () => void = () => {};
   #isOpen = true;
@@ -95,7 +95,7 @@ class WatchStream implements Watcher {
     this.#sink.end();
   }
 
-  /** Without a version, and with version 0, a watch begins with what is there. */
+  /** Without a version, or with version 0, a watch begins with the present objects. */
   #wantsInitial(): boolean {
     const { version, sendInitialEvents } = this.#options;
     return sendInitialEvents ?? (version === undefined || version === 0);

@@ -1,4 +1,4 @@
-/** Bodies of requests: JSON or YAML text to values, by content type. */
+/** Request bodies: JSON or YAML text to values, by content type. */
 import { parse } from 'yaml';
 import { asError } from '../../../src/base/errors.ts';
 import type { ApiRequest } from '../http/request.ts';
@@ -6,9 +6,7 @@ import { isObject, type Json, type JsonObject } from '../json.ts';
 import type { Resource } from '../resources/resource.ts';
 import { badRequest, unsupportedMedia } from '../status.ts';
 
-/**
- * Media types of whole objects. The real server takes protobuf for built-in kinds as well; this one does not.
- */
+/** Media types of whole objects. The real server also accepts protobuf for built-in kinds. */
 const objectTypes = ['application/json', 'application/yaml'];
 
 /** The media type of a header, without its parameters. */
@@ -19,7 +17,7 @@ export function mediaType(header: string): string {
 /**
  * The object in the body of a create or update.
  *
- * @throws ApiError 415 for other media types, 400 if it is no object
+ * @throws ApiError 415 for other media types, 400 if it is not an object
  */
 export function bodyObject(request: ApiRequest, resource: Resource): JsonObject {
   const type = mediaType(request.contentType) || 'application/json';

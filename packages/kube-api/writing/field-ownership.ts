@@ -1,7 +1,4 @@
-/**
- * Field ownership of what is written: which values are compared, and what then stands in
- * `metadata.managedFields`.
- */
+/** Field ownership of writes: which values are compared, and what `metadata.managedFields` then contains. */
 import { kubeTime } from '../../../src/base/kube-time.ts';
 import { isObject, type JsonObject } from '../json.ts';
 import {
@@ -28,7 +25,7 @@ type ManagedFields = ObjectMeta['managedFields'];
 
 const schemas = new WeakMap<Schema, Schema>();
 
-/** The schema with metadata, which a definition's lacks. */
+/** The schema with metadata, which a definition's schema lacks. */
 export function ownedSchema({ schema, isCustom }: Pick<Resource, 'schema' | 'isCustom'>): Schema {
   if (!isCustom) return schema;
   const known = schemas.get(schema);
@@ -59,7 +56,7 @@ export function trackedWrite(
 ): ManagedFields {
   const { old, incoming } = objects;
   const ownership = ownershipBefore(old, incoming, writer);
-  // As in the real server, an object whose managers were forgotten stays without until it is applied.
+  // As in the real server, an object whose managers were forgotten has none until it is applied.
   if (old !== undefined && ownership.size === 0) return undefined;
   const manager: Manager = {
     name: writer.name,
@@ -93,7 +90,7 @@ function ownershipBefore(
   return sent.length > 0 && given.size === 0 ? known : given;
 }
 
-/** As the resource shows it, without managers and without what the write leaves alone. */
+/** The object as the resource shows it, without managers and without what the write leaves alone. */
 export function comparable(resource: Resource, object: StoredObject, subresource: string): JsonObject {
   const value: JsonObject = { ...shown(resource, object) };
   const { managedFields: _, ...metadata } = object.metadata;
@@ -102,7 +99,7 @@ export function comparable(resource: Resource, object: StoredObject, subresource
   return value;
 }
 
-/** A new object of the kind as the real server's types make it: structs are there, and empty. */
+/** A new object of the kind as the real server's types create it: its structs exist and are empty. */
 export function emptyObject(resource: Resource): JsonObject {
   return emptyStruct(resource.schema);
 }

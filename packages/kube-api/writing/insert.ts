@@ -9,11 +9,12 @@ import { type Cluster, generatedName } from '../verb-parts.ts';
 import { trackedWrite, type Writer, withManagers } from './field-ownership.ts';
 import { checkNew } from './rules.ts';
 
-/** Attempts to find a generated name that is free; Kubernetes' bound. */
+/** Attempts to find a free generated name; Kubernetes' bound. */
 const nameAttemptsMax = 8;
 
 /**
- * @throws ApiError 404 without the namespace, 403 while it goes, 422 by the rules, 409 if the name is taken
+ * @throws ApiError 404 without the namespace, 403 while it is being deleted, 422 for broken rules, 409 if the
+ * name is taken
  */
 export function insert(
   cluster: Cluster,
@@ -57,7 +58,7 @@ function newMeta(cluster: Cluster, resource: Resource, given: ObjectMeta, namesp
   return meta;
 }
 
-/** The namespace is the path's; the object may repeat it but not contradict. */
+/** The path gives the namespace; the object may repeat it but not contradict it. */
 export function namespaceOf(meta: ObjectMeta, resource: Resource, namespace: string): { namespace?: string } {
   if (!resource.namespaced) return {};
   if (meta.namespace !== undefined && meta.namespace !== '' && meta.namespace !== namespace)
@@ -65,7 +66,9 @@ export function namespaceOf(meta: ObjectMeta, resource: Resource, namespace: str
   return { namespace };
 }
 
-/** Nothing new comes into a namespace that is not there or going, or of a kind that is going. */
+/**
+ * Nothing is created in a namespace that is missing or being deleted, nor of a kind that is being deleted.
+ */
 function checkRoom(cluster: Cluster, resource: Resource, meta: ObjectMeta): void {
   if (resource.isTerminating)
     throw forbidden(
@@ -101,7 +104,7 @@ function nameFreely(cluster: Cluster, resource: Resource, object: StoredObject):
   }
 }
 
-/** What is not stored has no version. */
+/** An object that is not stored has no version. */
 export function withoutVersion(object: StoredObject): StoredObject {
   const { resourceVersion: _, ...meta } = object.metadata;
   return { ...object, metadata: meta as ObjectMeta };

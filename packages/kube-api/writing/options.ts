@@ -1,4 +1,4 @@
-/** Options of writes as they stand in a query: dry run, field manager, strictness. */
+/** Query options of writes: dry run, field manager, strictness. */
 import { type Cause, notSupported, required, tooLong } from '../causes.ts';
 import type { ApiRequest } from '../http/request.ts';
 import { invalid } from '../status.ts';
@@ -9,7 +9,7 @@ type OptionsKind = 'CreateOptions' | 'UpdateOptions' | 'PatchOptions';
 export interface WriteOptions {
   readonly isDryRun: boolean;
   readonly fieldManager: string;
-  /** What happens to unknown fields: told, refused, or neither. */
+  /** What happens to unknown fields: reported, refused, or neither. */
   readonly fieldValidation: 'Warn' | 'Strict' | 'Ignore';
 }
 
@@ -38,7 +38,7 @@ export function writeOptions(query: URLSearchParams, kind: OptionsKind, isApply 
   return { isDryRun: isDryRun(query), fieldManager, fieldValidation: isSaid ? fieldValidation : 'Warn' };
 }
 
-/** Who owns what a write changes: the manager that the query names, or the program that asks. */
+/** Who owns what a write changes: the manager named in the query, or else the client's program. */
 export function writerOf(
   request: Pick<ApiRequest, 'userAgent'>,
   options: WriteOptions,

@@ -1,9 +1,9 @@
 /**
- * From the value that a client sent to the form that is stored: type checked, unknown fields out, defaults
- * in.
+ * From the value that a client sent to the stored form: checks the type, drops unknown fields, fills in
+ * defaults.
  *
  * Owns: the strictness about unknown fields. Absent: the rules of the kind, which `insert.ts` and
- * `replace.ts` ask.
+ * `replace.ts` apply.
  */
 
 import { invalidValue } from '../causes.ts';
@@ -23,8 +23,8 @@ export interface ReadObject {
 }
 
 /**
- * @throws ApiError 400 if the value is of another type or cannot be decoded, or has unknown fields and
- * `Strict` is asked for
+ * @throws ApiError 400 if the value is of another type, cannot be decoded, or has unknown fields although
+ * `Strict` was requested
  */
 export function readObject(
   resource: Resource,
@@ -40,7 +40,7 @@ export function readObject(
   return { object, warnings: warningsOf(resource, unknown, options.fieldValidation) };
 }
 
-/** A custom object must say what it is; a built-in one is what its path says. */
+/** A custom object must state its type; the path gives that of a built-in one. */
 function checkType(resource: Resource, value: JsonObject): void {
   const apiVersion = textAt(value, 'apiVersion');
   const kind = textAt(value, 'kind');
@@ -107,7 +107,7 @@ function readCustom(resource: Resource, value: JsonObject, unknown: string[]): S
   return { ...filled, metadata: cleanMeta(metadata, value) };
 }
 
-/** Without what the server keeps no more (selfLink). */
+/** Metadata without what the server no longer keeps (selfLink). */
 function cleanMeta(value: unknown, sent: JsonObject): ObjectMeta {
   const { managedFields, selfLink: _, ...meta } = isObject(value) ? value : {};
   const managers = sentManagers(

@@ -1,5 +1,5 @@
 /**
- * Deletion: preconditions, grace, finalizers, and who is to delete the dependents.
+ * Deletion: preconditions, grace, finalizers, and who deletes the dependents.
  *
  * Promises: an object is removed only when nothing holds it; until then it carries deletionTimestamp.
  * Deleting twice is harmless; a second call may only shorten the grace.
@@ -120,10 +120,7 @@ function removeDefinition(
   return { version: save(cluster, resource, version, marked, options.isDryRun), isGone: false };
 }
 
-/**
- * The propagation policy is written down as a finalizer that the garbage collector takes away when it is
- * done.
- */
+/** The propagation policy is stored as a finalizer, which the garbage collector removes when it is done. */
 function finalizersAfter(
   resource: Resource,
   meta: ObjectMeta,
@@ -143,10 +140,7 @@ function finalizerOf(propagation: Propagation): string | undefined {
   return propagation === 'Foreground' ? foregroundFinalizer : undefined;
 }
 
-/**
- * Seconds that are left to a Pod: nothing for one that never ran or has ended; a second call may only shorten
- * it.
- */
+/** Seconds that a Pod still has: none if it never ran or has ended; a second call may only shorten them. */
 function gracePeriod(object: StoredObject, options: DeleteOptions): number {
   const known = object.metadata.deletionGracePeriodSeconds;
   const asked = options.gracePeriodSeconds;

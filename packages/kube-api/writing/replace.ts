@@ -1,5 +1,6 @@
 /**
- * A changed object: versions compared, what the write may not touch taken from the old one, rules, storage.
+ * A changed object: compares versions, keeps what the write may not touch, applies the rules, stores the
+ * result.
  *
  * Promises: a write that changes nothing makes no new version. An object that is being deleted goes with its
  * last finalizer.
@@ -18,7 +19,7 @@ import { checkChanged, checkStatusChanged } from './rules.ts';
 
 export type WrittenPart = 'object' | 'status';
 
-/** @throws ApiError 409 if the object is at another version, 422 by the rules */
+/** @throws ApiError 409 if the object has another version, 422 if it breaks the rules */
 export function replace(
   cluster: Cluster,
   resource: Resource,
@@ -42,7 +43,7 @@ export function replace(
   return save(cluster, resource, old, object, options.isDryRun);
 }
 
-/** Stores what the rules allowed; takes the object away if nothing holds it any more. */
+/** Stores an object that the rules allow, or removes it if nothing holds it any longer. */
 export function save(
   cluster: Cluster,
   resource: Resource,
@@ -63,7 +64,7 @@ export function save(
   return cluster.store.put(resource.storage, object).current ?? old;
 }
 
-/** Whether an object that is being deleted is held by nothing any more. */
+/** Whether an object that is being deleted is no longer held by anything. */
 export function isReleased(resource: Resource, object: StoredObject): boolean {
   const { deletionTimestamp, deletionGracePeriodSeconds, finalizers } = object.metadata;
   if (deletionTimestamp === undefined || (finalizers ?? []).length > 0) return false;
@@ -82,7 +83,10 @@ function checkVersion(resource: Resource, old: Version, meta: ObjectMeta): void 
   if (meta.resourceVersion !== resourceVersion) throw modified(resource, name);
 }
 
-/** A PUT that names another uid means another object. @throws ApiError 409 */
+/**
+ * A PUT with another uid is meant for another object.
+ * @throws ApiError 409
+ */
 export function checkUid(resource: Resource, old: Version | undefined, place: Place, uid: string): void {
   const known = old?.object.metadata.uid ?? '';
   if (uid === '' || uid === known) return;
@@ -118,7 +122,7 @@ function takeStatus(object: StoredObject, old: StoredObject): void {
   else object.status = old.status;
 }
 
-/** What a client may leave out, and what it cannot change without an error being told. */
+/** What a client may omit, and what it cannot change although no error says so. */
 function keptMeta(resource: Resource, meta: ObjectMeta, old: ObjectMeta): ObjectMeta {
   const kept: ObjectMeta = {
     ...meta,

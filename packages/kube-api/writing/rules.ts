@@ -1,4 +1,4 @@
-/** Asks all rules that an object must keep before it is stored. */
+/** Applies all rules that an object must keep before it is stored. */
 import { type Cause, invalidValue } from '../causes.ts';
 import { apiVersionOf, type Resource } from '../resources/resource.ts';
 import { ruleCauses } from '../schema/cel/rule-check.ts';
@@ -56,7 +56,7 @@ function contentCauses(resource: Resource, object: StoredObject, old?: StoredObj
 }
 
 function refuse(resource: Resource, object: StoredObject, causes: readonly Cause[]): void {
-  // Events are told as core/v1 whichever group they came by.
+  // Events are reported as core/v1, whichever group they came through.
   const group = resource.view === undefined ? resource.group : '';
   if (causes.length > 0) throw invalid({ kind: resource.kind, group }, object.metadata.name, causes);
 }

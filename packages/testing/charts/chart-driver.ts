@@ -3,7 +3,7 @@
  * on a clock that the test moves. Nothing runs its effects: the test says what came of them.
  *
  * Between any two steps the actor goes through its record (plain JSON and back), so whatever a test shows
- * holds for an actor that moves to another replica at that moment, too.
+ * also holds for an actor that moves to another replica at that moment.
  */
 import { createStepper, type EffectData, type StepResult, stateText } from '../../../src/actors/host/step.ts';
 import type { Health } from '../../../src/base/views.ts';
@@ -15,9 +15,9 @@ interface Deadline {
   readonly at: number;
 }
 
-/** A step that the actor took; events that its chart ignores make none. */
+/** A step of the actor; ignored events make none. */
 export interface DrivenStep {
-  /** Since the actor was made, ms. */
+  /** Time since the actor was created, ms. */
   readonly atMs: number;
   /** null: it began with this step. */
   readonly from: string | null;
@@ -48,13 +48,13 @@ export class ChartDriver<Event extends { readonly type: string }, Context = unkn
     this.#input = { id: `${chart.name}/${namespace === '' ? '_' : namespace}/${name}`, namespace, name };
   }
 
-  /** Lets the actor take events, one after the other. */
+  /** Lets the actor take events, one after another. */
   take(...events: readonly Event[]): this {
     for (const event of events) this.#step(event);
     return this;
   }
 
-  /** Time passes; each deadline that is over on the way is taken at its time. */
+  /** Lets time pass; each deadline on the way is taken at its time. */
   wait(ms: number): this {
     const until = this.now + ms;
     for (let next = this.#earliest(); next && next[1].at <= until; next = this.#earliest()) {
@@ -73,7 +73,7 @@ export class ChartDriver<Event extends { readonly type: string }, Context = unkn
     return next ? next[1].at - this.now : null;
   }
 
-  /** As people read it: `marking.patching`, `routes.sampling,endpoints.ignored`. */
+  /** The state as people read it: `marking.patching`, `routes.sampling,endpoints.ignored`. */
   get state(): string {
     return stateText(this.#persisted().value);
   }
@@ -95,7 +95,7 @@ export class ChartDriver<Event extends { readonly type: string }, Context = unkn
     return { ...(chart.tell?.({ ...standing, since: this.#since }) ?? { text }), health };
   }
 
-  /** The effects that were asked for since the last look. */
+  /** The effects that were requested since the last look. */
   asked(): Effect[] {
     const asked = this.#asked as Effect[];
     this.#asked = [];

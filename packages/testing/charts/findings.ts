@@ -1,7 +1,7 @@
 /**
- * What must hold for every chart, whatever it is for, found out by a walk through all that its sample
- * reaches: no state that is never entered, none that waits without a deadline, none that people cannot read
- * about, no difference whether an actor moves between two steps or stays.
+ * What must hold for every chart, whatever it is for, found by a walk through all that its sample reaches: no
+ * state is never entered, none waits without a deadline, none lacks words for people, and it makes no
+ * difference whether an actor moves between two steps or stays.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Snapshot } from '../../../src/actors/host/step.ts';
@@ -16,7 +16,7 @@ import {
   walk,
 } from './walk.ts';
 
-/** What leads a walk through every state of a chart. */
+/** Leads a walk through every state of a chart. */
 export interface Sample {
   /** Absent: `<kind>/shop/a`. */
   readonly input?: object;
@@ -25,11 +25,11 @@ export interface Sample {
   readonly situationsMax?: number;
 }
 
-/** Situations that are stepped twice, live and from a record; a bound on the time that it takes. */
+/** The most situations that are stepped twice, live and from a record; bounds the time that this takes. */
 const movedMax = 400;
 
 /**
- * Walks a chart and says what is wrong with it, in words; empty if nothing is.
+ * Walks a chart and reports what is wrong with it, in words; empty if nothing is.
  *
  * @param samples each begins a walk of its own; together they must reach every state
  */
@@ -48,7 +48,7 @@ export function chartFindings(chart: Chart, samples: readonly Sample[]): string[
   ].filter((text, index, all) => all.indexOf(text) === index);
 }
 
-/** States that no event of a sample and no deadline leads to. */
+/** States that no event of a sample and no deadline reaches. */
 export function unreached(chart: Chart, walks: readonly Walk[]): string[] {
   const states = walks.flatMap((one) => [...one.states]);
   return declaredStates(chart)
@@ -57,8 +57,7 @@ export function unreached(chart: Chart, walks: readonly Walk[]): string[] {
 }
 
 /**
- * Atomic states that are active, are not tagged as settled and have no armed deadline of their own or of a
- * parent.
+ * Active atomic states that are not tagged as settled and have no armed deadline of their own or of a parent.
  */
 export function endless({ situations }: Walk): string[] {
   return [...new Set(situations.flatMap(endlessStates))];
@@ -85,7 +84,7 @@ export function undescribed({ machine }: Chart): string[] {
   return found;
 }
 
-/** Steps that end otherwise when the actor was stored and restored before. */
+/** Steps that end differently if the actor was stored and restored before. */
 export function movedDifferently({ situations, stepper }: Walk, events: readonly SampleEvent[]): string[] {
   const active = situations.filter(({ snapshot }) => snapshot.status === 'active').slice(0, movedMax);
   return active.flatMap(({ snapshot, path }) => {
@@ -99,10 +98,10 @@ export function movedDifferently({ situations, stepper }: Walk, events: readonly
   });
 }
 
-/** As it would be read again: in what order fields were set is nobody's business. */
+/** As it would be read again: the order of fields does not matter. */
 const isSame = (a: string, b: string) => a === b || isDeepStrictEqual(JSON.parse(a), JSON.parse(b));
 
-/** Situations in which an event that nobody knows changes something. */
+/** Situations in which an unknown event changes something. */
 export function takesAnything({ situations, stepper }: Walk): string[] {
   const active = situations.filter(({ snapshot }) => snapshot.status === 'active').slice(0, 200);
   const taken = active.some(

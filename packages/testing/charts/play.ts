@@ -1,6 +1,6 @@
 /**
- * A play: one actor takes events and lets time pass, and what it does is told as text, to be kept beside the
- * test and read by people. A change of behaviour shows as a change of text.
+ * A play: one actor takes events and lets time pass, and what it does is told as text, which is kept beside
+ * the test for people to read. A change of behaviour shows as a change of text.
  */
 import type { Feature } from '../../../src/actors/feature.ts';
 import type { ActorId } from '../../../src/base/ids.ts';
@@ -9,14 +9,15 @@ import { duration } from '../time/duration.ts';
 import { ChartDriver, type DrivenStep } from './chart-driver.ts';
 import type { SampleEvent } from './walk.ts';
 
-/** An event, or time that passes, or a line of prose. */
+/** An event, a time to wait, or a line of prose. */
 export type PlayStep = SampleEvent | { readonly wait: string | number } | { readonly prose: string };
 
 /**
  * Plays events to one actor of a feature. Effects do not run: their outcomes are events of the play.
  *
- * @returns a line for each step: when, from where to where, by which event, which effects it asks for; and
- * what people are told then. @throws Error if the feature has no such kind
+ * @returns a line for each step: when, from which state to which, by which event, which effects it requests,
+ * and what people are told then
+ * @throws Error if the feature has no such kind
  */
 export function play(feature: Feature, id: ActorId, steps: readonly PlayStep[]): string {
   const { kind, namespace, name } = parseActorId(id);
@@ -47,7 +48,7 @@ function stepLine({ atMs, from, to, event, effects }: DrivenStep): string {
   return `${seconds(atMs)}  ${from ?? 'new'} --${eventName(event.type)}--> ${to}${does}`;
 }
 
-/** A deadline is called by the state that it ends. */
+/** A deadline is named after the state that it ends. */
 function eventName(type: string): string {
   const [, delay, state] = /^xstate\.after\.([^.]+)\.(.+)$/.exec(type) ?? [];
   return state === undefined ? type : `${delay} of ${state.split('.').slice(1).join('.')} is over`;

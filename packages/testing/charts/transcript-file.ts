@@ -1,11 +1,9 @@
-/**
- * Golden transcripts: text that lies beside a test, is compared, and is written anew when somebody says so.
- */
+/** Golden transcripts: texts beside a test, which are compared and, on request, rewritten. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 
 /**
- * Compares a transcript with its file. With `UPDATE_TRANSCRIPTS=1` in the environment, and where there is no
- * file yet, the file is written instead: review its difference as text.
+ * Compares a transcript with its file. With `UPDATE_TRANSCRIPTS=1` in the environment, or if there is no file
+ * yet, writes the file instead; review its difference as text.
  *
  * @param file `new URL('drain.txt', import.meta.url)`, or a path
  * @throws Error with the first line that differs

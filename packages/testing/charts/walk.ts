@@ -1,7 +1,6 @@
 /**
- * Walks a chart's graph: from the beginning, every event of a sample and every armed deadline is tried in
- * every situation that is reached, breadth first, up to a bound. What is reached is handed to the caller, who
- * checks it.
+ * Walks a chart's graph: from the beginning, tries every event of a sample and every armed deadline in every
+ * situation that it reaches, breadth first, up to a bound. The caller gets what was reached and checks it.
  */
 import { getMicrosteps } from 'xstate';
 import { createStepper, type Snapshot, type Stepper } from '../../../src/actors/host/step.ts';
@@ -9,22 +8,22 @@ import type { Chart } from '../../../src/machines/chart.ts';
 
 export interface Situation {
   readonly snapshot: Snapshot;
-  /** Events of the deadlines that are armed, by timer id. */
+  /** Events of the armed deadlines, by timer id. */
   readonly timers: ReadonlyMap<string, string>;
-  /** Types of the effects that wait for an outcome somewhere on the path; for messages of a failure. */
+  /** Types of the effects that wait for an outcome on the path; for messages of failures. */
   readonly path: readonly string[];
 }
 
 export interface Walk {
   readonly situations: readonly Situation[];
-  /** Dotted paths of every state that was active at some time. */
+  /** Dotted paths of every state that was ever active. */
   readonly states: ReadonlySet<string>;
   readonly stepper: Stepper;
 }
 
 export type SampleEvent = { readonly type: string } & Readonly<Record<string, unknown>>;
 
-/** @param situationsMax bound on the walk; states are reached long before */
+/** @param situationsMax bound on the walk; all states are reached long before */
 export function walk(
   chart: Chart,
   input: object,
@@ -48,7 +47,7 @@ export function walk(
   for (let next = queue.shift(); next && !isDone(); next = queue.shift()) {
     for (const event of [...events, ...timerEvents(next)]) {
       const reached = after(stepper, next, event, input);
-      // An event that is ignored leads nowhere: most are, in most situations.
+      // An ignored event leads nowhere: most are ignored in most situations.
       if (reached === next) continue;
       visit(reached);
       for (const path of states) missing.delete(path);
@@ -82,7 +81,7 @@ function after(stepper: Stepper, before: Situation | null, event: SampleEvent, i
   return { snapshot: result.snapshot, timers, path: [...(before?.path ?? []), event.type] };
 }
 
-/** Everything that a chart's configuration names as a state, as dotted paths. */
+/** Dotted paths of all states in a chart's configuration. */
 export function declaredStates(chart: Chart): string[] {
   const list = (config: { states?: Record<string, unknown> }, prefix: string): string[] =>
     Object.entries(config.states ?? {}).flatMap(([name, child]) => {
@@ -92,7 +91,7 @@ export function declaredStates(chart: Chart): string[] {
   return list(chart.machine.config as { states?: Record<string, unknown> }, '');
 }
 
-/** A plain copy of the snapshot: what a replica goes on from that took the actor over. */
+/** A plain copy of the snapshot, as a replica has it that took the actor over. */
 export function copyOf(stepper: Stepper, snapshot: Snapshot): Snapshot {
   return stepper.restore(JSON.parse(JSON.stringify(stepper.persist(snapshot))), stepper.chart.version);
 }

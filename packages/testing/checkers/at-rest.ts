@@ -1,4 +1,4 @@
-/** Whether a cluster in which nothing fails any more has come to rest: what is still missing, in words. */
+/** Whether a cluster has come to rest after its last fault: what is still missing, in words. */
 import { type ActorRecord, isForgotten } from '../../../src/actors/host/records.ts';
 import type { Eye } from './checker.ts';
 
@@ -18,7 +18,7 @@ export function ownersMissing({ replicas, world }: Pick<Eye, 'replicas' | 'world
   return missing.map((name) => `${name} has no one owner that works`);
 }
 
-/** What the records still hold that is to be done soon. */
+/** What the records still hold that is due soon. */
 export function recordsDue(
   records: ReadonlyMap<string, ActorRecord>,
   now: number,

@@ -1,14 +1,13 @@
 /**
- * I6: "Nothing is unbounded. Each bound is in `limits.ts`": none of them is ever exceeded, and nobody tries
- * again without a pause.
+ * I6: "Nothing is unbounded. Each bound is in `limits.ts`": none is ever exceeded, and nobody retries without
+ * a pause.
  */
 import type { Engine } from '../../../src/actors/engine.ts';
 import { limits } from '../../../src/base/limits.ts';
 import type { CheckerKind, Eye, SeenReplica } from './checker.ts';
 
 /**
- * A replica of the simulation has a few dozen actors; when it takes all shards over it writes some hundred
- * messages.
+ * A simulated replica has a few dozen actors; when it takes over all shards it writes some hundred messages.
  */
 const appendsPerSecond = 1_500;
 
@@ -44,7 +43,7 @@ function checkReplica({ breach }: Eye, { engine, name }: SeenReplica): void {
   for (const run of engine.shards.open()) {
     for (const { id, hot } of run.cells.values()) {
       const waiting = hot?.mailbox.length ?? 0;
-      // Outcomes are taken whatever the mailbox holds; there are no more of them than effects.
+      // Outcomes are accepted whatever the mailbox holds; there are no more of them than effects.
       const most = limits.mailboxEvents + limits.outboxEffects;
       if (waiting > most) breach(`${name}: ${id} has ${waiting} events waiting`);
     }

@@ -2,24 +2,24 @@
  * I4: "Every wait has a deadline in the record; every effect has an outcome event: done, failed or timed
  * out."
  *
- * In each stored record, every active state that leaves by time has its deadline. Once nothing fails any
- * more, no deadline stays overdue and no effect stays in an outbox longer than it may take.
+ * In each stored record, every active state that leaves by time has its deadline. Once faults have ended, no
+ * deadline stays overdue, and no effect stays in an outbox longer than it may take.
  */
 import { type ActorRecord, isForgotten } from '../../../src/actors/host/records.ts';
 import { createStepper, type Stepper } from '../../../src/actors/host/step.ts';
 import type { Chart } from '../../../src/machines/chart.ts';
 import type { CheckerKind, Eye } from './checker.ts';
 
-/** For clocks that differ, a shard that was claimed anew, and messages that lag. */
+/** Allowance for clocks that differ, a shard that was claimed again, and messages that lag. */
 const slackMs = 45_000;
 
 interface Kept {
   readonly record: ActorRecord;
-  /** Since when each effect is asked for, world time. */
+  /** Since when each effect has been requested, world time. */
   readonly since: ReadonlyMap<string, number>;
 }
 
-/** @param charts of the features that live in the cluster */
+/** @param charts of the features that run in the cluster */
 export const deadlines = (charts: readonly Chart[]): CheckerKind => ({
   name: 'I4',
   create(eye) {
@@ -69,7 +69,9 @@ function lackingDeadlines(delaysOf: Delays, stepper: Stepper, record: ActorRecor
   return activeDelays(delaysOf, stepper, record).filter((id) => !armed.has(id));
 }
 
-/** What leaves a state by time is the same whatever the actor knows: it is looked up once for each state. */
+/**
+ * Which delays end a state does not depend on what the actor knows: they are looked up once for each state.
+ */
 type Delays = Map<string, readonly string[]>;
 
 function activeDelays(
@@ -80,7 +82,7 @@ function activeDelays(
   const state = `${machine} ${version} ${JSON.stringify(snapshot.value)}`;
   const known = delaysOf.get(state);
   if (known) return known;
-  // A settled state waits for nobody; what it looks after once, it does not look after again.
+  // A settled state waits for nobody; it looks once, and not again.
   const nodes = stepper.restore(snapshot, version)._nodes.filter(({ tags }) => !tags.includes('settled'));
   const delays = nodes.flatMap((node) => node.after.map(({ eventType }) => eventType));
   delaysOf.set(state, delays);

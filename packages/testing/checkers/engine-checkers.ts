@@ -1,4 +1,4 @@
-/** What the engine promises, whatever features live in it, as checkers of a simulation. */
+/** The engine's promises, whatever features it runs, as checkers of a simulation. */
 import type { Chart } from '../../../src/machines/chart.ts';
 import { bounds } from './bounds.ts';
 import type { CheckerKind } from './checker.ts';
@@ -13,9 +13,9 @@ import { savedEffects } from './saved-effects.ts';
 import { silence } from './silence.ts';
 
 export interface EngineChecking extends MailEvents {
-  /** Of the features that live in the cluster. */
+  /** Of the features that run in the cluster. */
   readonly charts: readonly Chart[];
-  /** Messages of this type can be taken by nobody. */
+  /** Whether nobody can take messages of this type. */
   readonly isRubbish: (type: string) => boolean;
 }
 

@@ -1,14 +1,14 @@
 /**
  * The feed: "every saved step, once and in order; none is missing after a crash".
  *
- * What is told of an actor are its stored transitions, word for word, revision after revision; never one that
- * was not stored. In the end all are told.
+ * An actor's feed consists of its stored transitions, word for word, revision after revision, and never of
+ * one that was not stored. In the end it has all of them.
  */
 import type { ActorRecord } from '../../../src/actors/host/records.ts';
 import type { CheckerKind, Eye } from './checker.ts';
 import { createKept } from './kept-records.ts';
 
-/** What was stored so lately may be on its way. */
+/** What was stored this recently may still be on its way, ms. */
 const onItsWayMs = 3_000;
 
 interface Stored {
@@ -17,20 +17,23 @@ interface Stored {
   readonly at: number;
 }
 
-/** Stored and not told yet, by actor and revision. */
+/** The stream keeps a transition for a day: whoever comes later cannot know that it was told. */
+const rememberedMs = 24 * 3_600_000;
+
+/** Stored and not yet told, by actor and revision. */
 type Due = Map<string, Map<number, Stored>>;
 
 export const feed: CheckerKind = {
   name: 'feed',
   create(eye) {
     const due: Due = new Map();
-    const told = new Map<string, number>();
+    const told = new Map<string, { readonly rev: number; readonly at: number }>();
     const last = new Map<string, ActorRecord>();
     const kept = createKept(eye.now);
     return (sighting) => {
       if (sighting.kind === 'saved') {
         const { id, record, before } = kept.take(sighting);
-        // The actor begins anew, and with its record went what that had not told.
+        // The actor starts afresh; with its record went the transitions that were not told.
         if (before === null) for (const known of [told, due, last]) known.delete(id);
         const waiting = due.get(id) ?? new Map<number, Stored>();
         due.set(id, waiting);
@@ -41,9 +44,10 @@ export const feed: CheckerKind = {
       }
       if (sighting.kind === 'told') {
         const { id, rev } = sighting.transition;
-        const before = told.get(id) ?? 0;
-        if (rev !== before + 1) return eye.breach(`${id}: revision ${rev} is told after ${before}`);
-        told.set(id, rev);
+        const before = told.get(id) ?? { rev: 0, at: 0 };
+        if (rev === before.rev && eye.now() - before.at > rememberedMs) return;
+        if (rev !== before.rev + 1) return eye.breach(`${id}: revision ${rev} is told after ${before.rev}`);
+        told.set(id, { rev, at: eye.now() });
         const stored = due.get(id)?.get(rev)?.text;
         if (stored === undefined) return eye.breach(`${id}: revision ${rev} is told and was not stored`);
         if (stored !== JSON.stringify(sighting.transition))
@@ -51,7 +55,7 @@ export const feed: CheckerKind = {
         due.get(id)?.delete(rev);
       }
       if (sighting.kind !== 'end') return;
-      // With a record that was kept as long as it is goes what it had not told.
+      // A record that was kept for its whole time takes the transitions with it that were not told.
       for (const id of last.keys()) if (kept.isGone(id)) due.delete(id);
       checkEnd(eye, due);
     };

@@ -1,8 +1,8 @@
 /**
  * I2: "For one actor, revisions grow by one, fences never go down, and there is one writer per fence."
  *
- * A step must be stored while its fence is the shard's last one, by the replica that the fence names. A
- * record that is stored again at its revision (to take finished effects out of it) must be the same step.
+ * A step must be stored while its fence is the shard's latest, by the replica that the fence names. A record
+ * that is stored again at its revision (to remove finished effects from it) must be the same step.
  */
 
 import type { ActorRecord } from '../../../src/actors/host/records.ts';
@@ -59,7 +59,7 @@ function check(eye: Eye, sighting: Sighting & { kind: 'saved' }, owner: Owner | 
 }
 
 /**
- * A step that is not told (`Chart.quiet`) has a place of its own under the revision of the last one that was;
+ * A step that is not told (`Chart.quiet`) has a place of its own under the revision of the last told one;
  * some are stored together with a later one.
  */
 function quietStep(

@@ -1,6 +1,6 @@
 /**
- * What people may not say has no effect, however word for word they say it: each forged message becomes a
- * dead letter that says why, and no actor remembers to have taken it (docs/security.md, "Who speaks").
+ * A message that people may not send has no effect, however exact the forgery: each becomes a dead letter
+ * that says why, and no actor remembers to have taken it (docs/security.md, "Who speaks").
  */
 
 import { shortId } from '../../../src/actors/host/next-record.ts';

@@ -1,7 +1,7 @@
 /**
- * Which records still stand. That of an actor that ended is kept for an hour after it was stored, by the
- * stream's time: what replicas with wrong clocks wrote into it does not count. Whoever comes back later
- * begins anew.
+ * Which records still exist. The record of an ended actor is kept for an hour after it was stored, by the
+ * stream's time: what replicas with wrong clocks wrote into it does not count. An actor that comes back later
+ * starts afresh.
  */
 import { goneRecordSeconds } from '../../../src/actors/host/records.ts';
 import type { Sighting } from '../simulation/sightings.ts';
@@ -10,12 +10,12 @@ type Saved = Extract<Sighting, { readonly kind: 'saved' }>;
 
 /** @param now world time, ms */
 export function createKept(now: () => number): {
-  /** @returns the sighting, with `before` only if that still stood */
+  /** @returns the sighting, with `before` only if that record still existed */
   take(saved: Saved): Saved;
-  /** Whether what was stored last of the actor has gone since. */
+  /** Whether the actor's last stored record has gone since. */
   isGone(id: string): boolean;
 } {
-  /** When the record of an actor that ended was stored. */
+  /** When the record of an ended actor was stored. */
   const ended = new Map<string, number>();
   const isGone = (id: string) => {
     const at = ended.get(id);

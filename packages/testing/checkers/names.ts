@@ -1,16 +1,18 @@
 /**
- * One name is one process: whoever hears its own name from a living stranger says so and ends, and until then
- * the two do not take everything from each other for ever.
+ * One name is one process: a replica that hears its own name from a living stranger reports that and ends.
+ * Until then the two do not take everything from each other for ever.
  */
 import type { ShardName } from '../../../src/base/ids.ts';
 import type { CheckerKind } from './checker.ts';
 
-/** A twin is sure after a second of hearing the other; a broker's silence lasts no longer than the faults. */
+/**
+ * A twin is sure after hearing the other for a second; a broker's silence lasts no longer than the faults.
+ */
 const twinsEndMs = 30_000;
 const spanMs = 10_000;
 /**
- * A shard's fence is written so often in ten seconds at most: given back and claimed once for every replica
- * that comes, goes, or stands still and comes back.
+ * The most writes of a shard's fence in ten seconds: it is given back and claimed once for every replica that
+ * comes, goes, or pauses and returns.
  */
 const handsMost = 20;
 

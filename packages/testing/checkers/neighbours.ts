@@ -1,12 +1,12 @@
 /**
  * I8: "A broken object, message or handler hurts one actor, never its neighbours."
  *
- * Nothing in the simulated world makes a chart fail or a handler throw: no actor is ever parked. Rubbish in
- * the mail becomes a dead letter; that the messages behind it are taken is I5's and liveness' to see.
+ * Nothing in the simulated world makes a chart fail or a handler throw, so no actor is ever parked. Rubbish
+ * in the mail becomes a dead letter. That the messages behind it are taken is for I5 and liveness to check.
  */
 import type { CheckerKind } from './checker.ts';
 
-/** @param isRubbish messages of this type can be taken by nobody, and must be buried */
+/** @param isRubbish whether nobody can take messages of this type, so that they must be buried */
 export const neighbours = (isRubbish: (type: string) => boolean): CheckerKind => ({
   name: 'I8',
   create(eye) {
@@ -15,7 +15,7 @@ export const neighbours = (isRubbish: (type: string) => boolean): CheckerKind =>
     return (sighting) => {
       if (sighting.kind === 'complaint' && !isRight(sighting.text))
         eye.breach(`${sighting.replica}: ${sighting.actor} ${sighting.text}`);
-      // What was lost with its stream nobody can bury.
+      // Nobody can bury what was lost with its stream.
       if (sighting.kind === 'lost' && sighting.stream === 'mail') rubbish = buried = 0;
       if (sighting.kind === 'mail' && isRubbish(sighting.type)) rubbish++;
       if (sighting.kind === 'buried' && !sighting.error.startsWith('ACTOR_MISSING')) buried++;
@@ -25,7 +25,7 @@ export const neighbours = (isRubbish: (type: string) => boolean): CheckerKind =>
   },
 });
 
-/** What a replica rightly complains of in a world in which it happens (rare-faults.ts). */
+/** What a replica rightly complains of where it happens (rare-faults.ts). */
 const rightly = [
   'another replica has started under this name',
   'a fence cannot be read',

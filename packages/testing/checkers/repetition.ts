@@ -2,14 +2,14 @@
  * I5: "Delivering a message twice changes nothing the second time", and its other half: a message is not
  * lost.
  *
- * Each message (told by the id of its sender) leads to one step of its actor at most, under however many
- * sequences it was stored, as long as the record remembers ids; the position of the mail in a record never
- * goes back. A message of a person is taken, or becomes a dead letter, in the end.
+ * Each message (identified by its sender's id) leads to at most one step of its actor, under however many
+ * sequences it was stored, as long as the record remembers ids. The position of the mail in a record never
+ * goes back. A person's message is taken in the end, or becomes a dead letter.
  */
 import { limits } from '../../../src/base/limits.ts';
 import type { CheckerKind, Eye } from './checker.ts';
 
-/** Which events come by mail, and which of them people send: those are taken or buried, whatever happens. */
+/** Which events come by mail, and which of them people send: those must be taken or buried. */
 export interface MailEvents {
   readonly isByMail: (type: string) => boolean;
   readonly isFromPeople: (type: string) => boolean;
@@ -21,7 +21,7 @@ export const repetition = ({ isByMail, isFromPeople }: MailEvents): CheckerKind 
     /** Message and actor → the revision that it led to, and how many messages the actor had taken by then. */
     const steps = new Map<string, { rev: number; nth: number }>();
     const taken = new Map<string, number>();
-    /** Messages of people: id → actor. */
+    /** Messages from people: id → actor. */
     const sent = new Map<string, string>();
     const settled = new Set<string>();
     let isMailAnew = false;
@@ -29,7 +29,7 @@ export const repetition = ({ isByMail, isFromPeople }: MailEvents): CheckerKind 
       if (sighting.kind === 'mail' && isFromPeople(sighting.type) && sighting.messageId !== null)
         sent.set(sighting.messageId, sighting.id);
       if (sighting.kind === 'buried' && sighting.messageId !== null) settled.add(sighting.messageId);
-      // With the stream went what nobody had taken yet.
+      // With the stream went whatever nobody had taken yet.
       if (sighting.kind === 'lost' && sighting.stream === 'mail') {
         isMailAnew = true;
         sent.clear();
@@ -38,13 +38,13 @@ export const repetition = ({ isByMail, isFromPeople }: MailEvents): CheckerKind 
       if (sighting.kind !== 'saved') return;
       const { id, record, before } = sighting;
       const isSame = before !== null && before.mailOf === record.mailOf && record.rev >= before.rev;
-      // A shard that found another stream counts its records' places from nothing.
+      // A shard that found another stream counts the positions in its records from zero.
       const isCountedAnew = isMailAnew && record.mail === 0;
       if (isSame && !isCountedAnew && record.mail < before.mail) eye.breach(`${id}: its mail went back`);
-      // Nothing is remembered of an actor that comes back when its record is forgotten.
+      // An actor that comes back after its record was forgotten remembers nothing.
       if (before !== null && record.rev < before.rev)
         for (const known of steps.keys()) if (known.startsWith(`${id} `)) steps.delete(known);
-      // One that begins anew counts its messages anew, and by these names are others.
+      // A new actor counts its messages from zero, and the old names mean new messages.
       if (before === null || record.rev < before.rev)
         for (const known of steps.keys()) if (known.includes(` ${id}/`)) steps.delete(known);
       const step = record.feed.at(-1);

@@ -1,8 +1,8 @@
 /**
  * I1: "An effect runs only after the step that asked for it was saved under the current fence."
  *
- * Every effect that begins must stand, word for word, in the outbox of a record that was stored before. That
- * the record was stored by the owner under its fence is I2's to see (fences.ts).
+ * Every effect that begins must be, word for word, in the outbox of a record that was stored before. That the
+ * owner stored the record under its fence is for I2 to check (fences.ts).
  */
 import type { CheckerKind } from './checker.ts';
 
@@ -13,7 +13,7 @@ export const savedEffects: CheckerKind = {
     return (sighting) => {
       if (sighting.kind === 'saved') {
         const { record, before } = sighting;
-        // An actor that comes back when its record is forgotten begins anew, and so do its keys.
+        // An actor that comes back after its record was forgotten starts afresh, and so do its keys.
         if (before !== null && record.rev < before.rev)
           for (const key of asked.keys()) if (key.startsWith(`${sighting.id}/`)) asked.delete(key);
         for (const { key, effect } of record.outbox) {

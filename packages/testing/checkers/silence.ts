@@ -1,9 +1,9 @@
 /**
  * I3: "A replica that cannot save does nothing outside."
  *
- * A replica whose connection has been cut, or whose every save is lost, for some time begins no effect; nor
- * does one for an actor whose shard has belonged to another for some time. What was saved before may still
- * begin within moments: its acknowledgement was on its way.
+ * A replica begins no effect once its connection has been cut, or all its saves have been lost, for some
+ * time. Nor does it begin one for an actor whose shard has belonged to another replica for some time. What
+ * was saved before may still begin within moments, because its acknowledgement was on its way.
  */
 
 import type { ShardName } from '../../../src/base/ids.ts';
@@ -12,18 +12,18 @@ import { shardOf } from '../../../src/bus/partition.ts';
 import type { CheckerKind } from './checker.ts';
 
 /**
- * Messages that were delivered but are followed late (process-bus.ts) can open a shard, and with it its
- * outbox, so much later.
+ * Messages that were delivered but are read late (process-bus.ts) can open a shard, and with it its outbox,
+ * this much later.
  */
 const momentMs = 2_500;
-/** A process that was stopped for less than this may still believe the acknowledgement that it finds. */
+/** A process that was stopped for less than this may still believe an acknowledgement that it finds. */
 const beliefMs = limits.appendTimeoutMs + momentMs;
 
 export const silence: CheckerKind = {
   name: 'I3',
   create(eye) {
     const owners = new Map<ShardName, { readonly replica: string; readonly since: number }>();
-    /** Some actors live in no shard that follows from their name. */
+    /** The shards of actors that their names do not determine. */
     const homes = new Map<string, ShardName>();
     const pausedAt = new Map<string, number>();
     return (sighting) => {

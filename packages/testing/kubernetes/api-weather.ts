@@ -1,5 +1,5 @@
 /**
- * What may become of a request on its way to the API server and back, as one process has it: it may be lost
+ * What may happen to a request on its way to the API server and back, as one process sees it: it may be lost
  * before or after it was served, and one that its caller gave up may still be served.
  */
 import type { Clock } from '../../../src/base/clock.ts';
@@ -8,8 +8,8 @@ import type { HttpCall, Transport } from '../../../src/kube/api/kube-http.ts';
 import type { SimProcess } from '../replicas/process.ts';
 
 /**
- * `reset`: the connection breaks; `lost`: silence; each before or after it was served. `late`: it is served,
- * once the API server comes to it.
+ * `reset`: the connection breaks; `lost`: silence; each before or after it was served. `late`: it is served
+ * when the API server gets to it.
  */
 export type RequestFate =
   | 'served'
@@ -23,19 +23,19 @@ export type RequestFate =
   | 'throttled';
 
 export interface ApiWeather {
-  /** One way, ms. */
+  /** One direction, ms. */
   latencyMs(): number;
   /** How long a late request waits at the API server, ms. */
   lateMs(): number;
   fate(call: Pick<HttpCall, 'method' | 'path'>): RequestFate;
 }
 
-/** Every request is served in its time. */
+/** Every request is served in time. */
 export const fairWeather: ApiWeather = { latencyMs: () => 1, lateMs: () => 0, fate: () => 'served' };
 
 type Refusal = ConstructorParameters<typeof OrreryError>;
 
-/** What is answered instead of serving. */
+/** The answers instead of serving. */
 const refusals: Partial<Record<RequestFate, Refusal>> = {
   reset: ['KUBE_UNREACHABLE', 'simulated: connection reset'],
   refused: ['KUBE_SERVER', 'simulated: 500', { facts: { status: 500 } }],
@@ -46,18 +46,18 @@ const refusals: Partial<Record<RequestFate, Refusal>> = {
 export interface WeatheredParts {
   readonly transport: Transport;
   readonly weather: ApiWeather;
-  /** Of the world: a request is under way whether or not its sender stands still. */
+  /** The world's clock: a request is on its way whether or not its sender is paused. */
   readonly clock: Clock;
   readonly process: SimProcess;
 }
 
-/** Aborted when one of them is. */
+/** Aborted when either of them is. */
 function either(signal: AbortSignal, other: AbortController): AbortSignal {
   signal.addEventListener('abort', () => other.abort(signal.reason), { once: true });
   return other.signal;
 }
 
-/** The transport as a process in that weather has it. */
+/** The transport as a process in that weather sees it. */
 export function weathered({ transport, weather, clock, process }: WeatheredParts): Transport {
   const never = new AbortController().signal;
   return {
@@ -77,7 +77,7 @@ export function weathered({ transport, weather, clock, process }: WeatheredParts
       const breaking = new AbortController();
       const onBreak = () => breaking.abort(new OrreryError('KUBE_UNREACHABLE', 'simulated: the watch broke'));
       const watched = either(signal, breaking);
-      // What is lost or late of a watch is a watch that breaks off later.
+      // For a watch, lost and late mean that it breaks off later.
       if (fate !== 'served') clock.after(weather.lateMs(), onBreak);
       await process.gate(transport.stream({ ...request, ...told }, (piece) => read(piece, enter), watched));
       function read(piece: Uint8Array, enter: (fn: () => void) => void): void {
@@ -105,7 +105,7 @@ export function weathered({ transport, weather, clock, process }: WeatheredParts
   }
 }
 
-/** Whoever asks waits so long, or until it is told to stop. */
+/** The caller waits for this long, or until it is told to stop. */
 function given<T>(own: Clock, served: Promise<T>, timeoutMs: number, signal: AbortSignal): Promise<T> {
   served.catch(() => {});
   return new Promise((resolve, reject) => {

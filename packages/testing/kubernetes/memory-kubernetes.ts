@@ -1,10 +1,10 @@
 /**
  * A Kubernetes API within this process, for tests: the development API server (packages/kube-api, which the
- * conformance suite holds to the real one) without a socket, on a clock that the test moves.
+ * conformance suite compares with the real one) without a socket, on a clock that the test moves.
  *
  * It has what a feature meets: server-side apply with owners of fields, conflicts, preconditions, finalizers,
  * status subresources, watches that expire, definitions with their schemas, roles, evictions with budgets,
- * namespaces that go with their content. Absent: whatever makes Pods of Deployments, and runs them.
+ * namespaces that go with their content. Absent: whatever creates Pods from Deployments, and runs them.
  */
 
 import type { Clock } from '../../../src/base/clock.ts';
@@ -37,9 +37,9 @@ export interface Manifest {
 type KindText = string;
 
 export class MemoryKubernetes {
-  /** As the administrator has it. */
+  /** With the administrator's rights. */
   readonly port: KubePort;
-  /** The server itself, for whoever reaches it in another way. */
+  /** The server itself, for other ways to reach it. */
   readonly api: ProcessApi;
   readonly #kinds = new Map<KindText, KubeResource>();
   readonly #signal = new AbortController().signal;
@@ -50,7 +50,7 @@ export class MemoryKubernetes {
     this.port = createRestPort({ transport: processTransport(this.api), clock });
   }
 
-  /** Makes each object, or makes it as the manifest says (a status that it names as well). */
+  /** Creates each object, or makes it equal to the manifest (including a status that it contains). */
   async put(...manifests: readonly Manifest[]): Promise<void> {
     for (const manifest of manifests) await this.#putOne(manifest);
   }
@@ -90,7 +90,10 @@ export class MemoryKubernetes {
     await this.port.delete(await this.#kind(kind), namespace, name, options, this.#signal);
   }
 
-  /** Looks for changes of a kind, those of now first; @returns what ends it */
+  /**
+   * Reports changes of a kind, beginning with the present objects.
+   * @returns a function that ends it
+   */
   watch(kind: KindText, onChange: (type: string, object: KubeObject) => void): () => void {
     const stop = new AbortController();
     const run = async () => {
@@ -117,7 +120,10 @@ export class MemoryKubernetes {
     return () => stop.abort();
   }
 
-  /** Who may do what the rules say, and nothing else. @returns the token that shows it */
+  /**
+   * An account that may do what the rules say, and nothing else.
+   * @returns its token
+   */
   async account(name: string, rules: readonly object[]): Promise<string> {
     const namespace = 'default';
     const subjects = [{ kind: 'ServiceAccount', name, namespace }];

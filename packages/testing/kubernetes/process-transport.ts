@@ -1,9 +1,9 @@
 /**
- * The way to an API server within this process, in place of HTTP: calls and watches go to the development API
- * as requests would, and come back as answers would.
+ * The way to an API server within this process, instead of HTTP: calls and watches reach the development API
+ * as requests would, and return as answers would.
  *
- * Promises: what `Transport` promises. Absent: connections, and time; what may fail on the way is the
- * weather's (`api-weather.ts`).
+ * Promises: those of `Transport`. Absent: connections, and time. `api-weather.ts` decides what fails on the
+ * way.
  */
 
 import { asError, OrreryError } from '../../../src/base/errors.ts';
@@ -17,7 +17,7 @@ import type { WatchSink } from '../../kube-api/watch/watch-stream.ts';
 
 const userAgent = 'orrery-test';
 
-/** @param token who calls; absent: the administrator */
+/** @param token of the caller; absent: the administrator's */
 export function processTransport(
   api: Pick<ProcessApi, 'cluster' | 'token'>,
   token: string = api.token,

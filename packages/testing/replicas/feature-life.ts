@@ -1,6 +1,6 @@
 /**
- * What lives in a simulated replica that runs features: the features, the mirrors of what they watch, and the
- * requests, all real; only Kubernetes is reached in another way.
+ * What runs in a simulated replica with features: the features, the mirrors of what they watch, and the
+ * requests, all real. Only the way to Kubernetes differs.
  */
 import { serveControl } from '../../../src/actors/control/control-server.ts';
 import { type RunnableEffect, runnerOf, runs } from '../../../src/actors/effect-runner.ts';
@@ -17,7 +17,7 @@ import type { Stage } from '../simulation/stage.ts';
 import type { Chance } from '../time/chance.ts';
 import type { Life, LifeParts } from './sim-replica.ts';
 
-/** A feature that was loaded: making replicas waits for nothing. */
+/** A feature that is already loaded, so that creating a replica waits for nothing. */
 export interface LoadedFeature {
   readonly feature: Feature;
   readonly start: StartFeature;
@@ -31,11 +31,11 @@ export interface FeatureLife {
   readonly stage: Stage;
   readonly features: readonly LoadedFeature[];
   readonly chance: Chance;
-  /** The API server as this replica's process has it. */
+  /** The API server as this replica's process reaches it. */
   readonly kube: (parts: LifeParts) => KubePort;
   readonly release?: string;
   readonly fetch?: FeatureParts['fetch'];
-  /** Told of each effect before it runs. */
+  /** Called with each effect before it runs. */
   readonly onEffect?: (
     effect: EffectData,
     context: { readonly key: string; readonly replica: string },

@@ -1,9 +1,9 @@
 /**
- * The bus as a simulated process has it: everything enters by the process's door, and what is followed may
- * come late.
+ * The bus as a simulated process sees it: everything enters through the process's door, and followed messages
+ * may come late.
  *
- * The memory hub gives one order to all that one client receives. A real server does not: each consumer is a
- * stream of its own, so what is followed lags by a time drawn for each message, in the order of its own
+ * The memory hub delivers everything to one client in one order. A real server does not: each consumer is a
+ * stream of its own. So followed messages lag by a time that is drawn for each, in the order of their own
  * stream (promise B5 and no more).
  */
 
@@ -16,7 +16,7 @@ export interface ProcessBusOptions {
   readonly bus: Bus;
   readonly process: SimProcess;
   readonly world: Clock;
-  /** How late the next message of a following is, ms. */
+  /** Delay of the next message of a following, ms. */
   readonly lagMs: (stream: StreamName) => number;
   /** A handler of the program threw. */
   readonly onHandlerError: (error: Error) => void;
@@ -60,7 +60,7 @@ async function follow(
 ): Promise<Following> {
   let stopped = false;
   const waiting: Array<() => void> = [];
-  /** Each timer lets in the oldest: nothing overtakes what came before it. */
+  /** Each timer lets in the oldest message: nothing overtakes what came before it. */
   const later = (fn: () => void) => {
     waiting.push(fn);
     world.after(lagMs(stream), () => {

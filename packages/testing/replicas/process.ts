@@ -1,10 +1,10 @@
 /**
- * A simulated process: the one door through which anything reaches what runs in it (timers, messages,
+ * A simulated process: the only door through which anything reaches what runs in it (timers, messages,
  * answers).
  *
- * While it is paused, what comes waits at the door and is let in, in order, when it goes on (SIGSTOP: the
- * sockets fill, the timers are late); once it is dead nothing enters any more. What it has sent before is on
- * its way and arrives.
+ * While the process is paused, arrivals wait at the door and are let in, in order, when it resumes (SIGSTOP:
+ * the sockets fill, the timers are late). Once it is dead nothing enters any more. What it sent before that
+ * still arrives.
  */
 import type { Clock } from '../../../src/base/clock.ts';
 
@@ -25,8 +25,9 @@ export interface SimProcess {
 }
 
 /**
- * @param options.skewMs how far its wall clock is off
- * @param options.sleepsWhilePaused the whole machine is suspended: monotonic time stands still as well
+ * @param options.skewMs error of its wall clock
+ * @param options.sleepsWhilePaused whether the whole machine is suspended: monotonic time stands still as
+ * well
  */
 export function createProcess(
   world: Clock & { readonly rhythms?: Clock },
@@ -65,7 +66,7 @@ export function createProcess(
       if (state !== 'paused') return;
       state = 'running';
       if (options.sleepsWhilePaused) asleepMs += world.now() - pausedAt;
-      // Each in a turn of its own, as an event loop has it.
+      // Each in a turn of its own, as in an event loop.
       for (const fn of atTheDoor) world.after(0, () => enter(fn));
       atTheDoor = [];
     },
@@ -79,7 +80,7 @@ export function createProcess(
   };
 }
 
-/** Time as the process has it: what is due comes in by the door. */
+/** Time as the process sees it: what is due comes in through the door. */
 function doorClock(
   world: Clock,
   wrong: () => { readonly skewMs: number; readonly asleepMs: number },
@@ -92,7 +93,7 @@ function doorClock(
       let isCancelled = false;
       const timer = world.after(delayMs, () =>
         enter(() => {
-          // It may have been taken back while it waited at the door.
+          // It may have been cancelled while it waited at the door.
           if (!isCancelled) fn();
         }),
       );

@@ -1,6 +1,6 @@
 /**
- * One simulated replica: an engine in a process of its own, with a bus and a view of time that can fail. What
- * lives in it, its `life` says.
+ * One simulated replica: an engine in a process of its own, with a bus and a view of time that can fail. Its
+ * `life` says what runs in it.
  */
 
 import { Engine, type EngineParts } from '../../../src/actors/engine.ts';
@@ -16,21 +16,21 @@ import type { Chance } from '../time/chance.ts';
 import { createProcess, type SimProcess } from './process.ts';
 import { processBus } from './process-bus.ts';
 
-/** What lives in a replica: features, and who runs their effects. */
+/** What runs in a replica: features, and the runners of their effects. */
 export interface Life {
   readonly release: string;
-  /** Differs from start to start; the engine makes one up if absent. */
+  /** Differs from start to start; absent: the engine makes one up. */
   readonly incarnation?: string;
   readonly features: EngineParts['features'];
   readonly runEffect: NonNullable<EngineParts['runEffect']>;
   start(engine: EngineView): readonly FeatureRun[];
-  /** Holdings beside the shards. */
+  /** Holdings besides the shards. */
   holdings?(engine: Engine): readonly HoldingSpec[];
   /** It has met the others and claims. */
   started?(engine: Engine): void;
 }
 
-/** What a life is made of. */
+/** What a life has to work with. */
 export interface LifeParts {
   readonly replica: SimReplica;
   readonly bus: Bus;
@@ -50,14 +50,14 @@ export class SimReplica {
   readonly name: string;
   readonly process: SimProcess;
   readonly engine: Engine;
-  /** Its connection, for the faults. */
+  /** Its connection, as faults see it. */
   readonly link: MemoryBus;
-  /** What becomes of its appends, by subject; undefined: they are stored. */
+  /** The fate of its appends, by subject; undefined: they are stored. */
   appendFate: ((subject: string) => AppendFate) | undefined;
-  /** Since when no save of it can be stored, world time; null: they can. */
+  /** Since when none of its saves can be stored, world time; null: they can. */
   mutedAt: number | null = null;
   isStopping = false;
-  /** What it has tried to store since it began. */
+  /** Number of appends that it has tried since it began. */
   appends = 0;
   readonly #options: ReplicaParts;
 
@@ -70,7 +70,7 @@ export class SimReplica {
     this.link.faults.onAppend = (subject) => {
       this.appends++;
       const fate = this.appendFate?.(subject) ?? 'store';
-      // A refusal is for good, and no digest of a mirror is one that the server would refuse.
+      // A refusal is final, and the server would refuse no digest of a mirror.
       return fate === 'refuse' && subject.includes('.world.') ? 'requestLost' : fate;
     };
     const bus = processBus({
@@ -109,7 +109,7 @@ export class SimReplica {
     return this.process.state === 'running' && !this.isStopping;
   }
 
-  /** Nothing that it sends or is sent is lost, late or refused. */
+  /** Whether nothing that it sends or receives is lost, late or refused. */
   get isConnected(): boolean {
     return this.mutedAt === null && this.appendFate === undefined && this.link.faults.onReceive === undefined;
   }
@@ -120,8 +120,8 @@ export class SimReplica {
   }
 
   /**
-   * The process ends without a word. @param isSent whether what it has written to its connection still
-   * arrives
+   * Ends the process without a word.
+   * @param isSent whether what it has written to its connection still arrives
    */
   kill(isSent: boolean): void {
     this.process.die();
@@ -129,7 +129,7 @@ export class SimReplica {
     void this.link.close();
   }
 
-  /** Hands everything over, then ends. */
+  /** Hands everything over, then ends the process. */
   async stop(): Promise<void> {
     this.isStopping = true;
     await this.engine.stop(4_000);

@@ -1,4 +1,4 @@
-/** What may be done to replicas, to the broker and to the outside, each on or off for a whole run. */
+/** The kinds of faults of replicas, of the broker and of the outside, each on or off for a whole run. */
 export const faultKinds = [
   'kill',
   'pause',

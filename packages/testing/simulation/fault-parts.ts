@@ -1,4 +1,4 @@
-/** What faults are made of, and the world that they reach. */
+/** What faults work with, and the world that they reach. */
 import type { MemoryBus } from '../../../src/bus/memory/memory-bus.ts';
 import type { SimReplica } from '../replicas/sim-replica.ts';
 import type { Chance } from '../time/chance.ts';
@@ -10,21 +10,21 @@ export interface FaultyWorld extends Stage {
   /** The share of requests to Kubernetes that fail. */
   kubeErrors: number;
   readonly mirror: {
-    /** Nobody mirrors. */
+    /** Whether nobody mirrors. */
     readonly isAway: boolean;
     /** Its connection. */
     readonly bus: MemoryBus;
     leave(): void;
     takeOver(): void;
   };
-  /** @returns what puts everything back to what it was */
+  /** @returns a function that restores the present state */
   readonly kube: { backup(): () => void };
 }
 
 export interface FaultParts {
   readonly world: FaultyWorld;
   readonly chance: Chance;
-  /** Which kinds there are in this run. */
+  /** The kinds of faults in this run. */
   readonly profile: { readonly faults: ReadonlySet<FaultKind> };
   readonly replicas: () => readonly SimReplica[];
   /** Starts another incarnation of the replica of this name. */

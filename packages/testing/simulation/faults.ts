@@ -1,6 +1,4 @@
-/**
- * What is done to the replicas and to the broker between them.
- */
+/** The faults of the replicas and of the broker between them. */
 
 import { limits } from '../../../src/base/limits.ts';
 import type { AppendFate, CoreFate } from '../../../src/bus/memory/faults.ts';
@@ -10,21 +8,18 @@ import { rareFaults } from './rare-faults.ts';
 
 export interface Faults {
   act(): void;
-  /** Now and then: the replica that has just stored a step dies or stands still, before it hears of it. */
+  /** Sometimes: the replica that has just stored a step dies or pauses before it hears of that. */
   ambush(name: string): void;
-  /** Ends every fault; nothing fails from now on. */
+  /** Ends every fault; from now on nothing fails. */
   end(): void;
 }
 
-/**
- * Of the steps that are stored, so many end in an ambush: two or so in each simulation in which there are
- * some.
- */
+/** The share of stored steps that end in an ambush: about two in each simulation that has any. */
 const ambushShare = 0.02;
 
 export function createFaults(parts: FaultParts): Faults {
   const { world, chance, profile, replicas, say } = parts;
-  /** Takes back what was done, whether or not its time is over; each once. */
+  /** Take back what was done, whether or not its time is over; each once. */
   const undos = new Set<() => void>();
   let isOver = false;
   const forAWhile = (ms: number, undo: () => void) => {
@@ -152,7 +147,7 @@ function messageFaults({ chance, replicas, world }: FaultParts, forAWhile: ForAW
     () => ({ delayMs: chance.seldomLong(1, 3_000) }),
   ];
   return {
-    /** For a while, some appends of one replica fail, of one sort or of all. */
+    /** For a while, some appends of one replica fail, in one way or in all. */
     appends() {
       const replica = chance.pick(replicas().filter(({ process }) => process.state !== 'dead'));
       const stream = chance.pick(['.state.', '.tell.', '.event.', '.fence.', '.'] as const);
@@ -169,7 +164,7 @@ function messageFaults({ chance, replicas, world }: FaultParts, forAWhile: ForAW
       });
       return `${replica.name} ${stream} ${share} for ${Math.round(ms)} ms`;
     },
-    /** One replica, or all, hear heartbeats badly. */
+    /** One replica, or all of them, hear heartbeats badly. */
     core() {
       const found = chance.pick(replicas().filter(({ process }) => process.state !== 'dead'));
       if (!found) return null;

@@ -1,6 +1,6 @@
 /**
  * What somebody does who may publish over `send`, reads what actors say to one another, and knows how their
- * messages get their ids: says it again word for word, and uses the next ids before the actors do.
+ * messages get their ids: repeats messages word for word, and uses the next ids before the actors do.
  */
 import { fromHeader } from '../../../src/actors/host/message-send.ts';
 import { actorId, parseActorId } from '../../../src/base/ids.ts';
@@ -9,7 +9,9 @@ import { decode, encode } from '../../../src/bus/codec.ts';
 import type { Chance } from '../time/chance.ts';
 import type { Stage } from './stage.ts';
 
-/** Ids of forged messages begin so; nothing with such an id may have an effect (checkers/forged.ts). */
+/**
+ * Ids of forged messages begin like this; nothing with such an id may have an effect (checkers/forged.ts).
+ */
 export const forgedIds = 'forged-';
 const rememberedMax = 50;
 

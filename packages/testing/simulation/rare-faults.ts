@@ -1,7 +1,7 @@
 /**
- * What seldom happens to a cluster and must be survived all the same: nobody there for hours, a store that is
- * full or made anew, clocks that are set, messages that nobody meant, an etcd that was put back to what it
- * was, and several processes under one replica's name.
+ * What seldom happens to a cluster and must be survived: nobody there for hours, a store that is full or
+ * created anew, clocks that are set, messages that nobody meant, an etcd restored to an earlier state, and
+ * several processes with one replica's name.
  */
 import { limits } from '../../../src/base/limits.ts';
 import { encodeJson } from '../../../src/bus/codec.ts';
@@ -9,10 +9,10 @@ import type { FaultParts, ForAWhile } from './fault-parts.ts';
 import { createForger } from './forgeries.ts';
 
 const hourMs = 3_600_000;
-/** Nothing that a replica has sent is longer on its way. */
+/** Nothing that a replica has sent takes longer to arrive, ms. */
 const arrivedMs = 2 * limits.appendTimeoutMs + 1_000;
 
-/** @param isOver whether nothing fails any more */
+/** @param isOver whether the faults have ended */
 export function rareFaults(parts: FaultParts, forAWhile: ForAWhile, isOver: () => boolean) {
   return {
     ...absences(parts, forAWhile, isOver),
@@ -27,7 +27,7 @@ function absences(
   isOver: () => boolean,
 ) {
   return {
-    /** Nobody runs for hours, and then all come back one after the other. */
+    /** Nobody runs for hours, and then all come back one after another. */
     away() {
       if (world.mirror.isAway) return null;
       const names = new Set<string>();
@@ -50,7 +50,7 @@ function absences(
       });
       return `for ${(ms / hourMs).toFixed(1)} hours`;
     },
-    /** Somebody sets the clock of a machine, and after a while sets it right. */
+    /** Somebody sets the clock of a machine, and corrects it after a while. */
     clockSet() {
       const replica = chance.pick(replicas().filter(({ isRunning }) => isRunning));
       if (!replica) return null;
@@ -64,7 +64,7 @@ function absences(
 
 function storeFaults({ chance, replicas, world }: FaultParts, forAWhile: ForAWhile) {
   return {
-    /** Nothing can be stored any more, by nobody. */
+    /** Nobody can store anything any more. */
     storeFull() {
       const ms = chance.seldomLong(500, 12_000);
       const fate = () => 'full' as const;
@@ -78,7 +78,7 @@ function storeFaults({ chance, replicas, world }: FaultParts, forAWhile: ForAWhi
       });
       return `for ${Math.round(ms)} ms`;
     },
-    /** The mail's stream is lost with its disk and made anew; everybody finds out when connected again. */
+    /** The mail's stream is lost with its disk and created anew; everybody finds out on reconnecting. */
     mailAnew() {
       const affected = replicas();
       for (const replica of affected) replica.setLink('down');
@@ -97,9 +97,9 @@ function mistakes({ chance, world, replicas, start }: FaultParts, forAWhile: For
   const reflector = world.hub.connect('reflector');
   const forge = createForger(world, chance);
   return {
-    /** Somebody says what actors say to one another, or uses the ids of what they say next. */
+    /** Somebody repeats what actors say to one another, or uses the ids of their next messages. */
     forged: forge,
-    /** Somebody starts one more replica, or two, and gives it a name that is taken. */
+    /** Somebody starts one or two more replicas with a name that is taken. */
     twin() {
       const replica = chance.pick(replicas());
       if (!replica) return null;
@@ -107,7 +107,10 @@ function mistakes({ chance, world, replicas, start }: FaultParts, forAWhile: For
       for (let n = 0; n < more; n++) start(replica.name);
       return `${more} more of the name ${replica.name}`;
     },
-    /** An acknowledgement is stored where only replicas write: somebody named it as the place to answer. */
+    /**
+     * An acknowledgement is stored where only replicas write, because somebody named that place for the
+     * answer.
+     */
     reflected() {
       const shard = chance.int(0, world.shards - 1);
       const { fence, checkpoint } = world.subjects;
@@ -116,7 +119,7 @@ function mistakes({ chance, world, replicas, start }: FaultParts, forAWhile: For
       reflector.append(subject, acknowledgement).catch(() => {});
       return subject;
     },
-    /** etcd is put back to what it was some seconds ago: objects and versions go back. */
+    /** etcd is restored to its state of some seconds ago: objects and versions go back. */
     etcdRestored() {
       const put = world.kube.backup();
       const ms = chance.seldomLong(300, 8_000);

@@ -1,7 +1,8 @@
 /**
  * Tells a simulation's checkers of each second, and slows heartbeats down while they tell nobody anything
  * new: all replicas live, reach the broker and know one another, and for some seconds nothing was done to
- * them and no shard has changed hands. Until that is so, and from the next trouble on, all goes as it does.
+ * them and no shard changed hands. Before that, and from the next trouble on, everything runs at its usual
+ * pace.
  */
 import type { Timer } from '../../../src/base/clock.ts';
 import type { SimReplica } from '../replicas/sim-replica.ts';
@@ -9,10 +10,10 @@ import type { Sighting } from './sightings.ts';
 import type { Stage } from './stage.ts';
 import type { Story } from './story.ts';
 
-/** Longer than it takes to miss somebody, and to take over what he had. */
+/** Longer than it takes to miss a replica and to take over what it had. */
 const troubledMs = 5_000;
 const secondMs = 1_000;
-/** While nothing changes, checkers look at it less often. */
+/** While nothing changes, checkers look this seldom, ms. */
 const steadyMs = 5_000;
 
 const troubling: ReadonlySet<Sighting['kind']> = new Set(['done', 'fence', 'lost', 'complaint', 'calm']);
@@ -42,7 +43,7 @@ export function everySecond(
   tick();
 }
 
-/** Whether all of them work and each knows all. */
+/** Whether all of them work and each knows all others. */
 function areAgreed(replicas: readonly SimReplica[]): boolean {
   return replicas.every(
     ({ isRunning, isConnected, engine }) =>

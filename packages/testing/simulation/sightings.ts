@@ -1,7 +1,8 @@
 /**
- * What can be seen of a simulated cluster from outside: what its checkers judge and its traces show.
+ * What can be seen of a simulated cluster from outside: its checkers judge it and its traces show it.
  *
- * `createLedger` makes them of the streams' messages, as they are stored and before anybody reads them.
+ * `createLedger` makes sightings from the streams' messages, as they are stored and before anybody reads
+ * them.
  */
 import { type ActorRecord, unpackRecord } from '../../../src/actors/host/records.ts';
 import type { EffectData } from '../../../src/actors/host/step.ts';
@@ -23,7 +24,7 @@ type EngineSighting =
       readonly sequence: number;
       readonly record: ActorRecord;
       readonly bytes: number;
-      /** The record that stood there. */
+      /** The record that was there before. */
       readonly before: ActorRecord | null;
     }
   /** A shard changed hands; null: it was given back. */
@@ -61,19 +62,19 @@ type EngineSighting =
       /** Since when it can save nothing, as the simulation knows; null: it can. */
       readonly mutedAt: number | null;
     }
-  /** A replica says that something is wrong with it: an actor parked, a handler that threw. */
+  /** A replica reports that something is wrong with it: a parked actor, a handler that threw. */
   | { readonly kind: 'complaint'; readonly replica: string; readonly text: string; readonly actor: string }
-  /** A stream was lost with all that it held. */
+  /** A stream was lost with all its content. */
   | { readonly kind: 'lost'; readonly stream: StreamName }
-  /** A second is over. */
+  /** A second has passed. */
   | { readonly kind: 'second' }
-  /** From now on nothing fails any more. */
+  /** From now on nothing fails. */
   | { readonly kind: 'calm' }
   | { readonly kind: 'end' };
 
-/** What a world is seen to do beside, by its name; whoever simulates one declares more of them. */
+/** What else a world can be seen to do, by name; each simulation declares its own. */
 export interface WorldSightings {
-  /** Something was done to the cluster or to the world, for the trace. */
+  /** Something was done to the cluster or to the world; for the trace. */
   done: { readonly kind: 'done'; readonly text: string };
 }
 
@@ -129,7 +130,7 @@ function saved(
   try {
     record = unpackRecord(data, parsed.id);
   } catch {
-    // A vandal's.
+    // A vandal's message.
     return undefined;
   }
   records.set(parsed.id, record);
@@ -146,7 +147,7 @@ function mail(subjects: Subjects, { subject, data, sequence, headers }: StoredMe
   return { kind: 'mail', id: parsed.id, sequence, type: wordOf(data, 'type') ?? '', messageId };
 }
 
-/** A word of a message; null where it has none or cannot be read. */
+/** A word of a message; null if the message has none or cannot be read. */
 function wordOf(data: Uint8Array, name: string): string | null {
   try {
     const value = (decode(data) as Record<string, unknown> | null)?.[name];

@@ -1,11 +1,10 @@
 /**
- * One seed of a feature's life among faults: replicas that die, stand still and are cut off, a broker and an
- * API server that go away, messages that are lost, repeated and late; then peace, until everything is at
- * rest.
+ * One seed of a feature's life among faults: replicas that die, pause and are cut off, a broker and an API
+ * server that go away, messages that are lost, repeated and late; then peace, until everything is at rest.
  *
- * Promises: the same seed gives the same story; the first broken promise ends the run. What the engine
- * promises is checked always (fences, saves before effects, deadlines, the feed); what the feature promises,
- * its own invariants say. Everything in the replicas is real, the mirrors included.
+ * Promises: the same seed gives the same story; the first broken promise ends the run. The engine's promises
+ * are always checked (fences, saves before effects, deadlines, the feed); the feature's promises are its own
+ * invariants. Everything in the replicas is real, including the mirrors.
  */
 import type { Feature } from '../../../src/actors/feature.ts';
 import type { ActorRecord } from '../../../src/actors/host/records.ts';
@@ -31,39 +30,39 @@ import type { Sighting } from './sightings.ts';
 import { createStage, type Stage } from './stage.ts';
 import { createStory, type Story, type Verdict } from './story.ts';
 
-/** What the invariants and the world of a simulation get to see. */
+/** What the invariants and the world of a simulation can see. */
 export interface Simulated {
   readonly kube: MemoryKubernetes;
-  /** Draws of this seed: never `Math.random`. */
+  /** Draws from this seed; never `Math.random`. */
   readonly chance: Chance;
   /** World time, ms since the epoch. */
   now(): number;
-  /** Calls back after so long, in world time. */
+  /** Calls back after this long, in world time. */
   after(ms: number, fn: () => void): void;
-  /** The last record of each actor, by id; those that ended have `gone`. */
+  /** The last record of each actor, by id; ended ones have `gone`. */
   readonly records: ReadonlyMap<string, ActorRecord>;
-  /** A promise is broken: ends the run. */
+  /** Reports a broken promise, which ends the run. */
   breach(text: string): void;
 }
 
 /**
- * A promise of the feature, watched over from outside: what it knows comes from the API server and records.
+ * A promise of the feature, watched from outside: what it knows comes from the API server and from records.
  */
 export interface Invariant {
   readonly name: string;
-  /** Called once, before anything happens; watches what it needs, and says `breach`. */
+  /** Called once, before anything happens; watches what it needs, and calls `breach`. */
   watch(simulated: Simulated): void | Promise<void>;
 }
 
 export interface Simulation {
-  /** What each replica runs. By its name where they differ: another version rolls over. */
+  /** What each replica runs; by its name if they differ (roll-overs between versions). */
   readonly features: readonly Feature[] | ((replica: string) => readonly Feature[]);
-  /** What is there at the beginning, and whoever else acts on it (a kubelet, another controller). */
+  /** Sets up the world at the beginning, with whoever else acts on it (a kubelet, another controller). */
   begin(simulated: Simulated): void | Promise<void>;
-  /** One thing that people or programs do to the world; drawn again and again until there is peace. */
+  /** Things that people or programs do to the world; drawn again and again until there is peace. */
   readonly happens?: readonly ((simulated: Simulated) => void | Promise<void>)[];
   readonly invariants?: readonly Invariant[];
-  /** What is still missing, once nothing fails any more; none: everything is as it should be. */
+  /** What is still missing after the last fault; nothing: everything is as it should be. */
   unsettled(simulated: Simulated): readonly string[] | Promise<readonly string[]>;
   /** Faults that mean nothing to the feature. */
   readonly without?: readonly FaultKind[];
@@ -73,22 +72,22 @@ export interface SimulationOptions {
   readonly seed: number;
   /** How long things happen and fail; default 30 s of simulated time. */
   readonly chaos?: string | number;
-  /** How long it may take to come to rest; default 5 min. */
+  /** How long the cluster may take to come to rest; default 5 min. */
   readonly rest?: string | number;
 }
 
 export type SimulationOutcome = Verdict & { readonly seed: number; readonly simulatedMs: number };
 
-/** Mirrors live in the replicas here; etcd is not put back. */
+/** Here the mirrors live in the replicas, and etcd is not restored. */
 const notHere: readonly FaultKind[] = ['mirror', 'etcdRestored'];
 const calmLeastMs = 8_000;
 
 export const simulate = (simulation: Simulation, options: SimulationOptions): Promise<SimulationOutcome> =>
   simulateTold(simulation, options);
 
-/** The same for whoever runs many seeds and reads their stories. */
+/** The same, for runs of many seeds whose stories are read. */
 export interface ToldOptions extends SimulationOptions {
-  /** After each half minute of chaos a lull of about so long; absent: none. */
+  /** Length of the lull after each half minute of chaos, about; absent: none. */
   readonly lullMs?: number;
   readonly onSighting?: (atMs: number, sighting: Sighting) => void;
 }
@@ -102,7 +101,7 @@ export async function simulateTold(simulation: Simulation, options: ToldOptions)
   const kube = new MemoryKubernetes({ clock: stage.clock, random: chance.of('kubernetes').random });
   const world = simulated(simulation, { stage, kube, story, chance });
   const life = await lifeOf(simulation, { stage, kube, chance });
-  const { live, start } = createReplicas(stage, profile, chance.of('lives'), life);
+  const { live, start, end } = createReplicas(stage, profile, chance.of('lives'), life);
   await judged(simulation, { story, stage, live, world });
   const say = (text: string) => story.see({ kind: 'done', text });
   const faults = createFaults({
@@ -134,7 +133,7 @@ export async function simulateTold(simulation: Simulation, options: ToldOptions)
     ...(await simulation.unsettled(world)),
     ...recordsDue(world.records, stage.clock.now(), []),
   ]);
-  for (const replica of live()) replica.kill(false);
+  end();
   kube.stop();
   return { seed, simulatedMs: stage.clock.passedMs(), ...story.verdict() };
 }
@@ -201,7 +200,7 @@ interface Parts {
   readonly chance: Chance;
 }
 
-/** What lives in the replica of each name; features are loaded before time begins. */
+/** What runs in the replica of each name; features are loaded before time begins. */
 async function lifeOf({ features }: Simulation, { stage, kube, chance }: Parts) {
   const featuresOf = typeof features === 'function' ? features : () => features;
   const names = Array.from({ length: 4 }, (_, n) => `r${n}`);
@@ -234,7 +233,7 @@ async function lifeOf({ features }: Simulation, { stage, kube, chance }: Parts) 
 }
 
 interface World extends Simulated {
-  /** What fails in it is told, and ends the run. */
+  /** A failure in it is reported, and ends the run. */
   attempt(happen: ((world: Simulated) => void | Promise<void>) | undefined): Promise<void>;
 }
 
@@ -271,7 +270,7 @@ async function judged(
 ): Promise<void> {
   const { story, stage, live, world } = parts;
   const all = typeof features === 'function' ? [0, 1, 2, 3].flatMap((n) => features(`r${n}`)) : features;
-  // Of two versions of a chart the newer one knows the records of both.
+  // Of two versions of a chart, the newer one knows the records of both.
   const charts = [...new Set(all.flatMap(({ kinds }) => kinds.map(({ chart }) => chart)))].sort(
     (a, b) => a.version - b.version,
   );
@@ -282,7 +281,7 @@ async function judged(
     await watch({ ...world, breach: (text) => story.breach(name, text) });
 }
 
-/** Nothing fails any more: ends as soon as everything is at rest. */
+/** After the last fault: ends as soon as everything is at rest. */
 async function peace(
   story: Story,
   { clock }: Stage,

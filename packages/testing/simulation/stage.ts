@@ -1,6 +1,6 @@
 /**
- * What every simulated cluster has, whatever features live in it: time, the broker, and the eye that sees
- * everything that is stored.
+ * What every simulated cluster has, whatever features it runs: time, the broker, and a view of everything
+ * that is stored.
  */
 
 import { shardCount } from '../../../src/base/limits.ts';
@@ -12,7 +12,7 @@ import type { Chance } from '../time/chance.ts';
 import { SimClock } from '../time/sim-clock.ts';
 import { createLedger, type See } from './sightings.ts';
 
-/** How slow the broker is, ms; every time is drawn up to these. */
+/** The broker's longest delays, ms; each delay is drawn up to these. */
 export interface BrokerTimes {
   readonly latencyMaxMs: number;
   readonly followLagMaxMs: Readonly<Partial<Record<StreamName, number>>>;
@@ -23,7 +23,7 @@ export type Trace = (who: string, facts: object, message: string) => void;
 export interface Stage {
   readonly clock: SimClock;
   readonly subjects: Subjects;
-  /** How many there are. */
+  /** Number of shards. */
   readonly shards: number;
   readonly hub: MemoryHub;
   readonly see: See;
@@ -41,7 +41,7 @@ export interface StageParts {
   readonly shards?: number;
 }
 
-/** @param network delays of the broker are drawn from it */
+/** @param network source of the broker's delays */
 export function createStage(parts: StageParts, network: Chance): Stage {
   const { chance, times, see, shards = shardCount } = parts;
   const clock = new SimClock();
@@ -51,7 +51,7 @@ export function createStage(parts: StageParts, network: Chance): Stage {
     clock,
     cluster: 'sim',
     streams: streamDefinitions('sim', shards),
-    // Which client is served next follows from the delays drawn here; no connection overtakes itself
+    // The delays drawn here decide which client is served next; no connection overtakes itself
     // (bus/memory/link.ts).
     schedule: (fn) => void clock.after(network.seldomLong(0.01, times.latencyMaxMs), fn),
   });

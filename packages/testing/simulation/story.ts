@@ -5,7 +5,7 @@ import type { CheckerKind, Eye, Scene } from '../checkers/checker.ts';
 import type { See, Sighting } from './sightings.ts';
 
 export interface Breach {
-  /** Which promise: the checker's name. */
+  /** The checker's name. */
   readonly promise: string;
   readonly text: string;
   /** Since the start of the simulation, ms. */
@@ -13,31 +13,31 @@ export interface Breach {
 }
 
 export interface Verdict {
-  /** The first promise that was broken. */
+  /** The first broken promise. */
   readonly breach: Breach | null;
   /** Saved steps. */
   readonly steps: number;
   /** The feed. */
   readonly transitions: readonly Transition[];
-  /** The same for the same story. */
+  /** Equal for equal stories. */
   readonly fingerprint: string;
 }
 
 export interface Story {
   readonly see: See;
-  /** Begins to judge. */
+  /** Starts to judge. */
   watch<W extends Scene>(eye: Omit<Eye<W>, 'breach'>, checkers: readonly CheckerKind<W>[]): void;
   listen(listener: (sighting: Sighting) => void): void;
-  /** Somebody else has seen that a promise is broken. */
+  /** Somebody else has seen a broken promise. */
   breach(promise: string, text: string): void;
-  /** A promise was broken. */
+  /** Whether a promise was broken. */
   isOver(): boolean;
   verdict(): Verdict;
-  /** How often a checker has looked at something. */
+  /** How often checkers have looked at something. */
   checks(): number;
 }
 
-/** @param onSighting takes each sighting, with the time since the start, ms */
+/** @param onSighting called with each sighting and the time since the start, ms */
 export function createStory(onSighting?: (atMs: number, sighting: Sighting) => void): Story {
   const transitions: Transition[] = [];
   const listeners: Array<(sighting: Sighting) => void> = [];
@@ -48,7 +48,7 @@ export function createStory(onSighting?: (atMs: number, sighting: Sighting) => v
   let print = 0;
   let now = () => 0;
   const see: See = (sighting) => {
-    // What the last breaths of a run bring is nobody's fault.
+    // What the end of a run brings is nobody's fault.
     if (breach !== null) return;
     onSighting?.(now(), sighting);
     if (sighting.kind === 'saved') {

@@ -1,6 +1,6 @@
 /**
- * Chance of one seed. Each part of a simulation draws from a stream of its own (`of`), so that a draw more in
- * one part does not change what happens in the others.
+ * Chance from one seed. Each part of a simulation draws from a stream of its own (`of`), so that another draw
+ * in one part does not change what happens in the others.
  */
 import { hash } from '../../../src/actors/shards/rendezvous.ts';
 import { type Random, seededRandom } from '../../../src/base/random.ts';

@@ -2,7 +2,10 @@
 
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 
-/** @returns ms. @throws Error for what is no time */
+/**
+ * @returns ms
+ * @throws Error for anything that is not a time
+ */
 export function duration(time: string | number): number {
   if (typeof time === 'number') return time;
   const [, number, unit = ''] = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(time) ?? [];

@@ -1,16 +1,17 @@
 /**
  * The time of a simulated world: a heap of timers. Time jumps from one timer to the next, after everything
- * that the last one set off has come to its end.
+ * that the last one set off has ended.
  *
  * What only repeats itself (heartbeats, housekeeping) has a time of its own, in which nothing is ever late.
- * It goes slowly while a beat would tell nobody anything new, and hours of peace cost what happens in them.
+ * That time goes slowly while a beat would tell nobody anything new, so hours of peace cost only what happens
+ * in them.
  */
 
 import type { Clock, Timer } from '../../../src/base/clock.ts';
 import { TimerHeap, type VirtualTimer } from './timer-heap.ts';
 import { eachTurn } from './turns.ts';
 
-/** By so much the time of rhythms is slower: a beat each ten seconds, not each half. */
+/** How much slower the time of rhythms is: a beat every ten seconds instead of every half second. */
 const slowness = 20;
 
 export class SimClock implements Clock {
@@ -42,12 +43,12 @@ export class SimClock implements Clock {
     return this.#now - this.startedAt;
   }
 
-  /** How much time has passed, leaps left out, ms. */
+  /** Time that has passed, without leaps, ms. */
   passedMs(): number {
     return this.monotonic() - this.#leapt;
   }
 
-  /** Timers that wait. */
+  /** Number of waiting timers. */
   get pending(): number {
     return this.#events.waiting() + this.#repeated.waiting();
   }
@@ -61,19 +62,19 @@ export class SimClock implements Clock {
     this.#isSteady = isSteady;
   }
 
-  /** So much time passes at once: what was due meanwhile comes late. */
+  /** This much time passes at once: what was due meanwhile comes late. */
   leap(ms: number): void {
     this.#now += ms;
     this.#leapt += ms;
     this.#rhythmNow += ms;
   }
 
-  /** Lets time pass, leaps not counted; ends early when `isOver` says so after some timer. */
+  /** Lets time pass, leaps not counted; ends early when `isOver` says so after a timer. */
   async run(ms: number, isOver: () => boolean = () => false): Promise<void> {
     const end = this.#now - this.#leapt + ms;
     let isCut = false;
     await eachTurn(() => {
-      // What the last timer set off has come to its end.
+      // What the last timer set off has ended.
       isCut = isOver();
       const next = isCut ? null : this.#takeDue(end + this.#leapt);
       next?.fn?.();
@@ -86,7 +87,7 @@ export class SimClock implements Clock {
     return this.#isSteady() ? slowness : 1;
   }
 
-  /** Takes the next timer that is due by then; its time has come. */
+  /** Removes the next timer that is due by then, and moves time to it. */
   #takeDue(until: number): VirtualTimer | null {
     const slow = this.#slowness();
     const [event, rhythm] = [this.#events.first(), this.#repeated.first()];

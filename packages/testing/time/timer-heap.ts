@@ -1,11 +1,11 @@
-/** Timers of a virtual clock, the earliest first; those of one moment in the order in which they were set. */
+/** Timers of a virtual clock, earliest first; those of one moment in the order in which they were set. */
 
 import { insertInto, removeFirst } from '../../../src/actors/time/heap.ts';
 
 export interface VirtualTimer {
   readonly at: number;
   readonly order: number;
-  /** null: it was cancelled, and stays in its place until its time has come. */
+  /** null: it was cancelled, and keeps its place until its time comes. */
   fn: (() => void) | null;
 }
 
@@ -13,7 +13,7 @@ export class TimerHeap {
   readonly #heap: VirtualTimer[] = [];
   #order = 0;
 
-  /** Among those of one moment it is the last. */
+  /** Comes last among the timers of one moment. */
   add(at: number, fn: () => void): VirtualTimer {
     const timer: VirtualTimer = { at, order: this.#order++, fn };
     insertInto(this.#heap, timer, isBefore);
@@ -27,19 +27,19 @@ export class TimerHeap {
     return first;
   }
 
-  /** How many wait that were not cancelled. */
+  /** Number of waiting timers that were not cancelled. */
   waiting(): number {
     return this.#heap.filter(({ fn }) => fn !== null).length;
   }
 
-  /** Takes out the first that is due by then and was not cancelled. */
+  /** Removes the first timer that is due by then and was not cancelled. */
   takeDue(until: number): VirtualTimer | undefined {
     const first = this.first();
     if (first === undefined || first.at > until) return undefined;
     return this.take();
   }
 
-  /** Takes out the first that was not cancelled. */
+  /** Removes the first timer that was not cancelled. */
   take(): VirtualTimer | undefined {
     const first = this.first();
     if (first !== undefined) removeFirst(this.#heap, isBefore);

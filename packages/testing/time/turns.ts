@@ -1,16 +1,15 @@
 /**
- * Turns of the event loop for whoever plays time: every promise that can go on does so between one and the
- * next.
+ * Turns of the event loop for whoever plays time: every promise that can continue does so between two turns.
  *
- * A turn for each timer of a simulation would cost more than many a timer does. Node lets promises go on
- * between two immediates of one turn as well, so they are set in advance, many for each turn; whatever waits
- * for the loop itself gets its turn among them.
+ * A turn for each timer of a simulation would cost more than many a timer does. Node also lets promises
+ * continue between two immediates of one turn, so many are set in advance for each turn. Whatever waits for
+ * the loop itself gets its turn among them.
  */
 
-/** Immediates that one turn of the loop is to have. */
+/** Immediates in one turn of the loop. */
 const batch = 32;
 
-/** Takes steps until one says false; also the first waits for all that can go on before it. */
+/** Takes steps until one returns false; before each, also the first, waits for all that can continue. */
 export function eachTurn(step: () => boolean): Promise<void> {
   return new Promise((resolve, reject) => {
     let isOver = false;

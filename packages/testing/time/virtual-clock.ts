@@ -1,8 +1,8 @@
 /**
  * A clock for tests: time passes only when the test says so.
  *
- * `advance` fires due timers in order and lets everything that they set off run to its end before the next
- * one fires.
+ * `advance` fires due timers in order, and everything that one sets off runs to its end before the next one
+ * fires.
  */
 import type { Clock, Timer } from '../../../src/base/clock.ts';
 import { TimerHeap } from './timer-heap.ts';
@@ -47,12 +47,12 @@ export class VirtualClock implements Clock {
     };
   }
 
-  /** The thread is busy for so long: what is due meanwhile comes late. */
+  /** The thread is busy for this long: what is due meanwhile comes late. */
   spend(ms: number): void {
     this.#now += ms;
   }
 
-  /** Timers that wait. */
+  /** Number of waiting timers. */
   get pending(): number {
     return this.#pending;
   }
@@ -75,11 +75,11 @@ export class VirtualClock implements Clock {
 /** The clock of one machine, which its administrator may set, and which may be suspended. */
 export interface OwnClock extends Clock {
   leap(byMs: number): void;
-  /** The machine slept for so long: its wall clock goes on, its timers do not. */
+  /** The machine sleeps for this long: its wall clock continues, its timers do not. */
   suspend(forMs: number): void;
 }
 
-/** @param aheadMs by how much it is wrong from the start */
+/** @param aheadMs error of the clock from the start */
 export function ownClock(time: VirtualClock, aheadMs = 0): OwnClock {
   let set = aheadMs;
   let asleep = 0;
@@ -98,7 +98,7 @@ export function ownClock(time: VirtualClock, aheadMs = 0): OwnClock {
   };
 }
 
-/** Lets every promise that can go on do so. */
+/** Lets every promise continue that can. */
 export function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -32,13 +32,13 @@ import { createSaver, type Saver, type Saving } from './saver.ts';
 import type { StampedEvent, Stepper, StepResult } from './step.ts';
 import { endStepSpan, startStepSpan, traced, traceOfTimer } from './step-span.ts';
 import { createTimers, type Timers } from './timers.ts';
-import { createGate } from './turnstile.ts';
+import { createTurnstile } from './turnstile.ts';
 
 export class Host {
   readonly stats = { steps: 0, ignored: 0 };
   readonly #parts: HostParts;
   readonly #saver: Saver;
-  readonly #saves = createGate(limits.savesInFlight);
+  readonly #saves = createTurnstile(limits.savesInFlight);
   readonly #timers: Timers<{ cell: Cell; id: string }>;
   readonly #consequences: Consequences;
   readonly #parking: Parking;
@@ -145,7 +145,7 @@ export class Host {
 
   /** Removes actors that the stream has removed, long after their end. Called about once a second. */
   forgetEnded(run: ShardRun): void {
-    forgetEnded(run, this.#parts.clock.now());
+    forgetEnded(run, this.#parts.clock.monotonic());
   }
 
   #resume(cell: Cell): void {
@@ -361,7 +361,7 @@ export class Host {
     if (isQuiet) shard.feed.outstanding.delete(sequence);
     else this.#consequences.publish(cell, hot, sequence);
     for (const timer of newTimers) this.#timers.add(timer, { cell, id: timer.id });
-    if (result.done) shard.ended.push({ id, until: event.at + goneRecordSeconds * 1000 });
+    if (result.done) shard.ended.push({ id, until: clock.monotonic() + goneRecordSeconds * 1000 });
     endStepSpan(this.#parts, cell, span, transition);
     if (shard.phase === 'active') this.#consequences.perform(cell, hot, newEffects, span?.context);
     this.stats.steps++;

@@ -208,7 +208,6 @@ function remembered(before: ActorRecord | null, item: MailboxItem): readonly str
   return entry === '' ? known : [...known, entry].slice(-limits.recentMessageIds);
 }
 
-/** The senders' ids of the messages in this item. */
 export function idsOf({ messageId, messageIds = [] }: MailboxItem): readonly string[] {
   return messageId === undefined ? messageIds : [messageId];
 }

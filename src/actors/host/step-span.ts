@@ -49,7 +49,6 @@ export function traceOfTimer({ trace }: Cell, at: number): TraceContext | undefi
   return trace !== null && at - trace.since <= limits.traceTimersMs ? trace.context : undefined;
 }
 
-/** Runs the work of a span; ends the span with an error if the work fails. */
 export function traced<T>(span: Span | undefined, work: Promise<T>): Promise<T> {
   if (span) work.catch((error) => span.end(asError(error).message));
   return work;

@@ -69,7 +69,6 @@ export interface PersistedSnapshot {
   readonly historyValue?: unknown;
 }
 
-/** A chart that is ready to be stepped. */
 export interface Stepper {
   readonly chart: Chart;
   /**
@@ -87,7 +86,6 @@ export interface Stepper {
    * @throws OrreryError ACTOR_PARKED if the chart does not have the state
    */
   restore(persisted: PersistedSnapshot, version: number): Snapshot;
-  /** The deadlines of all states. */
   readonly deadlineIds: ReadonlySet<string>;
   /** The deadlines of the active states, as if they were entered now. */
   deadlinesOf(

@@ -1,5 +1,5 @@
 /** A counting semaphore: a limited number pass at a time, the others wait in order. */
-export function createGate(placesMax: number) {
+export function createTurnstile(placesMax: number) {
   const waiting: Array<() => void> = [];
   let inside = 0;
   return {

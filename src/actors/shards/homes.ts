@@ -51,7 +51,6 @@ export function homesOf(features: readonly Housed[], subjects: Subjects, shards:
       const shard = shardOf(id, shards);
       return feature === undefined ? shard : `${feature}-${shard % featureLimits.parts}`;
     },
-    /** The subjects with the mail of a shard. */
     mailOf(shard: ShardName): readonly string[] {
       if (typeof shard === 'number') return [subjects.mailOfShard(shard), subjects.tellOfShard(shard)];
       return ofKinds(shardsOf(shard), byName.get(shard)?.kinds ?? []);

@@ -19,7 +19,6 @@ import { encodeJson } from '../../bus/codec.ts';
 import { type HoldingContext, type HoldingEffect, shardChart } from '../../machines/shard/shard.ts';
 import type { HostParts } from '../host/host-parts.ts';
 import { type LocalActor, startLocal } from '../host/local.ts';
-import type { Snapshot } from '../host/step.ts';
 import { createClaimTrouble } from './claim-trouble.ts';
 import { beatMs, type Directory } from './directory.ts';
 import { holdersOf, mayHoldOf } from './editions.ts';
@@ -48,12 +47,16 @@ interface Held {
   readonly chart: LocalActor;
   /** The fence on which our last claim was conditional, if that claim was lost: a newer one exists. */
   lostTo: number | null;
+  /** When our last claim failed, monotonic ms. */
+  failedAt: number;
   /** false: it is given back, then removed. */
   isWanted: boolean;
 }
 
 /** How long a replica must have lived before holdings move to it by plan. */
 const provenAfterMs = 5_000;
+/** Less than from beat to beat: what is claimed again at each is not claimed at all that happens between. */
+const failedPauseMs = beatMs / 2;
 
 export class Ownership {
   readonly #parts: OwnershipParts;
@@ -127,10 +130,10 @@ export class Ownership {
       onTransition: ({ event, from, to, snapshot }) => {
         log.debug({ holding: spec.name, event: event.type, from, to }, 'holding');
         if (to === 'held.active') this.#parts.onMove?.(spec.name);
-        if (event.type === 'claim.lost') this.#onLost(spec, seenBy(snapshot));
+        if (event.type === 'claim.lost') this.#onLost(spec, (snapshot.context as HoldingContext).seen);
       },
     });
-    const held: Held = { spec, chart, lostTo: null, isWanted: true };
+    const held: Held = { spec, chart, lostTo: null, failedAt: Number.NEGATIVE_INFINITY, isWanted: true };
     this.#held.set(spec.name, held);
     this.#bySubject.set(spec.fenceSubject, held);
     this.plan();
@@ -197,8 +200,9 @@ export class Ownership {
     if (live === null) return;
     const members = [...live.values()];
     const serving = [...live].flatMap(([replica, member]) => (member.serving ? [replica] : []));
-    let moves = this.#movesInWork();
-    for (const { spec, chart, lostTo, isWanted } of [...this.#held.values()]) {
+    let moves = this.views().filter(({ state }) => /draining|releasing/.test(state)).length;
+    const pausedAfter = this.#parts.clock.monotonic() - failedPauseMs;
+    for (const { spec, chart, lostTo, failedAt, isWanted } of [...this.#held.values()]) {
       const state = chart.state();
       if (!isWanted) {
         if (state === 'unowned') this.#forget(spec.name);
@@ -210,7 +214,8 @@ export class Ownership {
       const isMine = wanted === this.#parts.replica;
       if (state === 'unowned') {
         // The fence that won our last claim has not arrived yet; claiming before that would lose again.
-        if (lostTo === this.#fenceOf(spec) || !this.#mayClaim(spec, isMine)) continue;
+        if (lostTo === this.#fenceOf(spec) || failedAt > pausedAfter || !this.#mayClaim(spec, isMine))
+          continue;
         chart.send({ type: 'holding.assigned', seen: this.#fenceOf(spec) });
       } else if (state.startsWith('held.') && !this.#mayKeep(spec)) {
         chart.send({ type: 'holding.withdrawn' });
@@ -254,10 +259,6 @@ export class Ownership {
   /** Sequence of the last fence message seen. */
   #fenceOf({ fenceSubject }: HoldingSpec): number {
     return this.#fences.get(fenceSubject)?.sequence ?? 0;
-  }
-
-  #movesInWork(): number {
-    return [...this.#held.values()].filter(({ chart }) => /draining|releasing/.test(chart.state())).length;
   }
 
   #wantedOwner({ name, mayHold }: HoldingSpec, candidates: readonly string[]): string | null {
@@ -366,6 +367,8 @@ export class Ownership {
         return { type: 'claim.lost' };
       }
       this.#claimTrouble.failed(spec.name, asError(error).message);
+      const held = this.#held.get(spec.name);
+      if (held) held.failedAt = this.#parts.clock.monotonic();
       throw error;
     }
   }
@@ -395,6 +398,3 @@ export class Ownership {
     return (await bus.append(spec.fenceSubject, encodeJson(said), { guard, ...ttl })).sequence;
   }
 }
-
-/** The fence sequence on which the chart's last claim was conditional. */
-const seenBy = ({ context }: Snapshot) => (context as HoldingContext).seen;

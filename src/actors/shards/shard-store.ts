@@ -35,10 +35,11 @@ interface Loaded {
   readonly sequence: number;
   readonly record: ActorRecord;
   readonly data: Uint8Array;
+  readonly storedAt: number;
 }
 
 export async function loadShard(parts: ShardStoreParts, run: ShardRun, signal: AbortSignal): Promise<void> {
-  const [{ found, stored }, mail] = await Promise.all([
+  const [{ found, stored, now }, mail] = await Promise.all([
     readAll(parts.bus, parts.subjects, run, signal),
     answered(parts, signal, ({ bus }) => bus.streamState('mail')),
   ]);
@@ -58,7 +59,8 @@ export async function loadShard(parts: ShardStoreParts, run: ShardRun, signal: A
   for (const one of loaded) {
     const isDoubtful = one.sequence > checkpoint.feed;
     try {
-      place(parts, run, one, isDoubtful ? (published.get(one.id) ?? nothingYet) : everything);
+      const told = isDoubtful ? (published.get(one.id) ?? nothingYet) : everything;
+      place(parts, run, one, told, now - one.storedAt);
     } catch (error) {
       park(parts, run, one.id, packRecord(one.record), error);
       continue;
@@ -167,6 +169,8 @@ async function readAll(bus: Bus, subjects: Subjects, run: ShardRun, signal: Abor
   const checkpointSubject = subjects.checkpoint(run.shard);
   const found: StoredMessage[] = [];
   let stored: StoredMessage | null = null;
+  /** When the fence was stored, by the clock of the server, as all that was found. */
+  let now = 0;
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   // It may be aborted before anybody awaits it.
   promise.catch(() => {});
@@ -177,6 +181,7 @@ async function readAll(bus: Bus, subjects: Subjects, run: ShardRun, signal: Abor
     from: { kind: 'lastPerSubject' },
     onMessage: (message) => {
       if (message.subject === fenceSubject) {
+        now = message.storedAt;
         if (message.sequence >= run.fence) resolve();
       } else if (message.subject === checkpointSubject) stored = message;
       else found.push(message);
@@ -188,7 +193,7 @@ async function readAll(bus: Bus, subjects: Subjects, run: ShardRun, signal: Abor
     signal.removeEventListener('abort', onAbort);
     void following.stop();
   }
-  return { found, stored: stored as StoredMessage | null };
+  return { found, stored: stored as StoredMessage | null, now };
 }
 
 /**
@@ -232,8 +237,8 @@ function readRecord(parts: ShardStoreParts, run: ShardRun, message: StoredMessag
   if (!parsed || message.data.byteLength === 0) return [];
   const { id } = parsed;
   try {
-    const { sequence, data } = message;
-    return [{ id, sequence, data, record: unpackRecord(data, id) }];
+    const { sequence, data, storedAt } = message;
+    return [{ id, sequence, data, storedAt, record: unpackRecord(data, id) }];
   } catch (error) {
     park(parts, run, id, message.data, error);
     return [];
@@ -259,12 +264,14 @@ function place(
   run: ShardRun,
   { id, record, sequence, data }: Loaded,
   published: Published,
+  /** For how long it has been stored. */
+  ageMs: number,
 ): void {
   const { clock, steppers } = parts;
-  // Bounded, in case the clock of the replica that wrote it was ahead.
-  const until = Math.min(record.at, clock.now()) + goneRecordSeconds * 1000;
-  if (record.gone && until < clock.now()) return;
-  if (record.gone) run.ended.push({ id, until });
+  // By the server's clock: those of replicas may have been set.
+  const leftMs = goneRecordSeconds * 1000 - ageMs;
+  if (record.gone && leftMs < 0) return;
+  if (record.gone) run.ended.push({ id, until: clock.monotonic() + leftMs });
   const feed = record.feed.filter(({ fence, rev }) => isLater({ fence, rev }, published));
   if (feed.length > 0) {
     begin(run.feed, sequence);

@@ -36,7 +36,12 @@ export function createCompany(clock: Clock, work: (cell: Cell, hot: Hot) => void
       if (until <= now) return false;
       if (hot.company?.until === until) return true;
       over(hot);
-      hot.company = { until, timer: clock.after(until - now, () => work(cell, hot)) };
+      const timer = clock.after(until - now, () => {
+        // A timer may fire up to a millisecond early, and no other would follow.
+        if (hot.company?.timer === timer) hot.company = { until: clock.monotonic(), timer };
+        work(cell, hot);
+      });
+      hot.company = { until, timer };
       return true;
     },
   };

@@ -1,6 +1,5 @@
 /** A binary heap in an array; the first entry precedes all others. */
 
-/** Inserts an entry. */
 export function insertInto<T>(heap: T[], entry: T, isBefore: (a: T, b: T) => boolean): void {
   let index = heap.length;
   heap.push(entry);
@@ -14,7 +13,6 @@ export function insertInto<T>(heap: T[], entry: T, isBefore: (a: T, b: T) => boo
   heap[index] = entry;
 }
 
-/** Removes the first entry. */
 export function removeFirst<T>(heap: T[], isBefore: (a: T, b: T) => boolean): void {
   const last = heap.pop();
   if (last === undefined || heap.length === 0) return;

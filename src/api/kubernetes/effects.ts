@@ -14,6 +14,7 @@ import type {
   EventParams,
   Evicted,
   EvictParams,
+  KubernetesTools,
   Owner,
   PatchParams,
   StatusParams,
@@ -29,7 +30,7 @@ export interface OfFinalizer extends OnResource {
   readonly finalizer: string;
 }
 
-function needOf({ resource }: OnResource, type: string, verbs: readonly string[], part = ''): Need {
+function needOf(resource: OnResource['resource'], type: string, verbs: readonly string[], part = ''): Need {
   const named = readKindName(resource);
   return {
     apiGroup: groupOf(named),
@@ -39,6 +40,20 @@ function needOf({ resource }: OnResource, type: string, verbs: readonly string[]
   };
 }
 
+const may =
+  (resource: OnResource['resource'], ...verbs: readonly string[]) =>
+  (type: string): readonly Need[] => [needOf(resource, type, verbs)];
+
+/** An effect of that name that calls one of the tools, with these permissions. */
+const made = <const T extends string, P extends object, R>(
+  type: T,
+  needs: (type: string) => readonly Need[],
+  run: (kubernetes: KubernetesTools, params: P) => Promise<R>,
+): Effect<T, P, R> =>
+  effect(type, { needs: needs(type), run: (params: P, tools) => run(tools.kubernetes, params) });
+
+const evicting = { apiGroup: '', resources: ['pods/eviction'], verbs: ['create'] };
+
 /** `kubernetes.apply('greeting.write', { resource: 'v1/ConfigMap' })`: an effect of that name. */
 export const kubernetes = {
   /** Server-side apply. */
@@ -46,65 +61,52 @@ export const kubernetes = {
     type: T,
     { resource, ...options }: OnResource & ApplyOptions,
   ): Effect<T, ApplyParams, Written> =>
-    effect(type, {
-      needs: [needOf({ resource }, type, ['create', 'patch'])],
-      run: (params: ApplyParams, tools) => tools.kubernetes.apply(resource, params, options),
-    }),
+    made(type, may(resource, 'create', 'patch'), (on, params) => on.apply(resource, params, options)),
   /** JSON merge patch. */
   patch: <const T extends string>(type: T, { resource }: OnResource): Effect<T, PatchParams, Written> =>
-    effect(type, {
-      needs: [needOf({ resource }, type, ['patch'])],
-      run: (params: PatchParams, tools) => tools.kubernetes.patch(resource, params),
-    }),
+    made(type, may(resource, 'patch'), (on, params) => on.patch(resource, params)),
   /** Conditions, `observedGeneration` and further fields of the status. */
   status: <const T extends string>(type: T, { resource }: OnResource): Effect<T, StatusParams, Changed> =>
-    effect(type, {
-      needs: [needOf({ resource }, type, ['get']), needOf({ resource }, type, ['patch'], '/status')],
-      run: (params: StatusParams, tools) => tools.kubernetes.status(resource, params),
-    }),
+    made(
+      type,
+      (why) => [needOf(resource, why, ['get']), needOf(resource, why, ['patch'], '/status')],
+      (on, params) => on.status(resource, params),
+    ),
   /** An Event about an object; every replica has the permission. */
   event: <const T extends string>(type: T): Effect<T, EventParams, void> =>
-    effect(type, { run: (params: EventParams, tools) => tools.kubernetes.event(params) }),
+    made(
+      type,
+      () => [],
+      (on, params) => on.event(params),
+    ),
   addFinalizer: <const T extends string>(
     type: T,
     { resource, finalizer }: OfFinalizer,
   ): Effect<T, ObjectAt, Changed> =>
-    effect(type, {
-      needs: [needOf({ resource }, type, ['get', 'patch'])],
-      run: (params: ObjectAt, tools) => tools.kubernetes.addFinalizer(resource, finalizer, params),
-    }),
+    made(type, may(resource, 'get', 'patch'), (on, at) => on.addFinalizer(resource, finalizer, at)),
   /** Succeeds if the object is gone. */
   removeFinalizer: <const T extends string>(
     type: T,
     { resource, finalizer }: OfFinalizer,
   ): Effect<T, ObjectAt, Changed> =>
-    effect(type, {
-      needs: [needOf({ resource }, type, ['get', 'patch'])],
-      run: (params: ObjectAt, tools) => tools.kubernetes.removeFinalizer(resource, finalizer, params),
-    }),
+    made(type, may(resource, 'get', 'patch'), (on, at) => on.removeFinalizer(resource, finalizer, at)),
   /** Adds an owner reference. */
   own: <const T extends string>(
     type: T,
     { resource }: OnResource,
   ): Effect<T, ObjectAt & { readonly owner: Owner }, Changed> =>
-    effect(type, {
-      needs: [needOf({ resource }, type, ['get', 'patch'])],
-      run: ({ owner, ...at }: ObjectAt & { readonly owner: Owner }, tools) =>
-        tools.kubernetes.own(resource, owner, at),
-    }),
+    made(type, may(resource, 'get', 'patch'), (on, { owner, ...at }) => on.own(resource, owner, at)),
   /** Deletes with preconditions; succeeds if the object is gone. */
   delete: <const T extends string>(
     type: T,
     { resource }: OnResource,
   ): Effect<T, DeleteParams, { readonly existed: boolean }> =>
-    effect(type, {
-      needs: [needOf({ resource }, type, ['delete'])],
-      run: (params: DeleteParams, tools) => tools.kubernetes.delete(resource, params),
-    }),
+    made(type, may(resource, 'delete'), (on, params) => on.delete(resource, params)),
   /** Evicts a Pod if its disruption budgets allow it. */
   evict: <const T extends string>(type: T): Effect<T, EvictParams, Evicted> =>
-    effect(type, {
-      needs: [{ apiGroup: '', resources: ['pods/eviction'], verbs: ['create'], why: `the effect ${type}` }],
-      run: (params: EvictParams, tools) => tools.kubernetes.evict(params),
-    }),
+    made(
+      type,
+      (name) => [{ ...evicting, why: `the effect ${name}` }],
+      (on, params) => on.evict(params),
+    ),
 } as const;

@@ -80,7 +80,6 @@ function rolesOf(rights: readonly Need[], { name, namespace }: AccessOptions): r
 }
 
 interface NatsRights {
-  /** Of the replicas. */
   readonly replica: readonly string[];
   /** Subjects on which people and programs may publish, beyond deploy/nats/permissions.conf. */
   readonly people: readonly string[];

@@ -14,22 +14,16 @@ import type {
   HistoryPage,
   ListAnswer,
   SendAnswer,
+  SessionView,
   ShardsView,
   StoredPort,
 } from '../../base/views.ts';
 import { exchange, type HttpQuestion, type Way } from './http-exchange.ts';
 
-/** The caller's identity, as in `/api/v1/session`. */
-export interface Session {
-  readonly user: string;
-  readonly maySend: boolean;
-}
-
 export interface HttpControl extends ControlPort, StoredPort {
-  session(): Promise<Session>;
+  session(): Promise<SessionView>;
 }
 
-/** An answer that is an object, with its status. */
 interface Answer {
   readonly status: number;
   readonly body: Readonly<Record<string, unknown>>;
@@ -44,7 +38,7 @@ export function createHttpControl(way: Way): HttpControl {
   const look = <T>(path: string, query: object = {}) =>
     ask<T>({ method: 'GET', path: withQuery(path, query) });
   return {
-    session: () => look<Session>('/api/v1/session'),
+    session: () => look<SessionView>('/api/v1/session'),
     get: (id) => look<ActorView>(actorPath(id)).catch(missingAs<ActorView | null>(null)),
     list: (wanted) => look<ListAnswer>('/api/v1/actors', wanted),
     history: ({ since, ...wanted }) => look<HistoryPage>('/api/v1/events', { from: since, ...wanted }),

@@ -3,7 +3,7 @@
  */
 
 import { shownRecordOf } from '../../actors/control/actor-views.ts';
-import { type RunnableEffect, runs } from '../../actors/effect-runner.ts';
+import { runs } from '../../actors/effect-runner.ts';
 import type { EngineView, FeatureParts, FeatureRun, Gauge } from '../../actors/feature.ts';
 import { kindOf } from '../../actors/host/cell.ts';
 import type { NamespaceGrants } from '../../base/config-values.ts';
@@ -26,19 +26,23 @@ export const startElections = (settings: ElectionsSettings) => (parts: FeaturePa
 
 function start({ leaseNamespaces }: ElectionsSettings, parts: FeatureParts): FeatureRun {
   const { engine, kube, clock, random, log } = parts;
+  const store = createLeaseStore({ kube, clock });
+  // Leases are followed by namespace, because one replica may serve a thousand elections.
+  const follower = createLeaseFollower({ kube, store, clock, random, log, breadth: 'namespace' });
+  const { requests, stop } = answerCandidates(parts);
   return {
     joins: [createElectionJoin(engine.world, leaseNamespaces)],
-    effects: [...ownLeaseEffects(), runs(electionStatusPatch, patchElectionStatus(kube))],
-    ...answerCandidates(parts),
+    effects: [
+      ...leaseEffects({ store, follower, clock }),
+      runs(electionStatusPatch, patchElectionStatus(kube)),
+    ],
+    requests,
     gauges: () => termsIn(engine),
+    stop() {
+      stop();
+      follower.stop();
+    },
   };
-
-  /** Leases are followed by namespace, because one replica may serve a thousand elections. */
-  function ownLeaseEffects(): readonly RunnableEffect[] {
-    const store = createLeaseStore({ kube, clock });
-    const follower = createLeaseFollower({ kube, store, clock, random, log, breadth: 'namespace' });
-    return leaseEffects({ store, follower, clock });
-  }
 }
 
 function* termsIn({ shards }: EngineView): Iterable<Gauge> {

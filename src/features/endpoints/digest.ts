@@ -20,7 +20,7 @@ import type {
 import { managedBy, managedByLabel, otherWriters, serviceNameLabel } from './slice-labels.ts';
 
 /** The annotation that asks for a workload to be probed. */
-export const probeAnnotation = 'orrery.dev/probe';
+const probeAnnotation = 'orrery.dev/probe';
 
 export function workloadPart(object: KubeObject): DigestPart<WorkloadDigest> {
   const spec = record(object.spec);
@@ -64,7 +64,7 @@ function readiness(status: Fields): { ready: ConditionStatus | null; readyAt: nu
   };
 }
 
-/** What slices need of a Service, if it selects anything. */
+/** What slices need of a Service; empty if it selects nothing. */
 export function servicePart(object: KubeObject): DigestPart<ServiceDigest> {
   const spec = record(object.spec);
   const selector = textMap(spec.selector);
@@ -81,8 +81,8 @@ export function servicePart(object: KubeObject): DigestPart<ServiceDigest> {
 }
 
 /**
- * What the Service says, else the family of its address, else both: a headless Service of an API server that
- * fills in nothing.
+ * The families that the Service states, or else that of its address, or else both (a headless Service of an
+ * API server that fills in no defaults).
  */
 function familiesOf({ ipFamilies, clusterIP }: Fields): IpFamily[] {
   const said = texts(list(ipFamilies)).filter((one): one is IpFamily => one === 'IPv4' || one === 'IPv6');
@@ -99,21 +99,21 @@ function servicePort({ name, port, protocol, appProtocol, targetPort }: Fields) 
       name: typeof name === 'string' ? name : '',
       protocol: typeof protocol === 'string' && protocol !== '' ? protocol : 'TCP',
       appProtocol: typeof appProtocol === 'string' ? appProtocol : null,
-      // The API server fills in the port for a target that is absent, which some write as 0 or as nothing.
+      // The API server fills in the port for an absent target; some write 0 or '' for absent.
       target: target === 0 || target === '' ? port : target,
     },
   ];
 }
 
 /**
- * Of any slice, for what the API server answers to a write. @throws OrreryError INVARIANT if it has no uid or
- * no resourceVersion
+ * The digest of any slice, for what the API server answers to a write.
+ * @throws OrreryError INVARIANT if it has no uid or no resourceVersion
  */
 export function sliceDigest(object: KubeObject): EndpointSliceDigest {
   return { kind: 'endpointslices', ...digestBase(object), ...slicePart(object) };
 }
 
-/** Whose slice it is; its content if it is ours, or of another controller for external workloads. */
+/** The Service of a slice, and its content if it is ours or another controller's for external workloads. */
 export function slicePart(object: KubeObject): DigestPart<EndpointSliceDigest> {
   const labels = textMap(object.metadata.labels);
   const service = labels[serviceNameLabel] ?? '';
@@ -132,7 +132,7 @@ function contentOf(object: KubeObject): SliceContent {
   };
 }
 
-/** Go programs write null for what is absent. */
+/** Go programs write null for an absent value. */
 function withoutNulls(value: unknown): Fields {
   const fields = Object.entries(record(value)).filter(([, field]) => field !== null);
   const read = Object.fromEntries(fields) as Fields & { addresses?: unknown; conditions?: unknown };

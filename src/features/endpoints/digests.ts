@@ -1,18 +1,16 @@
-/**
- * The form of the digests that EndpointSlices need in the world.
- */
+/** The digests that EndpointSlices need in the world. */
 import type { Address, IpFamily } from '../../base/address.ts';
 import type { ConditionStatus, DigestBase, Labels } from '../../base/digests.ts';
 
 export interface ServiceDigest extends DigestBase {
   readonly kind: 'services';
-  /** Absent where it selects nothing: type ExternalName, or no selector. */
+  /** Absent if it selects nothing: type ExternalName, or no selector. */
   readonly selecting?: SelectingService;
 }
 
 export interface SelectingService {
   readonly selector: Labels;
-  /** Of its slices. */
+  /** The address families of its slices. */
   readonly families: readonly IpFamily[];
   readonly headless: boolean;
   /** `spec.publishNotReadyAddresses` */
@@ -30,13 +28,13 @@ export interface EndpointSliceDigest extends DigestBase {
   readonly kind: 'endpointslices';
   /** Name of the Service (label `kubernetes.io/service-name`). */
   readonly service: string;
-  /** What stands in it, if the slice is ours. */
+  /** Its content, if the slice is ours. */
   readonly managed?: SliceContent;
-  /** Whose it is and what stands in it, if it is of another controller for external workloads. */
+  /** Its writer and content, if another controller made it for external workloads. */
   readonly foreign?: { readonly writer: string; readonly content: SliceContent };
 }
 
-/** What an EndpointSlice says, in the form of discovery.k8s.io/v1. */
+/** The content of an EndpointSlice, in the form of discovery.k8s.io/v1. */
 export interface SliceContent {
   readonly addressType: string;
   readonly ports: readonly SlicePort[];
@@ -66,18 +64,18 @@ export interface SliceEndpoint {
 /** A workload outside the cluster (ExternalWorkload, `workload.linkerd.io/v1beta1`). */
 export interface WorkloadDigest extends DigestBase {
   readonly kind: 'externalworkloads';
-  /** Those that can be published, canonical, each once. */
+  /** Addresses that can be published, canonical, each once. */
   readonly addresses: readonly Address[];
-  /** Those that cannot, as they were written: no addresses, loopback, link-local, unspecified, multicast. */
+  /** Addresses that cannot, as written: malformed, loopback, link-local, unspecified, multicast. */
   readonly invalid: readonly string[];
   readonly ports: ReadonlyArray<{
     readonly name: string;
     readonly port: number;
     readonly protocol: string;
   }>;
-  /** The condition `Ready`; null if there is none. */
+  /** Status of the condition `Ready`; null if there is none. */
   readonly ready: ConditionStatus | null;
-  /** Its lastTransitionTime, ms since the epoch; 0 if it says none. */
+  /** Its lastTransitionTime, ms since the epoch; 0 if it has none. */
   readonly readyAt: number;
   /** The annotation `orrery.dev/probe`; null without it. */
   readonly probe: string | null;

@@ -1,19 +1,19 @@
 /**
- * The index over the world picture for EndpointSlices: which workloads a Service's selector matches, which
- * Services match a workload, and our slices of each Service.
+ * The index over the picture for EndpointSlices: which workloads a Service's selector matches, which Services
+ * match a workload, and our slices of each Service.
  *
- * All look-ups cost what they find, none the size of the world: workloads and selectors are indexed by
- * single labels. For each Service sums are kept over what its workloads show, so that one workload's news
- * among a thousand is one addition.
+ * Every look-up costs what it finds, not the size of the world: workloads and selectors are indexed by single
+ * labels. Each Service has a sum over what its workloads show, so news of one workload among a thousand costs
+ * one addition.
  */
 
 import { hash } from '../../actors/shards/rendezvous.ts';
 import type { Clock } from '../../base/clock.ts';
-import { type Labels, selects } from '../../base/digests.ts';
 import type { EndpointSliceDigest, ServiceDigest, WorkloadDigest } from './digests.ts';
 import { isDnsLabel, type NamedWorkload } from './packing/desired.ts';
 import type { EndpointsScene, ServiceScene } from './packing/scene.ts';
 import { canonical } from './packing/slices.ts';
+import { dropFrom, isSelected, pairsOf, putIn } from './selection.ts';
 import { zoneLabel } from './slice-labels.ts';
 import { createStandingSlices } from './standing-slices.ts';
 
@@ -24,7 +24,7 @@ interface Member {
 
 interface Entry {
   readonly digest: ServiceDigest;
-  /** Stands for what of the Service shows in its slices. */
+  /** Hash of what the Service shows in its slices. */
   readonly token: string;
   readonly members: Map<string, Member>;
   sums: [number, number];
@@ -32,10 +32,10 @@ interface Entry {
 
 interface IndexParts {
   readonly clock: Clock;
-  /** As in EndpointsScene, both. */
+  /** Both as in EndpointsScene. */
   readonly isComplete: () => boolean;
   readonly whole: (signal: AbortSignal) => Promise<void>;
-  /** The other controller whose slices are adopted; null: none is. */
+  /** The other controller whose slices are adopted; null: none. */
   readonly takeOver: string | null;
 }
 
@@ -61,7 +61,7 @@ export class EndpointsIndex implements EndpointsScene {
     this.#slices = createStandingSlices(clock, takeOver);
   }
 
-  /** @returns actors that it concerns */
+  /** @returns ids of the actors that it concerns */
   setService(namespace: string, name: string, digest: ServiceDigest | null): string[] {
     const key = `${namespace}/${name}`;
     const before = this.#services.get(key);
@@ -72,7 +72,7 @@ export class EndpointsIndex implements EndpointsScene {
       const entry: Entry = { digest, token: serviceToken(digest), members: new Map(), sums: [0, 0] };
       this.#services.set(key, entry);
       const first = firstPair(digest);
-      if (first !== null) add(this.#servicesByLabel, `${namespace} ${first}`, name);
+      if (first !== null) putIn(this.#servicesByLabel, `${namespace} ${first}`, name);
       for (const [workload, found] of this.#matching(namespace, digest))
         join(entry, workload, memberOf(workload, found));
     }
@@ -83,15 +83,13 @@ export class EndpointsIndex implements EndpointsScene {
     return [`service/${key}`, ...named.map((workload) => `workload/${namespace}/${workload}`)];
   }
 
-  /**
-   * @param isLive false while the picture is being read: then what was not known before has not just
-   * happened
-   */
+  /** @param isLive false while the picture is being read: what is new then did not just happen */
   setWorkload(namespace: string, name: string, digest: WorkloadDigest | null, isLive: boolean): string[] {
     const key = `${namespace}/${name}`;
     const before = this.#workloads.get(key) ?? null;
-    for (const pair of pairsOf(before)) remove(this.#workloadsByLabel, `${namespace} ${pair}`, name);
-    for (const pair of pairsOf(digest)) add(this.#workloadsByLabel, `${namespace} ${pair}`, name);
+    for (const pair of pairsOf(before?.labels))
+      dropFrom(this.#workloadsByLabel, `${namespace} ${pair}`, name);
+    for (const pair of pairsOf(digest?.labels)) putIn(this.#workloadsByLabel, `${namespace} ${pair}`, name);
     if (digest === null) this.#workloads.delete(key);
     else this.#workloads.set(key, digest);
     const affected = [`workload/${key}`];
@@ -102,7 +100,9 @@ export class EndpointsIndex implements EndpointsScene {
     ])) {
       const entry = this.#services.get(`${namespace}/${service}`);
       const after =
-        entry !== undefined && member !== null && isSelected(entry.digest, member.digest) ? member : null;
+        entry !== undefined && member !== null && isSelected(entry.digest, member.digest.labels)
+          ? member
+          : null;
       if (entry === undefined || !join(entry, name, after)) continue;
       const at = digest?.readyAt ?? 0;
       if ((isLive || before !== null) && at > (before?.readyAt ?? 0))
@@ -137,7 +137,6 @@ export class EndpointsIndex implements EndpointsScene {
     return this.#workloads.get(`${namespace}/${name}`) ?? null;
   }
 
-  /** Headless Services that match the workload, by name. */
   headlessServices(namespace: string, name: string): string[] {
     const digest = this.workload(namespace, name);
     return [...this.#selecting(namespace, digest)]
@@ -165,7 +164,7 @@ export class EndpointsIndex implements EndpointsScene {
     };
   }
 
-  /** What tells whether a Service's slices have to be looked at. */
+  /** Tokens that tell whether a Service's slices have to be looked at. */
   tokens(namespace: string, name: string): { readonly wanted: string; readonly standing: string } {
     const entry = this.#services.get(`${namespace}/${name}`);
     const sums = (entry?.sums ?? []).map((sum) => sum.toString(36)).join('.');
@@ -173,12 +172,12 @@ export class EndpointsIndex implements EndpointsScene {
     return { wanted, standing: this.#slices.token(namespace, name) };
   }
 
-  /** Whether the Service has no slice of ours that stays. */
+  /** Whether the Service has no slice of ours, leaving aside those being deleted. */
   isEmpty(namespace: string, name: string): boolean {
     return this.#slices.of(namespace, name).length === 0;
   }
 
-  /** The other controller that has slices of the Service, and is not taken over; '': there is none. */
+  /** The other controller that has slices of the Service and is not taken over; '' if there is none. */
   otherWriter(namespace: string, name: string): string {
     return this.#slices.otherWriter(namespace, name);
   }
@@ -225,7 +224,7 @@ export class EndpointsIndex implements EndpointsScene {
 
   #unlink(namespace: string, name: string, digest: ServiceDigest): void {
     const first = firstPair(digest);
-    if (first !== null) remove(this.#servicesByLabel, `${namespace} ${first}`, name);
+    if (first !== null) dropFrom(this.#servicesByLabel, `${namespace} ${first}`, name);
   }
 
   #matching(namespace: string, digest: ServiceDigest): Array<[string, WorkloadDigest]> {
@@ -234,22 +233,19 @@ export class EndpointsIndex implements EndpointsScene {
     return [...(this.#workloadsByLabel.get(`${namespace} ${first}`) ?? [])].flatMap(
       (name): Array<[string, WorkloadDigest]> => {
         const workload = this.#workloads.get(`${namespace}/${name}`);
-        return workload !== undefined && isSelected(digest, workload) ? [[name, workload]] : [];
+        return workload !== undefined && isSelected(digest, workload.labels) ? [[name, workload]] : [];
       },
     );
   }
 
   /** Services that may match the workload. */
   *#selecting(namespace: string, digest: WorkloadDigest | null): Iterable<string> {
-    for (const pair of pairsOf(digest)) yield* this.#servicesByLabel.get(`${namespace} ${pair}`) ?? [];
+    for (const pair of pairsOf(digest?.labels))
+      yield* this.#servicesByLabel.get(`${namespace} ${pair}`) ?? [];
   }
 }
 
-function isSelected({ selecting }: ServiceDigest, { labels }: WorkloadDigest): boolean {
-  return selecting !== undefined && selects({ matchLabels: selecting.selector }, labels);
-}
-
-/** What of a Service shows in its slices, and whether it has any. */
+/** Hash of what a Service shows in its slices, and of whether it has any. */
 function serviceToken({ uid, deleting, labels, selecting }: ServiceDigest): string {
   const text = canonical({ uid, deleting, labels, selecting: selecting ?? null });
   return `${hash(text).toString(36)}.${hash(`~${text}`).toString(36)}`;
@@ -257,7 +253,7 @@ function serviceToken({ uid, deleting, labels, selecting }: ServiceDigest): stri
 
 const members = new WeakMap<WorkloadDigest, Member>();
 
-/** What of a workload shows in a slice; worked out once for each digest, of which one name has one. */
+/** What a workload shows in a slice; computed once for each digest, which belongs to one name. */
 function memberOf(name: string, digest: WorkloadDigest): Member {
   const known = members.get(digest);
   if (known !== undefined) return known;
@@ -268,8 +264,7 @@ function memberOf(name: string, digest: WorkloadDigest): Member {
 }
 
 /**
- * In a fixed order, at a fraction of what ordering all keys costs: each of thousands of workloads is read
- * at the start.
+ * In a fixed order, which costs a fraction of sorting all keys: thousands of workloads are read at the start.
  */
 function shownText(name: string, digest: WorkloadDigest): string {
   const { uid, addresses, invalid, ports, ready, deleting, labels } = digest;
@@ -301,22 +296,5 @@ function join(entry: Entry, name: string, member: Member | null): boolean {
 }
 
 function firstPair({ selecting }: ServiceDigest): string | null {
-  const [first] = Object.entries(selecting?.selector ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
-  return first === undefined ? null : pairOf(first);
-}
-
-function pairsOf(digest: { readonly labels: Labels } | null): string[] {
-  return Object.entries(digest?.labels ?? {}).map(pairOf);
-}
-
-const pairOf = ([key, value]: readonly [string, string]) => `${key}=${value}`;
-
-function add(map: Map<string, Set<string>>, key: string, name: string): void {
-  map.set(key, (map.get(key) ?? new Set()).add(name));
-}
-
-function remove(map: Map<string, Set<string>>, key: string, name: string): void {
-  const names = map.get(key);
-  names?.delete(name);
-  if (names?.size === 0) map.delete(key);
+  return pairsOf(selecting?.selector).sort()[0] ?? null;
 }

@@ -22,18 +22,18 @@ export interface EndpointsJoin extends Join {
   readonly index: EndpointsIndex;
 }
 
-/** Statements that must stand in the world. */
+/** What must have been listed. */
 const neededResources = ['services', 'endpointslices', 'workload.linkerd.io/v1beta1/ExternalWorkload'];
 
 export function createEndpointsJoin(parts: {
   readonly world: Pick<World, 'statement' | 'isWhole' | 'whole'>;
   readonly clock: Clock;
-  /** The other controller whose slices are adopted; absent: none is. */
+  /** The other controller whose slices are adopted; absent: none. */
   readonly takeOver?: string | null;
 }): EndpointsJoin {
   const { world, clock, takeOver = null } = parts;
   const isListed = () => neededResources.every((resource) => world.statement(resource) !== null);
-  // While the stream is read after an interruption, what was moved within it may look gone.
+  // While the stream is read after an interruption, an object that moved within it may look gone.
   const isComplete = () => world.isWhole && isListed();
   const index = new EndpointsIndex({
     ...{ clock, isComplete, takeOver },
@@ -94,10 +94,7 @@ function isWorkloadCalledFor(index: EndpointsIndex, id: string): boolean {
   return workloadFacts(index, namespace, name) !== null;
 }
 
-/**
- * A workload has an actor if it is to be probed, or if something is wrong with it that people should hear
- * of.
- */
+/** A workload has an actor if it is to be probed, or if it has a problem that people should hear of. */
 function workloadFacts(index: EndpointsIndex, namespace: string, name: string): WorkloadFacts | null {
   const digest = index.workload(namespace, name);
   if (digest === null) return null;

@@ -3,18 +3,31 @@
  * (docs/features/endpoints.md).
  */
 
+import * as v from 'valibot';
 import type { Feature } from '../../actors/feature.ts';
-import { kindOf } from '../../actors/kind.ts';
+import { kindOf, type MessageOptions } from '../../actors/kind.ts';
+import type { WatchDeclaration } from '../../actors/world/watch-declaration.ts';
+import { endpointSlices, services } from '../../kube/api/resources.ts';
 import { serviceChart } from '../../machines/service/service.ts';
 import { workloadChart } from '../../machines/workload/workload.ts';
-import { workloadMessages } from './messages.ts';
+import { servicePart, slicePart, workloadPart } from './digest.ts';
+import { ownSlices, servicesOfWorkloads } from './interest.ts';
 import type { EndpointsSettings } from './start.ts';
-import { watches } from './watches.ts';
+
+const watches: readonly WatchDeclaration[] = [
+  { resource: services, name: 'services', digest: servicePart, interest: servicesOfWorkloads },
+  { resource: endpointSlices, name: 'endpointslices', digest: slicePart, interest: ownSlices },
+  { resource: { apiVersion: 'workload.linkerd.io/v1beta1', kind: 'ExternalWorkload' }, digest: workloadPart },
+];
+
+const workloadMessages: MessageOptions = {
+  messages: { 'workload.recheck': v.pipe(v.object({}), v.description('probes now')) },
+};
 
 export function endpoints(settings: EndpointsSettings = { endpointsPerSlice: 100 }): Feature {
   return {
     name: 'endpoints',
-    // What may be said to a Service, routes say.
+    // The feature `routes` declares the messages to a Service.
     kinds: [{ chart: serviceChart }, kindOf(workloadChart, workloadMessages)],
     watches,
     needs: [

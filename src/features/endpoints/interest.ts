@@ -4,8 +4,9 @@
  * have such a slice.
  */
 import type { Interest } from '../../actors/world/watch-declaration.ts';
-import { asDigest, type Labels, selects, type WorldEntry } from '../../base/digests.ts';
+import { asDigest, type Labels, type WorldEntry } from '../../base/digests.ts';
 import type { EndpointSliceDigest, ServiceDigest, WorkloadDigest } from './digests.ts';
+import { dropFrom, isOfWorkloads, isSelected, pairsOf, putIn, serviceOf } from './selection.ts';
 
 export function ownSlices(): Interest {
   return {
@@ -13,21 +14,18 @@ export function ownSlices(): Interest {
     fold: () => 'nothing',
     wants(_namespace, _name, digest) {
       const slice = asDigest<EndpointSliceDigest>(digest, 'endpointslices');
-      return slice !== null && (slice.managed ?? slice.foreign) !== undefined;
+      return slice !== null && isOfWorkloads(slice);
     },
   };
 }
 
-/**
- * Folds what the world says of workloads and of slices. A Service that `wants` was asked for is known from
- * then on to `fold`.
- */
+/** Follows workloads and slices. Once `wants` was asked about a Service, `fold` knows the Service. */
 export function servicesOfWorkloads(): Interest {
   const labelsOf = new Map<string, Labels>();
   /** `<ns> <key>=<value>` → workloads with the label. */
   const byLabel = new Map<string, Set<string>>();
   const slices = createSliceOwners();
-  /** `<ns> <key>=<value>` → Services whose selector has it as its first requirement; and back. */
+  /** `<ns> <key>=<value>` → Services whose selector has it as its first requirement; and the reverse. */
   const selecting = new Map<string, Set<string>>();
   const requirementOf = new Map<string, string>();
 
@@ -37,11 +35,11 @@ export function servicesOfWorkloads(): Interest {
     const requirement = first === undefined ? undefined : `${namespace} ${first}`;
     const before = requirementOf.get(key);
     if (before === requirement) return requirement;
-    if (before !== undefined) drop(selecting, before, name);
+    if (before !== undefined) dropFrom(selecting, before, name);
     if (requirement === undefined) requirementOf.delete(key);
     else {
       requirementOf.set(key, requirement);
-      put(selecting, requirement, name);
+      putIn(selecting, requirement, name);
     }
     return requirement;
   };
@@ -50,8 +48,8 @@ export function servicesOfWorkloads(): Interest {
     const before = labelsOf.get(key);
     const after = asDigest<WorkloadDigest>(digest, 'externalworkloads')?.labels;
     if (before !== undefined && after !== undefined && isSame(before, after)) return [];
-    for (const pair of pairsOf(before)) drop(byLabel, `${namespace} ${pair}`, key);
-    for (const pair of pairsOf(after)) put(byLabel, `${namespace} ${pair}`, key);
+    for (const pair of pairsOf(before)) dropFrom(byLabel, `${namespace} ${pair}`, key);
+    for (const pair of pairsOf(after)) putIn(byLabel, `${namespace} ${pair}`, key);
     if (after === undefined) labelsOf.delete(key);
     else labelsOf.set(key, after);
     const pairs = new Set([...pairsOf(before), ...pairsOf(after)]);
@@ -77,9 +75,9 @@ export function servicesOfWorkloads(): Interest {
 
 /** Which Services have slices that are ours or another controller's. */
 function createSliceOwners() {
-  /** `<ns>/<slice>` → the Service that it is of. */
+  /** `<ns>/<slice>` → the Service that owns it. */
   const owners = new Map<string, string>();
-  /** `<ns>/<service>` → how many. */
+  /** `<ns>/<service>` → number of slices. */
   const counts = new Map<string, number>();
   return {
     has: (namespace: string, service: string) => counts.has(`${namespace}/${service}`),
@@ -88,7 +86,7 @@ function createSliceOwners() {
       const key = `${namespace}/${name}`;
       const before = owners.get(key);
       const slice = asDigest<EndpointSliceDigest>(digest, 'endpointslices');
-      const after = slice === null ? undefined : ownerOf(slice);
+      const after = slice === null || !isOfWorkloads(slice) ? undefined : serviceOf(slice);
       if (before === after) return [];
       if (before !== undefined) count(counts, `${namespace}/${before}`, -1);
       if (after !== undefined) count(counts, `${namespace}/${after}`, 1);
@@ -99,35 +97,9 @@ function createSliceOwners() {
   };
 }
 
-function isSelected({ selecting }: ServiceDigest, labels: Labels): boolean {
-  return selecting !== undefined && selects({ matchLabels: selecting.selector }, labels);
-}
-
-/** The Service of a slice for external workloads: its owner, for somebody may have changed the label. */
-function ownerOf({ managed, foreign, service }: EndpointSliceDigest): string | undefined {
-  const content = managed ?? foreign?.content;
-  if (content === undefined) return undefined;
-  const owner = content.ownerReferences.find(({ kind }) => kind === 'Service')?.name;
-  return typeof owner === 'string' ? owner : service;
-}
-
-function pairsOf(labels: Labels | undefined): string[] {
-  return Object.entries(labels ?? {}).map(([key, value]) => `${key}=${value}`);
-}
-
 function isSame(a: Labels, b: Labels): boolean {
   const keys = Object.keys(a);
   return keys.length === Object.keys(b).length && keys.every((key) => a[key] === b[key]);
-}
-
-function put(map: Map<string, Set<string>>, key: string, member: string): void {
-  map.set(key, (map.get(key) ?? new Set()).add(member));
-}
-
-function drop(map: Map<string, Set<string>>, key: string, member: string): void {
-  const members = map.get(key);
-  members?.delete(member);
-  if (members?.size === 0) map.delete(key);
 }
 
 function count(map: Map<string, number>, key: string, change: 1 | -1): void {

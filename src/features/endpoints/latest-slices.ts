@@ -1,8 +1,8 @@
 /**
- * The latest version of each EndpointSlice: from the world picture, and from this replica's own writes and
- * reads that the picture does not show yet.
+ * The latest version of each EndpointSlice: from the picture, and from this replica's own writes and reads
+ * that the picture does not show yet.
  *
- * Promises: the newer of two versions counts; a removed slice stays removed, whatever answer comes late; a
+ * Promises: the newer of two versions counts. A removed slice stays removed, however late an answer comes. A
  * write that the picture never shows is dropped after a while, because the slice was removed first.
  */
 import type { Clock } from '../../base/clock.ts';
@@ -23,9 +23,15 @@ export interface LatestSlices {
   get(key: string): EndpointSliceDigest | null;
   /** Whether the picture shows it. */
   isShown(key: string): boolean;
-  /** Takes what the world says. @returns what it said before */
+  /**
+   * Takes what the world says.
+   * @returns what it said before
+   */
   setWorld(key: string, digest: EndpointSliceDigest | null): EndpointSliceDigest | null;
-  /** Takes what this replica wrote or read. @returns whether that is the latest */
+  /**
+   * Takes what this replica wrote or read.
+   * @returns whether that is the latest
+   */
   put(key: string, digest: EndpointSliceDigest): boolean;
   remove(key: string, uid: string): void;
 }
@@ -56,7 +62,7 @@ export function createLatestSlices(clock: Clock): LatestSlices {
         if (before !== null) buried.add(before.uid);
         if (before !== null && own.get(key)?.uid === before.uid) own.delete(key);
       } else {
-        // The picture may forget everything and be told it again.
+        // The picture may be cleared and read again.
         buried.delete(digest.uid);
         world.set(key, digest);
         const ours = own.get(key);
@@ -79,7 +85,7 @@ export function createLatestSlices(clock: Clock): LatestSlices {
   };
 }
 
-/** uids that are gone for good, the last ones. */
+/** The uids of slices that are gone for good; remembers the latest. */
 function createBuried() {
   const uids = new Set<string>();
   return {
@@ -95,10 +101,10 @@ function createBuried() {
 }
 
 /**
- * Whether `a` is a later version than `b`, or another slice that came later: versions of one kind of object
- * can be compared.
+ * Whether `a` is a later version than `b`, or another slice that came later: versions can be compared between
+ * objects of one kind.
  *
- * @param heardLater whether this replica heard of `a` after `b`; that decides where versions do not
+ * @param heardLater whether this replica heard of `a` after `b`; decides where versions cannot
  */
 function isLater(a: EndpointSliceDigest, b: EndpointSliceDigest, heardLater: boolean): boolean {
   const order = compareVersions(a.resourceVersion, b.resourceVersion);

@@ -17,13 +17,13 @@ export interface ReachTarget {
   readonly scheme: 'http' | 'https' | 'tcp';
   readonly address: string;
   readonly port: number;
-  /** Host header, and of TLS the server's name; null: the address. */
+  /** Host header, and the TLS server name; null: the address. */
   readonly host: string | null;
   readonly path: string;
   readonly timeoutMs: number;
 }
 
-/** null: it answers as it must; else what is wrong, for people. */
+/** null if the address answers properly; otherwise what is wrong, for people. */
 export function reach(target: ReachTarget, clock: Clock, signal: AbortSignal): Promise<string | null> {
   return new Promise((resolve) => {
     const call = target.scheme === 'tcp' ? open(target, end) : ask(target, end);
@@ -33,7 +33,7 @@ export function reach(target: ReachTarget, clock: Clock, signal: AbortSignal): P
     if (signal.aborted) onAbort();
 
     function end(problem: string | null): void {
-      // A call that fails at once ends before there is a timer.
+      // A call that fails at once ends before the timer exists.
       queueMicrotask(() => {
         timer.cancel();
         signal.removeEventListener('abort', onAbort);

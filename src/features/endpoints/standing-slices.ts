@@ -9,37 +9,41 @@ import type { Clock } from '../../base/clock.ts';
 import type { EndpointSliceDigest } from './digests.ts';
 import { createLatestSlices } from './latest-slices.ts';
 import { canonical, type StandingSlice } from './packing/slices.ts';
+import { isOfWorkloads, putIn, serviceOf } from './selection.ts';
 
 export interface StandingSlices {
-  /** Takes what the world says. @returns the names of the Services that it concerns */
+  /**
+   * Takes what the world says.
+   * @returns names of the Services that it concerns
+   */
   setWorld(namespace: string, name: string, digest: EndpointSliceDigest | null): string[];
   /** Takes what this replica wrote or read. */
   put(namespace: string, name: string, digest: EndpointSliceDigest): void;
   remove(namespace: string, name: string, uid: string): void;
-  /** Slices of a Service that are ours and stay. */
+  /** The Service's slices that are ours and not being deleted. */
   of(namespace: string, service: string): StandingSlice[];
-  /** Whether there are any, leaving ones included. */
+  /** Whether there are any, those being deleted included. */
   has(namespace: string, service: string): boolean;
-  /** Who else has slices of the Service that stay; '': nobody. */
+  /** The other controller with slices of the Service that are not being deleted; '' if there is none. */
   otherWriter(namespace: string, service: string): string;
-  /** The same for the same slices with the same content. */
+  /** Equal for the same slices with the same content. */
   token(namespace: string, service: string): string;
 }
 
-/** @param takeOver the writer whose slices count as ours; null: nobody's do */
+/** @param takeOver the controller whose slices count as ours; null: none */
 export function createStandingSlices(clock: Clock, takeOver: string | null): StandingSlices {
   const latest = createLatestSlices(clock);
   /** Names of slices, by Service. */
   const names = new Map<string, Set<string>>();
 
-  /** What stands in a slice that is ours, or that we adopt. */
+  /** The content of a slice that is ours or adopted. */
   const contentOf = ({ managed, foreign }: EndpointSliceDigest) =>
     managed ?? (foreign?.writer === takeOver ? foreign?.content : undefined);
   const link = (namespace: string, name: string, digest: EndpointSliceDigest) => {
     const service = `${namespace}/${serviceOf(digest)}`;
-    names.set(service, (names.get(service) ?? new Set()).add(name));
+    putIn(names, service, name);
   };
-  /** Slices by name, others' included; a name that leads nowhere is forgotten on the way. */
+  /** Slices by name, other controllers' included. Forgets names that lead nowhere. */
   const listAll = (namespace: string, service: string): Array<[string, EndpointSliceDigest]> => {
     const key = `${namespace}/${service}`;
     const found: Array<[string, EndpointSliceDigest]> = [];
@@ -84,15 +88,6 @@ export function createStandingSlices(clock: Clock, takeOver: string | null): Sta
     has: (namespace, service) => list(namespace, service).length > 0,
     token: (namespace, service) => tokenOf(staying(namespace, service)),
   };
-}
-
-/** Ours, or another controller's. */
-const isOfWorkloads = ({ managed, foreign }: EndpointSliceDigest) => (managed ?? foreign) !== undefined;
-
-/** Whose it is: a slice that somebody gave another label still has its owner. */
-function serviceOf({ managed, foreign, service }: EndpointSliceDigest): string {
-  const owner = (managed ?? foreign?.content)?.ownerReferences.find(({ kind }) => kind === 'Service')?.name;
-  return typeof owner === 'string' ? owner : service;
 }
 
 function tokenOf(slices: ReadonlyArray<[string, EndpointSliceDigest]>): string {

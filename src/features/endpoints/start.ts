@@ -15,9 +15,12 @@ import type { OtherWriter } from './slice-labels.ts';
 export interface EndpointsSettings {
   /** 1 to 1,000. */
   readonly endpointsPerSlice: number;
-  /** What probes may call; absent or null: all but loopback and link-local addresses. */
+  /**
+   * Networks that probes may call; absent or null: all but loopback, link-local, multicast and unspecified
+   * addresses.
+   */
   readonly probeCidrs?: readonly Cidr[] | null;
-  /** The other controller whose slices are adopted; absent or null: none is. */
+  /** The other controller whose slices are adopted; absent or null: none. */
   readonly takeOver?: OtherWriter | null;
 }
 
@@ -48,21 +51,21 @@ export function startEndpoints({
 }
 
 /**
- * A pass that met incomplete lists is told of them when they are complete: the Service had been told
- * everything before they lapsed, so nobody else would.
+ * Tells the Service its facts again after a pass that met incomplete lists. It had heard them before the
+ * lists lapsed, so nobody else would.
  */
 export function tellAgain(shards: Pick<EngineView['shards'], 'observe'>, { id, event }: Transition): void {
   if (event.type === 'slices.unlisted') shards.observe([id]);
 }
 
-/** No retry could write the EndpointSlices of its Service. */
+/** Whether the Service has just used up every retry to write its EndpointSlices. */
 function becameStuck({ id, from, to }: Transition): boolean {
   return id.startsWith('service/') && isStuck(to) && !isStuck(from);
 }
 
 const isStuck = (state: string | null) => state?.includes('endpoints.stuck') === true;
 
-/** How many Services of the shards that this replica owns have EndpointSlices that no retry could write. */
+/** How many Services of this replica's shards have EndpointSlices that no retry could write. */
 export function stuckIn({ shards }: Pick<EngineView, 'shards'>): number {
   let count = 0;
   for (const run of shards.open()) {

@@ -26,11 +26,11 @@ import { shardOf } from '../../bus/partition.ts';
 import { errorInAnswer } from '../../bus/rpc.ts';
 import { proxierChart } from '../../machines/proxier/proxier.ts';
 import type { ProxierContext } from '../../machines/proxier/proxier-context.ts';
+import type { ProxierReport } from '../../machines/proxier/proxier-events.ts';
 import { proxierMessages } from './messages.ts';
 import { nodeEligibility } from './node-digest.ts';
 import type { NodeAnswer } from './node-request.ts';
 import type { ProxierHealth } from './proxier-health.ts';
-import type { ProxierReport } from './proxier-reporter.ts';
 
 export interface AgentIntakeParts extends Pick<FeatureParts, 'bus' | 'subjects' | 'clock'> {
   readonly control: Pick<ControlPort, 'get'>;

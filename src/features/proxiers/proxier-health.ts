@@ -13,7 +13,7 @@ import { type Clock, systemClock } from '../../base/clock.ts';
 import { type Random, systemRandom } from '../../base/random.ts';
 import { proxierChart } from '../../machines/proxier/proxier.ts';
 import { defaultTimeoutMs, type ProxierContext } from '../../machines/proxier/proxier-context.ts';
-import type { ProxierEvent, ProxierFacts } from '../../machines/proxier/proxier-events.ts';
+import type { ProxierEvent, ProxierFacts, ProxierReport } from '../../machines/proxier/proxier-events.ts';
 import { createExcuses } from './excuses.ts';
 import {
   type HealthAnswer,
@@ -23,7 +23,7 @@ import {
   lateFamilies,
   proxierReport,
 } from './health-body.ts';
-import { createReporter, type ProxierReport, type SendReport } from './proxier-reporter.ts';
+import { createReporter, type SendReport } from './proxier-reporter.ts';
 
 export type { HealthAnswer, HealthEndpoint, IpFamily, ProxierReport, SendReport };
 

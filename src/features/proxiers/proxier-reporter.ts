@@ -9,24 +9,12 @@
  * sent.
  */
 import type { IpFamily } from '../../base/address.ts';
+import { backOffMs } from '../../base/back-off.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import { jittered, type Random } from '../../base/random.ts';
 import type { FamilyHealth } from '../../machines/proxier/health-family.ts';
-
-/**
- * An event that `rpc.send.proxier._.<node>` and `send.proxier._.<node>` take; times in milliseconds since the
- * epoch.
- */
-export interface ProxierReport {
-  readonly type: 'proxier.reported';
-  readonly family: IpFamily;
-  /** Since when the oldest change waits; null: none waits. */
-  readonly queuedAt: number | null;
-  /** When everything was last applied; null: never. */
-  readonly updatedAt: number | null;
-  readonly seq: number;
-}
+import type { ProxierReport } from '../../machines/proxier/proxier-events.ts';
 
 /**
  * Resolves when the report was taken: an answer of `rpc.send` with `accepted`, or the stream's
@@ -85,7 +73,7 @@ function startLine(
         failures = 0;
         continue;
       }
-      const pause = Math.min(250 * 2 ** Math.min(failures++, 10), limits.proxierReportMs);
+      const pause = backOffMs(failures++, 250, limits.proxierReportMs);
       await sleep(clock, jittered(pause, 0.3, random), ending.signal).catch(() => {});
     }
   };

@@ -2,7 +2,7 @@
  * The domain of the cluster's DNS names, from the resolver configuration that the kubelet gives every Pod.
  *
  * Rule (Tailscale's operator): the first three search domains are `<namespace>.svc.D`, `svc.D` and `D`, in
- * that order, in any case, with or without a dot at the end. Anything else means `cluster.local`.
+ * that order, in any case, with or without a final dot. Anything else means `cluster.local`.
  */
 
 import { readFileSync, statSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { asError } from '../../base/errors.ts';
 
 export const defaultClusterDomain = 'cluster.local';
 
-/** @param namespace of this Pod; absent: any one label counts */
+/** @param namespace this Pod's; absent: any one label counts */
 export function parseClusterDomain(resolvConf: string, namespace?: string): string {
   const [first = '', second = '', third = ''] = searchDomains(resolvConf);
   if (third === '' || second !== `svc.${third}`) return defaultClusterDomain;
@@ -25,10 +25,13 @@ export interface ClusterDomainParts extends Pick<FeatureParts, 'clock' | 'log'> 
   readonly path?: string;
 }
 
-/** The file seldom changes; whoever asks waits for a look at it, so it is short and rare. */
+/** The file seldom changes, and the caller waits while it is looked at. */
 const lookAgainMs = 10_000;
 
-/** Reads the file now, and again when it has changed. A file that cannot be read leaves what was known. */
+/**
+ * Reads the file when the domain is first asked for, and again when it has changed. If the file cannot be
+ * read, the last known domain stays.
+ */
 export function createClusterDomain(parts: ClusterDomainParts) {
   const { clock, log, namespace, path = '/etc/resolv.conf' } = parts;
   let domain = defaultClusterDomain;
@@ -49,7 +52,7 @@ export function createClusterDomain(parts: ClusterDomainParts) {
     }
   };
   return {
-    /** As it is now; the file is looked at again at most every 10 s. */
+    /** The present domain; looks at the file at most every 10 s. */
     current(): string {
       if (clock.monotonic() - lookedAt >= lookAgainMs) look();
       return domain;
@@ -57,7 +60,7 @@ export function createClusterDomain(parts: ClusterDomainParts) {
   };
 }
 
-/** Of the last `search` or `domain` line: the later one holds (resolv.conf(5)). */
+/** The domains of the last `search` or `domain` line: the later one counts (resolv.conf(5)). */
 function searchDomains(resolvConf: string): readonly string[] {
   const lines = resolvConf.split('\n').map((line) =>
     line

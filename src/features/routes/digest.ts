@@ -1,11 +1,11 @@
 /**
- * What this feature keeps of Kubernetes objects: pure functions that cut them to the few fields that its
+ * What this feature keeps of Kubernetes objects: pure functions that reduce them to the few fields that its
  * charts and RouteGates need (I10).
  *
- * Promises: what is kept depends on the object and on what RouteGates name, on nothing else; addresses are
- * canonical; of the environment of a Pod nothing is told but which of the NAME=VALUE pairs that RouteGates
- * name it has (I9); fields of a wrong type count as absent, so that one broken object hurts nobody else (I8).
- * Absent: which objects are wanted (interest.ts), and any opinion on what an invalid value means for a chart.
+ * Promises: the result depends only on the object and on what RouteGates name. Addresses are canonical. Of a
+ * Pod's environment, only those NAME=VALUE pairs that RouteGates name are kept (I9). Fields of a wrong type
+ * count as absent, so one broken object harms no other (I8). Absent: which objects are wanted (interest.ts),
+ * and what an invalid value means for a chart.
  */
 import { type Address, parseAddress } from '../../base/address.ts';
 import type { ConditionStatus, DigestPart } from '../../base/digests.ts';
@@ -57,7 +57,7 @@ export function servicePart(object: KubeObject): DigestPart<ServiceDigest> {
   const listed = texts(list(spec.clusterIPs));
   const addresses = listed.length > 0 ? listed : texts([spec.clusterIP]);
   return {
-    // "None" (headless) and "" are no addresses and fall out here.
+    // "None" (headless) and "" are not addresses and drop out here.
     clusterIPs: addresses.flatMap((text) => parseAddress(text) ?? []),
     ports: list(spec.ports).flatMap((port) => servicePort(record(port))),
     ...serviceRouting(spec),
@@ -74,7 +74,7 @@ export function slicePart(object: KubeObject): DigestPart<EndpointSliceDigest> {
     .flatMap((text) => parseAddress(text)?.ip ?? []);
   return {
     service: typeof service === 'string' ? service : '',
-    // Sorted: controllers reorder endpoints, and that is no news.
+    // Sorted: controllers reorder endpoints, which is no news.
     readyAddresses: [...new Set(ready)].sort(),
   };
 }
@@ -97,7 +97,7 @@ export function groupPart(
   return { resource, fields };
 }
 
-/** `NAME=VALUE`; a name holds no "=". */
+/** `NAME=VALUE`; a name contains no "=". */
 export function pairText({ name, value }: EnvPair): string {
   return `${name}=${value}`;
 }
@@ -122,8 +122,8 @@ function conditionStatus(value: unknown): ConditionStatus {
 }
 
 /**
- * Containers that serve while the Pod is ready: the ordinary ones and sidecars (init containers that are
- * restarted always).
+ * Containers that run while the Pod is ready: the ordinary ones and sidecars (init containers with
+ * restartPolicy Always).
  */
 function containersThatRun(spec: Fields): readonly Fields[] {
   const sidecars = list(spec.initContainers)
@@ -132,7 +132,7 @@ function containersThatRun(spec: Fields): readonly Fields[] {
   return [...list(spec.containers).map(record), ...sidecars];
 }
 
-/** Literal variables only; of two with one name the last holds, as in the container. */
+/** Literal variables only; of two with one name the last counts, as in the container. */
 function environment(container: Fields): ReadonlyMap<string, string | undefined> {
   const variables = new Map<string, string | undefined>();
   for (const { name, value, valueFrom } of list(container.env).map(record)) {
@@ -150,13 +150,13 @@ function servicePort(port: Fields): ServicePortDigest[] {
   return [{ name: typeof port.name === 'string' ? port.name : '', port: number, protocol }];
 }
 
-/** Own fields only: a path such as `constructor.name` leads nowhere. */
+/** Own fields only, so that a path such as `constructor.name` leads nowhere. */
 function ownField(value: unknown, key: string): unknown {
   const fields = record(value);
   return Object.hasOwn(fields, key) ? fields[key] : undefined;
 }
 
-/** Why the gates' conditions are True: whether anything was verified is in the reason alone. */
+/** The reasons of the gates' conditions that are True: only the reason says whether anything was verified. */
 function gateReasons(status: Fields, gates: readonly string[]): Pick<PodDigest, 'reasons'> {
   const reasons: Record<string, string> = {};
   for (const condition of list(status.conditions).map(record)) {
@@ -172,7 +172,7 @@ function finishedPod({ phase }: Fields): Pick<PodDigest, 'finished'> {
   return phase === 'Failed' || phase === 'Succeeded' ? { finished: true } : {};
 }
 
-/** What of a Service makes it and a gate wait for each other (docs/features/routes.md, table of Services). */
+/** What can make a Service and a gate wait for each other (docs/features/routes.md, table of Services). */
 function serviceRouting(spec: Fields): Pick<ServiceDigest, 'routing'> {
   const selector = textMap(spec.selector);
   const isReadyOnly = Object.keys(selector).length > 0 && spec.publishNotReadyAddresses !== true;

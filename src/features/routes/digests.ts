@@ -1,6 +1,4 @@
-/**
- * The form of the digests that routes need in the world.
- */
+/** The digests that routes need in the world. */
 
 import type { Address } from '../../base/address.ts';
 import type { ConditionStatus, DigestBase, Labels } from '../../base/digests.ts';
@@ -9,19 +7,17 @@ import type { RouteGateSpec } from './route-gate.ts';
 
 export interface PodDigest extends DigestBase {
   readonly kind: 'pods';
-  /** `status.podIPs[0]`: absent while there is none; `invalid` holds the text that does not parse. */
+  /** `status.podIPs[0]`; null while there is none; `invalid` holds a text that does not parse. */
   readonly address: Address | { readonly invalid: string } | null;
   /** Condition types of `spec.readinessGates`. */
   readonly readinessGates: readonly string[];
-  /** Status of those conditions that are readiness gates. */
+  /** Status of the conditions that are readiness gates. */
   readonly conditions: Readonly<Record<string, ConditionStatus>>;
-  /** Reasons of those of them that are True and give one. */
+  /** Reasons of those of them that are True and state one. */
   readonly reasons?: Readonly<Record<string, string>>;
-  /** It has ended, well or not (phase Succeeded or Failed), and serves no more. */
+  /** The Pod has ended, successfully or not (phase Succeeded or Failed), and serves no more. */
   readonly finished?: true;
-  /**
-   * Those `NAME=VALUE` pairs named by some RouteGate's `onlyIfEnv` that a container of the Pod has exactly.
-   */
+  /** The `NAME=VALUE` pairs of RouteGates' `onlyIfEnv` that some container of the Pod has exactly. */
   readonly matchedEnv: readonly string[];
 }
 
@@ -35,12 +31,12 @@ export interface ServiceDigest extends DigestBase {
   readonly kind: 'services';
   readonly clusterIPs: readonly Address[];
   readonly ports: readonly ServicePortDigest[];
-  /** What of it can keep a Pod from being reached through it before it is Ready; absent without any. */
+  /** What can keep a Pod from being reached through the Service before it is Ready; absent if nothing can. */
   readonly routing?: ServiceRouting;
 }
 
 export interface ServiceRouting {
-  /** Its selector, where it publishes Ready Pods alone. */
+  /** Its selector, if it publishes only Ready Pods. */
   readonly readyOnly?: Labels;
   /** `sessionAffinity: ClientIP` */
   readonly affine?: true;
@@ -65,11 +61,11 @@ export interface RouteGateDigest extends DigestBase {
   readonly spec: RouteGateSpec | Invalid;
 }
 
-/** The object that owns a group; its kind is named by RouteGates and known only at run time. */
+/** The object that owns a group. RouteGates name its kind, which is known only at run time. */
 export interface GroupResourceDigest extends DigestBase {
   readonly kind: 'groupresource';
   /** `<plural>.<group>`, e.g. `proxygroups.tailscale.com`. */
   readonly resource: string;
-  /** The values at the field paths that some RouteGate names; a path that leads nowhere is absent. */
+  /** The values at the field paths that RouteGates name; a path that leads nowhere is absent. */
   readonly fields: Readonly<Record<string, string | number | boolean>>;
 }

@@ -36,8 +36,8 @@ export function routes(settings: RoutesSettings = {}): Feature {
         type: 'histogram',
         labels: [],
         help: 'How long a Pod was held back by its readiness gate.',
-        // The goal is under 1 s after routing; a rolling update waits up to minutes, a broken Service for
-        // hours.
+        // The goal is under 1 s after the route is programmed. A rolling update waits for minutes, a broken
+        // Service for hours.
         buckets: [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600],
       },
     },

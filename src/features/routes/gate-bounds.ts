@@ -1,10 +1,10 @@
 /**
- * Which RouteGates are beyond the bounds on their number and on the kinds that they name as owners. Pure.
+ * Which RouteGates exceed the bounds on their number and on the kinds that they name as owners. Pure.
  *
- * Each kind costs a mirror in some replica, and each gate an actor for each Pod that it selects; whoever
- * may write RouteGates could otherwise take everybody's memory. Promises: the oldest are in use, so a new
- * one takes no place away; a namespace has places of its own, so it does not fill those of the others; a
- * kind that is named already costs nothing.
+ * Each kind costs a mirror in some replica, and each gate an actor for each Pod that it selects. Without
+ * bounds, anyone who may write RouteGates could use up everybody's memory. Promises: the oldest gates stay in
+ * use, so a new one displaces none. A namespace has bounds of its own, so it does not use up those of others.
+ * To name a kind that is already mirrored costs nothing.
  */
 
 import type { NamedKind } from '../../actors/world/watch-declaration.ts';
@@ -15,7 +15,7 @@ import { type Gate, gateOf } from './gate.ts';
 
 export interface Refusal {
   readonly reason: 'TooManyRouteGates' | 'TooManyKinds';
-  /** What is too many, and what to do about it. */
+  /** What exceeds the bound, and what to do about it. */
   readonly message: string;
 }
 
@@ -42,13 +42,13 @@ export function gateBounds(entries: Iterable<WorldEntry>) {
   return {
     /** The kinds that are mirrored for RouteGates. */
     kinds: [...kinds.values()],
-    /** Why it is not in use; null: it is. */
+    /** Why the gate is not in use; null if it is. */
     refusalOf: (namespace: string, name: string): Refusal | null =>
       refused.get(placeOf({ namespace, name })) ?? null,
   };
 }
 
-/** Takes the gate's kind in, if there is room. */
+/** Admits the gate's kind if there is room. */
 function admitKind(
   { spec: { groupResource } }: Gate,
   kinds: Map<string, NamedKind>,

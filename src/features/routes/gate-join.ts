@@ -2,8 +2,8 @@
  * The join of RouteGates: tells their actors that they exist, and that something changed that their status
  * may report.
  *
- * Promise: an actor is told once that something changed, and not again before it has looked, so a thousand
- * Pods that change within a second are one message. Absent: what to report (gate-look.ts).
+ * Promise: an actor hears of changes once, and not again before it has looked, so a thousand Pods that change
+ * within a second are one message. Absent: what to report (gate-look.ts).
  */
 import type { Affected, Join } from '../../actors/world/join.ts';
 import type { World } from '../../actors/world/world.ts';
@@ -11,25 +11,28 @@ import { type AnyDigest, asDigest } from '../../base/digests.ts';
 import type { RouteGateDigest } from './digests.ts';
 
 export interface GateJoin extends Join {
-  /** The RouteGate is being looked at: what stirs from now on is told. @returns the token that stands */
+  /**
+   * Notes that the RouteGate is being looked at: changes from now on are told again.
+   * @returns its present token
+   */
   look(namespace: string, name: string): string;
-  /** One that is refused may get the place of one that goes, wherever that is (gate-bounds.ts). */
+  /** A refused gate may get the place of a deleted one, in any namespace (gate-bounds.ts). */
   noteRefused(namespace: string, name: string, isRefused: boolean): void;
 }
 
-/** Objects that a status tells of. */
+/** Kinds of objects that a status reports on. */
 const kindsThatTell: readonly string[] = ['pods', 'services'];
 
 export function createGateJoin(parts: {
   readonly world: Pick<World, 'get' | 'statement'>;
-  /** Of the replica: its tokens are like no other's. */
+  /** The replica's own, so that no other replica makes the same tokens. */
   readonly incarnation: string;
-  /** Everything was listed that the RouteGate asks for. */
+  /** Whether everything that the RouteGate asks for has been listed. */
   readonly isComplete: (namespace: string, name: string) => boolean;
 }): GateJoin {
   const { world, incarnation, isComplete } = parts;
   const stirrings = createStirrings();
-  // That the last list has come stirs as well.
+  // The token changes with the arrival of the last list, too.
   const tokenOf = (namespace: string, name: string) =>
     `${incarnation}.${stirrings.count(namespace, name)}${isComplete(namespace, name) ? '' : '~'}`;
   return {
@@ -59,7 +62,7 @@ export function createGateJoin(parts: {
   };
 }
 
-/** Its own status, written, is no news. */
+/** Whether only the status differs: what the actor wrote itself is no news. */
 function isSame(digest: AnyDigest | null, before: AnyDigest | null): boolean {
   const [is, was] = [routeGateOf(digest), routeGateOf(before)];
   if (is === null || was === null) return false;
@@ -69,13 +72,13 @@ function isSame(digest: AnyDigest | null, before: AnyDigest | null): boolean {
 interface Stirring {
   count: number;
   isRefused: boolean;
-  /** It was looked at since it stirred last. */
+  /** It was looked at since the last change. */
   isSeen: boolean;
 }
 
-/** The RouteGates that there are, and how often something stirred in the eyes of each. */
+/** The RouteGates that exist, and how often something changed for each. */
 function createStirrings() {
-  /** Namespace → name. */
+  /** By namespace, then by name. */
   const gates = new Map<string, Map<string, Stirring>>();
   const stir = (namespace: string, isMeant = (_: Stirring) => true): Affected => {
     const affected: Affected = new Set();
@@ -100,7 +103,7 @@ function createStirrings() {
       else inside.delete(name);
       if (inside.size > 0) gates.set(namespace, inside);
       else gates.delete(namespace);
-      // Which Pods another one holds depends on it, too.
+      // The namespace's other gates may hold other Pods now, and refused ones may get a place.
       return stirRefused(stir(namespace)).add(`routegate/${namespace}/${name}`);
     },
     noteRefused(namespace: string, name: string, isRefused: boolean): void {

@@ -1,4 +1,4 @@
-/** Counts what the world contains for one RouteGate, without judging it. Pure. */
+/** Counts what the picture contains for one RouteGate, without judging it. Pure. */
 import { selects } from '../../base/digests.ts';
 import { limits } from '../../base/limits.ts';
 import type { GateFindings, Named } from '../../machines/routegate/routegate-facts.ts';
@@ -9,7 +9,7 @@ import { type Group, objectOf } from './groups.ts';
 import type { RouteGateSpec } from './route-gate.ts';
 import { isCrowded, unaskable } from './routes-join.ts';
 
-/** Names in a message; the rest is counted. */
+/** Names in a message; the rest are counted. */
 const namesMax = 5;
 
 const named = (all: Iterable<string>): Named => {
@@ -18,8 +18,9 @@ const named = (all: Iterable<string>): Named => {
 };
 
 /**
- * @param pods of the RouteGate's namespace @param groups its own @param isComplete everything was listed
- * that it asks for
+ * @param pods of the RouteGate's namespace
+ * @param groups the RouteGate's own
+ * @param isComplete whether everything that it asks for has been listed
  */
 export function lookAt(
   spec: RouteGateSpec,
@@ -93,7 +94,7 @@ function boundsOf(
   };
 }
 
-/** It has more Pods than a Service can look for at one time: docs/features/routes.md §4. */
+/** Whether the group has more Pods than a Service can look for at one time: docs/features/routes.md §4. */
 function isLarge({ gate, pods }: Group): boolean {
   const bytes = [...pods].reduce((sum, [name, { uid, address }]) => {
     const ip = address !== null && 'ip' in address ? address.ip : '';
@@ -118,7 +119,7 @@ function servicesOf(
   };
 }
 
-/** Services that wait for Pods of their group that wait for them: docs/features/routes.md §7.4. */
+/** Services and Pods of their group that wait for each other: docs/features/routes.md §7.4. */
 function deadlocksOf(groups: readonly Group[]): Pick<GateFindings, 'notPublished' | 'affine' | 'local'> {
   const told = { notPublished: new Set<string>(), affine: new Set<string>(), local: new Set<string>() };
   for (const { pods, services } of groups) {

@@ -14,7 +14,7 @@ export interface Gate {
   readonly spec: RouteGateSpec;
 }
 
-/** null: the digest is of none, or of one that cannot be used or is being deleted. */
+/** null if the digest is no RouteGate's, or that of one that cannot be used or is being deleted. */
 export function gateOf(namespace: string, name: string, digest: AnyDigest | null): Gate | null {
   const gate = asDigest<RouteGateDigest>(digest, 'routegates');
   if (gate === null || 'invalid' in gate.spec || gate.deleting) return null;

@@ -1,12 +1,13 @@
 /**
- * The index over the world picture: which RouteGates hold a Pod, which Services belong to its groups, and
- * back.
+ * The index over the picture: which RouteGates hold a Pod, which Services belong to its groups, and the
+ * reverse.
  *
- * A group is named by (namespace, RouteGate, label value). Gates of different condition types each hold a Pod
- * for themselves; of several with the same type the oldest does (then the first by name), so that two of them
- * never fight over one condition. Each Service belongs to the groups of all gates that select it. The oldest
- * gate of an object speaks to the actor of its name, each other one to `<name>@<gate>`: members of groups are
- * named as their actors are. All look-ups cost the size of the group, none that of the world.
+ * A group is named by namespace, RouteGate and label value. Gates of different condition types each hold a
+ * Pod separately. Of several gates of one type the oldest holds it (then the first by name), so that two
+ * never fight over one condition. A Service belongs to the groups of all gates that select it. The oldest
+ * gate of an object speaks to the actor of the object's name, every other gate to `<name>@<gate>`; the
+ * members of a group bear their actors' names. To place an object costs the size of its groups, not that of
+ * the world.
  */
 
 import { hash } from '../../actors/shards/rendezvous.ts';
@@ -24,26 +25,26 @@ export interface Group {
   readonly pods: Map<string, PodDigest>;
   readonly services: Map<string, ServiceDigest>;
   /**
-   * Changes when a Pod comes, goes or changes its address: the sum of the Pods' hashes, so their order does
-   * not matter.
+   * Changes when a Pod comes, goes or changes its address. A sum of the Pods' hashes, so their order does not
+   * matter.
    */
   podsSum: number;
 }
 
-/** Actor name → the group in which it stands for its object. */
+/** Actor name → the group in which it represents its object. */
 type Places = ReadonlyMap<string, Group>;
 const nowhere: Places = new Map();
 
-/** The object that an actor stands for. */
+/** The object that an actor represents. */
 export const objectOf = (actor: string): string => actor.split('@')[0] ?? actor;
 
 export class Groups {
   readonly #gates = new Map<string, Gate[]>();
   readonly #groups = new Map<string, Group>();
-  /** By object. */
+  /** By object (`<ns>/<name>`). */
   readonly #placesOfPod = new Map<string, Places>();
   readonly #placesOfService = new Map<string, Places>();
-  /** Slices by Service: slice name → its ready addresses. */
+  /** The ready addresses by Service, then by slice. */
   readonly #slices = new Map<string, Map<string, readonly string[]>>();
   readonly #pods = new Map<string, Map<string, PodDigest>>();
   readonly #services = new Map<string, Map<string, ServiceDigest>>();
@@ -52,7 +53,7 @@ export class Groups {
     return this.#gates.get(namespace) ?? [];
   }
 
-  /** The others have a condition that says so (gate-bounds.ts). */
+  /** The oldest gates. The status of the others says that they are not in use (gate-bounds.ts). */
   #gatesInUse(namespace: string): readonly Gate[] {
     return this.gatesIn(namespace).slice(0, limits.routeGatesPerNamespace);
   }
@@ -61,17 +62,17 @@ export class Groups {
     for (const gates of this.#gates.values()) yield* gates;
   }
 
-  /** @param name of an actor */
+  /** @param name the actor's */
   groupOfPod(namespace: string, name: string): Group | null {
     return this.#placesOfPod.get(`${namespace}/${objectOf(name)}`)?.get(name) ?? null;
   }
 
-  /** @param name of an actor */
+  /** @param name the actor's */
   groupOfService(namespace: string, name: string): Group | null {
     return this.#placesOfService.get(`${namespace}/${objectOf(name)}`)?.get(name) ?? null;
   }
 
-  /** The ready addresses of a Service that are Pods of the group, sorted: others alter nothing for it. */
+  /** The Service's ready addresses that belong to Pods of the group, sorted; others do not concern it. */
   readyAddresses({ gate, pods }: Group, name: string): string[] {
     const own = new Set(
       [...pods.values()].flatMap(({ address }) => (address && 'ip' in address ? address.ip : [])),
@@ -80,19 +81,18 @@ export class Groups {
     return [...new Set(ready.filter((ip) => own.has(ip)))].sort();
   }
 
-  /** Every Pod of the namespace that is known, selected or not. */
+  /** Every known Pod of the namespace, selected or not. */
   podsIn(namespace: string): Iterable<PodDigest> {
     return this.#pods.get(namespace)?.values() ?? [];
   }
 
-  /** The groups of a RouteGate. */
   groupsOfGate(namespace: string, name: string): Group[] {
     return [...this.#groups.values()].filter(
       ({ gate }) => gate.namespace === namespace && gate.name === name,
     );
   }
 
-  /** All actors that the groups call for. */
+  /** Ids of all actors that the groups call for. */
   *members(): Iterable<string> {
     for (const { gate, pods, services } of this.#groups.values()) {
       for (const pod of pods.keys()) yield `pod/${gate.namespace}/${pod}`;
@@ -115,7 +115,7 @@ export class Groups {
     return affected;
   }
 
-  /** @returns `later`: Services that have another Pod, which tells them of itself when it asks */
+  /** @returns `later`: Services whose group has a new Pod, which asks them by itself */
   setPod(
     namespace: string,
     name: string,
@@ -141,7 +141,7 @@ export class Groups {
     return new Set(actors.map((actor) => `service/${namespace}/${actor}`));
   }
 
-  /** Actors of all groups of a RouteGate. */
+  /** Actors of the groups of a RouteGate; with `value`, of that group only. */
   affectedBy(gate: Gate, value?: string): Affected {
     const affected: Affected = new Set();
     for (const group of this.#groups.values()) {
@@ -193,7 +193,7 @@ export class Groups {
       if (was !== undefined) group.services.delete(was);
       if (is !== undefined && digest) group.services.set(is, digest);
       for (const pod of group.pods.keys()) affected.add(`pod/${namespace}/${pod}`);
-      // The others of the group know it by name.
+      // The other Services of the group know it by name.
       for (const peer of was === is ? [] : group.services.keys())
         affected.add(`service/${namespace}/${peer}`);
     }
@@ -201,7 +201,7 @@ export class Groups {
     for (const group of before.values()) this.#forgetEmpty(group);
   }
 
-  /** The first gate speaks to the actor of the object's name. */
+  /** The oldest gate speaks to the actor of the object's own name. */
   #placesFor(namespace: string, name: string, gates: ReadonlyArray<readonly [Gate, string]>): Places {
     return new Map(
       gates.map(([gate, value], n) => [
@@ -233,9 +233,8 @@ function setOrDelete(places: Map<string, Places>, key: string, after: Places): v
 }
 
 /**
- * The gates that hold a Pod, oldest first, with the value of the group's label: for each condition type one,
- * and only such as the Pod lists. If it lists none of them, the oldest follows it, in case that it is a
- * mistake.
+ * The gates that hold a Pod, oldest first, with the value of the group's label: one for each condition type
+ * that the Pod lists. If the Pod lists none of them, the oldest gate follows it, in case that is a mistake.
  */
 function gatesOfPod(gates: readonly Gate[], { labels, readinessGates }: PodDigest) {
   const types = new Set<string>();
@@ -258,7 +257,7 @@ function gatesOfService(gates: readonly Gate[], { labels }: ServiceDigest) {
   });
 }
 
-/** What of a Pod can alter where a Service's traffic goes; one without an address alters nothing. */
+/** Hash of what can change where a Service's traffic goes; 0 for a Pod without an address. */
 function podHash({ uid, address, deleting, finished }: PodDigest): number {
   if (address === null) return 0;
   return hash(

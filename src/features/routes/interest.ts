@@ -1,10 +1,10 @@
 /**
- * Which objects the world holds, as RouteGates ask for them (I10), and what their digests must tell.
+ * Which objects the world holds for RouteGates (I10), and what their digests must contain.
  *
  * Pods: those that the podSelector of a gate in their namespace selects, gated or not. Services: those that a
  * serviceSelector in their namespace selects. EndpointSlices: those of a Service, in namespaces with a gate.
  * Group resources: all objects of the kind in namespaces with a gate that names it, or in the whole cluster
- * if they have none.
+ * if the kind has no namespaces.
  */
 import type { Interest, NamedKind } from '../../actors/world/watch-declaration.ts';
 import { asDigest, type ObjectDigest, selects } from '../../base/digests.ts';
@@ -18,7 +18,7 @@ import type { RouteGateSpec } from './route-gate.ts';
 interface Asking<Asked> {
   /** Whether a RouteGate wants an object of its namespace. */
   wants(gate: RouteGateSpec, digest: ObjectDigest): boolean;
-  /** What digests must tell, given the RouteGates of their namespace. */
+  /** What digests must contain, given the RouteGates of their namespace. */
   asks(gates: readonly RouteGateSpec[]): Asked;
 }
 
@@ -43,7 +43,7 @@ export function sliceInterest(resource: KubeResource): Interest<null> {
   });
 }
 
-/** @param resource of the kind; without a plural while the cluster does not have it */
+/** @param resource the kind's; it has no plural while the cluster does not have the kind */
 export function groupInterest(resource: KubeResource): Interest<GroupFields> {
   const named = { apiVersion: apiVersionOf(resource), kind: resource.kind };
   return createGateInterest(resource, {
@@ -52,7 +52,7 @@ export function groupInterest(resource: KubeResource): Interest<GroupFields> {
   });
 }
 
-/** The interest in objects of one resource, from the RouteGates that are folded in. */
+/** The interest in objects of one resource, from the RouteGates that were folded in. */
 function createGateInterest<Asked>(
   { namespaced }: KubeResource,
   { wants, asks }: Asking<Asked>,
@@ -60,7 +60,7 @@ function createGateInterest<Asked>(
   /** By namespace, then by name. */
   const gates = new Map<string, Map<string, Gate>>();
   const askers = new Map<string, { readonly gates: readonly RouteGateSpec[]; readonly asked: Asked }>();
-  /** Objects without a namespace are asked for by the gates of every namespace. */
+  /** The gates of every namespace ask for objects that have none. */
   const askersOf = (namespace: string) => {
     const known = askers.get(namespace);
     if (known !== undefined) return known;

@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import type { MessageOptions, Parties } from '../../actors/kind.ts';
 import type { PlainEvent } from '../../base/plain-event.ts';
 
-/** Of a Service's actor: `<service>`, or `<service>@<gate>`. */
+/** The name of a Service's actor: `<service>`, or `<service>@<gate>`. */
 const name = v.pipe(v.string(), v.minLength(1), v.maxLength(520));
 const uid = v.pipe(v.string(), v.minLength(1), v.maxLength(64));
 const ip = v.pipe(v.string(), v.ip());
@@ -54,7 +54,7 @@ export const routeGateMessages: MessageOptions = {
   messages: { 'routegate.recheck': recheck('counts again and writes the status') },
 };
 
-/** A Service proves, and a Pod asks, for itself alone; and nobody speaks across namespaces. */
+/** A Service proves, and a Pod asks, only for itself, and no message crosses namespaces. */
 function speaksForItself({ type, service, pod }: PlainEvent, { from, to }: Parties): boolean {
   if (from.namespace !== to.namespace) return false;
   if (to.kind === 'pod') return from.kind === 'service' && from.name === service;

@@ -1,6 +1,6 @@
 /**
  * RouteGate: from the specification as somebody wrote it to one that can be relied on, or to the reasons why
- * it cannot. A field that is not known is left alone.
+ * it cannot be used. Unknown fields are left alone.
  */
 import * as v from 'valibot';
 import {
@@ -20,14 +20,14 @@ import {
   whole,
 } from '../../kube/api/spec-fields.ts';
 
-/** The specification with its defaults, or what is wrong with it and why. */
+/** The specification with its defaults, or what is wrong with it. */
 export const readRouteGateSpec = (spec: unknown): RouteGateSpec | Invalid => readSpec(routeGateSpec, spec);
 
 type Written = v.InferOutput<typeof routeGateSpec>;
-/** `whenUnverifiable` is absent in digests of an earlier release: pass. */
+/** `whenUnverifiable` is absent in digests of an earlier release and means pass. */
 export type RouteGateSpec = Omit<Written, 'whenUnverifiable'> & Partial<Pick<Written, 'whenUnverifiable'>>;
 
-/** The types that the kubelet itself owns; two writers would fight over them. */
+/** The types that the kubelet owns; two writers would fight over them. */
 const kubeletConditions = ['Ready', 'ContainersReady', 'Initialized', 'PodScheduled'];
 
 const conditionType = v.pipe(
@@ -48,7 +48,7 @@ const fieldPath = v.pipe(
   v.title('path'),
 );
 
-/** Mirrored for themselves. */
+/** Kinds that are mirrored for their own sake. */
 const ownKinds = [
   'v1/Pod',
   'v1/Service',
@@ -110,7 +110,7 @@ const probe = shape(
     portName: formed(63, dnsLabel, 'must be the name of a port: up to 63 of [a-z0-9-]'),
     path: v.optional(formed(1024, /^\/[!-"$-~]*$/, badPath), '/healthz'),
     podIPHeaders: v.optional(podIPHeaders, { IPv4: 'Pod-IPv4', IPv6: 'Pod-IPv6' }),
-    // A slower answer than 60 s is no answer; a round of samples lasts no longer than 20 s anyway.
+    // An answer that takes longer than 60 s is none; a round lasts at most 20 s anyway.
     timeoutSeconds: v.optional(
       v.pipe(
         v.number('must be a number'),
@@ -119,7 +119,7 @@ const probe = shape(
       ),
       3,
     ),
-    // 3 miss a backend with probability e^-3; 100 times that is a mistake.
+    // Three attempts miss a backend with probability e^-3; more than 100 are a mistake.
     attemptsPerReplica: v.optional(whole(1, 100), 3),
     address: v.optional(v.picklist(['dns', 'clusterIP'], 'must be dns or clusterIP'), 'dns'),
     onlyIfEnv: v.optional(v.nullable(onlyIfEnv), null),

@@ -1,11 +1,11 @@
 /**
- * The join of Pods with the Services of their group: which routes a Pod needs proven, and how a Service is
- * asked.
+ * The join of Pods with the Services of their group: which routes a Pod needs proven, and how to ask a
+ * Service.
  *
- * Promises: an actor is only told facts that rest on a complete picture. Until each kind of object that a
- * RouteGate needs has been mirrored with that very RouteGate in mind, and its mirror lives, its Pods and
- * Services hear nothing: a Service that is merely not listed yet must not look like one that does not exist
- * (never Ready early).
+ * Promise: actors hear only facts that rest on complete lists. The Pods and Services of a RouteGate hear
+ * nothing until each kind of object that it needs has been listed for this very version of it by a mirror
+ * that is alive. A Service that is merely not listed yet must not look like one that does not exist (never
+ * Ready early).
  */
 
 import { hash } from '../../actors/shards/rendezvous.ts';
@@ -21,9 +21,9 @@ import { type Gate, gateOf } from './gate.ts';
 import { type Group, Groups, objectOf } from './groups.ts';
 
 export interface RoutesJoin extends Join {
-  /** The index over the world; for those who count. */
+  /** The index over the picture, for those who count. */
   readonly groups: Groups;
-  /** Everything that the RouteGate asks for was listed with it in mind. */
+  /** Whether everything that the RouteGate asks for has been listed for its present version. */
   isComplete(namespace: string, gate: string): boolean;
 }
 
@@ -32,9 +32,9 @@ const neededResources = ['pods', 'services', 'endpointslices'] as const;
 
 export function createRoutesJoin(parts: {
   readonly world: Pick<World, 'get' | 'statement'>;
-  /** `<svc>.<ns>.svc.<cluster domain>` */
+  /** The end of `<svc>.<ns>.svc.<cluster domain>`. */
   readonly clusterDomain: () => string;
-  /** Takes actors that may be told a moment later; absent: they are told at once. */
+  /** Takes actors that may be told a moment later; absent: all are told at once. */
   readonly later?: Later;
 }): RoutesJoin {
   const { world, clusterDomain, later } = parts;
@@ -68,7 +68,10 @@ export function createRoutesJoin(parts: {
   };
 }
 
-/** It has more Services than a Pod can keep in mind: nothing is told, and its RouteGate says why. */
+/**
+ * Whether the group has more Services than a Pod can remember. Its actors hear nothing, and the RouteGate
+ * says why.
+ */
 export const isCrowded = ({ services }: Group): boolean => services.size > limits.groupServices;
 
 type Later = (ids: Affected) => void;
@@ -111,7 +114,7 @@ function podAffected(
   return affected;
 }
 
-/** @param value of the group's label; undefined: every group of the RouteGates */
+/** @param value of the group's label; absent: every group of the RouteGates */
 function affectedByGates(groups: Groups, isMeant: (gate: Gate) => boolean, value?: string): Affected {
   const affected: Affected = new Set();
   for (const gate of groups.gates()) if (isMeant(gate)) union(affected, groups.affectedBy(gate, value));
@@ -127,8 +130,9 @@ const statementOf = (digest: AnyDigest | null): Statement =>
   asDigest<SyncedDigest>(digest, 'synced') ?? { gates: [], resource: null };
 
 /**
- * For whom the statement about a resource (or about a kind that owns groups) is another one than before: each
- * RouteGate that comes or goes is stated again, and the actors of all others have heard everything already.
+ * The gates that a new statement about a resource (or about a kind that owns groups) concerns: those that it
+ * adds or drops, and those whose owner's resource changed. The actors of all others have heard everything
+ * already.
  */
 function isSpokenOf(now: Statement, before: Statement, about: string): (gate: Gate) => boolean {
   const [is, was] = [new Set(now.gates), new Set(before.gates)];
@@ -144,7 +148,7 @@ function union(into: Affected, other: Affected): Affected {
   return into;
 }
 
-/** Versions of the RouteGates with which the resource was mirrored completely. */
+/** Versions of the RouteGates for which the resource has been mirrored completely. */
 function syncedGates(world: Pick<World, 'get' | 'statement'>, resource: string): readonly string[] {
   return world.statement(resource)?.gates ?? [];
 }
@@ -162,7 +166,7 @@ function podFacts(world: Pick<World, 'get' | 'statement'>, group: Group, name: s
   return {
     uid: digest.uid,
     address: digest.address,
-    // Who has ended serves no more, and is not asked for.
+    // A Pod that has ended serves no more, so no route is asked for.
     deleting: digest.deleting || digest.finished === true,
     gated: digest.readinessGates.includes(spec.conditionType),
     condition: digest.conditions[spec.conditionType] ?? null,
@@ -205,7 +209,8 @@ function groupResourceOf(
 }
 
 /**
- * The group's owner bears the name that is the group label's value, in the RouteGate's namespace or in none.
+ * The group's owner: the object whose name is the group label's value, in the RouteGate's namespace or in
+ * none.
  */
 function findGroupResource(
   world: Pick<World, 'get' | 'statement'>,
@@ -224,7 +229,7 @@ function portOf({ spec }: Gate, service: ServiceDigest): number | null {
   return service.ports.find(({ name }) => name === spec.probe.portName)?.port ?? null;
 }
 
-/** Why the Service cannot be asked; null: it can. */
+/** Why the Service cannot be asked; null if it can. */
 export function unaskable(gate: Gate, service: ServiceDigest): string | null {
   const { portName, address } = gate.spec.probe;
   if (portOf(gate, service) === null) return `has no port named ${portName}`;
@@ -232,7 +237,9 @@ export function unaskable(gate: Gate, service: ServiceDigest): string | null {
   return address === 'clusterIP' && service.clusterIPs.length === 0 ? 'has no cluster IP' : null;
 }
 
-/** The group's Pods that answers may be kept for; none where they are too many for every Service to know. */
+/**
+ * Address → uid of the Pods whose answers may be kept; empty if they are too many for every Service to know.
+ */
 function podsByAddress({ pods }: Group): Record<string, string> {
   if (pods.size > limits.probeKeptAnswers) return {};
   return Object.fromEntries(
@@ -280,7 +287,7 @@ function probeOf(
 ): RouteProbe | null {
   const { probe } = gate.spec;
   const port = portOf(gate, service);
-  // One that waits for its deletion still routes, and its Pods still owe it a proof.
+  // A Service that waits for its deletion still routes, and still owes its Pods a proof.
   if (port === null || unaskable(gate, service) !== null) return null;
   const { host, asked } = addressOf(gate, name, service, family, clusterDomain);
   return {
@@ -293,8 +300,8 @@ function probeOf(
 }
 
 /**
- * The Service's address of the wanted family, else the one that it has; the name of a headless one leads to
- * Pods of that family.
+ * The Service's address of the wanted family, or else the one that it has. The DNS name of a headless Service
+ * leads to Pods of the wanted family.
  */
 function addressOf(
   gate: Gate,
@@ -310,10 +317,10 @@ function addressOf(
   return { host: asked === 'IPv6' ? `[${own?.ip ?? ''}]` : (own?.ip ?? ''), asked };
 }
 
-/** What the group's owner says, else the Pods that have an address; at least one. */
+/** What the group's owner states, or else the number of Pods with an address; at least 1. */
 function replicasOf(world: Pick<World, 'get' | 'statement'>, group: Group): number {
   const replicas = group.gate.spec.groupResource?.replicas;
-  // One without an address cannot be met yet.
+  // A Pod without an address cannot be met yet.
   const running = [...group.pods.values()].filter(({ finished, address }) => !finished && address).length;
   if (!replicas) return Math.max(1, running);
   const stated = Number(groupResourceOf(world, group).digest?.fields[replicas.path] ?? replicas.default);

@@ -19,7 +19,7 @@ import { FairLimiter } from './probe/limiter.ts';
 import { createRoutesJoin } from './routes-join.ts';
 
 export interface RoutesSettings {
-  /** How probes resolve names; absent: the system's way. */
+  /** Resolves the names of probes; absent: the system's resolver. */
   readonly lookup?: LookupFunction;
 }
 
@@ -47,9 +47,8 @@ export function startRoutes({ lookup }: RoutesSettings): StartFeature {
 }
 
 /**
- * That a Pod has come is told to the Services of its group once a second, for all that came: each telling is
- * a saved
- * step of each Service, and the Pod's own question wakes them (docs/features/routes.md §4.8).
+ * Services hear of new Pods in their group once a second, of all together: each time costs a saved step of
+ * each Service, and a Pod's own question wakes them anyway (docs/features/routes.md §4.8).
  */
 const laterMs = 1_000;
 
@@ -67,8 +66,8 @@ function createLater(clock: Clock, tell: (ids: Iterable<string>) => void): (ids:
 }
 
 /**
- * The Pod's wait ends when the condition was written; `heldSince` is forgotten in that very step, so the step
- * before tells it.
+ * The wait ends when the condition has been written. That very step clears `heldSince`, but keeps it as
+ * `heldBefore`.
  */
 function observeGateWait(metrics: FeatureMetrics, { id, from, to, at }: Transition, context: unknown): void {
   if (!id.startsWith('pod/') || !from?.startsWith('gated.marking') || !to.startsWith('gated.ready')) return;

@@ -35,7 +35,7 @@ export const watches: readonly WatchDeclaration[] = [
   },
 ];
 
-/** The kinds that own the groups of RouteGates. */
+/** The kinds that RouteGates name as owners of their groups. */
 export const namedWatches: NamedWatches = {
   tellers: ['routegates'],
   wanted: (entries) => gateBounds(entries('routegates')).kinds,

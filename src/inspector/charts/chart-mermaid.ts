@@ -19,7 +19,10 @@ interface Edge {
 /** @returns lines without a line feed at the end */
 export function chartMermaid(chart: ChartState): string[] {
   const edges = edgesOf(chart);
-  return ['stateDiagram-v2', ...body(chart, edges).map((line) => `  ${line}`)];
+  const lines = body(chart, edges);
+  // Mermaid accepts regions only inside a state.
+  const whole = chart.type === 'parallel' ? braced(`state "${chart.name}" as all_regions`, lines) : lines;
+  return ['stateDiagram-v2', ...indented(whole)];
 }
 
 function body(state: ChartState, edges: readonly Edge[]): string[] {
@@ -41,8 +44,11 @@ function body(state: ChartState, edges: readonly Edge[]): string[] {
 function declaration(state: ChartState, edges: readonly Edge[]): string[] {
   const name = `state "${state.name}" as ${idOf(state.path)}`;
   if (state.children.length === 0) return [name];
-  return [`${name} {`, ...body(state, edges).map((line) => `  ${line}`), '}'];
+  return braced(name, body(state, edges));
 }
+
+const indented = (lines: readonly string[]) => lines.map((line) => `  ${line}`);
+const braced = (name: string, lines: readonly string[]) => [`${name} {`, ...indented(lines), '}'];
 
 function edgesOf(chart: ChartState): Edge[] {
   const parallel = new Set<string>();

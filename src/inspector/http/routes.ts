@@ -19,7 +19,6 @@ import { type PageParts, pageRoutes } from './page-routes.ts';
 
 export interface HttpParts extends PageParts, EventParts {
   readonly control: ControlPort;
-  /** Dead letters. */
   readonly letters: Pick<StoredPort, 'dead' | 'resend' | 'drop'>;
   readonly readiness: () => Readiness;
   /** Whether this replica's pipelines keep up. */

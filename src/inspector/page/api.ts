@@ -7,15 +7,9 @@ import type {
   HistoryView,
   MachineView,
   SendAnswer,
+  SessionView,
 } from '../../base/views.ts';
 import type { SequenceView } from '../events/sequence.ts';
-
-export interface Session {
-  readonly user: string;
-  readonly maySend: boolean;
-  /** With a token; without authentication there is nobody to sign out. */
-  readonly signedIn: boolean;
-}
 
 export interface Refused {
   /** 0: no answer. */
@@ -62,7 +56,7 @@ export const readSequence = (id: ActorId, rev: number, at: number) =>
     `events/sequence?${new URLSearchParams({ id, rev: String(rev), at: String(at) })}`,
   );
 
-export const readSession = () => call<Session>('GET', 'session');
+export const readSession = () => call<SessionView>('GET', 'session');
 export const signIn = (token: string) => call<object>('POST', 'session', { token });
 export const signOut = () => call<object>('DELETE', 'session');
 export const readHistory = (id: ActorId) => call<HistoryView>('GET', `${pathOf(id)}/history`);

@@ -85,16 +85,20 @@ function UnknownKind({ kind, kinds }: { kind: string; kinds: readonly string[] }
 function titleOf(route: Route): string {
   if (route.view === 'actor') return `${route.id} – Orrery`;
   if (route.view === 'dead') return 'dead letters – Orrery';
+  if (route.view === 'events') return 'time line – Orrery';
   return route.view === 'list' ? `${route.kind} – Orrery` : 'Orrery';
 }
 
 function Header({ store, route, onHelp }: { store: Store; route: Route; onHelp: () => void }): VNode {
   const [shown, setShown] = useState(theme());
+  const [isOpen, setOpen] = useState(false);
+  useEffect(() => setOpen(false), [route]);
   const kinds = new Map([...store.kinds].sort(([a], [b]) => (a < b ? -1 : 1)));
   const here = kindOf(route);
   return html`<header class="top">
     <a class="brand" href="#/" aria-label="Orrery, overview"><${Logo} /><span>Orrery</span></a>
-    <nav aria-label="Kinds of actors">
+    <button class="icon menu" aria-expanded=${isOpen} aria-controls="kinds" onClick=${() => setOpen(!isOpen)} aria-label="Kinds of actors">☰</button>
+    <nav id="kinds" class=${isOpen ? 'open' : ''} aria-label="Kinds of actors">
       <a href="#/" aria-current=${route.view === 'overview' ? 'page' : undefined}>Overview</a>
       <a href=${eventsHref()} aria-current=${route.view === 'events' ? 'page' : undefined}>Time line</a>
       ${[...kinds].map(

@@ -6,9 +6,9 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import type { ActorId } from '../../base/ids.ts';
-import type { ActorView, HistoryStep, HistoryView, LiveRow } from '../../base/views.ts';
+import type { ActorView, HistoryStep, HistoryView, LiveRow, SessionView } from '../../base/views.ts';
 import type { ClusterNow, LiveMessage } from '../live/live-messages.ts';
-import { type Answer, readHistory, type Session } from './api.ts';
+import { type Answer, readHistory } from './api.ts';
 import { type Connection, type ConnectionState, connectLive } from './connection.ts';
 import { createHearing, type Hearing, type Silence } from './hearing.ts';
 import { createRates, type Rates } from './overview/rates.ts';
@@ -128,7 +128,7 @@ export class Store {
     return this.#replica;
   }
 
-  get session(): Answer<Session> | null {
+  get session(): Answer<SessionView> | null {
     return this.#who.session;
   }
 

@@ -54,7 +54,7 @@ function parkedShape(): VNode {
 /** `proving.asking` as `proving › asking`, regions below each other. */
 export function StateName({ state }: { state: string }): VNode {
   const regions = state.split(',');
-  return html`<span class="state-name">
+  return html`<span class="state-name" title=${state}>
     ${regions.map((region, index) => html`${index > 0 && html`<span class="region-gap"> · </span>`}<span>${region.split('.').join(' › ')}</span>`)}
   </span>`;
 }

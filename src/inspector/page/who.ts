@@ -1,12 +1,13 @@
 /** Who is signed in, and which kinds of actors the release knows. */
-import { type Answer, readKinds, readSession, type Session } from './api.ts';
+import type { SessionView } from '../../base/views.ts';
+import { type Answer, readKinds, readSession } from './api.ts';
 
 export type Who = ReturnType<typeof createWho>;
 
 export function createWho(changed: () => void) {
-  const known = { session: null as Answer<Session> | null, allKinds: null as readonly string[] | null };
+  const known = { session: null as Answer<SessionView> | null, allKinds: null as readonly string[] | null };
   return {
-    get session(): Answer<Session> | null {
+    get session(): Answer<SessionView> | null {
       return known.session;
     },
     /** null: unknown so far. */

@@ -3,6 +3,7 @@
  */
 import { assign, enqueueActions, raise, setup } from 'xstate';
 import { equal } from '../../base/equal.ts';
+import { limits } from '../../base/limits.ts';
 import type { ActorInput } from '../actor-input.ts';
 import { actionsOf } from '../effect.ts';
 import type { Stamp } from '../stamp.ts';
@@ -125,6 +126,7 @@ export const domainSetup = setup({
       event.type === 'effect.settled' && event.effect === 'domain.report' && event.error !== null,
   },
   delays: {
+    restate: limits.restateMs,
     /** A little more than the effect's bound (limits.ts): after this its outcome is lost. */
     inspectPatience: 35_000,
     orderPatience: ({ context, event }) => stepPatience(context, timeOf(event), 60_000),
@@ -147,6 +149,7 @@ export const domainSetup = setup({
     sweepPatience: 24 * 3_600_000,
   },
   actions: {
+    forgetTold: assign({ told: '' }),
     remember: assign((args) => step.remembered(args)),
     changeOwner: assign((args) => step.ownerChanged(args)),
     note: assign(({ context, event }, { word }: { readonly word: StateWord }) =>

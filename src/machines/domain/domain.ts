@@ -53,7 +53,7 @@ import {
   wishes,
 } from './domain-transitions.ts';
 
-export const domainMachine = domainSetup.createMachine({
+const domainMachine = domainSetup.createMachine({
   id: 'domain',
   context: ({ input }) => newborn(input),
   initial: 'waitingForIssuer',
@@ -87,6 +87,7 @@ export const domainMachine = domainSetup.createMachine({
         ...reports('waitingForIssuer'),
         'domain.observed': { guard: 'isLesserNews', target: 'deciding', actions: 'remember' },
       },
+      after: { restate: 'deciding' },
     },
     deciding: {
       description: 'Checks whether an Issuer allows the host.',
@@ -318,7 +319,8 @@ export const domainMachine = domainSetup.createMachine({
             target: 'valid',
             reenter: true,
           },
-          { target: 'checkingStored' },
+          // Somebody else may have overwritten the status.
+          { target: 'checkingStored', actions: 'forgetTold' },
         ],
       },
     },

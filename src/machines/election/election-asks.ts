@@ -2,7 +2,8 @@
 
 import { kubeMicroTime } from '../../base/kube-time.ts';
 import type { Stamp } from '../stamp.ts';
-import { type ElectionContext, placeOf, requestMs, timingOf } from './election-context.ts';
+import { deadlineMsOf, deadlineOf } from './election-candidates.ts';
+import { type ElectionContext, placeOf, requestMs } from './election-context.ts';
 import type { LeaseFollow, LeaseLook, LeaseRelease, LeaseWrite } from './election-effects.ts';
 
 type Args = { readonly context: ElectionContext; readonly event: unknown };
@@ -22,7 +23,6 @@ export function followOf({ context }: Args): Omit<LeaseFollow, 'type'> {
 export function writeOf({ context, event }: Args): Omit<LeaseWrite, 'type'> {
   const { attempt, seen, asked, reign } = context;
   if (asked === null) throw new Error('a write was not asked for');
-  const from = reign?.renewedAt ?? (event as Stamp).at;
   return {
     attempt,
     place: placeOf(context),
@@ -30,7 +30,7 @@ export function writeOf({ context, event }: Args): Omit<LeaseWrite, 'type'> {
     record: asked.record,
     term: asked.record.transitions + 1,
     ...(asked.respectMs === undefined ? {} : { respectMs: asked.respectMs }),
-    notAfter: from + timingOf(context).renewDeadlineMs,
+    notAfter: reign === null ? (event as Stamp).at + deadlineMsOf(context, asked) : deadlineOf(context),
     timeoutMs: requestMs(context),
   };
 }

@@ -133,8 +133,13 @@ export function isCandidate(context: ElectionContext, event: ElectionInput): boo
 
 /** When a leader whose renewals fail stops leading. */
 export function deadlineOf(context: ElectionContext): number {
-  return (context.reign?.renewedAt ?? 0) + timingOf(context).renewDeadlineMs;
+  return (context.reign?.renewedAt ?? 0) + deadlineMsOf(context, context.reign);
 }
+
+export const deadlineMsOf = (
+  context: ElectionContext,
+  asked: { readonly deadlineMs?: number } | null,
+): number => asked?.deadlineMs ?? timingOf(context).renewDeadlineMs;
 
 export function isDeadlineOver(context: ElectionContext, at: number): boolean {
   return context.reign !== null && at >= deadlineOf(context);

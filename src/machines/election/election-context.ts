@@ -23,7 +23,6 @@ export interface Candidate {
   readonly since: number;
 }
 
-/** The Lease as last seen. */
 export interface Seen {
   readonly record: LeaseRecord | null;
   readonly resourceVersion: string | null;
@@ -40,12 +39,19 @@ export interface Reign {
   readonly renewedAt: number;
   /** The Lease's count of transitions in this term; it proves that the Lease is ours. */
   readonly transitions: number;
+  /**
+   * The renew deadline when that request was made, ms: an edit counts from the next renewal on, because the
+   * leader and the Lease have been told this one. Absent: asked for by an earlier release.
+   */
+  readonly deadlineMs?: number;
 }
 
 /** What the Lease was last requested to say. */
 export interface Asked {
   readonly record: LeaseRecord;
   readonly at: number;
+  /** As in `Reign`. */
+  readonly deadlineMs?: number;
   /** The writer must have seen the holder silent for this long; absent: there is no holder to respect. */
   readonly respectMs?: number;
 }
@@ -98,6 +104,8 @@ export interface ElectionContext {
   readonly lastError: string | null;
   /** The last status of the Election resource, and the one being written. */
   readonly told: ElectionStatus | null;
+  /** When it was written, ms since the epoch; absent: never, or by an earlier release. */
+  readonly toldAt?: number;
   readonly telling: ElectionStatus | null;
   /** Number of the last following; the end of an earlier one starts no other. */
   readonly follows: number;

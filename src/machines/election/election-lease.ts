@@ -10,6 +10,7 @@ import { kubeMicroTime } from '../../base/kube-time.ts';
 import { isOlderVersion } from '../../base/resource-version.ts';
 import {
   candidateOf,
+  deadlineMsOf,
   deadlineOf,
   holderEnd,
   isLiving,
@@ -41,7 +42,7 @@ export function isSeenNews(context: ElectionContext, event: ElectionInput): bool
 }
 
 /** Our own write, as it returns to us. */
-export function isEcho({ asked }: ElectionContext, { record }: LeaseSeen): boolean {
+function isEcho({ asked }: ElectionContext, { record }: LeaseSeen): boolean {
   return asked !== null && equal(record, asked.record);
 }
 
@@ -101,7 +102,7 @@ export function isOwnClaim(context: ElectionContext, event: ElectionInput): bool
   const { asked } = context;
   if (asked === null || !isEcho(context, event)) return false;
   const candidate = candidateOf(context, asked.record.holder);
-  const isInTime = event.at < asked.at + timingOf(context).renewDeadlineMs;
+  const isInTime = event.at < asked.at + deadlineMsOf(context, asked);
   return isInTime && candidate !== undefined && isLiving(candidate, event.at);
 }
 
@@ -209,7 +210,8 @@ function claim(context: ElectionContext, holder: string, at: number): LeaseRecor
 export function withClaim(context: ElectionContext, at: number): Partial<ElectionContext> {
   const holder = nextLeader(context, at);
   if (holder === undefined) return {};
-  const asked = { record: claim(context, holder, at), at, ...respectOf(context) };
+  const { renewDeadlineMs: deadlineMs } = timingOf(context);
+  const asked = { record: claim(context, holder, at), at, deadlineMs, ...respectOf(context) };
   return { asked, attempt: context.attempt + 1 };
 }
 
@@ -217,13 +219,13 @@ export function withClaim(context: ElectionContext, at: number): Partial<Electio
 export function withRenewalAsked(context: ElectionContext, at: number): Partial<ElectionContext> {
   const before = context.seen?.record;
   if (!before) return {};
-  const { leaseMs } = timingOf(context);
+  const { leaseMs, renewDeadlineMs: deadlineMs } = timingOf(context);
   const record = {
     ...before,
     durationSeconds: Math.max(1, Math.ceil(leaseMs / 1_000)),
     renewTime: laterSecond(before.renewTime, at),
   };
-  return { asked: { record, at }, attempt: context.attempt + 1 };
+  return { asked: { record, at, deadlineMs }, attempt: context.attempt + 1 };
 }
 
 /**
@@ -243,7 +245,9 @@ export function withReign(
   const { asked } = context;
   if (asked === null) return {};
   const { holder, transitions } = asked.record;
-  const reign = { holder, transitions, term: transitions + 1, place: placeOf(context), renewedAt: asked.at };
+  const deadlineMs = deadlineMsOf(context, asked);
+  const of = { place: placeOf(context), renewedAt: asked.at, deadlineMs };
+  const reign = { holder, transitions, term: transitions + 1, ...of };
   return {
     reign,
     ...withTerm(context, Math.max(context.term, reign.term), asked.at),

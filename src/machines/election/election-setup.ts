@@ -6,6 +6,7 @@
 
 import { assign, cancel, enqueueActions, raise, setup } from 'xstate';
 import { equal } from '../../base/equal.ts';
+import { limits } from '../../base/limits.ts';
 import type { ActorInput } from '../actor-input.ts';
 import { actionsOf } from '../effect.ts';
 import type { Stamp } from '../stamp.ts';
@@ -147,6 +148,7 @@ export const electionSetup = setup({
     deadlineLeft: ({ context, event }) => Math.max(0, deadlineOf(context) - (event as Stamp).at),
     holderLeft: ({ context, event }) => holderLeftMs(context, (event as Stamp).at),
     toldLeft: ({ context, event }) => toldLeftMs(context, (event as Stamp).at),
+    restate: limits.restateMs,
     quiet: ({ context, event }) => quietMs(context, (event as Stamp).at),
     /** A following that ends is restarted at once; after a failure it waits. */
     followPause: 5_000,
@@ -231,7 +233,11 @@ export const electionSetup = setup({
       if (!context.facts?.uid) return;
       enqueue({ type: 'kube-event.write', params: leaderNote(context, event) } as never);
     }),
-    noteTold: assign(({ context }) => ({ told: context.telling, telling: null })),
+    noteTold: assign(({ context, event }) => ({
+      told: context.telling,
+      toldAt: (event as Stamp).at,
+      telling: null,
+    })),
     noteUntold: assign(({ event }) => ({
       telling: null,
       lastError: event.type === 'election-status.refused' ? event.message : null,

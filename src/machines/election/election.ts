@@ -43,7 +43,7 @@ const takenAway = [
 /** Both deadlines of a term, set again. */
 const rearmed = ['disarmDeadline', 'armDeadline', 'disarmHolder', 'armHolder'] as const;
 
-export const electionMachine = electionSetup.createMachine({
+const electionMachine = electionSetup.createMachine({
   id: 'election',
   context: ({ input }) => newborn(input),
   initial: 'starting',
@@ -105,6 +105,7 @@ export const electionMachine = electionSetup.createMachine({
         'lease.followed': {},
         'election.follow.due': {},
       },
+      after: { restate: { actions: 'tell', target: 'invalid', reenter: true } },
     },
     looking: {
       description: 'Reads the Lease: who holds it, and when it last changed.',

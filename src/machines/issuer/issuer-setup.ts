@@ -2,6 +2,8 @@
  * The setup of the issuer chart: its guards, delays and actions, under the names that issuer.ts uses. Pure.
  */
 import { assign, enqueueActions, raise, setup } from 'xstate';
+import { backOffMs } from '../../base/back-off.ts';
+import { limits } from '../../base/limits.ts';
 import type { ActorInput } from '../actor-input.ts';
 import type { PermitDeferred } from '../domain/domain-events.ts';
 import { attemptMaxMs, limitMs } from '../domain/domain-schedule.ts';
@@ -27,9 +29,7 @@ const chanceOf = (event: unknown) => (event as Stamp).random;
  * maximum.
  */
 export function probePauseMs(probes: number, random: number): number {
-  return Math.round(
-    Math.min(10_000 * 2 ** Math.min(Math.max(0, probes - 1), 10), 300_000) * (0.9 + 0.1 * random),
-  );
+  return Math.round(backOffMs(probes - 1, 10_000, 300_000) * (0.9 + 0.1 * random));
 }
 
 /** While the trouble lasts one domain tries for all; waiting for it needs no timer. */
@@ -102,6 +102,7 @@ export const issuerSetup = setup({
       (event.facts?.uid !== context.facts?.uid || event.facts?.generation !== context.facts?.generation),
     isInvalid: ({ context }: Args) => context.facts?.invalid != null,
     isThisCheck: ({ context, event }: Args) => 'check' in event && event.check === context.check,
+    isRefused: (args: Args) => isFailed(args, 'refused'),
     isCheckDown: (args: Args) => isFailed(args, 'down'),
     isCheckLimited: (args: Args) => isFailed(args, 'rateLimited'),
     isLimitForAll: (args: Args) =>
@@ -133,6 +134,9 @@ export const issuerSetup = setup({
     /** The authority's opinion of our account may have been corrected. */
     tryAnyway: 300_000,
     reportAgain: 30_000,
+    /** An Issuer whose certificates are ordered is checked by that. */
+    checkAgain: limits.restateMs,
+    restate: limits.restateMs,
   },
   actions: {
     remember: assign(({ event }) => (event.type === 'issuer.observed' ? { facts: event.facts } : {})),

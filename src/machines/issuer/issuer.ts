@@ -11,6 +11,8 @@
  * - After a limit for everybody or an outage one domain tries first; the others follow when it fared well, or
  *   was refused in good order.
  * - While the authority is away it alone checks whether it is back: after 10 s, growing to 5 min.
+ * - Ready is checked again each hour: a CA that has expired, or an account that was closed, is told before a
+ *   domain needs it.
  * - Budgets are in the record: neither a restart nor a move of the shard forgets what was ordered.
  * Absent: what a domain does with its permit; a domain that is lost with it is not waited for longer than 330
  * s.
@@ -62,7 +64,7 @@ const passedOn = [
   { guard: 'isUnusable', target: '#issuer.verifying', actions: 'takeBack' },
 ] as const;
 
-export const issuerMachine = issuerSetup.createMachine({
+const issuerMachine = issuerSetup.createMachine({
   id: 'issuer',
   context: ({ input }) => newborn(input),
   initial: 'unobserved',
@@ -107,6 +109,7 @@ export const issuerMachine = issuerSetup.createMachine({
       tags: ['settled', 'wrong'],
       entry: ['noteInvalid', ...tell('invalid', invalidNotice)],
       on: reports('invalid'),
+      after: { restate: { target: 'invalid', reenter: true } },
     },
     refused: {
       description:
@@ -125,9 +128,13 @@ export const issuerMachine = issuerSetup.createMachine({
       after: { tryAnyway: 'verifying' },
     },
     serving: {
-      description: 'Certificates can be issued, and domains get permits.',
+      description: 'Certificates can be issued, and domains get permits; checked again each hour.',
       tags: 'settled',
       initial: 'ready',
+      on: {
+        // Trouble that may pass is left to the next order.
+        'issuer.failed': { guard: 'isRefused', target: '#issuer.refused', actions: 'noteError' },
+      },
       states: {
         ready: {
           id: 'issuer.ready',
@@ -135,6 +142,7 @@ export const issuerMachine = issuerSetup.createMachine({
           entry: 'serveAll',
           on: {
             ...reports('ready'),
+            'issuer.verified': { guard: 'isThisCheck', actions: tell('ready') },
             'permit.asked': { target: 'ready', reenter: true, actions: 'enqueue' },
             'permit.returned': [
               ...passedOn,
@@ -147,7 +155,14 @@ export const issuerMachine = issuerSetup.createMachine({
               { target: 'ready', reenter: true, actions: 'takeBack' },
             ],
           },
-          after: { quiet: { target: 'ready', reenter: true } },
+          after: {
+            quiet: { target: 'ready', reenter: true },
+            checkAgain: {
+              target: 'ready',
+              reenter: true,
+              actions: ['numberCheck', { type: 'issuer.verify', params: checking }],
+            },
+          },
         },
         trying: {
           id: 'issuer.trying',

@@ -1,9 +1,9 @@
 /**
- * The pod chart's context and everything pure that is computed from it: what is proven, what is owed, what is
- * believed of the condition. What is told to people and Services is in pod-words.ts.
+ * The pod chart's context and the pure functions over it: what is proven, what is owed, what the condition is
+ * believed to be. The words for people and Services are in pod-words.ts.
  *
- * An actor stands for one Pod and one RouteGate. Where several gates of different condition types hold a Pod,
- * the oldest speaks to `pod/<ns>/<name>` and each other one to an actor of its own, `pod/<ns>/<name>@<gate>`
+ * An actor represents one Pod and one RouteGate. If several gates of different condition types hold a Pod,
+ * the oldest speaks to `pod/<ns>/<name>` and every other one to an actor of its own, `pod/<ns>/<name>@<gate>`
  * (docs/features/routes.md §2.3).
  */
 import { equal } from '../../base/equal.ts';
@@ -27,37 +27,31 @@ export interface PodContext {
   readonly name: string;
   /** null: nothing is known, or nothing calls for the actor any more. */
   readonly facts: PodFacts | null;
-  /** Service → its uid when it was proven. */
+  /** Service → its uid when it gave its proof. */
   readonly proofs: ByService<string>;
   /** Service → its uid when it said that it cannot tell its Pods apart. */
   readonly unverified: ByService<string>;
-  /**
-   * Services that were never seen to reach the Pod: its condition was True at first sight, and stands for
-   * them.
-   */
+  /** Services that were never seen to reach the Pod: its condition was already True and vouches for them. */
   readonly adopted: readonly string[];
-  /** Services that were asked for a proof since the Pod began to prove. */
+  /** Services that have been asked for a proof since the Pod began to prove. */
   readonly asked: readonly string[];
-  /** How often the unproven Services were asked since the Pod began to prove. */
+  /** How often the unproven Services have been asked again since then. */
   readonly askings: number;
-  /** When they were asked last, ms since the epoch. */
+  /** When they were last asked, ms since the epoch. */
   readonly askedAt: number;
   /** Service → what answered in the Pod's place, for people. */
   readonly answers: ByService<string>;
-  /** Service → since when it owes a proof to the Pod that is ready, ms since the epoch. */
+  /** Service → since when it has owed the ready Pod a proof, ms since the epoch. */
   readonly doubts: ByService<number>;
-  /** When the Pod began to be held back, ms since the epoch; null while it is not. */
+  /** Since when the Pod has been held back, ms since the epoch; null while it is not. */
   readonly heldSince: number | null;
-  /**
-   * The same for the last time that it was held back, until it is held back again: the wait can be told when
-   * it is over.
-   */
+  /** The last `heldSince`, until the Pod is held back again: a wait is measured after it ends. */
   readonly heldBefore: number | null;
-  /** When it began to wait for what it waits for, ms since the epoch. */
+  /** When the present wait began, ms since the epoch. */
   readonly waitsSince: number;
-  /** What the condition that is False says, and since when; null: we have not written it. */
+  /** What the False condition says, and since when; null: we have not written it. */
   readonly told: { readonly reason: string; readonly message: string; readonly at: number } | null;
-  /** The condition was set to False, and the world still shows the True of before. */
+  /** The condition was set to False, but the world still shows the True of before. */
   readonly awaitsFalse: boolean;
   /** Service whose route was lost, for the condition's message. */
   readonly lostRoute: string | null;
@@ -68,7 +62,7 @@ export interface PodContext {
 
 export type PodInput = PodEvent & Stamp;
 
-/** Before the first event. */
+/** The context before the first event. */
 export const newborn = ({ namespace, name }: ActorInput): PodContext => ({
   namespace,
   name,
@@ -91,7 +85,7 @@ export const newborn = ({ namespace, name }: ActorInput): PodContext => ({
   lastError: null,
 });
 
-/** The facts with an address that can be compared; null without one. */
+/** The facts with an address that parses; null without one. */
 export const valid = (facts: PodFacts | null) =>
   facts?.address && 'ip' in facts.address ? { facts, address: facts.address } : null;
 
@@ -112,7 +106,7 @@ export function unverifiable(
   return Object.fromEntries(reasons);
 }
 
-/** Services of the group for which the Pod waits. */
+/** Services of the group that the Pod waits for. */
 export function unproven(context: Pick<PodContext, 'facts' | 'proofs' | 'unverified'>): string[] {
   const { facts, proofs } = context;
   if (facts === null) return [];
@@ -123,21 +117,23 @@ export function unproven(context: Pick<PodContext, 'facts' | 'proofs' | 'unverif
   });
 }
 
-/** Nothing is owed; a RouteGate that holds what cannot be verified holds a Pod without Services, too. */
+/**
+ * Whether nothing is owed. A RouteGate that holds what cannot be verified also holds a Pod without Services.
+ */
 export function isAllProven(context: PodContext): boolean {
   const { facts } = context;
   if (!provable(facts) || unproven(context).length > 0) return false;
   return Object.keys(facts.services).length > 0 || !isHeldUnverified(facts);
 }
 
-/** Services that owe a proof and can be asked for it, and were not yet. */
+/** Services that owe a proof, can be asked for it, and have not been asked. */
 export function unasked(context: PodContext): string[] {
   const { facts, asked } = context;
   if (facts?.verifiable !== true) return [];
   return unproven(context).filter((name) => facts.services[name] !== null && !asked.includes(name));
 }
 
-/** Proofs for every Service: what a condition that is True already stands for. */
+/** Proofs for every Service: a condition that is already True vouches for them. */
 export function adopted({ facts }: PodContext): Partial<PodContext> {
   const services = Object.entries(facts?.services ?? {}).flatMap(
     ([name, uid]): Array<[string, string]> => (uid === null ? [] : [[name, uid]]),
@@ -145,7 +141,7 @@ export function adopted({ facts }: PodContext): Partial<PodContext> {
   return { proofs: Object.fromEntries(services), adopted: services.map(([name]) => name) };
 }
 
-/** Without the condition, what it stood for has to be seen. */
+/** The condition is gone, and with it the proofs that it vouched for. */
 export function takenBack(context: PodContext): Partial<PodContext> {
   const seen = Object.entries(context.proofs).filter(([name]) => !context.adopted.includes(name));
   return { proofs: Object.fromEntries(seen), adopted: [] };
@@ -157,17 +153,14 @@ const isSameGate = (before: PodFacts, after: PodFacts): boolean =>
 const isSame = (before: PodFacts | null, after: PodFacts | null): boolean =>
   before !== null && after !== null && before.uid === after.uid && isSameGate(before, after);
 
-/**
- * What changes in the context with new facts: another Pod under the name, or another condition of it, begins
- * again.
- */
+/** What new facts change. Another Pod under the name, or another condition type, starts afresh. */
 export function remembered(context: PodContext, facts: PodFacts | null): Partial<PodContext> {
   if (facts === null) return { facts };
   const { facts: before, namespace, name } = context;
   if (before !== null && !isSame(before, facts))
     return { ...newborn({ namespace, name } as ActorInput), facts };
   const isElsewhere = !equal(before?.address, facts.address);
-  // A Service that went and came back knows nothing of the question.
+  // A Service that went and came back does not know the question.
   const isStill = (service: string) => !isElsewhere && facts.services[service] === before?.services[service];
   return {
     facts,
@@ -207,7 +200,8 @@ export function withProof(context: PodContext, event: RouteProven): Partial<PodC
 }
 
 /**
- * What changes when a Service says that it cannot tell. Where the gate holds such Pods, the question stands.
+ * What changes when a Service says that it cannot tell its Pods apart. If the gate holds such Pods, the
+ * question stands.
  */
 export function withVerdict(
   context: PodContext,
@@ -226,7 +220,7 @@ export function withVerdict(
   };
 }
 
-/** What changes when a Service's route is lost; `since`: when it was seen last. */
+/** What changes when a Service's route is lost; `since`: when it was lost. */
 export function withoutProof(context: PodContext, lost: RouteLost, at: number): Partial<PodContext> {
   const { service, uids, since } = lost;
   const lostAt = since?.[uids.indexOf(context.facts?.uid ?? '')] ?? at;
@@ -237,7 +231,7 @@ export function withoutProof(context: PodContext, lost: RouteLost, at: number): 
   };
 }
 
-/** What answered in the Pod's place. */
+/** Notes what answered in the Pod's place. */
 export function withAnswer(context: PodContext, event: RouteMissed): Partial<PodContext> {
   const ip = valid(context.facts)?.address.ip;
   const texts = ownAnswers(context, event).map(({ service, answer, unhealthy }) => {
@@ -251,37 +245,35 @@ export function withAnswer(context: PodContext, event: RouteMissed): Partial<Pod
 export const ownAnswers = (context: PodContext, event: RouteMissed): readonly MissedAnswer[] =>
   [event, ...(event.also ?? [])].filter((answer) => isOwed(context, answer));
 
-/**
- * Whether the news is of a Pod that took the place of the one that is known, or of another condition of it.
- */
+/** Whether the news is about a Pod that replaced the known one, or about another condition type. */
 export function isAnotherPod({ facts }: PodContext, event: PodObserved): boolean {
   return event.facts !== null && facts !== null && !isSame(facts, event.facts);
 }
 
-/** Whether somebody took away this Pod's condition that was True. */
+/** Whether somebody took this Pod's condition back, which was True. */
 export function isTakenBack({ facts }: PodContext, event: PodObserved): boolean {
   if (event.facts?.uid !== facts?.uid) return false;
   return facts?.condition === 'True' && event.facts?.condition !== 'True';
 }
 
-/** Whether this Pod has another address than the one for which its condition is being written. */
+/** Whether this Pod's address has changed. */
 export function isMoved({ facts }: PodContext, event: PodObserved): boolean {
   return isSame(facts, event.facts) && !equal(facts?.address, event.facts?.address);
 }
 
-/** Whether this Pod's routes are to be watched from now on, which nobody did until now. */
+/** Whether this Pod's routes are to be watched from now on, and were not until now. */
 export function isWatchNews(context: PodContext, event: PodObserved): boolean {
   if (event.facts?.uid !== context.facts?.uid) return false;
   return !isWatched(context) && isWatched({ facts: event.facts });
 }
 
-/** Whether the loss is of a proof that this very Pod has, and is to be noticed. */
+/** Whether this Pod loses a proof that it has, and its gate cares. */
 export function isOwnLoss({ facts, proofs }: PodContext, { service, serviceUid, uids }: RouteLost): boolean {
   if (facts?.gate.whenRouteIsLost !== 'withdraw') return false;
   return uids.includes(facts.uid) && proofs[service] === serviceUid;
 }
 
-/** Since when each Service owes a proof. */
+/** Since when each Service has owed a proof. */
 export function doubted(context: PodContext, at: number): Record<string, number> {
   return Object.fromEntries(unproven(context).map((name) => [name, context.doubts[name] ?? at]));
 }
@@ -293,12 +285,12 @@ export const doubtPatienceMs = 30_000;
 export const askPauseMs = ({ askings }: Pick<PodContext, 'askings'>): number =>
   Math.min(5_000 * 2 ** Math.min(askings, 4), 60_000);
 
-/** Whether other Services owe a proof than those that are counted. */
+/** Whether the Services that owe a proof are not those in `doubts`. */
 export function isDoubtNews(context: PodContext): boolean {
   return !equal(Object.keys(context.doubts).sort(), unproven(context).sort());
 }
 
-/** The Service that owes a proof for the longest time. */
+/** The Service that has owed a proof longest. */
 export function oldestDoubt(context: PodContext): { service: string; since: number } | null {
   const owed = unproven(context);
   const [first] = Object.entries(context.doubts)
@@ -315,7 +307,7 @@ export function isOwed(
   return facts?.services[service] === serviceUid && proofs[service] !== serviceUid;
 }
 
-/** The proofs that are about this very Pod at its present address, and news. */
+/** The proofs that are news and about this very Pod at its present address. */
 export function ownProofs(context: PodContext, event: RouteProven): readonly RouteProof[] {
   const known = valid(context.facts);
   return [event, ...(event.also ?? [])].filter(
@@ -323,18 +315,18 @@ export function ownProofs(context: PodContext, event: RouteProven): readonly Rou
   );
 }
 
-/** Whether a patch was for this very Pod: that of one before it under the name may end late. */
+/** Whether a patch was for this very Pod: a patch for its predecessor may end late. */
 export const isOfMine = ({ facts }: PodContext, { uid }: ConditionPatched | ConditionRefused): boolean =>
   uid === undefined || uid === facts?.uid;
 
-/** True in the world, and not the True that we took back since. */
+/** True in the world, unless we have taken that True back since. */
 export const isConditionTrue = ({ facts, awaitsFalse }: PodContext): boolean =>
   facts?.condition === 'True' && !awaitsFalse;
 
 export const isWithdrawn = ({ facts }: Pick<PodContext, 'facts'>): boolean =>
   facts?.gate.whenRouteIsLost === 'withdraw';
 
-/** Whether lost routes are to be noticed, and can be. */
+/** Whether lost routes are to be noticed, and can be noticed. */
 export function isWatched(context: Pick<PodContext, 'facts'>): boolean {
   return isWithdrawn(context) && context.facts?.verifiable === true && valid(context.facts) !== null;
 }

@@ -8,21 +8,21 @@ export interface PodConditionPatch {
   readonly type: 'pod-condition.patch';
   readonly namespace: string;
   readonly name: string;
-  /** Precondition: the Pod must be this one. */
+  /** Precondition: the Pod has this uid. */
   readonly uid: string;
   readonly conditionType: string;
   readonly status: 'True' | 'False';
   readonly reason: string;
   readonly message: string;
   /**
-   * lastTransitionTime, milliseconds since the epoch; null: the status stays as it is, and so does its time.
+   * lastTransitionTime, milliseconds since the epoch; null: the status does not change, and its time stays.
    */
   readonly at: number | null;
 }
 
 /**
- * A patch of one condition takes milliseconds. One whose answer is lost is made again so early that a route
- * that is lost is told within 31 s all the same (docs/features/routes.md §6.3).
+ * A patch of one condition takes milliseconds. If its answer is lost, it is repeated early enough that a lost
+ * route is still told within 31 s (docs/features/routes.md §6.3).
  */
 const patchTimeoutMs = 10_000;
 

@@ -4,12 +4,11 @@ import type { EffectSettled } from '../stamp.ts';
 import type { PodFacts } from './pod-facts.ts';
 
 /**
- * The world has news of the Pod: its facts as they are now; null when nothing in the world calls for the
- * actor any more.
+ * News of the Pod: its facts as they are now; null when nothing in the world calls for the actor any more.
  */
 export type PodObserved = { readonly type: 'pod.observed'; readonly facts: PodFacts | null };
 
-/** Of a patch for the Pod of that uid; absent from an earlier release. */
+/** `uid`: the Pod that the patch was for; absent from an earlier release. */
 type PatchOutcome = {
   readonly uid?: string;
 };
@@ -19,12 +18,12 @@ export type ConditionPatched = PatchOutcome & {
 };
 export type ConditionRefused = PatchOutcome & {
   readonly type: 'condition.refused';
-  /** gone: the Pod is not there or is another one; conflict: it changed meanwhile; error: anything else. */
+  /** gone: the Pod does not exist or was replaced; conflict: it changed meanwhile; error: anything else. */
   readonly reason: 'gone' | 'conflict' | 'error';
   readonly message: string;
 };
 
-/** A person asks to look again, as if the actor had just been made. */
+/** A person asks the actor to look again, as if it were new. */
 export type PodRecheck = { readonly type: 'pod.recheck' };
 
 export type PodEvent =

@@ -1,6 +1,7 @@
 /**
- * What a Pod is told about the world: one small plain value, joined from several objects and delivered as a
- * whole. Equal facts are not delivered twice, and a missed or repeated delivery does no harm (I5).
+ * What a Pod's actor is told about the world: one small plain value, joined from several objects and
+ * delivered as a whole. Equal facts are not delivered twice, and a missed or repeated delivery does no harm
+ * (I5).
  */
 
 import type { Address } from '../../base/address.ts';
@@ -14,9 +15,9 @@ export interface PodFacts {
   readonly gated: boolean;
   /** Status of the gate's condition; null if the Pod does not have the condition. */
   readonly condition: ConditionStatus | null;
-  /** Whether a probe can tell this Pod (`onlyIfEnv`). */
+  /** Whether a probe can recognize this Pod (`onlyIfEnv`). */
   readonly verifiable: boolean;
-  /** The RouteGate that holds the Pod, and the parts of it that the Pod needs. */
+  /** What the Pod needs of the RouteGate that holds it. */
   readonly gate: {
     readonly name: string;
     readonly conditionType: string;
@@ -26,10 +27,10 @@ export interface PodFacts {
   /** The object that owns the group. `none`: the RouteGate names no such kind. */
   readonly groupResource: 'none' | 'found' | 'missing' | 'mismatch';
   /**
-   * The actors of the group's Services: name → the first eight characters of the Service's uid, or `null`
-   * where it cannot be asked.
+   * The actors of the group's Services: name → the first eight characters of the Service's uid, or `null` if
+   * it cannot be asked.
    */
   readonly services: Readonly<Record<string, string | null>>;
-  /** Why some of them cannot be asked, by name. */
+  /** Why a Service cannot be asked, by name. */
   readonly unaskable: Readonly<Record<string, string>>;
 }

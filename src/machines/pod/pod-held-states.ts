@@ -5,7 +5,7 @@
  */
 import { heldPatch, invalidNote, missingNote, withdrawal } from './pod-words.ts';
 
-/** Soon the condition says why: what lasts a moment only is not worth a write. */
+/** The condition will say why soon; a reason that lasts only a moment is not worth a write. */
 const unsaid = <const O, const T extends string>(over: O, then: T) =>
   ({
     description: 'The condition does not say why the Pod is held back yet; it will shortly.',
@@ -13,7 +13,7 @@ const unsaid = <const O, const T extends string>(over: O, then: T) =>
     after: { tellPause: [{ guard: 'isUntold', target: 'telling' }, { target: then }] },
   }) as const;
 
-/** Writes why the Pod is held back, and comes to `then`. */
+/** Writes why the Pod is held back, then goes to `then`. */
 const telling = <const T extends string>(then: T) =>
   ({
     description: 'Writes why the Pod is held back into the condition.',
@@ -31,7 +31,7 @@ const addressIsThere = { guard: 'hasAddress', target: '#pod.deciding' } as const
 const addressIsReadable = { guard: 'isAddressReadable', target: '#pod.deciding' } as const;
 const allIsProven = { guard: 'isAllProven', target: '#pod.gated.marking' } as const;
 
-/** A question may have been lost on its way. */
+/** Asks again, because a question may have been lost. */
 const askAgain = <const T extends string>(here: T) =>
   ({ actions: ['countAsking', 'forgetAsked'], target: here, reenter: true }) as const;
 
@@ -95,8 +95,7 @@ export const heldStates = {
         actions: [{ type: 'message.send', params: withdrawal }, 'forgetAsked'],
       },
       { guard: 'isUnprovable', target: '#pod.deciding' },
-      // Ours that landed late, or somebody else's: it counts as if every route were in doubt that is not
-      // proven.
+      // Our own write that landed late, or somebody else's: every unproven route counts as in doubt.
       { guard: 'isConditionTrue', target: 'ready', actions: 'noteDebts' },
       { guard: 'isRouteUnasked', actions: ['ask', 'noteAsked'] },
     ],

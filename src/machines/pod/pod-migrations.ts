@@ -5,8 +5,8 @@ import type { PodFacts } from './pod-facts.ts';
 type Before = { readonly facts: PodFacts | null; readonly lostRoute: string | null };
 
 /**
- * Version 2 tells people why a Pod is held back, and keeps what was not verified apart from what was. Whether
- * a proof of version 1 was a verdict is not known any more; it stands as it was told then.
+ * Version 2 tells people why a Pod is held back, and separates what was verified from what could not be.
+ * Version 1 did not record whether a proof was a verdict; its proofs stand as they are.
  */
 function withOwnWords({ value, context }: StoredState): StoredState {
   const before = context as Before;
@@ -29,7 +29,7 @@ function withOwnWords({ value, context }: StoredState): StoredState {
   };
 }
 
-/** States that had no children. What they wait for is told when they are entered next. */
+/** States that had no children. Their reason is written when they are next entered. */
 const parents: Readonly<Record<string, object>> = {
   waitingForAddress: { waitingForAddress: 'told' },
   invalid: { invalid: 'told' },
@@ -48,8 +48,8 @@ const ofGatedPods: readonly string[] = [
 const retries: readonly unknown[] = ['backingOff', 'waitingForNews'];
 
 /**
- * Version 3 has one state around all that a Pod with the readiness gate does, and one around the two in which
- * its patch is made again. Deadlines kept their names.
+ * Version 3 puts one parent state around all that a gated Pod does, and one around the two states in which
+ * its patch is repeated. Deadlines kept their names.
  */
 const underParents: Migration = ({ value, context }) => {
   const [[name, child] = []] = typeof value === 'string' ? [[value]] : Object.entries(value ?? {});

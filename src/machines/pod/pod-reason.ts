@@ -1,6 +1,5 @@
 /**
- * Why a Pod stands as it does: the words of its condition, any failure to write it, and what happens next.
- * Pure.
+ * Why a Pod is where it is: the words of its condition, any failure to write it, and what happens next. Pure.
  */
 import type { Fact } from '../../base/views.ts';
 import { isIn, type Standing, type Told, tells } from '../tell.ts';
@@ -25,7 +24,7 @@ export const tellPod = tells<PodContext>((standing): Told => {
   };
 });
 
-/** Innermost words first: where none is said of a state, those of its parent hold. */
+/** Innermost states first: a state without words has those of its parent. */
 const words: ReadonlyArray<readonly [string, (context: PodContext) => string]> = [
   ['gone', () => 'The Pod no longer exists.'],
   ['terminating', () => 'The Pod is being deleted or has ended; nothing more is asked or written.'],
@@ -79,19 +78,19 @@ function textOf(standing: PodStanding): string {
   return say?.(standing.context) ?? 'Nothing is known about the Pod yet.';
 }
 
-/** Held back: what the condition says, or is about to. */
+/** What the condition of a held Pod says, or is about to say. */
 function held(context: PodContext): string {
   return `${heldMessage(context)}${unwritten(context)}`;
 }
 
-/** `told` without a reason: the last write failed, and is made again. */
+/** `told` has no reason: the last write failed and is repeated. */
 const unwritten = ({ told, lastError }: PodContext) =>
   told?.reason === '' ? ` The condition could not be written: ${lastError ?? 'unknown error'}.` : '';
 
 const failures = ({ failures: count, lastError }: PodContext) =>
   `${count === 1 ? 'once' : `${count} times in a row`}: ${lastError ?? 'unknown error'}`;
 
-/** What was seen, and what the condition that was True at first sight stands for. */
+/** What was seen, and what a condition vouches for that was already True. */
 function ready(context: PodContext): string {
   const { adopted, facts } = context;
   if (adopted.length === 0 && unproven(context).length === 0) return opened(context).message;
@@ -110,7 +109,7 @@ function nextOf(standing: PodStanding): Told['next'] | undefined {
   const isAsking = isIn(standing, 'gated.proving') && !isIn(standing, 'gated.proving.telling');
   if (isAsking && context.asked.length > 0)
     return { text: 'the Services are asked again', at: context.askedAt + askPauseMs(context) };
-  // The look that catches what was never said is nothing to wait for.
+  // `lookAgain` only catches lost reports; nobody waits for it.
   return isIn(standing, 'gated.ready.proven') ? null : undefined;
 }
 

@@ -42,7 +42,7 @@ import {
 import { podEffects } from './pod-effects.ts';
 import { curiousQuestion, isUntold, question, telling, withdrawn } from './pod-words.ts';
 
-/** Between two writes of why the Pod is held back: 3 s, then as long as it has waited, 30 s at most. */
+/** Time between two writes of why the Pod is held back: as long as it has waited, between 3 s and 30 s. */
 const tellPauseMs = (waitedMs: number): number => Math.min(30_000, Math.max(3_000, waitedMs));
 
 type Args = { readonly context: PodContext };
@@ -116,39 +116,43 @@ export const podSetup = setup({
   },
   delays: {
     /**
-     * 5 s doubling to 60 s: Services remember what they were asked, so this only mends a question that was
-     * lost (I4).
+     * 5 s doubling to 60 s. Services remember what they were asked, so this only makes up for a lost question
+     * (I4).
      */
     askAgain: ({ context, event }) => leftOf(askPauseMs(context), context.askedAt, event.at),
     /**
-     * A Pod that waits for less than a second needs no explanation; after that, one write each 3 s at most,
-     * and fewer the longer it waits: a thousand Pods that wait together must not be busy with telling it.
+     * A Pod that waits for less than a second needs no explanation. After that it is written every 3 s at
+     * most, and less often the longer the Pod waits: a thousand Pods that wait together must not be busy
+     * explaining.
      */
     tellPause: ({ context, event }) =>
       Math.max(
         leftOf(1_000, context.waitsSince, event.at),
         leftOf(tellPauseMs(event.at - context.waitsSince), context.told?.at ?? 0, event.at),
       ),
-    /** Kubernetes says when something changes; this only catches what was never said. */
+    /** Kubernetes reports every change; this only catches a report that was lost. */
     lookAgain: 300_000,
-    /** docs/features/routes.md §2.6: tell about a missing group resource after 30 s. */
+    /** docs/features/routes.md §2.6: a missing group resource is reported after 30 s. */
     missingPatience: ({ context, event }) => leftOf(30_000, context.waitsSince, event.at),
     /**
-     * docs/features/routes.md §6.3: a route must be proven again within 30 s, each one counted for itself.
+     * docs/features/routes.md §6.3: a lost route must be proven again within 30 s, counted for each by
+     * itself.
      */
     doubtPatience: ({ context, event }) =>
       leftOf(doubtPatienceMs, oldestDoubt(context)?.since ?? event.at, event.at),
     /**
-     * Much longer than the effect may take (pod-effects.ts); then its outcome is lost. It counts from the
-     * step, which may have waited long to be saved: another patch must not overtake one that begins only
-     * then.
+     * Much longer than the effect may take (pod-effects.ts): past it, the outcome is lost. It counts from the
+     * step, which may have waited long to be saved, because a second patch must not overtake one that begins
+     * only then.
      */
     patchPatience: 30_000,
-    /** Of a patch that says False and is followed by the same, so that it is made again within the 31 s. */
+    /** For a patch to False, which is repeated as it is: early enough for the 31 s. */
     withdrawalPatience: 12_000,
-    /** 0.25 s doubling to 30 s, moved by ± 25 % so that many Pods do not come back together. */
+    /** 0.25 s doubling to 30 s, ± 25 % so that many Pods do not come back together. */
     backOff: ({ context, event }) => backOffMs(context.failures, 250, 30_000) * (0.75 + 0.5 * event.random),
-    /** The same to 10 s: after a patch that was lost on the way there is time for another within the 31 s. */
+    /**
+     * The same up to 10 s: after a patch that was lost on its way there is time for another within the 31 s.
+     */
     withdrawalBackOff: ({ context, event }) =>
       backOffMs(context.failures, 250, 10_000) * (0.75 + 0.5 * event.random),
   },
@@ -160,13 +164,13 @@ export const podSetup = setup({
     dropProof: assign(change('route.lost', (context, event) => withoutProof(context, event, event.at))),
     noteWaiting: assign(({ event }) => ({ waitsSince: event.at })),
     noteTelling: assign((moment) => telling(moment)),
-    /** Tried again after the pause: whatever it says then is news. */
+    /** Nothing counts as written, so it is tried again after the pause. */
     noteUntold: assign(({ event }) => ({ told: { reason: '', message: '', at: event.at } })),
     noteRefusal: assign(change('condition.refused', (_, { message }) => ({ lastError: message }))),
     noteSilence: assign({ lastError: 'the condition patch timed out' }),
     noteWithdrawn: assign((moment) => withdrawn(moment)),
     ask: enqueueActions(({ context, enqueue }) => {
-      // Actions of a set-up do not know each other by type.
+      // The actions of one setup() do not know each other's types.
       for (const params of [curiousQuestion({ context }), question({ context })])
         if (params.to.length > 0) enqueue({ type: 'message.send', params } as never);
     }),
@@ -188,7 +192,9 @@ export const podSetup = setup({
       lastError: null,
     })),
     forgetLoss: assign({ lostRoute: null, doubts: {} }),
-    /** What is owed was owed since the Pod began to wait: a True that nobody proved has no time to spare. */
+    /**
+     * The proofs have been owed since the Pod began to wait: a True that nobody proved gets no extra time.
+     */
     noteDebts: assign(({ context }) => ({ doubts: doubted(context, context.waitsSince) })),
     noteDoubts: assign(({ context, event }) => ({ doubts: doubted(context, event.at) })),
     noteLoss: assign(({ context }) => ({ lostRoute: oldestDoubt(context)?.service ?? '' })),

@@ -1,15 +1,15 @@
 /**
- * The states of the pod chart. Its guards, delays and actions are in pod-setup.ts, their calculations in
+ * The states of the pod chart. Guards, delays and actions are in pod-setup.ts, their calculations in
  * pod-context.ts and pod-words.ts.
  *
- * A patch in progress is awaited before the next one is requested, so that the last one to arrive is the last
- * one requested.
+ * A patch in progress is awaited before the next one is requested, so that the last one requested is the last
+ * one to arrive.
  */
 import { keepIds } from '../state-ids.ts';
 import { heldStates } from './pod-held-states.ts';
 import { lostPatch, openedNote, openedPatch, watching, withdrawal, withdrawnNote } from './pod-words.ts';
 
-/** Whether a patch landed is not known. */
+/** Nobody knows whether the patch landed. */
 const unanswered = <const T extends string>(target: T) =>
   ({ target, actions: ['countFailure', 'noteSilence'] }) as const;
 
@@ -45,7 +45,7 @@ const gatedStates = keepIds('pod', {
         description:
           'The patch is on its way to the Kubernetes API. Changes are acted on once it has landed.',
         entry: { type: 'pod-condition.patch', params: openedPatch },
-        // Seen before its answer came, or in place of an answer that was lost.
+        // Observed before the patch's answer came, or instead of an answer that was lost.
         always: {
           guard: 'isConditionTrue',
           target: '#pod.gated.ready',
@@ -110,7 +110,7 @@ const gatedStates = keepIds('pod', {
         { guard: 'isConditionTakenBack', actions: ['dropAdopted', 'remember'], target: 'proving' },
         { guard: 'isWatchNews', actions: ['remember', { type: 'message.send', params: watching }] },
       ],
-      // Nothing that was adopted counts: the routes have to be seen.
+      // Adopted proofs do not count: the routes have to be seen.
       'pod.recheck': [
         { guard: 'isWatched', actions: 'startAfresh' },
         { actions: 'startAfresh', target: '#pod.deciding' },
@@ -121,8 +121,8 @@ const gatedStates = keepIds('pod', {
         description: 'Nothing is left to do.',
         tags: 'settled',
         always: { guard: 'isRouteOwedAndWithdrawn', actions: 'forgetAsked', target: 'doubted' },
-        // Somebody took the condition away before the world had shown it.
-        // Meanwhile a Service may have come that has proven nothing yet.
+        // Somebody took the condition away before the world had shown it. Meanwhile a Service may have come
+        // that has proven nothing yet.
         after: { lookAgain: { guard: 'isUnseen', actions: 'dropAdopted', target: '#pod.gated.proving' } },
       },
       doubted: {
@@ -162,7 +162,7 @@ const gatedStates = keepIds('pod', {
         },
         after: {
           withdrawalPatience: unanswered('backingOff'),
-          // The deadline that records of 0.1.0 (be27528) wait for; never the earlier one.
+          // Records of 0.1.0 (be27528) wait for this deadline, which never comes first.
           patchPatience: unanswered('backingOff'),
         },
       },
@@ -172,7 +172,7 @@ const gatedStates = keepIds('pod', {
           { guard: 'isConditionFalse', target: '#pod.gated.proving', actions: 'dropAdopted' },
           { guard: 'isDoubtOver', target: '#pod.gated.ready', actions: 'forgetLoss' },
         ],
-        // The second is the deadline that records of 0.1.0 (be27528) wait for; never the earlier one.
+        // Records of 0.1.0 (be27528) wait for the second deadline, which never comes first.
         after: { withdrawalBackOff: 'withdrawing', backOff: 'withdrawing' },
       },
     },

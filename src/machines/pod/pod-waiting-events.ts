@@ -1,27 +1,27 @@
 /**
- * Merges waiting events of a Pod into one step: messages from several Services. A step saves the whole
- * record, and when a thousand Pods ask twenty Services each, steps for single messages are most of the work.
- * Only events of the same type are merged, with the same result as one after another.
+ * Merges a Pod's waiting events, which are messages from several Services, into one step. A step saves the
+ * whole record: when a thousand Pods ask twenty Services each, a step for each message would be most of the
+ * work. Only events of the same type are merged, with the same result as one after another.
  */
 import type { PlainEvent } from '../../base/plain-event.ts';
 import type { Waiting } from '../chart.ts';
 import { ownProofs, type PodContext, unproven } from './pod-context.ts';
 import type { PodEvent } from './pod-events.ts';
 
-/** So many words in one step: a transition on the feed stays small. */
+/** The most messages in one step, so that a transition on the feed stays small. */
 const mergedMax = 24;
 
-/** The event that stands for both; null if each must be taken for itself. */
+/** The event that stands for both; null if they cannot be merged. */
 export function mergedForPod(waiting: PlainEvent, next: PlainEvent): PlainEvent | null {
   return mergedEvents(waiting as PodEvent, next as PodEvent);
 }
 
-/** What is for people's eyes alone may wait so long, and a proof while others are owed, ms. */
+/** Longest wait, ms, of news that is only for people, and of a proof while others are owed. */
 const patienceMs = 2_000;
 
 /**
- * Proofs wait for those that are still owed, since nothing follows from one before the last: twenty Services
- * that reach the Pod within a second are one step.
+ * Proofs wait for those that are still owed, since nothing follows from any before the last: twenty Services
+ * that reach the Pod within a second cost one step.
  */
 export function patienceOfPod(standing: Waiting, events: readonly PlainEvent[]): number {
   const context = standing.context as PodContext;

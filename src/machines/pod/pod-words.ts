@@ -19,7 +19,7 @@ export interface Moment {
 type Sending = Omit<MessageSend, 'type'>;
 type Patch = Omit<PodConditionPatch, 'type'>;
 
-/** The object that an actor stands for: its name up to the gate's. */
+/** The object that an actor represents: the name without `@<gate>`. */
 export const objectName = (actor: string): string => actor.split('@')[0] ?? actor;
 
 /** A Kubernetes Event about the Pod. */
@@ -35,7 +35,7 @@ function note({ context, event }: Moment, about: Pick<KubeEventWrite, 'eventType
   return { regarding, at: event.at, ...about };
 }
 
-/** The condition became True; a Warning where nothing at all was verified. */
+/** The condition became True; a Warning if nothing was verified. */
 export function openedNote(moment: Moment) {
   const { reason, message } = opened(moment.context);
   return note(moment, {
@@ -68,7 +68,7 @@ export function lostMessage({ lostRoute }: PodContext): string {
   return `Service ${objectName(lostRoute ?? '')} no longer reaches this Pod.`;
 }
 
-/** Names in a message; the rest is counted. */
+/** Names in a message; the rest are counted. */
 const namesMax = 5;
 
 function listed(entries: ReadonlyArray<readonly [string, string]>): string {
@@ -78,8 +78,8 @@ function listed(entries: ReadonlyArray<readonly [string, string]>): string {
 }
 
 /**
- * Reason and message of the condition that is True: what was verified, what was not and why
- * (docs/features/routes.md §5.4).
+ * Reason and message of the True condition: what was verified, what was not and why (docs/features/routes.md
+ * §5.4).
  */
 export function opened(context: PodContext): { readonly reason: string; readonly message: string } {
   const total = Object.keys(context.facts?.services ?? {}).length;
@@ -97,7 +97,7 @@ export function opened(context: PodContext): { readonly reason: string; readonly
   };
 }
 
-/** Reason and message of the condition that is False while the Pod is held back. */
+/** Reason and message of the False condition while the Pod is held back. */
 function held(context: PodContext): { readonly reason: string; readonly message: string } {
   const { facts, lostRoute } = context;
   if (facts?.groupResource === 'missing') return { reason: 'GroupMissing', message: missingMessage(context) };
@@ -131,13 +131,13 @@ export function missingList(context: PodContext): string {
 /** What the condition says, or is about to say, while the Pod is held back. */
 export const heldMessage = (context: PodContext): string => held(context).message;
 
-/** The condition says something else than what holds, or nothing. */
+/** Whether the condition says anything other than what holds. */
 export function isUntold(context: PodContext): boolean {
   const { reason, message } = held(context);
   return context.told?.reason !== reason || context.told.message !== message;
 }
 
-/** What is being told, noted before it is known whether that succeeds. */
+/** Notes what is being written, before it is known whether the write succeeds. */
 export const telling = ({ context, event }: Moment): Partial<PodContext> => ({
   told: { ...held(context), at: event.at },
 });
@@ -168,7 +168,7 @@ export function lostPatch({ context, event }: Moment): Patch {
   };
 }
 
-/** The condition was withdrawn: what the patch said, and that the world may still show the True of before. */
+/** After a withdrawal: what the patch said, and whether the world may still show the True of before. */
 export const withdrawn = ({ context, event }: Moment): Partial<PodContext> => ({
   told: { reason: 'RouteLost', message: lostMessage(context), at: event.at },
   awaitsFalse: context.facts?.condition === 'True',
@@ -176,10 +176,10 @@ export const withdrawn = ({ context, event }: Moment): Partial<PodContext> => ({
 
 const service = ({ namespace }: PodContext, name: string): ActorId => `service/${namespace}/${name}`;
 
-/** Those of the Services whose answers would be named in a message. */
+/** The Services that a message names. */
 const named = (context: PodContext) => unproven(context).slice(0, namesMax);
 
-/** The same question to every Service that was not asked yet. */
+/** The question to the Services that have not been asked, except those that a message names. */
 export function question({ context }: { context: PodContext }): Sending {
   const names = unasked(context).filter((name) => !named(context).includes(name));
   return {
@@ -188,7 +188,7 @@ export function question({ context }: { context: PodContext }): Sending {
   };
 }
 
-/** The question to those whose answers are to be told. */
+/** The question to those that a message names: what answers them is wanted, too. */
 export function curiousQuestion({ context }: { context: PodContext }): Sending {
   const names = unasked(context).filter((name) => named(context).includes(name));
   return {
@@ -197,7 +197,7 @@ export function curiousQuestion({ context }: { context: PodContext }): Sending {
   };
 }
 
-/** Asks the Services to tell when they stop reaching this Pod, whose condition is True already. */
+/** Asks the Services to say when they no longer reach this Pod, whose condition is already True. */
 export function watching({ context }: { context: PodContext }): Sending {
   return {
     to: Object.keys(context.proofs).map((name) => service(context, name)),
@@ -205,7 +205,7 @@ export function watching({ context }: { context: PodContext }): Sending {
   };
 }
 
-/** Takes the question back from the Services that were asked. */
+/** Withdraws the question from the Services that were asked. */
 export function withdrawal({ context }: { context: PodContext }): Sending {
   const pod: ActorId = `pod/${context.namespace}/${context.name}`;
   return {

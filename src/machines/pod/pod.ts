@@ -1,17 +1,17 @@
 /**
- * `pod/<ns>/<name>`: holds a Pod's readiness gate closed until every Service of its group was seen to reach
- * it.
+ * `pod/<ns>/<name>`: holds a Pod's readiness gate closed until every Service of its group has been seen to
+ * reach it.
  *
- * Who sends: the router (`pod.observed`: the Pod's facts, whole), the group's Services (`route.*`), the
- * condition patch (`condition.*`), people (`pod.recheck`). What it promises:
- * - The condition is asked to be True only when each verifiable Service has answered with this Pod's own
+ * Senders: the router (`pod.observed`: the Pod's facts, whole), the group's Services (`route.*`), the
+ * condition patch (`condition.*`), people (`pod.recheck`). Promises:
+ * - The condition is requested to be True only after each verifiable Service has answered with this Pod's own
  *   address (never Ready early).
- * - A proof is kept per (Service, Pod uid, address) until one of the three changes: what is proven is not
+ * - A proof is kept per (Service, Pod uid, address) until one of the three changes. What is proven is not
  *   probed again.
- * - Proofs are in the record, so a move or a restart asks for none of them twice.
- * - While it waits, the condition is False and says for what.
- * - No order of events leaves a True condition beside a route that is owed for longer than 31 s, where the
- *   gate withdraws.
+ * - Proofs are in the record, so neither a move nor a restart asks for one twice.
+ * - While the Pod waits, the condition is False and says what for.
+ * - If the gate withdraws, no order of events leaves a True condition beside a route that has been owed for
+ *   longer than 31 s.
  * Absent: probing (the Service chart does it), any knowledge of other Pods.
  */
 

@@ -11,6 +11,21 @@ export interface ProxierFacts {
   readonly node: 'eligible' | 'ineligible' | 'absent' | 'unknown';
 }
 
+/**
+ * The state of a family, as `rpc.send.proxier._.<node>` and `send.proxier._.<node>` take it; times in
+ * milliseconds since the epoch, by the sender's clock. It is repeated until it was taken, so the next report
+ * makes up for a lost one.
+ */
+export interface ProxierReport {
+  readonly type: 'proxier.reported';
+  readonly family: IpFamily;
+  /** Since when the oldest change waits; null: none waits. */
+  readonly queuedAt: number | null;
+  /** When everything was last applied; null: never. */
+  readonly updatedAt: number | null;
+  readonly seq: number;
+}
+
 export type ProxierEvent =
   /** The node's proxy received a change for the family and has not applied it yet. */
   | {
@@ -28,22 +43,12 @@ export type ProxierEvent =
       readonly family: IpFamily;
       readonly happenedAt?: number;
     }
-  /**
-   * The state of the family. It is repeated until it was taken, so the next report makes up for a lost one.
-   */
-  | {
-      readonly type: 'proxier.reported';
-      readonly family: IpFamily;
-      /** When the oldest waiting change came, by the sender's clock; null: none waits. */
-      readonly queuedAt: number | null;
-      /** When everything was last applied, by the sender's clock; null: never. */
-      readonly updatedAt: number | null;
-      readonly seq: number;
+  | (ProxierReport & {
       /** When it was received; absent: now. */
       readonly happenedAt?: number;
       /** Its times are trusted. */
       readonly isTimed?: boolean;
-    }
+    })
   /** An observation: the Node has changed, or the replica's setting. */
   | { readonly type: 'proxier.observed'; readonly facts: ProxierFacts }
   /** Raised by the chart itself: the actor is no longer needed. */

@@ -1,5 +1,6 @@
 /** The routegate chart's context, and the pure functions over it. */
 import { equal } from '../../base/equal.ts';
+import { limits } from '../../base/limits.ts';
 import type { ActorInput } from '../actor-input.ts';
 import type { KubeEventWrite } from '../effects.ts';
 import { leftOf, type Stamp } from '../stamp.ts';
@@ -25,6 +26,8 @@ export interface RouteGateContext {
   readonly unlistedSince: number | null;
   /** The status in the object; null: unknown. */
   readonly reported: GateStatus | null;
+  /** When it was written, ms since the epoch; absent: by an earlier release. */
+  readonly reportedAt?: number;
   /** Reasons already reported in a Warning Event for this generation of the object. */
   readonly told: readonly string[];
   /** Consecutive failed attempts. */
@@ -89,7 +92,10 @@ export function wanted({ facts, findings, foundAt }: RouteGateContext): GateStat
   return facts === null ? null : statusOf(facts, findings, foundAt);
 }
 
-export const isReported = (context: RouteGateContext): boolean => equal(context.reported, wanted(context));
+/** The object says what it should, and that was written not long ago: somebody else may write it, too. */
+export const isReported = ({ context, event }: Moment): boolean =>
+  Math.abs(event.at - (context.reportedAt ?? 0)) < limits.restateMs &&
+  equal(context.reported, wanted(context));
 
 /** Somebody should look: the status has a condition that is False, or Pods that should be held are not. */
 export function isTroubled(context: RouteGateContext): boolean {

@@ -5,7 +5,7 @@
  * Who sends: the router (`routegate.observed`), its own effects (`routegate.counted`, `routegate.reported`,
  * `routegate.refused`), people (`routegate.recheck`). What it promises:
  * - However much changes, it looks at the world once a second at most, and the status is written only when
- *   it says something else than before.
+ *   it says something else than before, or after an hour, because somebody else may have overwritten it.
  * - What is not listed yet is not told as missing.
  * - A Warning is told once for each generation of the object and reason. Absent: what holds a Pod back (the
  *   pod chart); how the world is counted (the effect).
@@ -13,6 +13,7 @@
 import { assign, enqueueActions, setup } from 'xstate';
 import { backOffMs } from '../../base/back-off.ts';
 import { equal } from '../../base/equal.ts';
+import { limits } from '../../base/limits.ts';
 import type { ActorInput } from '../actor-input.ts';
 import type { Chart } from '../chart.ts';
 import { actionsOf } from '../effect.ts';
@@ -41,7 +42,7 @@ import { tellRouteGate } from './routegate-telling.ts';
 
 type Args = { readonly context: RouteGateContext };
 
-export const routeGateMachine = setup({
+const routeGateMachine = setup({
   types: {
     context: {} as RouteGateContext,
     events: {} as RouteGateInput,
@@ -53,18 +54,19 @@ export const routeGateMachine = setup({
     isOther: (moment) => isOther(moment),
     isNews: ({ context, event }) => event.type === 'routegate.observed' && !equal(event.facts, context.facts),
     isInvalid: ({ context }: Args) => typeof context.facts?.invalid === 'string',
-    isInvalidAndReported: ({ context }: Args) =>
-      typeof context.facts?.invalid === 'string' && isReported(context),
+    isInvalidAndReported: (moment) => typeof moment.context.facts?.invalid === 'string' && isReported(moment),
     isKnown: ({ context }: Args) => context.facts !== null,
     isThisLook: ({ context, event }) => lookOf(event) === context.look,
     isNotThisLook: ({ context, event }) => lookOf(event) !== context.look,
     /** Of one that came late: the RouteGate was edited meanwhile. */
     isOfLook: ({ event }) => lookOf(event) !== undefined,
     isUnlisted: (moment) => isUnlisted(moment),
-    isReported: ({ context }: Args) => isReported(context),
+    isReported: (moment) => isReported(moment),
     isStirred: ({ context }: Args) => isStirred(context),
     isTroubled: ({ context }: Args) => isTroubled(context),
-    isAnyWaiting: ({ context }: Args) => (context.findings?.pods.waiting ?? 0) > 0,
+    /** The last list arrives without a change of anything that the RouteGate names. */
+    isWaitingOrUnlisted: ({ context: { findings } }: Args) =>
+      findings !== null && (findings.pods.waiting > 0 || !findings.isComplete),
     isRefusedAsGone: ({ event }) => event.type === 'routegate.refused' && event.reason === 'gone',
   },
   delays: {
@@ -82,12 +84,19 @@ export const routeGateMachine = setup({
       backOffMs(context.failures - 1, 5_000, 60_000) * (0.75 + 0.5 * event.random),
     /** What happens to the object will be observed; this only catches a lost observation. */
     lookAgain: 300_000,
+    /** Nothing changes, but the status may have been overwritten. */
+    restate: limits.restateMs,
   },
   actions: {
     remember: assign((moment) => remembered(moment)),
     countLook: assign(({ context }) => ({ look: context.look + 1 })),
     keepFindings: assign((moment) => found(moment)),
-    noteReported: assign(({ context }) => ({ reported: wanted(context), failures: 0, lastError: null })),
+    noteReported: assign(({ context, event }) => ({
+      reported: wanted(context),
+      reportedAt: event.at,
+      failures: 0,
+      lastError: null,
+    })),
     forgetReported: assign({ reported: null, told: [] }),
     noteFailure: assign(({ context, event }) => ({
       failures: context.failures + 1,
@@ -219,7 +228,7 @@ export const routeGateMachine = setup({
             { guard: 'isInvalid', target: 'unusable' },
             { guard: 'isTroubled', target: 'troubled' },
             { guard: 'isStirred', target: 'gathering' },
-            { guard: 'isAnyWaiting', target: 'waiting' },
+            { guard: 'isWaitingOrUnlisted', target: 'waiting' },
             { target: 'current' },
           ],
         },
@@ -227,9 +236,11 @@ export const routeGateMachine = setup({
           description: 'No Pod waits.',
           tags: 'settled',
           always: { guard: 'isStirred', target: 'gathering' },
+          after: { restate: '#routegate.looking' },
         },
         waiting: {
-          description: 'Pods wait for their routes; the longest wait is updated now and then.',
+          description:
+            'Pods wait for their routes, or lists for their objects; the longest wait is updated now and then.',
           always: { guard: 'isStirred', target: 'gathering' },
           after: { waitPause: '#routegate.looking' },
         },
@@ -247,7 +258,10 @@ export const routeGateMachine = setup({
               description: 'Nothing has changed since the last count.',
               tags: 'settled',
               always: { guard: 'isStirred', target: 'gathering' },
-              after: { waitPause: { guard: 'isAnyWaiting', target: '#routegate.looking' } },
+              after: {
+                waitPause: { guard: 'isWaitingOrUnlisted', target: '#routegate.looking' },
+                restate: '#routegate.looking',
+              },
             },
             gathering: {
               description: 'Something has changed; another count follows.',
@@ -258,6 +272,7 @@ export const routeGateMachine = setup({
         unusable: {
           description: 'The spec is not valid; the status says why.',
           tags: ['settled', 'wrong'],
+          after: { restate: '#routegate.deciding' },
         },
       },
     },

@@ -3,8 +3,8 @@
  *
  * Passes follow each other at three paces, each a state of `reconciling`: `alone`, `burst`, `flood`. Changes
  * that come faster than they are written lead from one to the next; a lull of `burstLull` in
- * `written.settling` leads back. What fails lies in `backingOff`, then in `stuck`, which only a pass that
- * succeeds leaves. Its words are in slices-context.ts.
+ * `written.settling` leads back. A pass that fails leads to `backingOff` and at last to `stuck`, which only a
+ * successful pass leaves. Guards, delays and the parameters of passes are in slices-context.ts.
  */
 import { keepIds } from '../state-ids.ts';
 import {
@@ -18,7 +18,7 @@ import {
   stuckWarning,
 } from './slices-context.ts';
 
-/** How long the next pass gathers follows from how the last one ended. */
+/** The end of the last pass decides how long the next one gathers. */
 const whenDue = [
   { guard: 'isFirstPassDue', target: '#service.endpoints.reconciling.first' },
   { guard: 'isDensePassDue', target: '#service.endpoints.reconciling.burst' },
@@ -27,7 +27,7 @@ const whenDue = [
 
 const pass = <P>(params: P) => ['startPass', { type: 'endpoint-slices.reconcile', params }] as const;
 
-/** More may follow: the region stays watchful for a moment. */
+/** More changes may follow: the region stays watchful for a moment. */
 const thenSettle = {
   'slices.reconciled': {
     guard: 'isThisPass',
@@ -171,7 +171,6 @@ export const endpointsRegion = {
     written: {
       description: 'The slices are correct.',
       initial: 'current',
-      // A person asks to look again.
       on: { 'service.recheck': { guard: 'hasSlices', target: 'reconciling' } },
       always: { guard: 'isSliceless', target: 'ignored' },
       states: keepIds('service.endpoints', {

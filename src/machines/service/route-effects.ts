@@ -14,7 +14,7 @@ export interface RouteSample {
   readonly group: string;
   readonly round: number;
   readonly probe: RouteProbe;
-  /** At most so many calls. */
+  /** The most calls. */
   readonly calls: number;
   /** The round ends early once each of these addresses has answered with status 200. */
   readonly wanted: readonly string[];
@@ -22,19 +22,19 @@ export interface RouteSample {
 
 export const routeSample = effect<RouteSample>('route.sample', {
   failure: ({ round }, message): SampleFailed => ({ type: 'sample.failed', round, message }),
-  // The sampler ends it before that.
+  // The sampler ends the round earlier.
   timeoutMs: limits.probeLineMs + limits.probeRoundMs + 4_000,
 });
 
 /**
- * Others want to be met by the round in work: it goes on for them too. Where it is over nothing happens; the
- * chart begins another.
+ * More addresses for a round in progress, which continues for them too. If the round is over nothing happens;
+ * the chart begins another.
  */
 export interface RouteWiden {
   readonly type: 'route.widen';
   readonly group: string;
   readonly round: number;
-  /** The calls of the round, whatever was said at its beginning. */
+  /** The most calls of the whole round, if that is more than before. */
   readonly calls: number;
   readonly wanted: readonly string[];
 }

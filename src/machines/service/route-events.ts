@@ -1,6 +1,4 @@
-/**
- * Events of the service chart's routes region, and those by which Pods and Services speak with each other.
- */
+/** Events of the service chart's routes region, and the messages between Pods and Services. */
 import type { IpFamily } from '../../base/address.ts';
 import type { ActorId } from '../../base/ids.ts';
 import type { EffectSettled } from '../stamp.ts';
@@ -8,8 +6,8 @@ import type { ServiceFacts } from './route-facts.ts';
 import type { SlicesEvent } from './slices-events.ts';
 
 /**
- * The world has news of the Service: its facts as they are now; null when nothing in the world calls for the
- * actor any more.
+ * News of the Service: its facts as they are now; null when nothing in the world calls for the actor any
+ * more.
  */
 export type ServiceObserved = { readonly type: 'service.observed'; readonly facts: ServiceFacts | null };
 
@@ -21,30 +19,30 @@ export type PodPlace = {
   readonly family: IpFamily;
 };
 /**
- * A Pod asks a Service for the proof that the Service reaches it. `also`: others that asked while the Service
- * was busy (waiting-events.ts).
+ * A Pod asks a Service to prove that it reaches the Pod. `also`: Pods that asked while the Service was busy
+ * (waiting-events.ts).
  */
 export type RouteWanted = PodPlace & {
   readonly type: 'route.wanted';
-  /** The Pod wants to hear what answers instead, should a round miss it. */
+  /** The Pod wants to hear what answers in its place if a round misses it. */
   readonly curious?: boolean;
   readonly also?: readonly Asker[];
 };
 export type Asker = PodPlace & { readonly curious?: boolean };
 /**
- * A Pod whose condition is True by an earlier proof wants to hear if the Service stops reaching it
+ * A Pod whose condition is True from an earlier proof wants to hear if the Service stops reaching it
  * (whenRouteIsLost: withdraw).
  */
 export type RouteWatched = PodPlace & { readonly type: 'route.watched' };
-/** A Pod that asked does not need the proof any more. */
+/** A Pod that asked no longer needs the proof. */
 export type RouteUnwanted = { readonly type: 'route.unwanted'; readonly pod: ActorId; readonly uid: string };
 /**
- * The Service reached that very Pod. `service` is the name, `serviceUid` the first eight characters of its
+ * The Service reached that very Pod. `service`: its name; `serviceUid`: the first eight characters of its
  * uid.
  */
 export type RouteProven = RouteProof & {
   readonly type: 'route.proven';
-  /** Those of other Services, which came while the Pod was busy. */
+  /** Proofs of other Services that came while the Pod was busy. */
   readonly also?: readonly RouteProof[];
 };
 export type RouteProof = {
@@ -53,25 +51,25 @@ export type RouteProof = {
   readonly uid: string;
   readonly ip: string;
 };
-/** The Service cannot tell its Pods apart (old proxies): every Pod that asked counts as proven for it. */
+/** The Service cannot tell its Pods apart (old proxies); every Pod that asked is told so. */
 export type RouteUnverifiable = {
   readonly type: 'route.unverifiable';
   readonly service: string;
   readonly serviceUid: string;
 };
-/** The Service does not reach these Pods any more; it is said to each of them. */
+/** The Service no longer reaches these Pods; each of them is told. */
 export type RouteLost = {
   readonly type: 'route.lost';
   readonly service: string;
   readonly serviceUid: string;
   readonly uids: readonly string[];
-  /** When each of them was reached last, ms since the epoch; absent from an earlier release. */
+  /** Since when each of them counts as lost, ms since the epoch; absent from an earlier release. */
   readonly since?: readonly number[];
 };
-/** A round of the Service did not reach the Pod, which had asked to hear what did. */
+/** A round of the Service missed the Pod, which had asked to hear what answers instead. */
 export type RouteMissed = MissedAnswer & {
   readonly type: 'route.missed';
-  /** Those of other Services, which came while the Pod was busy. */
+  /** Answers of other Services that came while the Pod was busy. */
   readonly also?: readonly MissedAnswer[];
 };
 export type MissedAnswer = {
@@ -79,7 +77,7 @@ export type MissedAnswer = {
   readonly serviceUid: string;
   /** What answered, for people. */
   readonly answer: string;
-  /** Addresses that answered with another status than 200. */
+  /** Addresses that answered with a status other than 200. */
   readonly unhealthy: readonly string[];
 };
 
@@ -87,11 +85,11 @@ export type MissedAnswer = {
 export type HeaderAsked = { readonly type: 'header.asked'; readonly service: ActorId };
 /** Answers of some Service of the group carried the header: the group's Pods can be told apart. */
 export type HeaderSeen = { readonly type: 'header.seen' };
-/** No answer of that Service ever carried the header: its last round is over, or nobody wants one. */
+/** No answer of that Service ever carried the header: its last round is over, or none will come. */
 export type HeaderUnseen = { readonly type: 'header.unseen'; readonly service: ActorId };
 
 /**
- * An answer of a sampling round that named a Pod's address with status 200. `also`: those of others,
+ * An answer of a sampling round that named a Pod's address with status 200. `also`: addresses that answered
  * meanwhile (waiting-events.ts).
  */
 export type SampleAnswered = {
@@ -100,8 +98,8 @@ export type SampleAnswered = {
   readonly ip: string;
   readonly also?: readonly string[];
   /**
-   * When the first of them was heard, ms since the epoch: whoever asked only after that may have its address
-   * from a Pod before it. Absent: now.
+   * When the first of them arrived, ms since the epoch: a Pod that asked only later may have the address of a
+   * predecessor. Absent: now.
    */
   readonly heardAt?: number;
 };
@@ -132,7 +130,7 @@ export interface SampleSummary {
   readonly lastError: string | null;
 }
 
-/** A person asks to look again, as if the actor had just been made. */
+/** A person asks the actor to look again, as if it were new. */
 export type ServiceRecheck = { readonly type: 'service.recheck' };
 
 export type ServiceEvent =

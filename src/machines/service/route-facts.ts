@@ -4,7 +4,7 @@ import type { IpFamily } from '../../base/address.ts';
 /** How to ask a Service whether it reaches its Pods. */
 export interface RouteProbe {
   readonly url: string;
-  /** Names are resolved in this family alone; absent in facts of an earlier release: in any. */
+  /** The name is resolved in this family only; absent in facts of an earlier release: in any. */
   readonly family?: IpFamily;
   /** Response header that holds the answering Pod's address, for each family. */
   readonly podIPHeaders: { readonly IPv4: string; readonly IPv6: string };
@@ -13,31 +13,26 @@ export interface RouteProbe {
 }
 
 export interface ServiceFacts {
-  /** The RouteGate that asks: another one asks other things. Absent in facts of an earlier release. */
+  /** The RouteGate that asks; another one asks for other things. Absent in facts of an earlier release. */
   readonly gate?: string;
   readonly uid: string;
   readonly deleting: boolean;
-  /**
-   * By the family of the Pods that ask; `null` where the Service cannot be asked (no such port, no address).
-   */
+  /** By the family of the Pods that ask; `null` if the Service cannot be asked (no such port, no address). */
   readonly probes: Readonly<Record<IpFamily, RouteProbe | null>>;
   /** Expected number of Pods behind the Service, at least 1. */
   readonly replicas: number;
-  /**
-   * Changes whenever the Service's endpoints, or the set of the group's Pods, change: a reason to sample at
-   * once.
-   */
+  /** Changes with the Service's endpoints and with the group's set of Pods: a reason to sample at once. */
   readonly routesToken: string;
   /**
-   * Address → uid of the group's Pods, at most `limits.probeKeptAnswers` of them (else none): whose answers
-   * may be kept until they ask.
+   * Address → uid of the group's Pods, whose answers may be kept until they ask; empty if there are more than
+   * `limits.probeKeptAnswers`.
    */
   readonly pods?: Readonly<Record<string, string>>;
   /** The other Services of the group, by name. */
   readonly peers: readonly string[];
   /**
-   * Ready addresses in the Service's slices, sorted, where lost routes are to be noticed (whenRouteIsLost:
-   * withdraw); else null.
+   * The ready addresses in the Service's slices, sorted, if lost routes are to be noticed (whenRouteIsLost:
+   * withdraw); otherwise null.
    */
   readonly readyAddresses: readonly string[] | null;
 }

@@ -1,7 +1,7 @@
 /**
- * The content of a Service's sampling round, and what the Service says at its end. Pure.
+ * The content of a Service's sampling round, and what the Service concludes at its end. Pure.
  *
- * A watched Pod that was reached is looked for every ten seconds or so, whichever other Pods wait: rounds for
+ * A watched Pod that was reached is looked for about every ten seconds, whichever other Pods wait: rounds for
  * Pods that want a proof include it once it is due (docs/features/routes.md §6.3).
  */
 import { limits } from '../../base/limits.ts';
@@ -21,19 +21,19 @@ import {
 } from './service-context.ts';
 
 /**
- * With random balancing a round of three attempts for each replica misses a Pod with probability e^-3; three
- * in a row, 1 in 8,000.
+ * With random balancing, a round with three attempts for each replica misses a Pod with probability e^-3;
+ * three in a row miss it with 1 in 8,000.
  */
 const missesMax = 3;
 /**
- * Not reached for so long, one miss is enough: a doubt costs a question, and 30 s after the last answer the
- * condition goes.
+ * After so long without an answer one miss is enough: a doubt costs a question, and 30 s after the last
+ * answer the condition is withdrawn.
  */
 const silenceMaxMs = 20_000;
-/** A watched Pod is looked for again this long after the last look that met it, or that did not. */
+/** A watched Pod is looked for again this long after the last look, ms, by whether that met or missed it. */
 const dueMs = { met: 7_000, missed: 1_500 } as const;
 
-/** What the next round asks: the Pods of one family; null: there is nothing that can be asked. */
+/** What the next round asks for: the Pods of one family; null: nothing can be asked. */
 export function roundOf(
   context: ServiceContext,
   at: number,
@@ -46,7 +46,7 @@ export function roundOf(
 const isDue = ({ lookedAt, missed }: Want, at: number) =>
   at - lookedAt >= (missed > 0 ? dueMs.missed : dueMs.met);
 
-/** Families take turns, so that Pods of one that are never reached do not keep the others waiting. */
+/** Families take turns, so that Pods of one that are never reached do not hold up the others. */
 function roundFor({ facts, round }: ServiceContext, wants: readonly Want[]) {
   const families = [...new Set(wants.map((want) => want.family))].filter((one) => facts?.probes[one]);
   const family = families[round % families.length];
@@ -54,25 +54,32 @@ function roundFor({ facts, round }: ServiceContext, wants: readonly Want[]) {
   return probe ? { probe, targets: wants.filter((want) => want.family === family) } : null;
 }
 
-/** Whether a want can be asked for: the Service has an address and the port. */
+/** Whether some want can be asked for: the Service has an address and the port. */
 export const isAskable = (context: ServiceContext): boolean => roundFor(context, context.wants) !== null;
 
-/** Whether anybody can be asked for at all. */
+/** Whether anybody, wanted or watched, can be asked for. */
 export const isAnybodyAskable = (context: ServiceContext): boolean =>
   roundFor(context, [...context.wants, ...(isWatching(context) ? context.watched : [])]) !== null;
 
-/** Some watched Pod was missed: it is looked for again soon. */
+/** Whether some watched Pod was missed; it is looked for again soon. */
 export const isAnyMissed = ({ watched }: ServiceContext): boolean => watched.some(({ missed }) => missed > 0);
 
-/** The next round begins. Its answers prove what holds since now. */
+/** The next round begins. Its answers prove what holds from now on. */
 export function started(context: ServiceContext, { at }: Stamp): Partial<ServiceContext> {
-  const next = { ...context, round: context.round + 1 };
+  const [wants, watched] = [notAhead(context.wants, at), notAhead(context.watched, at)];
+  const next = { ...context, wants, watched, round: context.round + 1 };
   const targets = roundOf(next, at)?.targets ?? [];
-  const checking = targets.filter((one) => !context.wants.includes(one)).map(({ ip }) => ip);
-  return { round: next.round, startedAt: at, hurried: false, mixed: false, checking };
+  const checking = targets.filter((one) => !wants.includes(one)).map(({ ip }) => ip);
+  return { wants, watched, round: next.round, startedAt: at, hurried: false, mixed: false, checking };
 }
 
-/** The specification's bound: attempts for each expected replica. */
+/** Nobody has asked later than now: the clock that noted it was ahead, or was set back since. */
+const notAhead = (wants: readonly Want[], at: number): readonly Want[] =>
+  wants.some((one) => one.at > at || one.lookedAt > at)
+    ? wants.map((one) => ({ ...one, at: Math.min(one.at, at), lookedAt: Math.min(one.lookedAt, at) }))
+    : wants;
+
+/** The most calls of a round: attempts for each expected replica. */
 export function callsOf({ facts }: ServiceContext, probe: RouteProbe): number {
   return Math.max(1, probe.attemptsPerReplica * (facts?.replicas ?? 1));
 }
@@ -101,7 +108,7 @@ const emptyProbe: RouteProbe = {
   attemptsPerReplica: 1,
 };
 
-/** Those who ask while a round is in work, and are not known yet: it goes on for them. */
+/** The newcomers among those who ask during a round, which continues for them. */
 export function widening(context: ServiceContext, event: RouteWanted): Omit<RouteWiden, 'type'> | null {
   const probe = roundFor(context, context.wants)?.probe;
   const wanted = askers(event).filter((pod) => isNewWant(context, pod));
@@ -114,12 +121,15 @@ export function widening(context: ServiceContext, event: RouteWanted): Omit<Rout
 
 const groupOf = ({ namespace, name }: ServiceContext) => `${namespace}/${name}`;
 
-/** Longest time until the outcome of a round, ms; then it is lost (I4). */
+/** Longest wait for the outcome of a round, ms; past it, the outcome is lost (I4). */
 export const roundPatienceMs = limits.probeLineMs + limits.probeRoundMs + 5_000;
 
 const named = ({ ip, also = [] }: SampleAnswered): readonly string[] => [...new Set([ip, ...also])];
 
-/** Whom the answers met. An address belongs to one Pod at a time: whoever asked last, before they came. */
+/**
+ * The wants that the answers met. An address belongs to one Pod at a time: to whoever asked last before they
+ * came.
+ */
 export function reached({ wants }: ServiceContext, event: SampleAnswered): readonly Want[] {
   const { heardAt = Number.POSITIVE_INFINITY } = event;
   return named(event).flatMap((one) => {
@@ -129,7 +139,7 @@ export function reached({ wants }: ServiceContext, event: SampleAnswered): reado
 }
 
 /**
- * Pods of the group that answered and have not asked yet: uid and address as they are, and were when the
+ * Pods of the group that answered and have not asked yet, as uid and address, which were the same when the
  * round began.
  */
 export function strangers(context: ServiceContext, event: SampleAnswered): ReadonlyArray<[string, string]> {
@@ -143,7 +153,10 @@ export function strangers(context: ServiceContext, event: SampleAnswered): Reado
   });
 }
 
-/** After answers: who was met is wanted no more, and watched if lost routes are to be noticed. */
+/**
+ * What answers change: a Pod that was met is no longer wanted, and is watched if lost routes are to be
+ * noticed.
+ */
 export function credited(context: ServiceContext, event: SampleAnswered): Partial<ServiceContext> {
   const pods = reached(context, event);
   const ips = new Set(pods.map(({ ip }) => ip));
@@ -152,7 +165,7 @@ export function credited(context: ServiceContext, event: SampleAnswered): Partia
   return {
     wants: context.wants.filter(({ ip }) => !ips.has(ip)),
     met: { ...noted.met, ...Object.fromEntries(kept) },
-    // The answer came after the beginning of the round; a loss is counted from there.
+    // The answer came after the round began; a loss is counted from there.
     ...nowWatched(context, pods, context.startedAt),
     ...(pods.length > 0 ? { fruitless: 0 } : {}),
     header: 'yes',
@@ -160,8 +173,8 @@ export function credited(context: ServiceContext, event: SampleAnswered): Partia
 }
 
 /**
- * What a round that is over changes. Whom it looked for and did not meet, it missed: it ends early only when
- * it met everybody.
+ * What a finished round changes. It missed every Pod that it looked for and did not meet: it ends early only
+ * when it met all, or nothing answered.
  */
 export function judged(
   context: ServiceContext,
@@ -184,7 +197,7 @@ export function judged(
 }
 
 /**
- * Watched Pods that the Service does not reach any more: missed again and again, or not among its ready
+ * Watched Pods that the Service no longer reaches: missed again and again, or no longer among its ready
  * endpoints.
  */
 export function lostPods({ watched, facts }: ServiceContext, now: number): readonly Want[] {
@@ -199,7 +212,7 @@ export function hasLeft({ listed, ip }: Want, facts: ServiceContext['facts']): b
   return listed && ready != null && !ready.includes(ip);
 }
 
-/** Every answer of the last round came without the header, and there was one. */
+/** Whether something answered in the last round, and no answer carried the header. */
 export function isAnonymous({ lastRound, header }: ServiceContext): boolean {
   if (lastRound === null || header === 'yes') return false;
   const { anonymous, healthy, unhealthy } = lastRound;

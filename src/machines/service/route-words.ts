@@ -15,7 +15,7 @@ const ownUid = ({ facts }: ServiceContext) => facts?.uid.slice(0, 8) ?? '';
 const own = (context: ServiceContext) => ({ service: context.name, serviceUid: ownUid(context) });
 const ownId = ({ namespace, name }: ServiceContext): ActorId => `service/${namespace}/${name}`;
 
-/** Tells the Pod that was met. */
+/** Tells a Pod that it was reached. */
 export function proof(context: ServiceContext, { pod, uid, ip }: PodPlace): Sending {
   return { to: [pod], event: { type: 'route.proven', ...own(context), uid, ip } };
 }
@@ -27,7 +27,7 @@ export function verdict({ context }: Moment): Sending {
 }
 
 /**
- * A Pod hears of its loss at least this long before its 30 s are over, however long nobody could look, ms.
+ * A Pod hears of its loss at least this long before its 30 s are over, however long nobody could look; ms.
  */
 const lastChanceMs = 4_000;
 
@@ -44,19 +44,22 @@ export function loss({ context, event }: Moment): Sending {
   };
 }
 
-/** Who left the endpoints left now; who was missed may have been lost since it was reached last. */
+/**
+ * A Pod that left the endpoints is lost from now on. One that was missed may have been lost ever since it was
+ * last reached.
+ */
 function lostSince(one: Want, { context, event }: Moment): number {
   if (hasLeft(one, context.facts)) return event.at;
   return Math.max(one.at, event.at - 30_000 + lastChanceMs);
 }
 
-/** A want is that old before its Pod hears what answers instead: most are met by then. */
+/** How old a want is before its Pod hears what answers instead, ms: most are met sooner. */
 const curiousMs = 3_000;
 
 export const toTell = ({ wants, lastRound }: ServiceContext, at: number): readonly Want[] =>
   lastRound === null ? [] : wants.filter((want) => want.curious && at - want.at >= curiousMs);
 
-/** Tells Pods that wait what answers in their place. */
+/** Tells waiting Pods what answers in their place. */
 export function missedNews({ context, event }: Moment): Sending {
   return {
     to: toTell(context, event.at).map(({ pod }) => pod),
@@ -75,7 +78,7 @@ const answerCharsMax = 160;
 export function answerText({ lastRound, facts }: ServiceContext): string {
   if (lastRound === null) return 'has not been probed yet';
   const { healthy, unhealthy, anonymous, unreachable, lastError } = lastRound;
-  // No number that differs from round to round: people's message would be written again for nothing.
+  // No number that differs from round to round, or the message for people would be rewritten for nothing.
   const [one] = [...healthy].sort();
   const parts = [
     one === undefined ? '' : `answered by ${one}${healthy.length > 1 ? ' and others' : ''}`,
@@ -101,14 +104,14 @@ const silentPeers = (context: ServiceContext) =>
 export const isGroupUnseen = (context: ServiceContext): boolean => silentPeers(context).length === 0;
 
 /**
- * Asks those Services of the group that have not said yet whether any answer of theirs ever carried the
+ * Asks the Services of the group that have not said so yet whether any of their answers ever carried the
  * header.
  */
 export function headerQuestion({ context }: Pick<Moment, 'context'>): Sending {
   return { to: silentPeers(context), event: { type: 'header.asked', service: ownId(context) } };
 }
 
-/** Tells those that asked, and were not answered so then, that answers of this Service carry the header. */
+/** Tells the group's other Services, some of which asked, that answers of this one carry the header. */
 export function headerNews({ context }: Moment): Sending {
   return { to: peersOf(context), event: { type: 'header.seen' } };
 }
@@ -118,8 +121,8 @@ export function headerAnswer({ event }: Moment): Sending {
 }
 
 /**
- * Whether this Service can say by now that it has not seen the header: a round of its own is over, or there
- * is none to come.
+ * Whether this Service can already say that it has not seen the header: a round of its own is over, or none
+ * will come.
  */
 export const canDeny = (context: ServiceContext): boolean =>
   context.header !== 'yes' && (context.lastRound !== null || !isAskable(context));

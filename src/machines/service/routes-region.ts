@@ -1,6 +1,6 @@
 /**
- * The routes region of the Service chart: samples the Service for the Pods of its group. Its guards, delays
- * and actions are in service-setup.ts, their calculations in service-context.ts, route-rounds.ts and
+ * The routes region of the Service chart: samples the Service for the Pods of its group. Guards, delays and
+ * actions are in service-setup.ts, their calculations in service-context.ts, route-rounds.ts and
  * route-words.ts.
  */
 import { keepIds } from '../state-ids.ts';
@@ -16,7 +16,7 @@ import {
   verdict,
 } from './route-words.ts';
 
-/** Nobody waits any more, or nobody can be asked for. */
+/** Nobody waits any more, or nobody who waits can be looked for. */
 const whenOver = [
   { guard: 'isWatching', target: '#service.routes.resting.watching' },
   { guard: 'isNothingWanted', target: '#service.routes.resting.settled' },

@@ -11,21 +11,21 @@ import type { Asker, PodPlace, RouteWanted, SampleSummary, ServiceEvent } from '
 import type { ServiceFacts } from './route-facts.ts';
 import { noSlices, type SlicesContext } from './slices-context.ts';
 
-/** A Pod that wants to know whether the Service reaches it, or whether it stops to. */
+/** A Pod that wants to know whether the Service reaches it, or no longer does. */
 export interface Want {
   readonly pod: ActorId;
   readonly uid: string;
   readonly ip: string;
   readonly family: 'IPv4' | 'IPv6';
-  /** When it was asked last, or reached last, ms since the epoch. */
+  /** When it last asked or was last reached, ms since the epoch. */
   readonly at: number;
-  /** When a round looked for it last, once it was reached; ms since the epoch. */
+  /** When a round last looked for it after it was reached, ms since the epoch. */
   readonly lookedAt: number;
-  /** Looks in a row that did not meet it, once it was reached. */
+  /** Looks in a row that missed it after it was reached. */
   readonly missed: number;
-  /** It was seen among the Service's ready endpoints; only who was there can leave. */
+  /** It was seen among the Service's ready endpoints; otherwise it cannot leave them. */
   readonly listed: boolean;
-  /** It wants to hear what answers instead, and was not told yet. */
+  /** It wants to hear what answers instead, and has not been told. */
   readonly curious: boolean;
 }
 
@@ -35,38 +35,35 @@ export interface ServiceContext {
   readonly facts: ServiceFacts | null;
   /** Unanswered wants, one for each Pod, oldest first. */
   readonly wants: readonly Want[];
-  /** Pods that were reached and want to hear of it when they are not any more. */
+  /** Pods that were reached and want to hear when they no longer are. */
   readonly watched: readonly Want[];
   /**
-   * Pods of the group (by uid) that answered: `told` once they heard it; before that, the answer is kept
-   * until they ask.
+   * Pods of the group (by uid) that answered. `told`: they heard it; until then the answer is kept for when
+   * they ask.
    */
   readonly met: Readonly<Record<string, { readonly ip: string; readonly told: boolean }>>;
-  /** Number of the sampling round in work, or of the last one; answers to an older one are ignored. */
+  /** Number of the round in progress, or of the last one; answers to older ones are ignored. */
   readonly round: number;
   /** When it began, ms since the epoch. */
   readonly startedAt: number;
-  /** Addresses of the watched Pods that it looks for. */
+  /** Addresses of the watched Pods that the round looks for. */
   readonly checking: readonly string[];
-  /**
-   * The group's Pods changed while it was in work: whose its answers were is not known of Pods that did not
-   * ask.
-   */
+  /** The group's Pods changed during the round, so an answer cannot be credited to a Pod that did not ask. */
   readonly mixed: boolean;
   /** Rounds in a row that proved nothing new. */
   readonly fruitless: number;
-  /** Something changed while a round was in work: another one follows at once. */
+  /** Something changed during a round: another one follows at once. */
   readonly hurried: boolean;
   /**
-   * yes: some answer of the group carried the header; no: the group was asked, none did; unknown: not known
-   * of every Service.
+   * yes: some answer of the group carried the header; no: every Service was asked and none has seen it;
+   * unknown: not all have said.
    */
   readonly header: 'unknown' | 'yes' | 'no';
-  /** Some Service of the group asked for the header before it was seen here; they are told once it is. */
+  /** Another Service of the group asked for the header before it was seen here; it is told once it is. */
   readonly inquired: boolean;
-  /** Those among them that wait for the end of a round to hear that it was not seen. */
+  /** Those that wait for the end of a round to hear that it was not seen. */
   readonly inquirers: readonly ActorId[];
-  /** Services of the group that never saw it. */
+  /** Services of the group that have not seen it. */
   readonly unseen: readonly ActorId[];
   readonly lastRound: SampleSummary | null;
   readonly lastError: string | null;
@@ -75,7 +72,7 @@ export interface ServiceContext {
 
 export type ServiceInput = ServiceEvent & Stamp;
 
-/** Before the first event. */
+/** The context before the first event. */
 export const newborn = ({ namespace, name }: ActorInput): ServiceContext => ({
   namespace,
   name,
@@ -98,12 +95,12 @@ export const newborn = ({ namespace, name }: ActorInput): ServiceContext => ({
   slices: noSlices,
 });
 
-/** A Pod asks again at least once a minute; three silent minutes mean that it is gone. */
+/** A Pod asks again at least once a minute; after three minutes of silence it is gone. */
 const wantLifetimeMs = 180_000;
-/** A repeated question renews the want only when it has aged, so that it seldom costs a write. */
+/** A repeated question renews the want only when it has aged, so it seldom costs a write. */
 const wantRenewalMs = 50_000;
 
-/** Whether it is another Service under the name, serves another gate, or is asked at another place. */
+/** Whether this is another Service under the name, serves another gate, or is asked at another place. */
 export function isRerouted({ facts: before }: ServiceContext, facts: ServiceFacts | null): boolean {
   if (before === null || facts === null) return false;
   return before.uid !== facts.uid || isOtherGate(before, facts) || !equal(before.probes, facts.probes);
@@ -117,13 +114,13 @@ export const isStale = (want: Want, event: ServiceInput): boolean => event.at - 
 export const isSamePod = (want: Want, { pod, uid, ip }: PodPlace): boolean =>
   want.pod === pod && want.uid === uid && want.ip === ip;
 
-/** Everybody who asks with this event. */
+/** Every Pod that asks with this event. */
 export const askers = (event: RouteWanted): readonly Asker[] => [event, ...(event.also ?? [])];
 
 export const isNewWant = (context: ServiceContext, pod: PodPlace): boolean =>
   !isMet(context, pod) && !context.wants.some((want) => isSamePod(want, pod));
 
-/** Worth a write, but no new round. */
+/** Worth a write, but not a new round. */
 export const isAgedWant = ({ wants }: ServiceContext, pod: Asker, { at }: Stamp): boolean =>
   wants.some((want) => isSamePod(want, pod) && (at - want.at > wantRenewalMs || isCurious(want, pod)));
 
@@ -133,22 +130,22 @@ const isCurious = (want: Want, { curious = false }: Asker) => curious && !want.c
 export const isMet = ({ met }: ServiceContext, { uid, ip }: PodPlace): boolean =>
   met[uid]?.told === false && met[uid].ip === ip;
 
-/** The Pods of the event that need not wait: an answer is kept for them. */
+/** The Pods of the event that need not wait, because an answer is kept for them. */
 export const alreadyMet = (context: ServiceContext, event: RouteWanted): readonly Asker[] =>
   askers(event).filter((pod) => isMet(context, pod));
 
-/** The wants with those of the event that are new or have aged. */
+/** The wants, with those of the event that are new or have aged. */
 export function withWants(context: ServiceContext, event: RouteWanted & Stamp): readonly Want[] {
   const news = askers(event).filter((pod) => isNewWant(context, pod) || isAgedWant(context, pod, event));
   return bounded(news.reduce((wants, pod) => withWant(wants, pod, event.at), context.wants));
 }
 
-/** What a question or a watched Pod takes of the record, bytes: its names, and some 100 for the rest. */
+/** Bytes that a want or a watched Pod takes in the record: its names, and about 100 for the rest. */
 export const wantBytes = ({ pod, uid, ip }: PodPlace): number => pod.length + uid.length + ip.length + 100;
 
 /**
- * The latest questions that have room: whose was left out asks again within a minute and gets another's
- * place, so that of too many all have their turn.
+ * The latest wants that fit. A Pod that was left out asks again within a minute and takes the place of
+ * another, so that of too many each gets its turn.
  */
 function bounded(wants: readonly Want[]): readonly Want[] {
   let room: number = limits.routeWantBytes;
@@ -159,14 +156,14 @@ function bounded(wants: readonly Want[]): readonly Want[] {
   return first < 0 ? wants : wants.slice(first + 1);
 }
 
-/** With a Pod that is watched from now on; while there is no room those that are watched stay. */
+/** Adds a Pod to watch, unless there is no room: those that are already watched stay. */
 export function withWatched(watched: readonly Want[], one: Want): readonly Want[] {
   const others = watched.filter(({ pod }) => pod !== one.pod);
   const bytes = others.reduce((sum, other) => sum + wantBytes(other), wantBytes(one));
   return bytes > limits.routeWantBytes ? others : [...others, one];
 }
 
-/** The list with the Pod's entry in it, and no older one of the same Pod. */
+/** The list with the Pod's new entry instead of any older one. */
 export function withWant(wants: readonly Want[], asker: Asker, at: number): readonly Want[] {
   const { pod, uid, ip, family, curious = false } = asker;
   return [...wants.filter((want) => want.pod !== pod), newWant({ pod, uid, ip, family, curious }, at)];
@@ -179,13 +176,13 @@ export const newWant = ({ pod, uid, ip, family, curious = false }: Asker, at: nu
   listed: false,
 });
 
-/** After the answers that were kept for them were told. */
+/** What changes once Pods were told the answers that were kept for them. */
 export function withKeptTold(context: ServiceContext, event: RouteWanted & Stamp): Partial<ServiceContext> {
   const pods = alreadyMet(context, event);
   return { ...met(context, pods), ...nowWatched(context, pods, event.at) };
 }
 
-/** The Pods that were told, noted. Only Pods of the facts are: what is kept stays bounded. */
+/** Notes that the Pods were told. Only Pods in the facts are noted, so the list stays bounded. */
 export function met({ met: before, facts }: ServiceContext, pods: readonly PodPlace[]) {
   const told = pods.filter(({ uid, ip }) => facts?.pods?.[ip] === uid);
   return {
@@ -193,7 +190,7 @@ export function met({ met: before, facts }: ServiceContext, pods: readonly PodPl
   };
 }
 
-/** Pods that were reached are watched from now on, where lost routes are to be noticed. */
+/** Pods that were reached are watched from now on, if lost routes are to be noticed. */
 export function nowWatched(context: ServiceContext, pods: readonly PodPlace[], at: number) {
   if (!isWatching(context)) return { watched: [] };
   const ready = context.facts?.readyAddresses ?? [];
@@ -209,8 +206,9 @@ export const isWatching = ({ facts }: ServiceContext): boolean =>
   facts !== null && facts.readyAddresses !== null;
 
 /**
- * What new facts change: who is among the ready endpoints is noted, to notice when it leaves; whom nobody
- * watches any more is forgotten, and so is everything that another Service, or another gate, was asked.
+ * What new facts change: watched Pods among the ready endpoints are marked, so that leaving is noticed. If
+ * nobody watches any more, they are forgotten; so is everything that another Service, or another gate, was
+ * asked.
  */
 export function remembered(context: ServiceContext, facts: ServiceFacts | null): Partial<ServiceContext> {
   const { facts: before } = context;

@@ -2,7 +2,7 @@
 import type { Migration, StoredState } from '../chart.ts';
 import { noSlices, type SlicesContext } from './slices-context.ts';
 
-/** Version 2 keeps EndpointSlices; in version 1 that region stood in `ignored` and remembered nothing. */
+/** Version 2 keeps EndpointSlices. In version 1 that region was always `ignored` and remembered nothing. */
 function withSlices({ value, context }: StoredState): StoredState {
   return { value, context: { ...(context as object), slices: noSlices } };
 }
@@ -11,8 +11,8 @@ type Wants = ReadonlyArray<Readonly<Record<string, unknown>>>;
 
 /**
  * Version 3 counts misses for each watched Pod, keeps answers for Pods that have not asked yet, and waits for
- * each Service's word on the header. A round that version 2 had in work looked for watched Pods only if
- * nobody else was wanted; its misses are counted by the next.
+ * every Service's word on the header. In version 2, a round looked for watched Pods only if nobody else was
+ * wanted; if one is in progress, the next round counts its misses.
  */
 function withOwnMisses({ value, context }: StoredState): StoredState {
   const before = context as { readonly wants?: Wants; readonly watched?: Wants; readonly header: string };
@@ -27,7 +27,7 @@ function withOwnMisses({ value, context }: StoredState): StoredState {
       startedAt: 0,
       checking: [],
       mixed: true,
-      // A verdict may have rested on silence: it is asked for once more.
+      // A verdict may have rested on silence, so it is asked for once more.
       header: before.header === 'no' ? 'unknown' : before.header,
       inquirers: [],
       unseen: [],
@@ -40,16 +40,15 @@ function withOwnMissesAndPaces(stored: StoredState): StoredState {
   return withPaces(withOwnMisses(stored));
 }
 
-/** What version 2 kept beside the rest. */
+/** What only version 2 kept. */
 interface BurstingSlices extends SlicesContext {
   readonly burst?: number;
   readonly compacting?: boolean;
 }
 
 /**
- * Version 3 has a state for each pace of passes, in which version 2 counted; and a Service that is stuck is
- * tried on, where version 2 had given up and set no deadline: the first thing that its new owner is told of
- * it begins a try.
+ * Version 3 has a state for each pace of passes, where version 2 counted. It also tries on when a Service is
+ * stuck, where version 2 had given up without a deadline: the first news from its new owner begins a try.
  */
 function withPaces({ value, context }: StoredState): StoredState {
   const slices: BurstingSlices = (context as { slices?: BurstingSlices }).slices ?? noSlices;
@@ -79,7 +78,7 @@ function paceOf({ endedAt, failures, burst = 0, compacting }: BurstingSlices): s
   return ['alone', 'burst'][burst] ?? 'flood';
 }
 
-/** Under which state those of version 3 stand now; their deadlines kept their names. */
+/** The parent that version 4 has for states of version 3. Their deadlines kept their names. */
 const parents = {
   routes: {
     idle: 'resting',

@@ -1,6 +1,4 @@
-/**
- * Why a Service stands as it does: its EndpointSlices, and the Pods that wait for it to reach them. Pure.
- */
+/** Why a Service is where it is: its EndpointSlices, and the Pods that wait for it to reach them. Pure. */
 import type { Fact } from '../../base/views.ts';
 import { isIn, type Standing, tells } from '../tell.ts';
 import { answerText } from './route-words.ts';
@@ -9,7 +7,7 @@ import { slicesFacts, slicesReason } from './slices-reason.ts';
 
 export const tellService = tells<ServiceContext>((standing) => {
   const told = [routesReason(standing), slicesReason(standing)].filter((text) => text !== null);
-  // What is wrong is said first.
+  // Trouble comes first.
   if (isIn(standing, 'endpoints.stuck')) told.reverse();
   const facts = [...routesFacts(standing.context), ...slicesFacts(standing.context)];
   return { text: told.join('; ') || nobodysText, facts };
@@ -18,7 +16,7 @@ export const tellService = tells<ServiceContext>((standing) => {
 const nobodysText =
   'no Pod asks whether the Service reaches it, and no workload outside the cluster belongs to it';
 
-/** Pods by name; the rest is counted. */
+/** Pods that are named; the rest are counted. */
 const namesMax = 5;
 
 function listed(pods: readonly Want[]): string {
@@ -27,7 +25,7 @@ function listed(pods: readonly Want[]): string {
   return `${names.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
 }
 
-/** null: nobody wants to know. */
+/** null: nobody asks. */
 function routesReason(standing: Standing<ServiceContext>): string | null {
   const { context } = standing;
   const { facts, wants, watched, lastRound, fruitless } = context;

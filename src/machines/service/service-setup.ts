@@ -42,7 +42,7 @@ import {
 import { serviceEffects } from './service-effects.ts';
 import { slicesChanges, slicesDelays, slicesGuards } from './slices-context.ts';
 
-/** docs/features/routes.md §4.8: a Service is woken at most each 200 ms. */
+/** docs/features/routes.md §4.8: a Service is woken at most every 200 ms. */
 const restMs = 200;
 
 type Args = { readonly context: ServiceContext };
@@ -51,9 +51,9 @@ const { when, change, list } = eventsOf<ServiceContext, ServiceInput>();
 const whoWasReached = list('sample.answered', reached);
 const whoWasMet = list('route.wanted', alreadyMet);
 
-/** A message to each of the Pods: every proof names its Pod. */
+/** One message for each Pod, because every proof names its Pod. */
 function tellProven(enqueue: unknown, context: ServiceContext, pods: readonly PodPlace[]): void {
-  // Actions of a set-up do not know each other by type.
+  // The actions of one setup() do not know each other's types.
   const run = enqueue as (action: { type: 'message.send'; params: object }) => void;
   for (const pod of pods) run({ type: 'message.send', params: proof(context, pod) });
 }
@@ -76,22 +76,22 @@ export const serviceSetup = setup({
   },
   guards: {
     ...slicesGuards,
-    /** The slices are called for no more, and nothing else was. */
+    /** Nothing calls for the slices any more, and nothing else called for the actor. */
     isRouteless: when(
       'service.endpoints.observed',
       (context, { facts }) => facts === null && context.facts === null,
     ),
     /** The first facts, or the first after there were none. */
     isReturning: when('service.observed', (context, { facts }) => facts !== null && context.facts === null),
-    /** No news to a Service that lives for its slices and knows nothing of routes: nothing is to be saved. */
+    /** Not for a Service that exists for its slices and knows nothing of routes: there is nothing to save. */
     isGone: when(
       'service.observed',
       (context, { facts }) => facts === null && (context.slices.facts === null || knowsRoutes(context)),
     ),
     isNews: when('service.observed', (context, { facts }) => !equal(facts, context.facts)),
-    /** Whatever was asked until now was asked of another Service, or of another place. */
+    /** The questions so far were put to another Service, or at another place. */
     isRerouted: when('service.observed', (context, { facts }) => isRerouted(context, facts)),
-    /** A change that can alter where the Service's traffic goes. */
+    /** A change that may alter where the Service's traffic goes. */
     isRouteNews: when(
       'service.observed',
       (context, { facts }) => facts?.routesToken !== context.facts?.routesToken,
@@ -132,22 +132,22 @@ export const serviceSetup = setup({
   delays: {
     roundPatience: roundPatienceMs,
     /**
-     * 0.2 s growing to 5 s while nothing changes, ± 25 %: docs/features/routes.md §4.7. By 5 % a round: the
-     * pause is then about a twentieth of the time waited. So a route that is programmed within 6 s is seen
-     * within a second at p99 by all of 20 Services, though one round in 40 misses it (with 15 % that ended at
-     * 2 s), at the price of 1.3 times the calls in the first 3 s.
+     * 0.2 s growing to 5 s while nothing changes, ± 25 %: docs/features/routes.md §4.7. With 5 % a round the
+     * pause is about a twentieth of the time waited. So a route that is programmed within 6 s is seen within
+     * a second at p99 by all of 20 Services, though one round in 40 misses it (with 15 %, only one programmed
+     * within 2 s), for 1.3 times the calls in the first 3 s.
      */
     pause: ({ context, event }) =>
       Math.min(200 * 1.05 ** Math.min(context.fruitless, 70), 5_000) * (0.75 + 0.5 * event.random),
     wakePause: ({ context, event }) => leftOf(restMs, context.startedAt, event.at),
     /**
-     * The group's other Services answer within milliseconds, or when their rounds are over; who is silent is
+     * The group's other Services answer within milliseconds, or when their rounds are over. A silent one is
      * asked again after a round.
      */
     answerPatience: 1_500,
     /**
-     * Watched routes are looked at every 10 s (± 25 %), and each 2 s once one was missed: a lost one is told
-     * so early that its Pod can ask for it once more within the 30 s of the specification.
+     * Watched routes are looked at every 10 s (± 25 %), and every 2 s once one was missed: a loss is told
+     * early enough for its Pod to ask once more within its 30 s.
      */
     checkPause: ({ context, event }) => (isAnyMissed(context) ? 2_000 : 10_000) * (0.75 + 0.5 * event.random),
     ...slicesDelays,
@@ -192,11 +192,11 @@ export const serviceSetup = setup({
     tellMet: enqueueActions((args) => tellProven(args.enqueue, args.context, whoWasMet(args))),
     widenRound: enqueueActions(({ context, event, enqueue }) => {
       const params = event.type === 'route.wanted' ? widening(context, event) : null;
-      // Actions of a set-up do not know each other by type.
+      // The actions of one setup() do not know each other's types.
       if (params !== null) enqueue({ type: 'route.widen', params } as never);
     }),
     startRound: assign(({ context, event }) => started(context, event)),
-    /** Its answers are not waited for and would not be believed. */
+    /** Nobody waits for its answers, and they would not count. */
     abandonRound: assign(({ context }) => ({ round: context.round + 1, lastRound: null })),
     noteRound: assign(change('sample.finished', (context, event) => judged(context, event.summary, event))),
     noteFailure: assign(

@@ -1,19 +1,19 @@
 /**
  * `service/<ns>/<name>`: region `routes` samples the Service's health endpoint on behalf of all Pods of its
- * group and tells each Pod when the Service was seen to reach it, or to reach it no more. Region `endpoints`
+ * group and tells each Pod when the Service was seen to reach it, or no longer reaches it. Region `endpoints`
  * (endpoints-region.ts) keeps the EndpointSlices for workloads outside the cluster. The actor ends when
  * neither is called for.
  *
- * Who sends: the router (`service.observed`), Pods (`route.wanted`, `route.unwanted`, `route.watched`), the
- * sampling effect (`sample.*`), the group's other Services (`header.*`), people (`service.recheck`). What it
- * promises:
+ * Senders: the router (`service.observed`), Pods (`route.wanted`, `route.unwanted`, `route.watched`), the
+ * sampling effect (`sample.*`), the group's other Services (`header.*`), people (`service.recheck`).
+ * Promises:
  * - A Pod is told `route.proven` only for an answer with status 200 that carried its own address, from a
  *   round that asked this very Service.
- * - One reply credits whoever answered, whoever was hoped for.
+ * - An answer counts for the Pod that gave it, whichever Pod the round looked for.
  * - Answers without the header prove nothing, unless no answer of the group ever carried it; then every Pod
  *   that asked is told so.
- * - Rounds go on for ever while somebody wants a proof, and none runs while nobody wants or watches. Absent:
- *   HTTP (the effect), any opinion on what a Pod does with the proof.
+ * - Rounds continue as long as somebody wants a proof, and none runs while nobody wants or watches.
+ * Absent: HTTP (the effect), any opinion on what a Pod does with the proof.
  */
 
 import type { Chart } from '../chart.ts';

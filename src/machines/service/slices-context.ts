@@ -1,5 +1,5 @@
 /**
- * The Service chart's context about EndpointSlices, and the pure functions over it: when a pass is due, how
+ * The Service chart's context for EndpointSlices, and the pure functions over it: when a pass is due, how
  * long it gathers changes, when it is retried.
  */
 
@@ -13,25 +13,25 @@ import type { EndpointsFacts, PassEnd } from './slices-events.ts';
 
 export interface SlicesContext {
   readonly facts: EndpointsFacts | null;
-  /** Number of the pass in work, or of the last one. */
+  /** Number of the pass in progress, or of the last one. */
   readonly pass: number;
   /**
-   * Number of the last good pass; 0: there was none. What failed since then is made again under the same
+   * Number of the last successful pass; 0: none. Passes that failed since then are repeated with the same
    * names.
    */
   readonly good: number;
-  /** The tokens that the last good pass left; null: there was none. */
+  /** The tokens that the last pass left; null if there was none or it failed. */
   readonly done: { readonly wanted: string; readonly standing: string } | null;
   /** The newest resourceVersion that a pass left. */
   readonly version: string;
   /** When the last pass ended, ms since the epoch; 0: there was none. */
   readonly endedAt: number;
-  /** Passes in a row that failed. */
+  /** Failed passes in a row. */
   readonly failures: number;
-  /** The API server asked to wait so long before the next one, ms. */
+  /** How long the API server asked to wait before the next pass, ms. */
   readonly retryAfterMs: number;
   readonly compactable: boolean;
-  /** The other controller of which the Service was told; '': of none. */
+  /** The other controller that a warning named; '' if none. */
   readonly toldOf: string;
 }
 
@@ -62,30 +62,30 @@ interface Args {
 const { when, change } = eventsOf<Holder, Input>();
 
 /**
- * 5 ms, doubled with each failure, up to 1,000 s; after 15 retries the Service is stuck:
+ * 5 ms, doubled with each failure up to 1,000 s; after 15 retries the Service is stuck:
  * docs/features/endpoints.md §6.1, §6.2.
  */
 const retryMs = 5;
 const retryMaxMs = 1_000_000;
 const retriesMax = 15;
 /**
- * A stuck Service is tried on every 3 minutes (± 25 %): soon after whatever was wrong is mended, at a cost
- * that nobody notices.
+ * A stuck Service is tried every 3 minutes (± 25 %): soon after the cause is mended, at a cost that nobody
+ * notices.
  */
 const stuckMs = 180_000;
 /**
- * A pass that begins so soon after the last one, ms, shows that changes come faster than they are written:
- * a burst. One who waits to see each change written before making the next takes longer than that, and must
- * not be kept waiting for more. No state of its own: a deadline for it would be one more saved step after
- * every pass.
+ * A pass that begins within this many ms of the last one shows a burst: changes come faster than they are
+ * written. A client that waits to see each change written before it makes the next takes longer than that,
+ * and must not be kept waiting. This is no state of its own, because its deadline would cost one more saved
+ * step after every pass.
  */
 const denseMs = 4;
 /**
- * How long a pass gathers: until nothing has changed for `quietMs`, at most `maxMs`. The first of a
- * Service: while everything is being listed. Alone: a few milliseconds; what has not stopped by then is a
- * burst already. In a burst: gaps of 15 ms end it, so that 50 changes a second are still written one by
- * one. In a flood a thousand changes become a pass each second, and gaps of 30 ms end it: an API server
- * that is busy takes changes in clumps, and the last of them is to be written within 0.1 s.
+ * How long a pass gathers: until nothing has changed for `quietMs`, at most `maxMs`. The first pass of a
+ * Service: while everything is being listed. Alone: a few milliseconds; changes that have not stopped by then
+ * are a burst already. In a burst: gaps of 15 ms end it, so that 50 changes a second are still written one by
+ * one. In a flood: a thousand changes become one pass a second, and gaps of 30 ms end it. A busy API server
+ * accepts changes in clumps, and the last of them is to be written within 0.1 s.
  */
 const gathering = {
   none: { quietMs: 0, maxMs: 0 },
@@ -142,7 +142,7 @@ export const slicesGuards = {
     otherWriter(slices) === '' && slices.toldOf !== '',
 };
 
-/** An outcome of an earlier pass is not believed; a deadline belongs to the pass in work. */
+/** An outcome of an earlier pass does not count; a deadline belongs to the pass in progress. */
 function isOfPass({ slices }: Holder, event: Input): boolean {
   return !('pass' in event) || event.pass === slices.pass;
 }
@@ -150,7 +150,7 @@ function isOfPass({ slices }: Holder, event: Input): boolean {
 /** What each step of the region changes in the chart's context. */
 export const slicesChanges = {
   rememberSlices: change('service.endpoints.observed', (context, { facts }) => changed(context, { facts })),
-  /** Whatever calls for slices again starts again; versions and counts go on. */
+  /** If something calls for slices again, they start afresh; versions and counts continue. */
   forgetSlices: ({ context }: Args) =>
     changed(context, { facts: null, done: null, failures: 0, compactable: false, toldOf: '' }),
   startPass: ({ context }: Args) => changed(context, { pass: context.slices.pass + 1 }),
@@ -194,19 +194,19 @@ const retryPause = ({ failures, retryAfterMs }: SlicesContext) =>
   Math.max(retryAfterMs, Math.min(retryMs * 2 ** Math.max(failures - 1, 0), retryMaxMs));
 
 export const slicesDelays = {
-  /** The effect has a deadline of its own (30 s); past this its outcome is lost (I4). */
+  /** The effect has a deadline of its own (30 s); past this one its outcome is lost (I4). */
   passPatience: 45_000,
   retryPause: ({ context }: { context: Holder }) => retryPause(context.slices),
-  /** News begins the retries afresh, and then they are as short as ever. */
+  /** News restarts the retries, and their pauses are as short as ever. */
   stuckPause: ({ context: { slices }, event }: Args) =>
     slices.failures > retriesMax
       ? Math.max(slices.retryAfterMs, stuckMs * (0.75 + 0.5 * event.random))
       : retryPause(slices),
-  /** The end of the lists wakes everybody; this is for whoever missed it. */
+  /** Complete lists wake everybody; this is for whoever missed that. */
   listPatience: 10_000,
   /** A burst lasts as long as passes follow each other within this time, ms. */
   burstLull: 100,
-  /** No news for so long is a quiet moment: docs/features/endpoints.md §4.4. */
+  /** This long without news is a quiet moment: docs/features/endpoints.md §4.4. */
   compactionPause: 10_000,
 };
 

@@ -8,8 +8,8 @@ export interface Gathering {
 }
 
 /**
- * One pass over the EndpointSlices of a Service: waits for a short quiet moment, compares what they must
- * say with what they say, and writes the difference. Outcome: slices.reconciled | slices.failed |
+ * One pass over the EndpointSlices of a Service: waits for a short quiet moment, compares their desired with
+ * their present content, and writes the difference. Outcome: slices.reconciled | slices.failed |
  * slices.unlisted.
  */
 export interface SlicesReconcile {
@@ -18,24 +18,25 @@ export interface SlicesReconcile {
   readonly name: string;
   readonly pass: number;
   /**
-   * Begins when nothing has changed for `quietMs`, at the latest after `maxMs`: many changes become one
+   * Begins once nothing has changed for `quietMs`, at the latest after `maxMs`: many changes become one
    * write.
    */
   readonly gather: Gathering & {
-    /** Where changes have not stopped by `maxMs`, it goes on like this, from its beginning. */
+    /** Applies if changes have not stopped by `maxMs`; its own `maxMs` counts from the same beginning. */
     readonly burst?: Gathering;
   };
-  /** The newest resourceVersion that a pass left; who knows only older ones reads the slices first. */
+  /**
+   * The newest resourceVersion that a pass left; a pass that knows only older ones reads the slices first.
+   */
   readonly version: string;
   /**
-   * The same for a pass and for those that are made again after it failed: the names of new slices follow
-   * from it, so that a slice whose creation was never answered is found instead of made twice. Absent in
-   * records of 0.1.0.
+   * The same for a pass and its repetitions after a failure. The names of new slices follow from it, so that
+   * a slice whose creation was never answered is found instead of created twice. Absent in records of 0.1.0.
    */
   readonly series?: number;
   /** When the last pass ended, ms since the epoch; 0: there was none. */
   readonly since: number;
-  /** Also empties slices that are hardly filled. */
+  /** Also empties slices that are mostly empty. */
   readonly compact: boolean;
 }
 

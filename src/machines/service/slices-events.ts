@@ -1,8 +1,8 @@
 /** Events of the Service chart's endpoints region. */
 
 /**
- * News of what the Service's EndpointSlices must say, or of the slices; null when nothing in the world calls
- * for slices any more.
+ * News of the desired content of the Service's EndpointSlices, or of the slices; null when nothing in the
+ * world calls for slices any more.
  */
 export type EndpointsObserved = {
   readonly type: 'service.endpoints.observed';
@@ -10,7 +10,7 @@ export type EndpointsObserved = {
 };
 
 /**
- * Where a pass left things: what the slices say (`made`), what they must say and how they stand by now (as in
+ * How a pass left things: what the slices say (`made`), what they must say and how they are by now (as in
  * EndpointsFacts).
  */
 export type PassEnd = {
@@ -25,22 +25,22 @@ export type PassEnd = {
   readonly writes: number;
 };
 
-/** The slices say what they must. `compactable`: they could be held by half as many. */
+/** The slices are as they must be. `compactable`: half as many could hold the endpoints. */
 export type SlicesReconciled = {
   readonly type: 'slices.reconciled';
   readonly compactable: boolean;
 } & PassEnd;
-/** Not all could be written. `end`: what stands now; null if that is not known. */
+/** Not all could be written. `end`: how things are now; null if that is not known. */
 export type SlicesFailed = {
   readonly type: 'slices.failed';
   readonly pass: number;
   readonly message: string;
-  /** The API server asked to wait so long, ms. */
+  /** How long the API server asked to wait, ms. */
   readonly retryAfterMs: number;
   readonly end: PassEnd | null;
 };
 
-/** Services, workloads and slices were not all listed again: nothing was looked at, nothing written. */
+/** Services, workloads and slices had not all been listed again: nothing was looked at or written. */
 export type SlicesUnlisted = {
   readonly type: 'slices.unlisted';
   readonly pass: number;
@@ -48,17 +48,17 @@ export type SlicesUnlisted = {
 
 export type SlicesEvent = EndpointsObserved | SlicesReconciled | SlicesFailed | SlicesUnlisted;
 
-/** What a Service is told about its EndpointSlices: tokens alone; a pass reads the rest when it runs. */
+/** What a Service is told about its EndpointSlices: only tokens; a pass reads the rest when it runs. */
 export interface EndpointsFacts {
   readonly uid: string;
-  /** false: type ExternalName, or no selector; slices that are left of it have to go. */
+  /** false: type ExternalName, or no selector; slices that remain have to go. */
   readonly selects: boolean;
-  /** Changes whenever what the slices must say changes. */
+  /** Changes whenever the desired content of the slices changes. */
   readonly wanted: string;
   /** Changes whenever the slices themselves change. */
   readonly standing: string;
   /** There is no slice of ours. */
   readonly empty: boolean;
-  /** The `managed-by` of another controller that writes slices for the Service; '': there is none. */
+  /** The `managed-by` of another controller that writes slices for the Service; '' if there is none. */
   readonly otherWriter: string;
 }

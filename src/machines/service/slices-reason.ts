@@ -18,7 +18,7 @@ export function slicesReason(standing: ServiceStanding): string | null {
   return `${sentenceOf(standing)}${other}`;
 }
 
-/** Innermost words first: where none is said of a state, those of its parent hold. */
+/** Innermost states first: a state without words has those of its parent. */
 const words: ReadonlyArray<readonly [string, (context: ServiceContext) => string]> = [
   ['endpoints.stuck.trying', (context) => `${stuckText(context)}; they are being written again now`],
   ['endpoints.stuck.awaitingLists', (context) => `${stuckText(context)}; ${listsText}`],

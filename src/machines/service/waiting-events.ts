@@ -1,10 +1,9 @@
 /**
- * Merges waiting events of a Service into one step: questions of many Pods, and answers of one sampling
- * round.
+ * Merges a Service's waiting events into one step: questions of many Pods, and answers of one sampling round.
  *
- * A step saves the actor's whole record. When a thousand Pods ask one Service and are reached in its rounds,
- * steps for single events would write a record of a thousand questions about a thousand times. Only events of
- * the same type are merged, with the same result as one after another. An idle actor takes each event as it
+ * A step saves the actor's whole record. When a thousand Pods ask one Service and its rounds reach them, a
+ * step for each event would write a record of a thousand questions about a thousand times. Only events of the
+ * same type are merged, with the same result as one after another. An idle actor takes each event as it
  * comes.
  */
 import type { PlainEvent } from '../../base/plain-event.ts';
@@ -13,26 +12,26 @@ import { isIn } from '../tell.ts';
 import type { ServiceEvent, ServiceObserved } from './route-events.ts';
 import { isRerouted, isWatching, type ServiceContext } from './service-context.ts';
 
-/** Each event of a merged one may ask for an effect, and an outbox keeps room for 32 of a step. */
+/** Each event of a merged one may request an effect, and an outbox keeps room for 32 in one step. */
 const mergedMax = 24;
 
-/** The event that stands for both; null if each must be taken for itself. */
+/** The event that stands for both; null if they cannot be merged. */
 export function merged(waiting: PlainEvent, next: PlainEvent): PlainEvent | null {
   return mergedEvents(waiting as ServiceEvent, next as ServiceEvent);
 }
 
-/** Longest wait, ms; of news by which a route may be lost that is watched, the second. */
+/** Longest wait, ms. `watched`: of news that may mean the loss of a watched route. */
 const patienceMs = { most: 5_000, watched: 500 } as const;
 
 /**
- * While a round is in line for its turn nothing follows from questions and from news of the same routes; its
- * first answer takes them along, or its end. While nobody wants a proof, nothing follows from such news.
+ * While a round waits for its turn, nothing follows from questions or from news of the same routes; its first
+ * answer, or its end, takes them along. While nobody wants a proof, nothing follows from such news.
  */
 export function patienceOfService(standing: Waiting, events: readonly PlainEvent[]): number {
   const context = standing.context as ServiceContext;
   const isSampling = () => isIn(standing, 'routes.sampling') || isIn(standing, 'routes.waiting.waking');
   const isResting = () => isIn(standing, 'routes.resting') && !isWatching(context);
-  // The event is looked at first: most cannot wait, whatever the state.
+  // The event is tested first: most cannot wait, whatever the state.
   const patience = (event: ServiceEvent): number => {
     if (event.type === 'route.wanted') return isSampling() ? patienceMs.most : 0;
     const isNews = event.type === 'service.observed' && isOfSameRoutes(context, event);
@@ -55,7 +54,7 @@ function mergedEvents(waiting: ServiceEvent, next: ServiceEvent): ServiceEvent |
   }
   if (waiting.type === 'sample.answered' && next.type === 'sample.answered') {
     const all = [...(waiting.also ?? []), next.ip, ...(next.also ?? [])];
-    // The earlier one was heard first.
+    // Keeps `heardAt` of the earlier one.
     return waiting.round === next.round && all.length < mergedMax ? { ...waiting, also: all } : null;
   }
   return null;

@@ -7,7 +7,6 @@ import type { ConditionStatus } from '../../base/digests.ts';
 export interface WorkloadFacts {
   readonly uid: string;
   readonly deleting: boolean;
-  /** Addresses to probe. */
   readonly addresses: readonly Address[];
   /** The annotation with the probe, as written; null: the workload's status is not ours. */
   readonly probe: string | null;

@@ -25,7 +25,6 @@ export interface Pipeline {
 
 export interface PipelinesParts {
   readonly clock: Clock;
-  /** The pipelines that this replica owns now. */
   readonly look: () => Iterable<Pipeline>;
   /** Whether this replica hears NATS, its own heartbeats included. */
   readonly isConnected: () => boolean;

@@ -46,7 +46,7 @@ function scene() {
       await clock.advance(500);
     }
   };
-  return { bus, lines, ownership, beats };
+  return { bus, clock, lines, ownership, beats };
 }
 
 test('64 shards that cannot be claimed since the store is full are one line, and one more each ten seconds', async () => {
@@ -92,4 +92,27 @@ test('what is lost again and again, soon after each claim, is told of; one loss 
   expect(lines).toMatchObject([
     { count: 1, holdings: ['shard/7'], error: expect.stringContaining('lost again') },
   ]);
+});
+
+test('64 shards that are lost one after another while the store is full are claimed once a beat each, not once for each loss', async () => {
+  const { bus, clock, ownership, beats } = scene();
+  const starting = ownership.start();
+  await beats(3);
+  await starting;
+  await clock.advance(10_000);
+  let claims = 0;
+  bus.faults.onAppend = () => {
+    claims++;
+    return 'full';
+  };
+  for (const shard of shards) {
+    ownership.fenced(`shard/${shard}`);
+    await clock.advance(2);
+  }
+  expect(claims).toBe(64);
+  await beats(2);
+  expect(claims).toBeLessThanOrEqual(3 * 64);
+  bus.faults.onAppend = undefined;
+  await beats(2);
+  expect(ownership.active()).toHaveLength(64);
 });

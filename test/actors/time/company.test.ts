@@ -93,3 +93,18 @@ test('the first event of an actor never waits, nor any of a chart without patien
   expect(company.isAwaited(cell, hot, {} as Chart)).toBe(false);
   expect(company.isAwaited(cell, hot, undefined)).toBe(false);
 });
+
+test('a timer that fires a little early, as those of Node do, ends the wait all the same', async () => {
+  const early = Object.assign(Object.create(clock) as typeof clock, {
+    monotonic: () => clock.monotonic(),
+    after: (delayMs: number, fn: () => void) => clock.after(delayMs - 0.5, fn),
+  });
+  const begun: boolean[] = [];
+  company = createCompany(early, () => begun.push(!company.isAwaited(cell, hot, chart)));
+  put(word());
+  await clock.advance(999.5);
+  expect(begun).toEqual([true]);
+  hot.mailbox.length = 0;
+  company.isAwaited(cell, hot, chart);
+  expect(put(word())).toBe(true);
+});

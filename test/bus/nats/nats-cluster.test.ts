@@ -179,13 +179,15 @@ interface StreamInfo {
 }
 
 async function streamInfo(bus: Bus): Promise<StreamInfo> {
-  const answer = await bus.request('$JS.API.STREAM.INFO.ORRERY_test_STATE', bytes(''), { timeoutMs: 2000 });
+  const answer = await bus.request('$JS.API.STREAM.INFO.ORRERY_test_STATE', bytes(''), { timeoutMs: 30_000 });
   return JSON.parse(text(answer.data));
 }
 
 /** How many consumers of the mail each server runs. */
 async function consumerHomes(bus: Bus): Promise<ReadonlyMap<string, number>> {
-  const answer = await bus.request('$JS.API.CONSUMER.LIST.ORRERY_test_MAIL', bytes(''), { timeoutMs: 2000 });
+  const answer = await bus.request('$JS.API.CONSUMER.LIST.ORRERY_test_MAIL', bytes(''), {
+    timeoutMs: 30_000,
+  });
   const { consumers } = JSON.parse(text(answer.data)) as { consumers: Pick<StreamInfo, 'cluster'>[] };
   const homes = new Map<string, number>();
   for (const { leader } of consumers.map(({ cluster }) => cluster))

@@ -327,10 +327,10 @@ describe('the micro service', () => {
       clock: systemClock,
     });
     await flush(bus, s);
-    await bus.request(s.rpcList, bytes(''), { timeoutMs: 2000 });
+    await bus.request(s.rpcList, bytes(''), { timeoutMs: 30_000 });
     const ask = async (subject: string) => {
       const answers = await bus.requestMany(subject, bytes(''), {
-        timeoutMs: 2000,
+        timeoutMs: 30_000,
         enough: (found) => found.length === 1,
       });
       return JSON.parse(text(answers[0]?.data ?? bytes('null')));
@@ -353,13 +353,13 @@ describe('the micro service', () => {
     });
     await service.stop();
     await flush(bus, s);
-    expect(await codeOf(bus.request(s.rpcList, bytes(''), { timeoutMs: 2000 }))).toBe('BUS_UNREACHABLE');
+    expect(await codeOf(bus.request(s.rpcList, bytes(''), { timeoutMs: 30_000 }))).toBe('BUS_UNREACHABLE');
   });
 });
 
 async function api(bus: Bus, verb: string, body?: unknown): Promise<Record<string, unknown>> {
   const data = body === undefined ? bytes('') : bytes(JSON.stringify(body));
-  return JSON.parse(text((await bus.request(`$JS.API.${verb}`, data, { timeoutMs: 2000 })).data));
+  return JSON.parse(text((await bus.request(`$JS.API.${verb}`, data, { timeoutMs: 30_000 })).data));
 }
 
 async function streamConfig(bus: Bus, name: string): Promise<Record<string, unknown>> {

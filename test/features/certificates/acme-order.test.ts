@@ -13,6 +13,7 @@ import { createAcmeAccounts } from '../../../src/features/certificates/effects/a
 import { makeOrder } from '../../../src/features/certificates/effects/acme-order.ts';
 import type { AcmeSpec } from '../../../src/features/certificates/issuer-spec.ts';
 import { fakePort } from '../../kube/effects/fake-port.ts';
+import { effectRun as run } from './certificate-samples.ts';
 
 const spec: AcmeSpec = {
   server: 'https://ca/dir',
@@ -23,12 +24,6 @@ const spec: AcmeSpec = {
   accountSecret: { namespace: 'shop', name: 'account' },
   challenge: 'http01',
 };
-const run = {
-  key: 'domain/_/app.example.com/7/0',
-  actor: 'domain/_/app.example.com',
-  signal: new AbortController().signal,
-  emit: () => {},
-} as const;
 const wish = {
   type: 'acme.order',
   host: 'app.example.com',

@@ -12,15 +12,10 @@ import { encoded } from '../../../src/features/certificates/effects/certificate-
 import { createTurns } from '../../../src/features/certificates/solvers/turns.ts';
 import { fakePort } from '../../kube/effects/fake-port.ts';
 import { VirtualClock } from '../../virtual-clock.ts';
+import { effectRun as run } from './certificate-samples.ts';
 
 const order = { url: 'https://ca/order/1', expires: 9e15 };
 const wish = { host: 'app.example.com', issuer: 'acme', attempt: 4, order };
-const run = {
-  key: 'domain/_/app.example.com/7/0',
-  actor: 'domain/_/app.example.com',
-  signal: new AbortController().signal,
-  emit: () => {},
-} as const;
 
 const accountsOf = (account: Partial<AcmeAccount>): AcmeAccounts => ({
   of: async () => ({ uid: 'u', spec: { challenge: 'http01' } as never, account: account as AcmeAccount }),

@@ -17,16 +17,11 @@ import { readPublicPart } from '../../../src/features/certificates/stored-certif
 import type { CertificateStore } from '../../../src/machines/domain/domain-effects.ts';
 import { fakePort } from '../../kube/effects/fake-port.ts';
 import { VirtualClock } from '../../virtual-clock.ts';
+import { effectRun as context } from './certificate-samples.ts';
 import { makeAuthority, type TestAuthority } from './test-authority.ts';
 
 const host = 'app.example.com';
 const target = { namespace: 'shop', secretName: 'app' };
-const context = {
-  key: 'domain/_/app.example.com/7/0',
-  actor: 'domain/_/app.example.com',
-  signal: new AbortController().signal,
-  emit: () => {},
-} as const;
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 
 let authority: TestAuthority;

@@ -54,6 +54,51 @@ test('however often an Election is edited, nobody else leads before the time is 
   expect(scene.kube.record('worker')?.holder).toBe('b');
 });
 
+describe('an Election whose times are edited while the API server is away', () => {
+  const short = { leaseMs: 4_000, renewDeadlineMs: 3_000, retryMs: 1_000 };
+  const long = { leaseMs: 40_000, renewDeadlineMs: 35_000, retryMs: 2_000 };
+
+  /** @returns until when the leader was told that it leads, before the edit */
+  async function led(): Promise<{ readonly scene: ElectionScene; readonly until: number }> {
+    const scene = await ElectionScene.start(1);
+    await scene.campaign('a', 60_000);
+    await scene.campaign('b', 60_000);
+    scene.kube.fate = () => 'fails';
+    const { expiresInMs } = (await scene.renew('a', 1)) as { readonly expiresInMs: number };
+    const until = scene.cluster.clock.now() + expiresInMs;
+    await scene.advance(5_000);
+    return { scene, until };
+  }
+
+  test('a shorter renew deadline takes nothing from what the leader was told', async () => {
+    const { scene, until } = await led();
+    scene.kube.fate = () => 'done';
+    await scene.election('worker', { timing: short });
+    await scene.advance(until - scene.cluster.clock.now() - 500);
+    expect(await scene.campaign('b', 60_000)).toMatchObject({ leading: false, holder: 'a' });
+    expect(scene.kube.record('worker')?.holder).toBe('a');
+  });
+
+  test('a longer one promises nothing that the Lease, as it stands, does not hold', async () => {
+    const { scene, until } = await led();
+    await scene.election('worker', { timing: long });
+    expect((await scene.campaign('a', 60_000)).expiresInMs).toBeLessThanOrEqual(
+      until - scene.cluster.clock.now() + 20,
+    );
+    await scene.advance(until - scene.cluster.clock.now() + 100);
+    expect(await scene.campaign('b', 60_000)).toMatchObject({ holder: null });
+  });
+
+  test('the new times hold from the next renewal on', async () => {
+    const { scene } = await led();
+    scene.kube.fate = () => 'done';
+    await scene.election('worker', { timing: short });
+    await scene.advance(5_000);
+    expect((await scene.campaign('a', 60_000)).expiresInMs).toBeLessThanOrEqual(3_000);
+    expect(scene.kube.record('worker')).toMatchObject({ holder: 'a', durationSeconds: 4, transitions: 0 });
+  });
+});
+
 test('a status that could not be written is written again within ten seconds, though nothing else happens', async () => {
   const scene = await ElectionScene.start(1);
   scene.statusFailures = 1;
@@ -102,4 +147,16 @@ describe('a coordinated election', () => {
     await scene.advance(13_000);
     expect(await scene.campaign('a', 600_000)).toMatchObject({ leading: false });
   });
+});
+
+test('§8.5: a status that somebody else may have overwritten is written again within the hour, led or not', async () => {
+  const scene = await ElectionScene.start(1);
+  await scene.election('idle');
+  await scene.election('wrong', { invalid: 'no' });
+  const countOf = (name: string) => patches(scene).filter((one) => one.name === name).length;
+  await scene.advance(60_000);
+  const before = { idle: countOf('idle'), wrong: countOf('wrong') };
+  await scene.advance(3_700_000);
+  expect(countOf('idle')).toBe(before.idle + 1);
+  expect(countOf('wrong')).toBe(before.wrong + 1);
 });

@@ -2,8 +2,10 @@
 import { expect, test } from 'vitest';
 import type { KubePort, ListOptions } from '../../../src/base/kube-port.ts';
 import { sliceDigest } from '../../../src/features/endpoints/digest.ts';
-import { createReadTurns } from '../../../src/features/endpoints/effects/read-turns.ts';
-import { createSliceReading } from '../../../src/features/endpoints/effects/slice-reading.ts';
+import {
+  createReadTurns,
+  createSliceReading,
+} from '../../../src/features/endpoints/effects/slice-reading.ts';
 import { ownerReferences } from '../../../src/features/endpoints/packing/slices.ts';
 import { managedBy, managedByLabel, serviceNameLabel } from '../../../src/features/endpoints/slice-labels.ts';
 import { fakePort } from '../../kube/effects/fake-port.ts';

@@ -338,3 +338,52 @@ describe('the specification', () => {
     expect(ready().take({ type: 'issuer.observed', facts: null }).isOver).toBe(true);
   });
 });
+
+describe('an Issuer that nobody needs', () => {
+  const checks = (issuer: Issuer) => issuer.askedOf('issuer.verify');
+
+  function resting(): Issuer {
+    const issuer = ready();
+    issuer.asked();
+    return issuer.wait(hour);
+  }
+
+  test('is checked again each hour, and its status written again', () => {
+    const issuer = resting();
+    expect(wordOf(issuer)).toBe('ready');
+    expect(checks(issuer)).toHaveLength(1);
+    expect(verified(issuer).askedOf('issuer.report')).toMatchObject([{ notice: null }]);
+    expect(checks(issuer.wait(hour))).toHaveLength(1);
+  });
+
+  test('is told as unusable once its CA has expired', () => {
+    const issuer = resting();
+    issuer.asked();
+    const { check } = issuer.context;
+    const message = 'its certificate expired';
+    issuer.take({ type: 'issuer.failed', check, outcome: 'refused', message, retryAfterMs: null });
+    expect(wordOf(issuer)).toBe('refused');
+    expect(issuer.askedOf('issuer.report')).toMatchObject([{ notice: { reason: 'NotUsable' } }]);
+  });
+
+  test.each(['down', 'rateLimited'] as const)('stays ready if the check found it %s', (outcome) => {
+    const issuer = resting();
+    const { check } = issuer.context;
+    issuer.take({ type: 'issuer.failed', check, outcome, message: 'no answer', retryAfterMs: null });
+    expect(wordOf(issuer)).toBe('ready');
+  });
+
+  test('goes on giving permits while it is checked', () => {
+    const issuer = resting();
+    issuer.asked();
+    expect(grantedTo(ask(issuer, 'a.example.com'))).toEqual(['a.example.com']);
+  });
+
+  test('writes the status of an invalid spec again each hour', () => {
+    const issuer: Issuer = new ActorDriver('issuer', '_', 'acme');
+    issuer.take({ type: 'issuer.observed', facts: { ...issuerFacts, invalid: 'no server' } });
+    issuer.asked();
+    expect(issuer.wait(hour).askedOf('issuer.report')).toHaveLength(1);
+    expect(wordOf(issuer)).toBe('invalid');
+  });
+});

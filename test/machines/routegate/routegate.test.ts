@@ -35,7 +35,45 @@ test('a RouteGate that is new is looked at, and its status written', () => {
     },
   ]);
   expect(gate.take(reported).state).toBe('reported.current');
-  expect(gate.patience).toBeNull();
+  expect(gate.patience).toBe(3_600_000);
+});
+
+describe('a status that somebody else may have overwritten', () => {
+  test('is written again after an hour in which nothing changed, and without an Event', () => {
+    const gate = reportedGate({ isPortMissing: true, unaskable: { names: ['web'], count: 1 } });
+    expect(looks(gate.wait(3_600_000 - 1))).toEqual([]);
+    expect(looks(gate.wait(1))).toMatchObject([{ look: 2 }]);
+    gate.take(counted(2, { isPortMissing: true, unaskable: { names: ['web'], count: 1 } }));
+    expect(gate.asked().map(({ type }) => type)).toEqual(['routegate-status.patch']);
+    expect(gate.take(reported).state).toBe('reported.troubled.resting');
+    expect(gate.asked()).toEqual([]);
+  });
+
+  test('is written again however often the RouteGate is looked at meanwhile', () => {
+    const gate = reportedGate();
+    for (let look = 2; look <= 8; look += 1) {
+      gate.wait(600_000).take(observed({ stirred: `a.${look}` }));
+      gate.wait(1_000).take(counted(look, {}, `a.${look}`));
+      if (gate.state.startsWith('reporting')) gate.take(reported);
+    }
+    expect(patches(gate)).toHaveLength(1);
+  });
+
+  test('is written again if the spec is not valid', () => {
+    const gate = newGate(observed({ invalid: 'it cannot be used' }), reported);
+    gate.asked();
+    expect(patches(gate.wait(3_600_000))).toHaveLength(1);
+    expect(gate.take(reported).state).toBe('reported.unusable');
+  });
+});
+
+test('what could not be listed is looked at again until it is', () => {
+  const gate = newGate(observed(), counted(1, { isComplete: false }))
+    .wait(10_000)
+    .take(reported);
+  gate.asked();
+  expect(looks(gate.wait(10_000))).toMatchObject([{ look: 2 }]);
+  expect(patches(gate.take(counted(2)))).toMatchObject([{ status: { verifying: { status: 'True' } } }]);
 });
 
 describe('a wave of changes', () => {
@@ -242,6 +280,6 @@ describe('trouble', () => {
     expect(looks(gate.wait(10_000))).toHaveLength(1);
     gate.take(counted(2, { services: 0 }), reported);
     gate.asked();
-    expect(looks(gate.wait(3_600_000))).toEqual([]);
+    expect(looks(gate.wait(3_599_999))).toEqual([]);
   });
 });

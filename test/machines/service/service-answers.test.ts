@@ -123,3 +123,11 @@ describe('docs/features/routes.md §7.1: a Pod that waits hears what answers in 
     expect(told(service)).toContainEqual(['route.missed', 'web-1']);
   });
 });
+
+test('a question noted by a clock that was an hour ahead is answered all the same', () => {
+  const service = newService(observed(), wanted(1));
+  service.now -= 3_600_000;
+  service.take(finished(service.context.round)).wait(5_000).asked();
+  service.take({ ...answered(1, service.context.round), heardAt: service.now } as ServiceEvent);
+  expect(told(service)).toEqual([['route.proven', 'web-1']]);
+});

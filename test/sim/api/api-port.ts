@@ -1,7 +1,7 @@
 /**
  * The simulated API as one process reaches it: over a network that takes time and fails as drawn. A request
- * may be lost before or after it was served, and one that its caller has given up may still be served; what a
- * watch tells comes late, in order.
+ * may be lost before or after it was served, and one that its caller gave up may still be served. Events of a
+ * watch come late, in order.
  */
 
 import type { SimProcess } from '../../../packages/testing/replicas/process.ts';
@@ -17,7 +17,7 @@ export interface ApiPortParts {
   readonly clock: SimClock;
   readonly process: SimProcess;
   readonly weather: KubeWeather;
-  /** Under which name it writes. */
+  /** The name under which it writes. */
   readonly by: string;
 }
 
@@ -47,7 +47,10 @@ export function apiPort(parts: ApiPortParts): KubePort {
   };
 }
 
-/** One request and its answer. @param serve done at the server, if the request comes there */
+/**
+ * One request and its answer.
+ * @param serve runs at the server, if the request gets there
+ */
 export function request<T>(
   { clock, process, weather }: Pick<ApiPortParts, 'clock' | 'process' | 'weather'>,
   serve: () => T,
@@ -77,7 +80,7 @@ export function request<T>(
       if (chosen === 'answerReset') later(() => reject(new OrreryError(...reset)));
     });
   });
-  // Whoever has given up does not hear of it.
+  // A caller that has given up does not hear of it.
   served.catch(() => {});
   return process.gate(
     new Promise((resolve, reject) => {
@@ -108,7 +111,7 @@ function watch(parts: ApiPortParts, open: Open, watching: Watching, signal: Abor
       const over = (settle: () => void) => {
         if (isOver) return;
         isOver = true;
-        // A listener that stays would keep what it knows for as long as whoever watches lives.
+        // A listener that stays would keep what it knows for as long as the watcher lives.
         signal.removeEventListener('abort', abort);
         end?.();
         settle();

@@ -1,6 +1,6 @@
 /**
- * How patches change an object, as far as simulated worlds need it: JSON merge patches (RFC 7386), lists of
- * conditions by their type, and server-side apply with an owner for each leaf.
+ * How patches change an object, as far as simulated worlds need that: JSON merge patches (RFC 7386), lists of
+ * conditions by type, and server-side apply with an owner for each leaf.
  */
 import { equal } from '../../../src/base/equal.ts';
 
@@ -40,8 +40,8 @@ export function strategicPatch(target: Fields, patch: Fields): unknown {
 export type Owners = Map<string, Set<string>>;
 
 /**
- * What the manager applied before and does not apply any more goes, unless somebody else set it too. What it
- * applies is its own and nobody else's from now on.
+ * What the manager applied before and no longer applies is removed, unless somebody else set it too. What it
+ * applies belongs to it alone from now on.
  */
 export function applyPatch(target: Fields, body: Fields, manager: string, owners: Owners): Fields {
   const paths = new Map(leavesOf(body));
@@ -57,7 +57,7 @@ export function applyPatch(target: Fields, body: Fields, manager: string, owners
 }
 
 function* leavesOf(value: unknown, path: readonly string[] = []): Iterable<[string, unknown]> {
-  // What says which object it is belongs to nobody.
+  // Nobody owns what identifies the object.
   if (identity.some((one) => equal(one, path))) return;
   if (!isFields(value)) yield [JSON.stringify(path), value];
   else for (const [name, inner] of Object.entries(value)) yield* leavesOf(inner, [...path, name]);

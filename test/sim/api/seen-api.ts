@@ -1,6 +1,6 @@
 /**
- * What the worlds of features and their checkers ask of a Kubernetes API: whole objects, and every write.
- * The simulated one (sim-api.ts) is one; the watches of a real one can be another.
+ * What the worlds of features and their checkers need of a Kubernetes API: whole objects, and every write.
+ * The simulated one (sim-api.ts) implements it; the watches of a real one can, too.
  */
 import type { Clock } from '../../../src/base/clock.ts';
 import type { KubeObject, KubeResource } from '../../../src/base/kube-port.ts';
@@ -18,7 +18,7 @@ export interface ActedApi extends SeenApi {
   replace(resource: KubeResource, object: KubeObject): unknown;
   patch(resource: KubeResource, patch: ApiPatch): unknown;
   remove(resource: KubeResource, namespace: string | undefined, name: string): void;
-  /** Absent: nobody can make it refuse what it would take. */
+  /** Absent: nobody can make it refuse what it would accept. */
   refuse?: SimApi['refuse'];
 }
 

@@ -1,10 +1,10 @@
 /**
  * A simulated Kubernetes API: whole objects with uids, versions and generations, their history, watches, and
- * what goes with its owner. Pure of time but for the collector of orphans.
+ * what goes with its owner. Independent of time, except for the collector of orphans.
  *
- * Promises: what the API server promises of conditions (uid, resourceVersion), of finalizers, of a status
+ * Promises: what the API server promises of preconditions (uid, resourceVersion), of finalizers, of a status
  * that only its subresource changes, and of a write that changes nothing. Absent: the way to it
- * (api-port.ts), schemas, rights; what is refused beside, `refuse` says.
+ * (api-port.ts), schemas, rights; `refuse` decides what else is refused.
  */
 
 import type { SimClock } from '../../../packages/testing/time/sim-clock.ts';
@@ -21,7 +21,7 @@ export interface ApiWrite {
   readonly before: KubeObject | null;
   /** null: it is gone. */
   readonly after: KubeObject | null;
-  /** The replica that wrote it; `world` for whoever else. */
+  /** The replica that wrote it; `world` for anyone else. */
   readonly by: string;
 }
 
@@ -50,11 +50,11 @@ export interface ApiPatch {
 
 /** How long orphans stay. */
 const orphanMs = 50;
-/** The API server has etcd forget what is older. */
+/** The API server has etcd forget what is older, ms. */
 const historyMs = 300_000;
 
 export class SimApi {
-  /** Why a write is refused, by whatever policy the world has; asked after conditions were looked at. */
+  /** Why a write is refused, by whatever policy the world has; asked after preconditions. */
   refuse: (write: ApiWrite) => OrreryError | null = () => null;
   readonly #clock: SimClock;
   readonly #kinds: readonly KubeResource[];
@@ -148,7 +148,10 @@ export class SimApi {
     this.#commit(resource, before, { ...before, metadata }, by);
   }
 
-  /** @returns ends it; null: that version is not known any more. What happened since is told at once. */
+  /**
+   * @returns a function that ends it; null: that version is no longer known. What happened since is told at
+   * once.
+   */
   watch(
     resource: KubeResource,
     selected: Selected,
@@ -162,7 +165,7 @@ export class SimApi {
     return () => void this.#watchers.delete(watcher);
   }
 
-  /** Every watch breaks; `isCompacted`: and nothing of the past is known any more. */
+  /** Every watch breaks; with `isCompacted`, the past is forgotten as well. */
   breakWatches(isCompacted: boolean): void {
     if (isCompacted) {
       this.#history = [];
@@ -337,7 +340,7 @@ function checkConditions(
     throw conflict(`${metadata.name}: the object has been modified`, 'Conflict');
 }
 
-/** As a watch with a selector tells it: what leaves the selection is deleted, what enters is added. */
+/** As a watch with a selector reports it: what leaves the selection is deleted, what enters it is added. */
 function deliver({ key, selected, onEvent }: Watcher, { resource, before, after }: ApiWrite): void {
   if (kindKey(resource) !== key) return;
   const was = before !== null && isSelected(before, selected);
@@ -346,7 +349,7 @@ function deliver({ key, selected, onEvent }: Watcher, { resource, before, after 
   else if (was && before) onEvent({ type: 'DELETED', object: goneAs(before, after) });
 }
 
-/** The last state of what is gone, under the version at which it went. */
+/** The last state of a deleted object, under the version of its deletion. */
 function goneAs(before: KubeObject, after: KubeObject | null): KubeObject {
   if (after === null) return before;
   const { resourceVersion = '' } = after.metadata;

@@ -1,6 +1,6 @@
 /**
- * An ACME authority as a pure model: orders, what it has issued, its limits, its outages, and the windows
- * that it suggests for renewals. What was asked of it is done, whoever hears the answer.
+ * An ACME authority as a pure model: orders, issued certificates, limits, outages, and the windows that it
+ * suggests for renewals. A request takes effect, whoever hears the answer.
  */
 import type { Chance } from '../../../packages/testing/time/chance.ts';
 import type { SimClock } from '../../../packages/testing/time/sim-clock.ts';
@@ -11,7 +11,7 @@ export interface Order {
   readonly host: string;
   readonly url: string;
   readonly madeAt: number;
-  /** At the time that the authority suggested: it counts for no budget. */
+  /** At the time that the authority suggested: it counts against no budget. */
   readonly isSuggested: boolean;
   status: 'pending' | 'ready' | 'valid' | 'lost';
 }
@@ -24,16 +24,16 @@ const day = 86_400_000;
 
 export class AcmeAuthority {
   readonly orders: Order[] = [];
-  /** By fingerprint: whom it issued a certificate. */
+  /** By fingerprint: the certificates that it issued. */
   readonly issued = new Map<string, { readonly host: string; readonly facts: CertificateFacts }>();
   isUp = true;
-  /** Of requests, so many meet a nonce that does not fit, even when asked again. */
+  /** The share of requests that meet a wrong nonce even when repeated. */
   badNonces = 0;
-  /** Hosts whose proof fails: DNS that is slow, a path that leads elsewhere. */
+  /** Hosts whose proof fails: slow DNS, or a path that leads elsewhere. */
   readonly unproven = new Set<string>();
   /** Until when it asks everybody to wait. */
   limitedUntil = 0;
-  /** Fingerprints that are revoked: their window is now. */
+  /** Revoked fingerprints: their window is now. */
   readonly revoked = new Set<string>();
   readonly #clock: SimClock;
   readonly #chance: Chance;
@@ -45,7 +45,7 @@ export class AcmeAuthority {
     this.#lifeMs = lifeMs;
   }
 
-  /** Why it does not do what it is asked for now; null: it does. */
+  /** Why it refuses now; null: it does not. */
   refusal(): Refusal | null {
     if (!this.isUp) return failed('down', 'no answer');
     if (this.#chance.happens(this.badNonces)) return failed('down', 'badNonce, again and again');
@@ -88,7 +88,7 @@ export class AcmeAuthority {
     return facts;
   }
 
-  /** The window that it suggests for the renewal of this certificate; null: it knows none. */
+  /** The window that it suggests for this certificate's renewal; null: it knows none. */
   window(fingerprint: string): { readonly start: number; readonly end: number } | null {
     const known = this.issued.get(fingerprint);
     if (!known) return null;
@@ -103,7 +103,7 @@ export class AcmeAuthority {
   }
 }
 
-/** 32 hexadecimal digits, as those of SHA-256 would be. */
+/** 32 hexadecimal digits, like a part of SHA-256. */
 function fingerprintOf(url: string): string {
   const number = url.slice(url.lastIndexOf('/') + 1);
   return number.padStart(16, '0').padEnd(32, 'f');

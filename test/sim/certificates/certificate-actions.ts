@@ -11,7 +11,7 @@ export function certificateActions(parts: WorldParts, scene: CertificateScene): 
   return all.filter(() => parts.chance.happens(0.6));
 }
 
-/** What the authority refuses for a while. */
+/** Temporary refusals of the authority. */
 function troubles({ stage, chance }: WorldParts, { authority, hosts }: CertificateScene): readonly Action[] {
   const { clock } = stage;
   const forAWhile = (most: number, undo: () => void) => void clock.after(chance.seldomLong(200, most), undo);
@@ -64,7 +64,7 @@ function troubles({ stage, chance }: WorldParts, { authority, hosts }: Certifica
   ];
 }
 
-/** What Kubernetes refuses for a while. */
+/** Temporary refusals of Kubernetes. */
 function refusals({ stage, chance }: WorldParts): readonly Action[] {
   const { api, clock } = stage;
   const forAWhile = (most: number, undo: () => void) => void clock.after(chance.seldomLong(200, most), undo);

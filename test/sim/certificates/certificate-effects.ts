@@ -1,7 +1,7 @@
 /**
  * The effects of certificates in a simulated world: Secrets of the simulated API hold the public part of
- * certificates, and the authority is a model. Each step takes a while, fails with the weather, and what is
- * done outlives whoever did it. Reports are the real ones.
+ * certificates, and the authority is a model. Each step takes a while and fails with the weather, and its
+ * effects outlive whoever caused them. Reports are the real ones.
  */
 
 import type { Chance } from '../../../packages/testing/time/chance.ts';
@@ -103,7 +103,7 @@ export function simulatedEffects(parts: CertificateWorldParts): readonly Runnabl
   ];
 }
 
-/** Asks the authority: the way there and back takes a while each. */
+/** Asks the authority; each direction takes a while. */
 function asked<T extends { readonly attempt: number }>(
   parts: CertificateWorldParts,
   work: (effect: T) => Refusal | PlainEvent | Promise<PlainEvent>,
@@ -175,7 +175,7 @@ interface Stored {
   readonly facts: CertificateFacts | null;
 }
 
-/** As effects/certificate-inspect.ts takes one for good (docs/features/certificates.md §2.6). */
+/** When effects/certificate-inspect.ts accepts a certificate (docs/features/certificates.md §2.6). */
 function goodOf(
   stored: readonly Stored[],
   {

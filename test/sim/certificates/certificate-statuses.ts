@@ -7,7 +7,7 @@ import type { IssuerContext } from '../../../src/machines/issuer/issuer-context.
 import type { StatusPromise, Wanted } from '../checkers/true-statuses.ts';
 import { wholeContext } from '../features/whole-context.ts';
 
-/** A request that is lost is known to be lost after half a minute, and a report that failed is repeated. */
+/** A lost request is known to be lost after half a minute, and a failed report is repeated. */
 const withinMs = 45_000;
 
 export const domainStatus: StatusPromise = {
@@ -56,10 +56,10 @@ function domainWanted(
   const isLacking = isInTime && lackingIn(context).some((one) => one.uid === uid);
   const time = (said: unknown) => (typeof said === 'string' ? Date.parse(said) : null);
   return {
-    // In the states between nobody is told anything.
+    // In the states between, nobody is told anything.
     ...(word === undefined ? {} : { state: word, failures }),
     notAfter: (said: unknown) => seconds(time(said)) === seconds(certificate?.notAfter ?? null),
-    // What is said to come has not passed long ago: a question that was lost is asked again after a minute.
+    // What is announced lies ahead, or passed within a minute: a lost question is asked again after that.
     nextAttempt: (said: unknown) => said === null || (time(said) ?? 0) > now - 60_000,
     conditions: {
       Ready: { status: isInTime && !isLacking ? 'True' : 'False' },

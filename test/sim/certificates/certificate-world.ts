@@ -1,6 +1,6 @@
 /**
- * The world of certificates: hosts that Domains of three namespaces ask for, one Issuer with a budget, and an
- * ACME authority with its limits, outages, bad nonces, proofs that fail and revocations.
+ * The world of certificates: hosts that Domains of three namespaces want, one Issuer with a budget, and an
+ * ACME authority with limits, outages, bad nonces, failing proofs and revocations.
  */
 import type { StartFeature } from '../../../src/actors/feature.ts';
 import type { KubeObject, KubeResource } from '../../../src/base/kube-port.ts';
@@ -34,7 +34,7 @@ export const certificateSimulation: FeatureSimulation = {
   // Times of certificates are wall times.
   without: ['clockSet', 'away'],
   skewMaxMs: 200,
-  // An authority that was away is looked at again within five minutes.
+  // An authority that was away is tried again within five minutes.
   restMs: 900_000,
   standing: ['issuer-secrets.watch'],
   create: createCertificates,
@@ -88,15 +88,15 @@ function createCertificates(parts: WorldParts): FeatureWorld {
       authority.unproven.clear();
       api.refuse = () => null;
     },
-    // Within its budget an Issuer gives no more permits for three hours, and a host that is refused again and
-    // again waits for longer each time; that they have their certificates in the end, liveness says.
+    // With its budget spent, an Issuer gives no permits for three hours, and a host that is refused
+    // repeatedly waits longer each time. Liveness checks that they get their certificates in the end.
     mayWait: (id, { snapshot }) =>
       id.startsWith('domain/') && /waitingForPermit|backingOff|failed/.test(JSON.stringify(snapshot.value)),
     unsettled: (records) => unsettledHosts(parts, scene, records),
   };
 }
 
-/** The feature with its own join, keepers and reports; what reaches out is simulated. */
+/** The feature with its own join, keepers and reports; everything outside it is simulated. */
 function use({ chance }: WorldParts, authority: AcmeAuthority, name: string): FeatureUse {
   const real = certificates();
   const feature = {

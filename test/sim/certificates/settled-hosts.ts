@@ -1,6 +1,6 @@
 /**
- * What hosts must come to once nothing fails any more: every Domain of a host's owner has its Secret with a
- * certificate that lasts and says Ready; those of others are refused; nothing is left of orders.
+ * What hosts must come to after the last fault: every Domain of a host's owner has its Secret with a valid
+ * certificate and says Ready; those of others are refused; no orders are left.
  */
 import type { ActorRecord } from '../../../src/actors/host/records.ts';
 import type { KubeObject } from '../../../src/base/kube-port.ts';
@@ -69,7 +69,7 @@ function untrue(
     return [`${namespace}/${name} (${host}) says that the authority is down`];
   if (namespace === owner) {
     if (isValid && ready?.status === 'True') return [];
-    // Within its budget an Issuer gives no more permits for three hours.
+    // With its budget spent, an Issuer gives no permits for three hours.
     if (isSpent && ready?.status === 'False') return [];
     return [
       `${namespace}/${name} (${host}) is ${ready?.status} ${ready?.reason}, its Secret ${isValid ? 'is valid' : 'is not'}`,

@@ -12,7 +12,7 @@ import { restMs, settled } from './settled.ts';
 import { withdrawn } from './withdrawn.ts';
 import { worldOrder } from './world-order.ts';
 
-/** What the engine promises, whatever features live in it. */
+/** The engine's promises, whatever features it runs. */
 export const engineCheckers: readonly CheckerKind[] = engineCheckersOf({
   charts,
   isByMail: (type) => /^(?:route|header)\.|\.recheck$/.test(type),
@@ -28,7 +28,7 @@ export const checkers: readonly CheckerKind<SimWorld>[] = [
   neverEarly,
   askedTwice,
   withdrawn,
-  // A Pod waits for routes, an owner, an address; that it is let go in the end, liveness says.
+  // A Pod waits for routes, an owner, an address; liveness checks that it is released in the end.
   nothingStarves({ charts, restMs, standing: ['route.sample'], mayWait: () => true }),
   settled,
 ];

@@ -1,8 +1,9 @@
 /**
- * "A proof is kept per (Service, Pod uid, IP) until one of the three changes: nothing proven is probed again.
- * A moved shard keeps the proofs; a restarted Orrery does not probe what it had proven" (readiness).
+ * "A proven route is not probed again: not after a shard moves, not after every replica restarts"
+ * (docs/features/routes.md §4.10), and a proof holds until the Service, the Pod or its address changes
+ * (§3.6).
  *
- * No Pod asks a Service for a proof that a stored record of it held, unless something real took the proof
+ * No Pod asks a Service for a proof that one of its stored records held, unless something real took the proof
  * back: another address, a Service that left the group or changed its ports, a person who asks to look again,
  * a route that was reported lost, the end of the actor.
  */
@@ -35,21 +36,21 @@ export const askedTwice: CheckerKind<RoutesScene> = {
       for (const question of questions(sighting))
         if (proofs.has(question))
           eye.breach(`${sighting.id} rev ${sighting.record.rev} asks again: ${question}`);
-      // The record of an actor that has ended is only kept for its revision.
+      // The record of an ended actor is kept only for its revision.
       if (!sighting.record.gone) for (const proof of proofsOf(sighting)) proofs.add(proof);
     };
   },
 };
 
-/** What of an object a proof is about. */
+/** What a proof is about, of an object. */
 function placeOf(digest: Digest | null): string {
   if (digest?.kind === 'pods') return JSON.stringify(digest.address);
   return digest?.kind === 'services' ? JSON.stringify([digest.labels, digest.ports]) : '';
 }
 
 /**
- * Whether the Service is still among those of the Pod, as its actor was told: what really happened may have
- * been told late.
+ * Whether the Service is still among those of the Pod, according to what its actor was told: what really
+ * happened may have been told late.
  */
 function isWanted({ record }: Saved, proof: string): boolean {
   const { facts } = record.snapshot.context as PodContext;
@@ -62,8 +63,8 @@ function isWanted({ record }: Saved, proof: string): boolean {
 type Saved = Sighting & { readonly kind: 'saved' };
 
 /**
- * The proof that the step took. What a condition that is True already stands for is adopted without one, and
- * may be asked for later.
+ * The proofs that the step took. What a True condition vouches for is adopted without proof, and may be asked
+ * for later.
  */
 function proofsOf({ record }: Saved): string[] {
   const { facts, proofs } = record.snapshot.context as PodContext;

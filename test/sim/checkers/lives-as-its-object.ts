@@ -1,9 +1,9 @@
 /**
- * "No actor ends while its object lives", and none lives on for long when that has gone
- * (docs/architecture.md, the flow of one change).
+ * "No actor ends while its object lives", and none lives on for long after it (docs/architecture.md, the flow
+ * of one change).
  *
- * Judged in quiet times, as statuses are: what an actor did not know while nobody could tell it, it has to
- * know soon after. Which objects stand for whom says the world of each feature.
+ * Judged in quiet times, as statuses are: what an actor could not know while nobody could tell it, it has to
+ * know soon after. Each feature's world says which objects stand for whom.
  */
 import type { CheckerKind } from '../../../packages/testing/checkers/checker.ts';
 import type { FaultyWorld } from '../../../packages/testing/simulation/fault-parts.ts';
@@ -11,10 +11,10 @@ import { type ActorRecord, isForgotten } from '../../../src/actors/host/records.
 import type { KubeObject } from '../../../src/base/kube-port.ts';
 import { createQuiet, type TroubledWorld } from './quiet-time.ts';
 
-/** The actors of a kind, and the objects that they stand for. */
+/** The actors of a kind, and the objects that they represent. */
 export interface ActorLife {
   readonly kind: string;
-  /** Ids of those for which there is an object. */
+  /** Ids of the actors for which there is an object. */
   readonly objects: () => Iterable<string>;
   /** Whether each of these objects has an actor; absent: yes. */
   readonly isSparse?: true;
@@ -22,7 +22,7 @@ export interface ActorLife {
   readonly outlivesMs?: number;
 }
 
-/** A watch that could not be made is tried again after half a minute at most; lists are made anew then. */
+/** A failed watch is tried again within half a minute; then lists are made anew. */
 const withinMs = 75_000;
 
 export const livesAsItsObject = (
@@ -33,7 +33,7 @@ export const livesAsItsObject = (
   create(eye) {
     const records = new Map<string, ActorRecord>();
     const quiet = createQuiet(eye, stage);
-    /** Since when something is amiss, world time, by what is said of it. */
+    /** Since when something is amiss, world time, by its description. */
     let since = new Map<string, number>();
     const look = () => {
       const [before, now] = [since, eye.now()];
@@ -76,6 +76,6 @@ function amissIn(life: ActorLife, records: ReadonlyMap<string, ActorRecord>, now
 /** A Service has an actor for each RouteGate that asks for it: `service/shop/web@second`. */
 const objectOf = (id: string) => id.split('@', 1)[0] ?? id;
 
-/** Ids of the actors of a kind that have the names of these objects. */
+/** Ids of the actors of a kind that are named after these objects. */
 export const idsOf = (kind: string, objects: readonly KubeObject[]): readonly string[] =>
   objects.map(({ metadata: { namespace = '_', name } }) => `${kind}/${namespace}/${name}`);

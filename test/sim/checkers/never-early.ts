@@ -1,12 +1,12 @@
 /**
- * "Never Ready early: no condition True before a 200 with this Pod's own IP through every verifiable Service"
- * (readiness).
+ * "No condition becomes True before every Service of the group that can be verified has answered with status
+ * 200 as this very Pod: this uid, at its current address" (docs/features/routes.md §3.1).
  *
- * At the moment when the API server serves a patch True, every Service that the step which asked for it knew
- * of must have really answered, through the simulated routing, with this Pod's address and status 200, since
- * the Pod has that address. A Service that was replaced by another of its name meanwhile, of which the actor
+ * When the API server serves a patch to True, every Service that was known to the step which requested it
+ * must really have answered, through the simulated routing, with this Pod's address and status 200, since the
+ * Pod has that address. A Service that has meanwhile been replaced by another of its name, of which the actor
  * cannot know yet, may have answered in its place: a probe is addressed by name. A Service that cannot tell
- * its Pods apart owes a round in which something answered and nobody named himself.
+ * its Pods apart owes a round in which something answered and nobody named itself.
  */
 
 import type { CheckerKind, Eye } from '../../../packages/testing/checkers/checker.ts';
@@ -14,13 +14,15 @@ import type { PodFacts } from '../../../src/machines/pod/pod-facts.ts';
 import type { RoutesScene } from '../routes-scene.ts';
 
 interface Truth {
-  /** Service uid (as facts cut it) or Service name, and address → when it last answered so with 200. */
+  /**
+   * Service uid (as cut in facts) or Service name, and address → when it last answered like that with 200.
+   */
   readonly answers: Map<string, number>;
-  /** Actor id of a Service → when a round of it was anonymous last. */
+  /** Actor id of a Service → when one of its rounds was last anonymous. */
   readonly anonymous: Map<string, number>;
   /** Pod uid and address → since when. */
   readonly since: Map<string, number>;
-  /** Effect key of a patch True → what its step knew. */
+  /** Effect key of a patch to True → what its step knew. */
   readonly asked: Map<string, PodFacts>;
 }
 
@@ -47,7 +49,7 @@ export const neverEarly: CheckerKind<RoutesScene> = {
           for (const { key, effect } of sighting.record.outbox) {
             if (effect.type !== 'pod-condition.patch' || effect.status !== 'True') continue;
             const { facts } = sighting.record.snapshot.context as { facts: PodFacts | null };
-            // Of an actor that was forgotten long ago and begins anew the same keys come again.
+            // If an actor was forgotten long ago and starts afresh, the same keys come again.
             const isKnown = sighting.before?.outbox.some((one) => one.key === key) ?? false;
             if (facts !== null && !isKnown) truth.asked.set(key, facts);
           }

@@ -1,10 +1,10 @@
 /**
  * "Nothing starves: every actor that can make progress does within a bound", and "every waiting actor has a
- * deadline", or an effect of its own in work.
+ * deadline", or an effect of its own in progress.
  *
  * Judged in quiet times, lulls included, where no other checker looks: an actor that does not come to rest,
- * events that wait in a mailbox of which nothing is taken, a deadline that passes, an effect that nobody
- * runs. This finds what sits behind a queue for ever. What rightly waits for the world says the feature.
+ * events in a mailbox from which nothing is taken, a deadline that passes, an effect that nobody runs. This
+ * finds what sits behind a queue for ever. The feature says what rightly waits for the world.
  */
 import type { CheckerKind, Eye } from '../../../packages/testing/checkers/checker.ts';
 import { type ActorRecord, isForgotten } from '../../../src/actors/host/records.ts';
@@ -14,26 +14,24 @@ import { createQuiet, type TroubledWorld } from './quiet-time.ts';
 
 export interface Progress {
   readonly charts: readonly Chart[];
-  /** In which an actor that can go on comes to rest, ms. */
+  /** Time in which an actor that can continue comes to rest, ms. */
   readonly restMs: number;
-  /** Effects that go on for as long as their actor does. */
+  /** Effects that last as long as their actor. */
   readonly standing: readonly string[];
   /** Whether it rightly waits for something that the world does not give it. */
   readonly mayWait: (id: string, record: ActorRecord) => boolean;
 }
 
-/** For clocks that differ, a shard that was claimed anew, and messages that lag. */
+/** Allowance for clocks that differ, a shard that was claimed again, and messages that lag. */
 const slackMs = 45_000;
-/**
- * An event waits for the save of the one before it: an answer that is lost is given up after five seconds.
- */
+/** An event waits for the save of the one before it: a lost answer is given up after five seconds. */
 const mailboxMs = 30_000;
 
 interface Standing {
   readonly record: ActorRecord;
-  /** Since when it is not at rest, world time; null: it is. */
+  /** Since when it has not been at rest, world time; null: it is. */
   readonly unrestSince: number | null;
-  /** Since when it has taken this very step. */
+  /** Since when it has been at this very step. */
   readonly stepAt: number;
 }
 
@@ -54,7 +52,13 @@ export const nothingStarves = (progress: Progress): CheckerKind<TroubledWorld> =
           eye.breach(`${id} rev ${record.rev} waits in ${idle}, and nothing will end that`);
       }
       if (sighting.kind !== 'second') return;
-      for (const [id, standing] of actors) lookAt(eye, id, standing, quiet.since(), progress);
+      for (const [id, standing] of actors) {
+        // It has its time from when the world gives it what it waited for.
+        const waits = standing.unrestSince !== null && progress.mayWait(id, standing.record);
+        const judged = waits ? { ...standing, unrestSince: eye.now() } : standing;
+        if (waits) actors.set(id, judged);
+        lookAt(eye, id, judged, quiet.since(), progress);
+      }
       mailboxes(quiet.since());
     };
   },
@@ -74,37 +78,36 @@ function lookAt(
 ): void {
   if (actor.record.gone || isForgotten(actor.record, now())) return;
   const isOver: IsOver = (at, patienceMs) => now() - Math.max(at, quietSince) > patienceMs;
-  const trouble = troubleOf(id, actor, isOver, progress);
+  const trouble = troubleOf(actor, isOver, progress);
   if (trouble !== null) breach(`${id} rev ${actor.record.rev}${trouble}`);
 }
 
-/** Whether so much quiet time has passed since. */
+/** Whether that much quiet time has passed since then. */
 type IsOver = (at: number, patienceMs: number) => boolean;
 
 function troubleOf(
-  id: string,
   { record, unrestSince, stepAt }: Standing,
   isOver: IsOver,
-  { restMs, standing, mayWait }: Progress,
+  { restMs, standing }: Progress,
 ): string | null {
   const overdue = record.timers.find(({ at }) => isOver(at, slackMs));
   if (overdue) return `: the deadline ${overdue.id} has passed, unheard`;
   const first = record.outbox.find(({ effect }) => !standing.includes(effect.type));
   if (first && isOver(stepAt, slackMs + longestEffectMs))
     return `: nobody runs the effect ${first.key} (${first.effect.type})`;
-  if (unrestSince === null || !isOver(unrestSince, restMs) || mayWait(id, record)) return null;
+  if (unrestSince === null || !isOver(unrestSince, restMs)) return null;
   return ` is in ${stateText(record.snapshot.value)} and has not come to rest for ${restMs / 1_000} s`;
 }
 
 /** No effect of a feature takes longer. */
 const longestEffectMs = 330_000;
 
-/** @returns looks at the mailboxes, at a time of which it is known since when it has been quiet */
+/** @returns a function that looks at the mailboxes, at a time that has been quiet since a known time */
 function mailboxLook(
   { replicas, now, breach }: Eye<TroubledWorld>,
   actors: ReadonlyMap<string, Standing>,
 ): (quietSince: number) => void {
-  /** Since which look events have stood in it, by replica and actor, world time. */
+  /** Since which look events have been in it, by replica and actor, world time. */
   let since = new Map<string, number>();
   return (quietSince) => {
     const before = since;
@@ -128,7 +131,7 @@ function mailboxLook(
 
 interface Rest {
   readonly isAtRest: boolean;
-  /** A state that waits and that no deadline ends; null: none. */
+  /** A waiting state that no deadline ends; null: none. */
   readonly idle: string | null;
 }
 

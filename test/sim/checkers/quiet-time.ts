@@ -1,6 +1,6 @@
 /**
- * Since when nothing keeps the replicas from their work: every one of them runs and reaches the broker, the
- * API server answers, and every shard has its owner. A promise with a period is judged in such a time.
+ * Since when nothing has kept the replicas from their work: all of them run and reach the broker, the API
+ * server answers, and every shard has its owner. Promises with a period are judged in such times.
  */
 import { namedTwice, ownersMissing } from '../../../packages/testing/checkers/at-rest.ts';
 import type { Eye, SeenReplica } from '../../../packages/testing/checkers/checker.ts';
@@ -18,9 +18,12 @@ export interface Quiet {
   since(): number;
 }
 
+/** Checkers look more often than that (packages/testing/simulation/seconds.ts), unless hours pass at once. */
+const looksMs = 10_000;
+
 type Seen = Pick<Eye, 'now' | 'replicas' | 'world'>;
 
-/** Several checkers ask the same of one world. */
+/** Several checkers ask the same about one world. */
 const known = new WeakMap<object, Quiet>();
 
 export function createQuiet(eye: Seen, stage: Pick<FaultyWorld, 'kubeErrors'>): Quiet {
@@ -31,6 +34,7 @@ export function createQuiet(eye: Seen, stage: Pick<FaultyWorld, 'kubeErrors'>): 
 
 function newQuiet(eye: Seen, stage: Pick<FaultyWorld, 'kubeErrors'>): Quiet {
   let since = eye.now();
+  let lookedAt = since;
   let isCalm = false;
   let seen: Sighting | null = null;
   return {
@@ -41,8 +45,24 @@ function newQuiet(eye: Seen, stage: Pick<FaultyWorld, 'kubeErrors'>): Quiet {
         isCalm = true;
         since = eye.now();
       }
-      // In the calm it is judged even if something stays broken: that is a breach of something, too.
-      if (sighting.kind === 'second' && !isCalm && !isQuiet(eye, stage)) since = eye.now();
+      // After the last fault it is judged even if something stays broken, which is a breach as well.
+      if (sighting.kind !== 'second') return;
+      const hasPassed = eye.now() - lookedAt > looksMs;
+      lookedAt = eye.now();
+      if (hasPassed || (!isCalm && !isQuiet(eye, stage))) since = eye.now();
+    },
+    since: () => since,
+  };
+}
+
+/** Since when every simulated replica runs, reaches the broker and has a clock that is right. */
+export function createUntroubled(eye: Pick<Eye, 'now' | 'replicas'>): Quiet {
+  let since = eye.now();
+  return {
+    see({ kind }) {
+      const isTroubled = () =>
+        eye.replicas().some((one) => isSimulated(one) && !isUntroubled(one, eye.now()));
+      if (kind === 'second' && isTroubled()) since = eye.now();
     },
     since: () => since,
   };
@@ -57,7 +77,7 @@ function isQuiet(eye: Seen, { kubeErrors }: Pick<FaultyWorld, 'kubeErrors'>): bo
 
 const isSimulated = (replica: SeenReplica): replica is SimReplica => replica.engine !== undefined;
 
-/** Clocks that are set are off by up to an hour; those that only differ, by up to three seconds. */
+/** Clocks that are set are wrong by up to an hour; those that only differ, by up to three seconds. */
 const clockOffMs = 4_000;
 
 function isUntroubled({ isRunning, isConnected, process }: SimReplica, now: number): boolean {

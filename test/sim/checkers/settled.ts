@@ -1,9 +1,9 @@
 /**
- * Liveness: once nothing fails and nothing changes any more, everything comes to rest within a bound: every
- * shard has an owner that works, every actor that the world calls for has the facts as they are, and every
- * Pod whose routes work has its condition True.
+ * Liveness: after the last fault and the last change, everything comes to rest within a bound. Every shard
+ * has an owner that works, every actor that the world calls for has the present facts, and every Pod whose
+ * routes work has its condition True.
  *
- * `unsettled` says what is still missing; the simulation asks it each second, and it is a breach when the
+ * `unsettled` says what is still missing. The simulation asks it each second, and reports a breach when the
  * bound is over.
  */
 
@@ -24,8 +24,8 @@ import { trueAndUnproven } from './withdrawn.ts';
 
 /**
  * Longest time to come to rest, ms: a broker's answer that never comes (5 s), a claim (6 s) and a load (30 s)
- * that are given up, and then the longest of the pauses: a question is asked again after a minute, an effect
- * is given up after half a minute, twice.
+ * that are given up, and then the longest pauses: a question is repeated after a minute, and an effect is
+ * given up after half a minute, twice.
  */
 export const restMs = 180_000;
 
@@ -33,8 +33,8 @@ export const restMs = 180_000;
 export interface Settlement {
   readonly records: ReadonlyMap<string, ActorRecord>;
   /**
-   * Uids of Pods whose condition was taken back before their actor had seen it True: it cannot tell that, and
-   * believes that it is.
+   * Uids of Pods whose condition was taken back before their actor had seen it True: the actor cannot tell,
+   * and believes that it is True.
    */
   readonly takenUnseen: ReadonlySet<string>;
   /** Takes a sighting. */
@@ -76,7 +76,7 @@ export const settled: CheckerKind<SimWorld> = {
   },
 };
 
-/** What is not at rest yet, in words; none: everything is. */
+/** What is not at rest yet, in words; nothing: everything is. */
 export function unsettled(
   eye: Pick<Eye<SimWorld>, 'world' | 'replicas'>,
   { records, takenUnseen }: Settlement,

@@ -1,9 +1,9 @@
 /**
- * "No condition disagrees with its actor for longer than its period", of every kind that writes a status:
+ * "No condition disagrees with its actor for longer than its period", for every kind that writes a status:
  * what an object says is compared with what the last record of its actor knows, field by field.
  *
- * Judged in quiet times alone: from the last fault on that could keep the actor from telling, be it the end
- * of all faults or a lull. Each feature says which sentence of its page promises it, and within what time.
+ * Judged only in quiet times: from the last fault that could keep the actor from reporting, be it the last of
+ * all or before a lull. Each feature says which sentence of its page promises this, and within what time.
  */
 import type { CheckerKind, Eye } from '../../../packages/testing/checkers/checker.ts';
 import type { ActorRecord } from '../../../src/actors/host/records.ts';
@@ -14,18 +14,18 @@ import type { ApiStage } from '../features/feature-world.ts';
 import { createQuiet } from './quiet-time.ts';
 
 export interface StatusPromise {
-  /** The sentence that is kept, with its page. */
+  /** The promised sentence, with its page. */
   readonly name: string;
   readonly resource: KubeResource;
-  /** What writes it: while one is on its way, nobody can know what the object says in a moment. */
+  /** The effect that writes it: while one is on its way, nobody knows what the object will say. */
   readonly effect: string;
-  /** For how long else an object may say something else than its actor knows, ms. */
+  /** How long otherwise an object may differ from what its actor knows, ms. */
   readonly withinMs: number;
-  /** Whose status it is; null: nobody's, and nothing has to be said. */
+  /** The actor whose status it is; null: nobody's, so it need not say anything. */
   actorOf(object: KubeObject): string | null;
   /**
-   * What the object has to say, of what its actor knows at this time; null: nothing yet. A function judges
-   * what the object says; conditions stand under their types, in `conditions`.
+   * What the object has to say, given what its actor knows at this time; null: nothing yet. A function judges
+   * what the object says; conditions are in `conditions`, by type.
    */
   wanted(record: ActorRecord, object: KubeObject, now: number): Wanted | null;
 }
@@ -38,7 +38,7 @@ export interface Wanted {
 type Records = ReadonlyMap<string, ActorRecord>;
 type Api = Pick<ApiStage, 'api'>;
 
-/** A field of an object's status that says something else than its actor. */
+/** A field of an object's status that differs from its actor. */
 interface Disagreement {
   readonly key: string;
   readonly text: string;
@@ -68,7 +68,7 @@ export const trueStatus = (stage: ApiStage, promise: StatusPromise): CheckerKind
   },
 });
 
-/** What objects say that their actors do not, at this moment. */
+/** What objects say and their actors do not, at this moment. */
 export function* disagreements(
   { api, clock }: Api & Pick<ApiStage, 'clock'>,
   promise: StatusPromise,

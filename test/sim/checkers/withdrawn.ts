@@ -2,9 +2,9 @@
  * "No order of events leaves a True condition beside an unproven Pod for longer" than 31 s, where the gate
  * withdraws (docs/features/routes.md §6.5).
  *
- * Judged of what the actor itself knows to be owed, and of the condition as the API server has it; each route
- * is counted for itself. While faults go on a replica may be away for any time, so the 31 s count from the
- * last of them.
+ * Judged by what the actor itself knows to be owed, and by the condition in the API server; each route counts
+ * separately. While there are faults a replica may be away for any time, so the 31 s count from the last of
+ * them.
  */
 
 import type { CheckerKind } from '../../../packages/testing/checkers/checker.ts';
@@ -36,7 +36,7 @@ export const withdrawn: CheckerKind<RoutesScene> = {
   },
 };
 
-/** Pods that are True and know themselves that they are not proven, in words. */
+/** Pods that are True although they know that they are not proven, in words. */
 export function trueAndUnproven(
   { kube }: Pick<RoutesScene, 'kube'>,
   records: ReadonlyMap<string, ActorRecord>,

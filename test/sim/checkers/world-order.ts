@@ -1,6 +1,6 @@
 /**
  * I10: "The world may lag, never lie: a new uid under an old name is a delete and a create"; and the router's
- * promise that an actor is only told facts that rest on a complete picture.
+ * promise that an actor is told only facts that rest on complete lists.
  *
  * What an actor is told never goes back, neither to an earlier object of its name nor to an earlier place of
  * the world stream. The Services in a Pod's facts are those of its group as they once stood together in the
@@ -20,20 +20,20 @@ export const worldOrder: CheckerKind<RoutesScene> = {
   name: 'I10',
   create(eye) {
     const pictures = createPictures();
-    /** Uids in the order in which the objects were made. */
+    /** Uids in the order in which the objects were created. */
     const births = new Map<string, number>();
     const latest = new Map<string, { birth: number; uid: string }>();
     let count = 0;
     let isAnew = false;
     eye.world.kube.onChange(({ digest }, before) => {
       const uidBefore = before && 'uid' in before ? before.uid : null;
-      // One that comes back out of a backup is the newest of its name again.
+      // An object that comes back from a backup is again the newest of its name.
       if (digest && 'uid' in digest && digest.uid !== uidBefore) births.set(digest.uid, count++);
     });
     const birthOf = (uid: string) => births.get(uid) ?? -1;
     return (sighting) => {
       if (sighting.kind === 'world') pictures.fold({ ...sighting, digest: sighting.digest as Digest | null });
-      // In a stream that was made anew everything has another place.
+      // In a stream that was created anew everything has another place.
       if (sighting.kind === 'lost' && sighting.stream === 'world') isAnew = true;
       if (sighting.kind !== 'saved' || sighting.record.rev === sighting.before?.rev) return;
       const { before } = sighting;
@@ -78,7 +78,7 @@ interface Pictures {
 }
 
 /**
- * The join of RouteGates and Services once more, in the simplest way that is right, apart from the router's.
+ * A second join of RouteGates and Services, in the simplest way that is right, independent of the router's.
  */
 function createPictures(): Pictures {
   const services = new Map<string, ServiceDigest>();
@@ -97,7 +97,7 @@ function createPictures(): Pictures {
       const hasPort = digest.ports.some((port) => port.name === spec.probe.portName);
       groups.set(group, { ...groups.get(group), [name]: hasPort ? digest.uid.slice(0, 8) : null });
     }
-    // A group may always be without a Service: which groups have Pods is not looked at here.
+    // A group may always be without a Service: which groups have Pods is not checked here.
     for (const members of [{}, ...groups.values()]) complete.add(servicesText(members));
   };
   return {

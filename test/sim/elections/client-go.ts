@@ -91,7 +91,7 @@ export class ClientGo {
   /** tryAcquireOrRenew */
   async #tryOnce(timeoutMs: number): Promise<boolean> {
     const { kube, place, now, process, renewDeadlineMs } = this.#parts;
-    const signal = AbortSignal.any([within(process, timeoutMs)]);
+    const signal = within(process, timeoutMs);
     const sentAt = now();
     try {
       const known = await kube.get(leases, place.namespace, place.name, signal).catch(notFound);

@@ -25,7 +25,7 @@ export function electionActions(parts: ActingParts, actors: Actors): readonly Ac
     ...leaseActions(parts, actors),
     ...electionChanges(parts, actors),
   ];
-  // Where both the Election and its Lease are deleted, nothing says any more what the term was (§4.3).
+  // If both the Election and its Lease are deleted, nothing says any more what the term was (§4.3).
   const not = chance.happens(0.5) ? 'lease deleted' : 'election made anew';
   return all.filter(([name]) => name !== not && chance.happens(0.6));
 }
@@ -193,7 +193,7 @@ function electionChanges({ chance, stage }: ActingParts, { names, makeElection }
   ];
 }
 
-/** Those that stood before, if they could be used. */
+/** The times from before, if they could be used. */
 function timesOf({ spec }: KubeObject): object {
   const { renewDeadlineSeconds, retryPeriodSeconds } = spec as typeof unusable;
   const isUsable = renewDeadlineSeconds > retryPeriodSeconds;

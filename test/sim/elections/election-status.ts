@@ -8,13 +8,13 @@ export const electionStatus: StatusPromise = {
   name: 'the status says what the election knows',
   resource: elections,
   effect: 'election-status.patch',
-  // A write that failed is made again after ten seconds at most.
+  // A failed write is repeated within ten seconds.
   withinMs: 12_000,
   actorOf: ({ metadata: { namespace, name } }) => `election/${namespace}/${name}`,
   wanted({ snapshot }, { metadata }, now) {
     const context = snapshot.context as ElectionContext;
     const { facts, term } = context;
-    // How late the actor hears of another object or another spec is the mirror's to say, and liveness'.
+    // How late the actor hears of another object or spec is for the mirror, and for liveness, to check.
     if (facts === null || facts.uid !== metadata.uid) return null;
     return {
       observedGeneration: facts.generation,
@@ -29,7 +29,7 @@ export const electionStatus: StatusPromise = {
 /** A renewal that changes nothing but a deadline may be in no record yet (§8.4). */
 function isHolder(context: ElectionContext, said: unknown, now: number): boolean {
   const { reign, former } = context;
-  // Who was told that it leads does, until its time is over (§5.3).
+  // A candidate that was told that it leads does so until its time is over (§5.3).
   const isTold = reign === null && former !== null && (former.toldUntil ?? 0) > now;
   if (isTold) return said === former.holder;
   return said === holderAt(context, now) || (reign !== null && said === reign.holder);

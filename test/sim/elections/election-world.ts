@@ -28,7 +28,7 @@ export interface ElectionPeople {
   readonly programs: ClientGo[];
   readonly beliefs: Belief[];
   onBelief: (belief: Belief) => void;
-  /** When somebody last wrote over a Lease that was not his, by election: who led could not know. */
+  /** When somebody last wrote over another's Lease, by election: the leader could not know. */
   readonly robbedAt: Map<string, number>;
 }
 
@@ -43,9 +43,9 @@ export const paces = {
     ttlsMs: [6_000, 15_000, 15_000, 30_000],
   },
 } as const;
-/** Of Elections that no program contends for: a leader may have a long time. */
+/** For Elections for which no program contends: a leader may have a long time. */
 const longTiming = { leaseDurationSeconds: 40, renewDeadlineSeconds: 35, retryPeriodSeconds: 2 };
-/** No time is left for a retry. */
+/** Leaves no time for a retry. */
 export const unusable = { renewDeadlineSeconds: 1, retryPeriodSeconds: 3 };
 
 export const electionSimulation: FeatureSimulation = {
@@ -60,7 +60,7 @@ export const electionSimulation: FeatureSimulation = {
   create: createElections,
 };
 
-/** Who can be made to campaign. */
+/** Those who can campaign. */
 export interface Contenders {
   startProgram(election: string, name: string): void;
   startCandidate(election: string, name: string, isPatient: boolean): void;
@@ -73,9 +73,9 @@ function createElections(parts: WorldParts): FeatureWorld {
 
 interface Keeping {
   readonly pace: keyof typeof paces;
-  /** By how much the clocks of replicas differ. */
+  /** How much the clocks of replicas differ. */
   readonly slackMs: number;
-  /** By how much later than a replica we see what is written; default 0. */
+  /** How much later than a replica we see what is written; default 0. */
   readonly seenMs?: number;
 }
 
@@ -131,7 +131,7 @@ export function electionsOf(
       }
       for (const name of names) {
         if (api.find(elections, namespace, name) === null) makeElection(name);
-        // The last edit may be one that cannot be used: then nobody leads, and the status says why.
+        // The last edit may be an unusable one: then nobody leads, and the status says why.
         const spec = chance.happens(0.2) ? unusable : timingOf(name);
         api.patch(elections, { namespace, name, type: 'merge', body: { spec } });
       }
@@ -149,7 +149,7 @@ function checkersOf({ stage }: ActingParts, people: ElectionPeople, { pace, slac
   ];
 }
 
-/** Who campaigns: over NATS, and by client-go's rules. */
+/** Those who campaign: over NATS, and by client-go's rules. */
 function contenders({ stage, chance, profile }: WorldParts, people: ElectionPeople): Contenders {
   const { api, clock, hub, subjects } = stage;
   const { timing, ttlsMs } = paces[profile.pace];

@@ -1,5 +1,5 @@
 /**
- * A candidate over NATS, as docs/features/elections.md §5 asks for it: it campaigns while it waits and renews
+ * A candidate over NATS, as docs/features/elections.md §5 requires: it campaigns while it waits and renews
  * while it leads, again within a third of its time. What it may believe of itself is kept for the checkers.
  */
 
@@ -10,11 +10,11 @@ import { headerOf } from '../../../src/bus/envelope.ts';
 import type { LinkState } from '../../../src/bus/memory/faults.ts';
 import type { Subjects } from '../../../src/bus/subjects.ts';
 
-/** Somebody may act as the leader until then, world time. */
+/** Until when somebody may act as the leader, world time. */
 export interface Belief {
   readonly who: string;
   readonly election: string;
-  /** null: whoever knows no terms. */
+  /** null: it knows no terms. */
   readonly term: number | null;
   readonly until: number;
 }
@@ -23,7 +23,7 @@ export interface CandidateParts {
   readonly clock: Pick<Clock, 'now' | 'after'>;
   readonly subjects: Subjects;
   readonly bus: Pick<Bus, 'request'>;
-  /** What becomes of what it sends and is sent. */
+  /** Sets what happens to what it sends and receives. */
   readonly setLink: (state: LinkState) => void;
   readonly namespace: string;
   readonly election: string;
@@ -46,7 +46,7 @@ export class NatsCandidate {
     this.#again();
   }
 
-  /** It says nothing any more, and does not act either. */
+  /** It says nothing more, and does not act either. */
   stop(): void {
     this.isCampaigning = false;
     this.#believe(null);
@@ -56,7 +56,7 @@ export class NatsCandidate {
     this.isCampaigning = true;
   }
 
-  /** First it ends, then it tells. */
+  /** Ends first, then reports it. */
   resign(): void {
     const term = this.belief?.term;
     this.stop();
@@ -105,7 +105,7 @@ export class NatsCandidate {
       const { data, headers } = await bus.request(subject, encodeJson(body), { timeoutMs });
       return headerOf(headers, 'Orrery-Error') === undefined ? (decode(data) as Answer) : null;
     } catch {
-      // Nobody answered: what was told before goes on until its end.
+      // Nobody answered: the last answer counts until its end.
       return null;
     }
   }

@@ -1,6 +1,6 @@
 /**
- * What elections must come to once nothing fails any more: one leads, knows it, holds the Lease, and the
- * Election says so.
+ * What elections must come to after the last fault: one candidate leads, knows it and holds the Lease, and
+ * the Election says so.
  */
 import type { ActorRecord } from '../../../src/actors/host/records.ts';
 import type { KubeObject } from '../../../src/base/kube-port.ts';

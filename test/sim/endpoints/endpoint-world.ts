@@ -65,12 +65,15 @@ export function createEndpoints(parts: ActingParts): FeatureWorld {
   };
 }
 
-/** A Service has an actor while a workload matches it, and until its last slice has gone. */
+/** A Service has an actor while a workload matches it, and until our last slice of it has gone. */
 const isConcerned = (api: SeenApi) => (service: KubeObject) =>
   api.all(externalWorkloads).some((workload) => matches(service, workload)) ||
   api
     .all(endpointSlices)
-    .some(({ metadata }) => metadata.labels?.[serviceNameLabel] === service.metadata.name);
+    .some(
+      ({ metadata: { labels } }) =>
+        labels?.[serviceNameLabel] === service.metadata.name && labels[managedByLabel] === managedBy,
+    );
 
 type Action = readonly [name: string, act: () => string | null];
 

@@ -1,6 +1,6 @@
 /**
- * "No endpoint absent that should be there, none that should not": once nothing fails any more the slices of
- * each Service list exactly what its objects say, each endpoint once (docs/features/endpoints.md §2).
+ * "No endpoint absent that should be there, none that should not": after the last fault the slices of each
+ * Service list exactly what its objects say, each endpoint once (docs/features/endpoints.md §2).
  */
 import { managedBy, managedByLabel, serviceNameLabel } from '../../../src/features/endpoints/slice-labels.ts';
 import { endpointSlices, services } from '../../../src/kube/api/resources.ts';

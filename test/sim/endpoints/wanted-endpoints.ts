@@ -1,6 +1,6 @@
 /**
  * What the slices of the simulated Services must list, by the page's own rules and from the objects alone
- * (docs/features/endpoints.md §2). An endpoint is told by its addresses, its readiness and its port.
+ * (docs/features/endpoints.md §2). An endpoint is identified by its addresses, its readiness and its port.
  */
 import type { KubeObject } from '../../../src/base/kube-port.ts';
 import { externalWorkloads } from '../../../src/features/endpoints/resources.ts';
@@ -36,7 +36,7 @@ export function matches(service: KubeObject, workload: KubeObject): boolean {
 const familyOf = (ip: string) => (ip.includes(':') ? 'IPv6' : 'IPv4');
 const isBroken = ({ workloadIPs }: WorkloadSpec) => workloadIPs.some(({ ip }) => ip.startsWith('127.'));
 
-/** Of one Service, as text, in order. */
+/** Those of one Service, as text, in order. */
 export function wantedOf(api: SeenApi, service: KubeObject): readonly string[] {
   const { ipFamilies, publishNotReadyAddresses = false } = service.spec as ServiceSpec;
   const wanted = api.all(externalWorkloads).flatMap((workload) => {
@@ -71,7 +71,7 @@ export function listedIn(slices: readonly KubeObject[]): readonly string[] {
     .flatMap((slice) => {
       const { addressType, ports, endpoints } = slice as unknown as SliceFields;
       const port = ports?.[0]?.port;
-      // The API tells of none as null.
+      // The API shows an empty list as null.
       return (endpoints ?? []).map(
         ({ addresses, conditions, targetRef }) =>
           `${targetRef?.name} ${addressType} ${[...addresses].sort().join()} ${port} ${conditions?.ready}`,

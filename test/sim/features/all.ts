@@ -1,4 +1,4 @@
-/** The features that have a simulation of their own; routes have the first one (simulation.ts). */
+/** The features with a simulation of their own; routes have the first one (simulation.ts). */
 import { certificateSimulation } from '../certificates/certificate-world.ts';
 import { electionSimulation } from '../elections/election-world.ts';
 import { endpointSimulation } from '../endpoints/endpoint-world.ts';

@@ -1,4 +1,4 @@
-/** What lives in a replica of a feature's world: its features, the mirrors, and the requests, all real. */
+/** What runs in a replica of a feature's world: its features, the mirrors, and the requests, all real. */
 
 import type { Life, LifeParts } from '../../../packages/testing/replicas/sim-replica.ts';
 import type { Chance } from '../../../packages/testing/time/chance.ts';

@@ -1,6 +1,6 @@
 /**
  * One seed of a feature's simulation: replicas with the feature, the real mirrors and a simulated Kubernetes,
- * in which everything that can fail does; then peace, until everything is as the world says that it must be.
+ * in which everything that can fail does; then peace, until everything is as the world requires.
  *
  * Promises: the same seed gives the same story; the first broken promise ends the run.
  */
@@ -28,7 +28,7 @@ import type { Outcome, SimulationOptions } from '../simulation.ts';
 import { featureLife } from './feature-life.ts';
 import type { ApiStage, FeatureSimulation, FeatureWorld } from './feature-world.ts';
 
-/** What was done last has left its traces by then. */
+/** Time for the last fault to leave its traces. */
 const calmLeastMs = 8_000;
 /** A broker's answer that never comes, a claim and a load that are given up, and then the longest pause. */
 const restMs = 180_000;
@@ -48,7 +48,7 @@ export async function simulateFeature(
   const replicas = () => live();
   const world = simulation.create({ stage, chance: chance.of('world'), profile, say, replicas });
   const life = featureLife(stage, world, chance.of('life'), simulation.rightly ?? []);
-  const { live, start } = createReplicas(stage, profile, chance.of('lives'), life);
+  const { live, start, end } = createReplicas(stage, profile, chance.of('lives'), life);
   const unsettled = judge({ story, world, simulation, stage, live });
   const boundMs = simulation.restMs ?? restMs;
   const eye = { world: stage, now: () => clock.now(), replicas: live };
@@ -76,7 +76,7 @@ export async function simulateFeature(
     world.heal();
     await peace({ story, clock, boundMs, unsettled });
   }
-  for (const replica of live()) replica.kill(false);
+  end();
   const told = `${simulation.name}: ${profileText(profile)}`;
   return {
     seed,
@@ -103,7 +103,7 @@ function checkersOf(
   ];
 }
 
-/** What is not at rest, asked whenever somebody wants to know. */
+/** What is not at rest, on demand. */
 function judge(parts: {
   readonly story: Story;
   readonly world: FeatureWorld;
@@ -138,7 +138,7 @@ function profileOf({ without = [], skewMaxMs }: FeatureSimulation, chance: Chanc
   };
 }
 
-/** Nothing fails any more: ends as soon as everything is at rest. */
+/** After the last fault: ends as soon as everything is at rest. */
 async function peace({
   story,
   clock,
@@ -158,7 +158,7 @@ async function peace({
   story.see({ kind: 'end' });
 }
 
-/** @param simulation whose kinds discovery knows */
+/** @param simulation its kinds are those that discovery knows */
 export function apiStage(parts: StageParts, { kinds }: Pick<FeatureSimulation, 'kinds'>): ApiStage {
   const { chance } = parts;
   const base = createStage(parts, chance.of('network'));
@@ -181,7 +181,7 @@ export function apiStage(parts: StageParts, { kinds }: Pick<FeatureSimulation, '
   return stage;
 }
 
-/** Everything comes to what the world says within a bound. */
+/** Everything becomes as the world requires within a bound. */
 function liveness(boundMs: number, unsettled: () => readonly string[]): CheckerKind {
   return {
     name: 'liveness',

@@ -1,6 +1,6 @@
 /**
- * What the simulation of a feature is made of: a small world beside it, what happens there, and the checkers
- * of what the feature's page promises. Everything in the replicas is real, the mirror included; what they
+ * What the simulation of a feature consists of: a small world beside it, what happens there, and the checkers
+ * of what the feature's page promises. Everything in the replicas is real, including the mirror; what they
  * reach is simulated.
  */
 
@@ -41,30 +41,30 @@ export interface WorldParts<S = ApiStage> {
   readonly say: (text: string) => void;
 }
 
-/** What a world needs whose people only act by the API. */
+/** What a world needs whose people act only through the API. */
 export type ActingParts = Pick<WorldParts<ActedStage>, 'stage' | 'chance' | 'say'>;
 
 export interface FeatureWorld {
   /** What runs in the replica of this name. */
   uses(replica: string): readonly FeatureUse[];
-  /** Of the program in the replica of this name; absent: 1.0.0. */
+  /** The release of the program in the replica of this name; absent: 1.0.0. */
   releaseOf?(replica: string): string;
   readonly checkers: readonly CheckerKind[];
-  /** Makes what is there at the beginning. */
+  /** Creates what exists at the beginning. */
   begin(): void;
-  /** Something happens, at times of its own. */
+  /** Something happens, at drawn times. */
   act(): void;
-  /** Nothing is in the way of anything any more. */
+  /** Removes every obstacle. */
   heal(): void;
   /** What the statuses of its objects have to say; absent: it writes none. */
   readonly statuses?: readonly StatusPromise[];
-  /** Which actors its objects stand for; absent: that follows from no objects. */
+  /** The actors that its objects stand for; absent: no objects decide that. */
   readonly lives?: readonly ActorLife[];
   /** Whether an actor rightly waits for what the world does not give it; absent: none does for long. */
   mayWait?(id: string, record: ActorRecord): boolean;
   /** Whether its replicas rightly own no shards; absent: never. */
   isClosed?(): boolean;
-  /** What is not as the world says that it must be, once nothing fails any more; none: all is. */
+  /** What is not as the world requires after the last fault; nothing: all is. */
   unsettled(records: ReadonlyMap<string, ActorRecord>): readonly string[];
 }
 
@@ -73,13 +73,13 @@ export interface FeatureSimulation {
   readonly name: string;
   /** What discovery knows. */
   readonly kinds: readonly KubeResource[];
-  /** Faults that mean nothing to it, or that its page does not promise to bear. */
+  /** Faults that mean nothing to it, or that its page does not promise to survive. */
   readonly without?: readonly FaultKind[];
-  /** By how much the clocks of its replicas may be wrong, ms; absent: as drawn. */
+  /** The largest error of its replicas' clocks, ms; absent: as drawn. */
   readonly skewMaxMs?: number;
-  /** Effects that go on for as long as their actor does. */
+  /** Effects that last as long as their actor. */
   readonly standing?: readonly string[];
-  /** What a replica rightly complains of in this world: how its words begin. */
+  /** What a replica rightly complains of in this world: the beginnings of its messages. */
   readonly rightly?: readonly string[];
   /** Longest time to come to rest, ms. */
   readonly restMs?: number;

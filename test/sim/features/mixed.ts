@@ -1,6 +1,6 @@
 /**
- * Several features in one cluster: their worlds stand beside each other on one API server, and every replica
- * runs them all. What one of them does to the engine, the others live with.
+ * Several features in one cluster: their worlds are side by side on one API server, and every replica runs
+ * them all. Each lives with what the others do to the engine.
  */
 import type { FeatureSimulation, FeatureWorld, WorldParts } from './feature-world.ts';
 
@@ -20,7 +20,7 @@ export function mixed(name: string, simulations: readonly FeatureSimulation[]): 
   };
 }
 
-/** A resource that several of them know is one. */
+/** A resource that several of them know counts once. */
 function distinct(kinds: FeatureSimulation['kinds']): FeatureSimulation['kinds'] {
   return [...new Map(kinds.map((one) => [`${one.group}/${one.plural}`, one])).values()];
 }

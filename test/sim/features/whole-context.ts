@@ -1,4 +1,4 @@
-/** What an actor knows, from its record: a chart may leave out of it what follows from the rest. */
+/** What an actor knows, from its record: a chart may leave out of that what follows from the rest. */
 import type { ActorRecord } from '../../../src/actors/host/records.ts';
 import { charts } from '../../../src/replica/charts.ts';
 

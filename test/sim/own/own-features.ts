@@ -1,20 +1,20 @@
 /**
- * Features that somebody wrote for himself, in the simulation that `orrery/testing` has for them: the
- * examples' own, as data beside each. They reach the package by its name, as their users do.
+ * Features that somebody wrote for their own use, in the simulation that `orrery/testing` has for them: those
+ * of the examples, as data beside each. They import the package by its name, as their users do.
  */
 import '../../examples/own-package.mjs';
 import { type FaultKind, faultKinds } from '../../../packages/testing/simulation/fault-kinds.ts';
 import { type Simulation, simulateTold } from '../../../packages/testing/simulation/simulate.ts';
 import type { Outcome, SimulationOptions } from '../simulation.ts';
 
-/** Loaded when its turn comes: only then the package's name leads to these sources. */
+/** Loaded when its turn comes: only then does the package's name lead to these sources. */
 const own: Readonly<Record<string, () => Promise<Simulation>>> = {
   'node-drain': async () => (await import('../../../examples/node-drain/simulation.ts')).simulation,
 };
 
 export const ownFeatures: readonly string[] = Object.keys(own);
 
-/** null: nobody has a feature of that name. */
+/** null: no feature has that name. */
 export async function simulateOwn(name: string, options: SimulationOptions): Promise<Outcome | null> {
   const simulation = await own[name]?.();
   if (simulation === undefined) return null;

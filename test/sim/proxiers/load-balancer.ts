@@ -1,4 +1,4 @@
-/** A load balancer that asks, each second, one replica after the other about every node. */
+/** A load balancer that asks one replica after another about every node, one each second. */
 import type { SimReplica } from '../../../packages/testing/replicas/sim-replica.ts';
 import type { FeatureRun } from '../../../src/actors/feature.ts';
 import type { WorldParts } from '../features/feature-world.ts';
@@ -46,7 +46,7 @@ export function createLoadBalancer(
     const running = replicas().filter(({ isRunning }) => isRunning);
     const one = running[turn++ % Math.max(1, running.length)];
     if (one === undefined) return;
-    // Who does not answer is asked again a second later.
+    // A replica that does not answer is asked again a second later.
     for (const node of nodes)
       for (const endpoint of ['healthz', 'livez'] as const) ask(one, node, endpoint).catch(() => {});
   };

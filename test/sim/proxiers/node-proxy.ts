@@ -1,7 +1,7 @@
 /**
- * The service proxy of a node, as docs/features/proxiers.md §1 asks for it: changes arrive, wait and are
- * applied, and the library's reporter tells how its families stand until that was taken. How they really
- * stand is kept for the checkers.
+ * The service proxy of a node, as docs/features/proxiers.md §1 requires: changes arrive, wait and are
+ * applied, and the library's reporter reports the state of its families until that was accepted. Their real
+ * state is kept for the checkers.
  */
 import type { Chance } from '../../../packages/testing/time/chance.ts';
 import type { IpFamily } from '../../../src/base/address.ts';
@@ -30,9 +30,9 @@ export class NodeProxy {
   readonly bus: MemoryBus;
   /** What it cannot apply for now. */
   readonly stuck = new Set<IpFamily>();
-  /** Something that it said was taken. */
+  /** Whether any report of it was accepted. */
   isHeard = false;
-  /** Nobody hears it. */
+  /** Whether nobody hears it. */
   isCut = false;
   readonly #parts: NodeProxyParts;
   #levels: Record<IpFamily, FamilyHealth> = {
@@ -72,7 +72,7 @@ export class NodeProxy {
     this.change(family, 0);
   }
 
-  /** What waits is applied, and from now on whatever comes. */
+  /** Applies what waits, and from now on whatever comes. */
   mend(): void {
     this.stuck.clear();
     for (const family of families) if (this.#levels[family].pendingSince !== null) this.#apply(family);

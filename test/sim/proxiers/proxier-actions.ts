@@ -45,7 +45,7 @@ function proxyActions({ stage, chance }: WorldParts, { proxies }: ProxierScene):
     ],
     ['restarted', of((proxy) => proxy.restart())],
     [
-      // One that nobody has to believe, about a node that has no proxy of its own.
+      // One that nobody has to believe, about a node without a proxy of its own.
       'stranger',
       () => {
         const event = { type: chance.happens(0.5) ? 'proxier.queued' : 'proxier.updated', family: family() };

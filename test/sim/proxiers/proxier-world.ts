@@ -1,6 +1,7 @@
 /**
- * The world of proxiers: nodes whose service proxies report by the library, keep up, fall behind, fall silent
- * and come back, Nodes that are marked, deleted and made anew, and a load balancer that asks every replica.
+ * The world of proxiers: nodes whose service proxies report through the library, keep up, fall behind, fall
+ * silent and come back; Nodes that are marked, deleted and created anew; and a load balancer that asks every
+ * replica.
  */
 import type { StartFeature } from '../../../src/actors/feature.ts';
 import { proxiers } from '../../../src/features/proxiers/feature.ts';
@@ -15,24 +16,24 @@ import { families, NodeProxy } from './node-proxy.ts';
 import { proxierActions } from './proxier-actions.ts';
 import { isNearlyLate, timeoutMs, wantedStatus } from './wanted-health.ts';
 
-/** By how much the clocks of replicas are wrong. */
+/** The largest error of the replicas' clocks, ms. */
 const skewMaxMs = 200;
 
 export const proxierSimulation: FeatureSimulation = {
   name: 'proxiers',
   kinds: [nodes],
-  // Lateness is told by the clock of whoever answers; the clocks of replicas must be right. In hours without
-  // anybody what was on its way would be stored hours late.
+  // The answering replica's clock decides what is late, so the clocks of replicas must be right. In hours
+  // without anybody, what was on its way would be stored hours late.
   without: ['clockSet', 'away'],
   skewMaxMs,
   create: createProxiers,
 };
 
-/** What is to be answered of a node. */
+/** The right answer about a node. */
 export interface WantedAnswer {
   readonly key: string;
   readonly status: 200 | 503;
-  /** It can say so itself, and no clock says otherwise. */
+  /** Whether the replica can know it, and no clock says otherwise. */
   readonly isSaid: boolean;
 }
 
@@ -89,7 +90,7 @@ function createProxiers(parts: WorldParts): FeatureWorld {
       for (const proxy of proxies) {
         proxy.setLink('up');
         proxy.mend();
-        // One that falls behind for good is to be told late, as long as nobody mends it.
+        // One that falls behind for good should be reported as late, as long as nobody mends it.
         const family = chance.pick(chance.happens(0.4) ? families : []);
         if (family) proxy.fallBehind(family);
       }

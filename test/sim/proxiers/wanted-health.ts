@@ -1,4 +1,4 @@
-/** What is to be answered of a node, from how its proxy and its Node really stand (proxiers.md §2, §3). */
+/** The right answer about a node, from the real state of its proxy and its Node (proxiers.md §2, §3). */
 
 import { nodes } from '../../../src/features/proxiers/resources.ts';
 import { isFields } from '../api/patching.ts';
@@ -8,7 +8,10 @@ import { families, type NodeProxy } from './node-proxy.ts';
 
 export const timeoutMs = 6_000;
 
-/** @param proxy how it stands @param wasSeen whether its proxier has ever seen the Node */
+/**
+ * @param proxy the node's
+ * @param wasSeen whether its proxier has ever seen the Node
+ */
 export function wantedStatus(
   stage: ApiStage,
   proxy: NodeProxy,
@@ -19,7 +22,7 @@ export function wantedStatus(
   return endpoint === 'livez' || isEligible(stage, proxy.node, wasSeen) ? 200 : 503;
 }
 
-/** Whether somebody's clock that is ahead by so much says otherwise than the right one. */
+/** Whether a clock that is ahead by this much says otherwise than the right one. */
 export function isNearlyLate(stage: ApiStage, proxy: NodeProxy, aheadMs: number): boolean {
   const now = stage.clock.now();
   return isLate(proxy, now + aheadMs) && !isLate(proxy, now);
@@ -34,7 +37,7 @@ function isLate(proxy: NodeProxy, now: number): boolean {
 
 function isEligible({ api }: ApiStage, name: string, wasSeen: boolean): boolean {
   const node = api.find(nodes, undefined, name);
-  // One that was never seen is not known: its proxy may be ahead of it.
+  // A Node that was never seen is unknown: its proxy may be ahead of it.
   if (node === null) return !wasSeen;
   const { taints = [] } = (node.spec ?? {}) as { taints?: readonly unknown[] };
   const isMarked = taints.some((one) => isFields(one) && one.key === 'ToBeDeletedByClusterAutoscaler');

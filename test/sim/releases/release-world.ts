@@ -24,13 +24,13 @@ export const releaseSimulation: FeatureSimulation = {
   name: 'releases',
   kinds: [configMaps, releases],
   rightly: ['a round of reconciliation failed'],
-  // A round that fails is repeated after a minute at most; a leader that cannot write looks again.
+  // A failed round is repeated within a minute; a leader that cannot write looks again.
   restMs: 300_000,
   create: createReleases,
 };
 
 export interface ReleaseScene {
-  /** By replica: what it runs with since its last start. */
+  /** By replica: its bundle since its last start. */
   readonly running: Map<string, Bundle>;
   readonly bundles: readonly Bundle[];
 }
@@ -60,7 +60,7 @@ function createReleases(parts: WorldParts): FeatureWorld {
   const isBreaking = chance.happens(0.3);
   const bundles = versions.map((release, index) => bundleOf(release, index, isBreaking));
   const scene: ReleaseScene = { running: new Map(), bundles };
-  /** What is rolled out now. */
+  /** The release that is being rolled out. */
   let wanted = chance.int(0, 1);
   const actions = releaseActions(parts, (index) => {
     wanted = index;
@@ -76,7 +76,7 @@ function createReleases(parts: WorldParts): FeatureWorld {
     checkers: [onlyOurs(stage)],
     statuses: [releaseStatus],
     begin() {
-      // Somebody else's, under a name of the bundle.
+      // Somebody else's object, under a name of the bundle.
       if (chance.happens(0.5) && api.find(configMaps, namespace, 'limits') === null)
         api.create(configMaps, { metadata: { namespace, name: 'limits' }, data: { of: 'somebody' } });
       api.create(configMaps, {
@@ -96,12 +96,13 @@ function createReleases(parts: WorldParts): FeatureWorld {
     heal() {
       api.refuse = () => null;
     },
-    // Foreign objects are in the way of every round, and replicas that the next state does not suit go first.
+    // Foreign objects are in the way of every round, and replicas that are incompatible with the next state
+    // go first.
     mayWait: (_id, { snapshot }) =>
       blockedObjects(stage, bundles[0]).length > 0 ||
       JSON.stringify(snapshot.value).includes('waitingForNodes'),
-    // Whom the written state does not suit may not serve, and while something foreign is in the way no round
-    // succeeds that would write another.
+    // A replica that is incompatible with the written state may not serve, and while something foreign is in
+    // the way no round succeeds that would write another.
     isClosed: () => blockedObjects(stage, bundles[0]).length > 0,
     unsettled: () => unsettledRelease(stage, scene, replicas()),
   };
@@ -159,7 +160,7 @@ function releaseActions({ stage, chance }: WorldParts, rollTo: (index: number) =
   ];
 }
 
-/** For a while an object of ours is another bundle's. */
+/** For a while an object of ours belongs to another bundle. */
 function takings(
   { stage, chance }: Pick<WorldParts, 'stage' | 'chance'>,
   ours: () => KubeObject | undefined,

@@ -1,6 +1,6 @@
 /**
- * What a release must come to once nothing fails any more: the objects are those of the newest release that
- * still runs, what it does not have is gone, what is not ours stands as it was, and the Release says so.
+ * What a release must come to after the last fault: the objects are those of the newest release that still
+ * runs, what it lacks is gone, what is not ours is unchanged, and the Release says so.
  */
 
 import type { SimReplica } from '../../../packages/testing/replicas/sim-replica.ts';
@@ -28,7 +28,7 @@ export function unsettledRelease(
   if (newest === undefined) return [];
   const oldest = live.at(-1)?.release ?? newest.release;
   const status = (api.find(releases, undefined, newest.name)?.status ?? {}) as Status;
-  // Replicas that cannot live with what it brings are waited for, for as long as they are there.
+  // Replicas that cannot live with its changes are waited for as long as they are there.
   if (compareReleases(oldest, newest.minServing) < 0) return [];
   const blocked = blockedObjects({ api }, newest);
   const isForeign = (name: string) => blocked.includes(name);
@@ -38,7 +38,7 @@ export function unsettledRelease(
       ? []
       : [`${name} says ${data?.release}, not ${newest.release}`];
   });
-  // Nothing is pruned after a round that failed.
+  // A failed round prunes nothing.
   const left = api.all(configMaps).filter(({ metadata: { name, labels } }) => {
     return labels?.[bundleLabel] === bundleId && !newest.objects.some((one) => one.metadata.name === name);
   });
@@ -53,7 +53,7 @@ export function unsettledRelease(
   return [...wrong, ...stray, ...kept.map((name) => `${name} was somebody else’s and is gone`), ...told];
 }
 
-/** Names of the bundle under which somebody else has an object. */
+/** Names in the bundle that somebody else's objects have. */
 export function blockedObjects(
   { api }: Pick<ApiStage, 'api'>,
   bundle: Bundle | undefined,
@@ -65,6 +65,6 @@ export function blockedObjects(
   });
 }
 
-/** What the replica tells the others. */
+/** The release that the replica announces. */
 const releaseOf = ({ parts }: SimReplica['engine']): string | undefined =>
   (parts as { readonly release?: string }).release;

@@ -18,7 +18,7 @@ import type { GateScene } from './gate-world.ts';
 
 type Action = readonly [name: string, act: () => string | null];
 
-/** 'addresses given' is always one of them: it heals what waits for an address. */
+/** 'addresses given' is always among them: it heals what waits for an address. */
 export function gateActions(parts: WorldParts, scene: GateScene): readonly Action[] {
   const { chance } = parts;
   const all = [...gateChanges(parts), ...serviceChanges(parts, scene), ...podChanges(parts, scene)];

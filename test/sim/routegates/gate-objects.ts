@@ -1,4 +1,4 @@
-/** The objects of the world of RouteGates, as somebody writes them. */
+/** The objects of the world of RouteGates, as people write them. */
 import type { KubeObject } from '../../../src/base/kube-port.ts';
 import { pods, routeGates } from '../../../src/features/routes/resources.ts';
 import { services } from '../../../src/kube/api/resources.ts';

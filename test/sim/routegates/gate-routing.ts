@@ -1,5 +1,5 @@
 /**
- * The routing as a small model: each Service reaches each Pod of its group a while after both are there, and
+ * The routing as a small model: each Service reaches each Pod of its group a while after both exist, and
  * whoever has the address answers.
  */
 import type { Chance } from '../../../packages/testing/time/chance.ts';
@@ -25,7 +25,10 @@ export class GateRouting {
     this.#learnMaxMs = learnMaxMs;
   }
 
-  /** One call of a probe. @param parts with the clock of the process that makes it */
+  /**
+   * One call of a probe.
+   * @param parts with the clock of the calling process
+   */
   call(
     { url, timeoutMs }: ProbeTarget,
     { clock, parseAddress }: ProbeParts,
@@ -38,18 +41,20 @@ export class GateRouting {
         if (isOver) return;
         isOver = true;
         patience.cancel();
+        signal.removeEventListener('abort', abort);
         if (answer) onAnswer(answer);
         resolve();
       };
+      const abort = () => end();
       const patience = clock.after(timeoutMs, () =>
         end({ kind: 'unreachable', error: 'simulated: no answer in time' }),
       );
       if (signal.aborted) return end();
-      signal.addEventListener('abort', () => end(), { once: true });
+      signal.addEventListener('abort', abort, { once: true });
       const [name = ''] = new URL(url).hostname.split('.');
       this.#stage.clock.after(this.#chance.seldomLong(0.5, 40), () => {
         const answer = this.#serve(name, parseAddress);
-        // By the clock of the process: one that stands still hears it later.
+        // By the clock of the process: a paused one hears it later.
         if (answer !== null) clock.after(0, () => end(answer));
       });
     });
@@ -72,7 +77,7 @@ export class GateRouting {
     if (ip === null || isOver(pod) || groupOf(service) !== groupOf(pod)) return false;
     const key = `${service.metadata.uid} ${pod.metadata.uid} ${ip}`;
     const { clock } = this.#stage;
-    // Drawn when somebody asks first: earlier nobody can tell.
+    // Drawn when somebody first asks: earlier, nobody can tell.
     const from = this.#knownFrom.get(key) ?? clock.now() + this.#chance.between(0, this.#learnMaxMs);
     this.#knownFrom.set(key, from);
     return from <= clock.now();

@@ -1,28 +1,29 @@
 /**
  * What the statuses of RouteGates and the conditions of Pods have to say (docs/features/routes.md §7.1, §7.2,
- * §7.5, §7.7), judged by the objects themselves and not by what the actors counted.
+ * §7.5, §7.7), judged by the objects themselves and not by the actors' counts.
  */
 import type { KubeObject } from '../../../src/base/kube-port.ts';
 import { pods, routeGates } from '../../../src/features/routes/resources.ts';
 import { services } from '../../../src/kube/api/resources.ts';
+import type { PodContext } from '../../../src/machines/pod/pod-context.ts';
 import type { StatusPromise, Wanted } from '../checkers/true-statuses.ts';
 import type { ApiStage } from '../features/feature-world.ts';
 import { conditionOf, groupOf, hasProbedPort, isGated, isOver } from './gate-objects.ts';
 
-/** How long the first has waited is told anew every ten seconds. */
+/** How long the first has waited is reported every ten seconds. */
 const waitToldMs = 25_000;
 
 export const gateStatus = (stage: ApiStage): StatusPromise => ({
   name: 'the status of a RouteGate counts what is there',
   resource: routeGates,
   effect: 'routegate-status.patch',
-  // A watch that could not be made is tried again after half a minute at most; lists are made anew then.
+  // A failed watch is tried again within half a minute; then lists are made anew.
   withinMs: 75_000,
   actorOf: ({ metadata: { namespace, name } }) => `routegate/${namespace}/${name}`,
   wanted: (_record, gate, now) => gateWanted(stage, gate, now),
 });
 
-/** An invalid one and one beside an older one hold no Pod. */
+/** An invalid gate, or one beside an older one, holds no Pod. */
 export function holderIn({ api }: ApiStage): KubeObject | undefined {
   const age = ({ metadata }: KubeObject) => `${metadata.creationTimestamp} ${metadata.name}`;
   const usable = api.all(routeGates).filter((gate) => !isInvalid(gate));
@@ -63,6 +64,9 @@ function isWaitTrue(waiting: readonly KubeObject[], said: unknown, now: number):
   return saidMs <= longestMs + 3_000 && saidMs >= longestMs - waitToldMs;
 }
 
+/** After so long a Pod's actor looks again and writes what it finds (docs/features/routes.md §7.10). */
+const unseenMs = 330_000;
+
 /** A Pod that no usable RouteGate holds needs no actor. */
 export const podCondition = (stage: ApiStage): StatusPromise => ({
   name: 'a Pod that is held back says so',
@@ -73,15 +77,18 @@ export const podCondition = (stage: ApiStage): StatusPromise => ({
     isGated(pod) && !isOver(pod) && holderIn(stage) !== undefined
       ? `pod/${pod.metadata.namespace}/${pod.metadata.name}`
       : null,
-  wanted({ snapshot }) {
+  wanted({ snapshot, at }, _pod, now) {
     const { gated } = snapshot.value as { readonly gated?: unknown };
     if (gated === undefined) return null;
     const isReady = typeof gated === 'object' && gated !== null && 'ready' in gated;
+    const { facts } = snapshot.context as PodContext;
+    // Somebody took the condition away before the actor saw it as True: it looks again after a while.
+    if (isReady && facts?.condition !== 'True' && now - at < unseenMs) return null;
     return { conditions: { 'example.com/routes': { status: isReady ? 'True' : 'False' } } };
   },
 });
 
-/** What a Pod's condition has to say once nothing fails any more; null: no RouteGate holds it. */
+/** What a Pod's condition has to say after the last fault; null: no RouteGate holds it. */
 export function reasonWanted(stage: ApiStage, pod: KubeObject): string | null {
   if (holderIn(stage) === undefined) return null;
   const own = stage.api.all(services).filter((one) => groupOf(one) === groupOf(pod));

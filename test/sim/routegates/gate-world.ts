@@ -1,8 +1,8 @@
 /**
  * The world of RouteGates: one that holds Pods and at times a second of the same condition, edited, broken
- * and made anew; Pods with and without the readiness gate, Services with and without the port, and a routing
- * that learns of each Pod after a while. The mirrors, the joins, the samplers and the patches are the real
- * ones.
+ * and created anew; Pods with and without the readiness gate, Services with and without the port, and a
+ * routing that learns of each Pod after a while. The mirrors, the joins, the samplers and the patches are the
+ * real ones.
  */
 import { runs } from '../../../src/actors/effect-runner.ts';
 import type { StartFeature } from '../../../src/actors/feature.ts';
@@ -13,10 +13,11 @@ import { pods, routeGates } from '../../../src/features/routes/resources.ts';
 import { startRoutes } from '../../../src/features/routes/start.ts';
 import { endpointSlices, services } from '../../../src/kube/api/resources.ts';
 import { routeSample, routeWiden } from '../../../src/machines/service/route-effects.ts';
+import type { SimApi } from '../api/sim-api.ts';
 import { idsOf } from '../checkers/lives-as-its-object.ts';
 import type { FeatureSimulation, FeatureWorld, WorldParts } from '../features/feature-world.ts';
 import { gateActions } from './gate-actions.ts';
-import { conditionOf, isGated, isOver, makeGate, makePod, makeService } from './gate-objects.ts';
+import { conditionOf, ipOf, isGated, isOver, makeGate, makePod, makeService } from './gate-objects.ts';
 import { GateRouting } from './gate-routing.ts';
 import { gateStatus, isInvalid, podCondition, reasonWanted } from './gate-statuses.ts';
 
@@ -25,7 +26,7 @@ export const groups = ['a', 'b'] as const;
 export const gateSimulation: FeatureSimulation = {
   name: 'routegates',
   kinds: [pods, services, endpointSlices, routeGates],
-  // A wait is told by the clock of whoever counts.
+  // The counting replica's clock decides how long a wait is.
   without: ['clockSet', 'away'],
   skewMaxMs: 200,
   standing: ['route.sample'],
@@ -57,6 +58,7 @@ function createGates(parts: WorldParts): FeatureWorld {
   return {
     uses: () => [{ feature: routes(), start }],
     checkers: [],
+    mayWait: (id, { snapshot }) => isWithoutAddress(api, id, snapshot.value),
     statuses: [gateStatus(stage), podCondition(stage)],
     lives: [
       { kind: 'routegate', objects: () => idsOf('routegate', api.all(routeGates)) },
@@ -92,4 +94,12 @@ function createGates(parts: WorldParts): FeatureWorld {
         return status === 'True' ? [] : [`${pod.metadata.name} is ${status} ${reason}, and nothing is owed`];
       }),
   };
+}
+
+/** "A Pod without an address waits for one" (docs/features/routes.md §2.9). */
+function isWithoutAddress(api: SimApi, id: string, state: unknown): boolean {
+  const { gated } = state as { readonly gated?: { readonly waitingForAddress?: unknown } };
+  const [kind, namespace, name = ''] = id.split('/');
+  const pod = kind === 'pod' ? api.find(pods, namespace, name) : null;
+  return gated?.waitingForAddress !== undefined && pod !== null && ipOf(pod) === null;
 }

@@ -1,9 +1,9 @@
-/** Where a rule's `fieldPath` points: `.spec.name`, `['odd-name']`, `.map['key']`. */
+/** Where a rule's `fieldPath` leads: `.spec.name`, `['odd-name']`, `.map['key']`. */
 import type { Schema } from '../schema.ts';
 
 const segment = /\.([A-Za-z_]\w*)|\['((?:[^'\\]|\\.)*)'\]/y;
 
-/** The whole path of the field, seen from `path`; undefined if the schema knows no such field. */
+/** The full path of the field from `path`; undefined if the schema has no such field. */
 export function fieldAt(schema: Schema, fieldPath: string, path: string): string | undefined {
   let at = path;
   let inner: Schema | undefined = schema;

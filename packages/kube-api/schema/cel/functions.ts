@@ -1,8 +1,7 @@
 /**
  * Functions on texts, lists and sets that Kubernetes adds to the standard ones of its expression language.
  *
- * Those that the library already has (`lowerAscii`, `split`, `join`, `substring`, `matches`, …) are not
- * repeated.
+ * The library's own (`lowerAscii`, `split`, `join`, `substring`, `matches`, …) are not repeated.
  */
 import { compiledPattern } from '../formats.ts';
 

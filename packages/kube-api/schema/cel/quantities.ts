@@ -1,4 +1,4 @@
-/** Kubernetes' quantities (`1.5Gi`, `100m`) in expressions. Sums are kept exactly, in billionths. */
+/** Kubernetes' quantities (`1.5Gi`, `100m`) in expressions. Sums are exact, in billionths. */
 import { isQuantity } from '../formats.ts';
 import type { CelFunction } from './functions.ts';
 
@@ -81,7 +81,7 @@ function quantityOf(text: string): Quantity {
   return of(sign === '-' ? -size : size);
 }
 
-/** What is finer than a billionth is rounded up, as Kubernetes does. */
+/** Fractions of a billionth are rounded up, as in Kubernetes. */
 function roundedUp(digits: bigint, divisor: bigint): bigint {
   return (digits + divisor - 1n) / divisor;
 }

@@ -1,8 +1,8 @@
 /**
- * Holds an object against its definition's rules.
+ * Checks an object against its definition's rules.
  *
- * Promises: a rule that names `oldSelf` is asked only where there is an old value to compare with; on an
- * update, a part that did not change is not held against rules that it broke already.
+ * Promises: a rule that names `oldSelf` runs only if there is an old value to compare with. On an update, an
+ * unchanged part is not checked against rules that it broke before.
  */
 import { type Cause, type CauseReason, invalidValue } from '../../causes.ts';
 import { equal, isObject, type Json } from '../../json.ts';
@@ -15,7 +15,7 @@ import { type CompiledRule, type RuleNode, type Rules, rulesOf } from './rules.t
 /** Field name of a cause about the object as a whole. */
 const nowhere = '<nil>';
 
-/** Complaints after which the rules are not asked, for they rely on what the schema says. */
+/** Complaints that keep the rules from running, because rules rely on what the schema says. */
 const blocking: ReadonlySet<CauseReason> = new Set([
   'FieldValueNotSupported',
   'FieldValueRequired',
@@ -24,7 +24,7 @@ const blocking: ReadonlySet<CauseReason> = new Set([
   'FieldValueTypeInvalid',
 ]);
 
-/** @param before what the schema itself has to complain of */
+/** @param before complaints of the schema itself */
 export function ruleCauses(
   schema: Schema,
   value: Json,
@@ -73,7 +73,7 @@ function isDeclared(schema: Schema, key: string): boolean {
   return Object.hasOwn(schema.properties ?? {}, key);
 }
 
-/** Only the items of lists with keys can be told again. */
+/** Only items of lists with keys can be found again. */
 function oldItem(schema: Schema, item: Json, old: Json | undefined): Json | undefined {
   if (!Array.isArray(old) || schema['x-kubernetes-list-type'] !== 'map') return undefined;
   const key = listKeyOf(schema, item);
@@ -131,7 +131,7 @@ function refusal(
   return { reason, field: place || nowhere, message: reasonText(reason, message, shown) };
 }
 
-/** Objects and lists are not repeated in the message. */
+/** The message does not repeat objects and lists. */
 function reasonText(reason: CauseReason, message: string, shown: readonly string[]): string {
   switch (reason) {
     case 'FieldValueRequired':
@@ -145,10 +145,10 @@ function reasonText(reason: CauseReason, message: string, shown: readonly string
   }
 }
 
-/** Longest message that an expression may make, bytes; Kubernetes' bound. */
+/** Longest message that an expression may produce, bytes; Kubernetes' bound. */
 const messageBytesMax = 5 * 1024;
 
-/** What the message's expression says; undefined if it fails or says nothing of use. */
+/** The result of the message's expression; undefined if it fails or says nothing useful. */
 function told(
   program: CelProgram | CelError | undefined,
   variables: Readonly<Record<string, unknown>>,

@@ -26,8 +26,8 @@ export interface Rules {
 const known = new WeakMap<Schema, Rules | 'none'>();
 
 /**
- * The rules of a whole schema; undefined if it has none. Nothing is thrown: what cannot be compiled says so
- * in its place.
+ * The rules of a whole schema; undefined if it has none. Nothing is thrown: a rule that cannot be compiled
+ * says so in its place.
  */
 export function rulesOf(schema: Schema): Rules | undefined {
   const found = known.get(schema) ?? compiled(schema);
@@ -43,7 +43,7 @@ function compiled(schema: Schema): Rules | 'none' {
   return root === undefined ? 'none' : { types, root };
 }
 
-/** Schemas without rules, which are most, cost no compiler. */
+/** Most schemas have no rules and need no compiler. */
 function hasRules(schema: Schema): boolean {
   return ownRules(schema).length > 0 || childSchemas(schema).some(hasRules);
 }

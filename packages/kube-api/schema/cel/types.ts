@@ -1,8 +1,8 @@
 /**
  * Schemas as types of the expression language, and JSON values as values of these types.
  *
- * Owns: the names by which expressions know fields (`a-b` is `a__dash__b`). What the schema does not describe
- * is not seen.
+ * Owns: the names by which expressions know fields (`a-b` is `a__dash__b`). Expressions cannot see what the
+ * schema does not describe.
  */
 import { isObject, type Json, type JsonObject } from '../../json.ts';
 import type { Schema } from '../schema.ts';
@@ -20,7 +20,7 @@ const signs: Readonly<Record<string, string>> = {
   '/': '__slash__',
 };
 
-/** The field's name in expressions; undefined: it cannot be said. */
+/** The field's name in expressions; undefined if expressions cannot name it. */
 export function celName(field: string): string | undefined {
   if (keywords.has(field)) return `__${field}__`;
   const name = field.replace(/__|[./-]/g, (sign) => signs[sign] ?? sign);
@@ -54,12 +54,12 @@ export class CelTypes {
     return [...this.#byName.values()];
   }
 
-  /** Name of the type; what may be null can be of any. */
+  /** Name of the type; a nullable value can have any type. */
   typeOf(schema: Schema): string {
     return schema.nullable === true ? 'dyn' : this.bareTypeOf(schema);
   }
 
-  /** Name of the type of values that are not null. */
+  /** Name of the type of values other than null. */
   bareTypeOf(schema: Schema): string {
     if (schema['x-kubernetes-int-or-string'] === true) return 'dyn';
     switch (schema.type) {

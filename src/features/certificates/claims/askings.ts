@@ -86,7 +86,6 @@ export class Askings {
   }
 }
 
-/** The claims to one Secret. */
 class SecretClaims {
   readonly #claims = new Map<string, Claim>();
   /** The oldest claim, and the oldest of another host: what each host has to know of the others. */

@@ -14,7 +14,7 @@ import type { Exhibit } from '../../../machines/domain/exhibit.ts';
 import type { AcmeAuthorization, AcmeChallenge } from '../acme/acme-client.ts';
 import { type ChallengeParts, type Presented, presentHttp } from '../acme/challenge.ts';
 import { lostOrder, readProblem } from '../acme/problem.ts';
-import { type ExhibitParts, makeExhibit, removeExhibit } from '../solvers/exhibits.ts';
+import { changeExhibit, type ExhibitParts } from '../solvers/exhibits.ts';
 import type { Turns } from '../solvers/turns.ts';
 import type { AcmeAccounts, OpenedAccount } from './acme-accounts.ts';
 import { acquisitionFailed } from './acquisition-failure.ts';
@@ -82,7 +82,7 @@ async function attempted(accounts: AcmeAccounts, run: Run, signal: AbortSignal):
 /** Removes what was noted, whether or not it was created; on failure the chart retries. */
 async function isRemoved({ parts, key }: Run, exhibit: Exhibit, signal: AbortSignal): Promise<boolean> {
   try {
-    await removeExhibit(parts, exhibit, `${key}/end`, signal);
+    await changeExhibit('removed', parts, exhibit, `${key}/end`, signal);
     return true;
   } catch {
     signal.throwIfAborted();
@@ -116,7 +116,7 @@ async function present(
   const value = await account.answerOf(challenge);
   if (exhibit !== null && 'value' in exhibit && exhibit.value !== value)
     throw lostOrder(null, 'the authority has changed what it asks for');
-  if (exhibit !== null) await makeExhibit(parts, exhibit, `${key}/begin`, signal);
+  if (exhibit !== null) await changeExhibit('made', parts, exhibit, `${key}/begin`, signal);
   if (!isHttp(spec.challenge)) return { cleanUp: async () => {} };
   const { token } = challenge;
   return presentHttp(parts, { host, token, keyAuthorization: value, isRouted: exhibit !== null }, signal);

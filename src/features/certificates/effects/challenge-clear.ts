@@ -6,7 +6,7 @@ import type { EffectRunner } from '../../../actors/effect-runner.ts';
 import { asError } from '../../../base/errors.ts';
 import type { ChallengeClear } from '../../../machines/domain/domain-effects.ts';
 import type { Exhibit } from '../../../machines/domain/exhibit.ts';
-import { type ExhibitParts, removeExhibit } from '../solvers/exhibits.ts';
+import { changeExhibit, type ExhibitParts } from '../solvers/exhibits.ts';
 import type { Turns } from '../solvers/turns.ts';
 
 export function clearChallenges(parts: ExhibitParts, turns: Turns): EffectRunner<ChallengeClear> {
@@ -16,7 +16,7 @@ export function clearChallenges(parts: ExhibitParts, turns: Turns): EffectRunner
       let message = '';
       for (const [n, exhibit] of exhibits.entries()) {
         try {
-          await removeExhibit(parts, exhibit, `${key}/${n}`, signal);
+          await changeExhibit('removed', parts, exhibit, `${key}/${n}`, signal);
           removed.push(exhibit);
         } catch (thrown) {
           signal.throwIfAborted();

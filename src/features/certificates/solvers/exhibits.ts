@@ -99,43 +99,27 @@ async function planRecord(
   return { kind: 'solver', fqdn, value, zone, dnsName: host, namespace, config: undefined, ...solver };
 }
 
+/** What each kind of challenge calls the two things that happen to an exhibit. */
+const words = {
+  made: { webhook: 'present', solver: 'Present', update: 'add' },
+  removed: { webhook: 'cleanup', solver: 'CleanUp', update: 'delete' },
+} as const;
+
 /** @param uid of this run; it identifies a solver's answer */
-export async function makeExhibit(
+export async function changeExhibit(
+  to: keyof typeof words,
   parts: ExhibitParts,
   exhibit: Exhibit,
   uid: string,
   signal: AbortSignal,
 ): Promise<void> {
   const { kube, http, clock } = parts;
-  switch (exhibit.kind) {
-    case 'webhook':
-      return callWebhook(http, exhibit, 'present', signal);
-    case 'solver':
-      return askSolver(kube, exhibit, { action: 'Present', uid }, signal);
-    case 'rfc2136':
-      return update(parts, exhibit, 'add', signal);
-    default:
-      return makeRoute(kube, exhibit, clock, signal);
-  }
-}
-
-export async function removeExhibit(
-  parts: ExhibitParts,
-  exhibit: Exhibit,
-  uid: string,
-  signal: AbortSignal,
-): Promise<void> {
-  const { kube, http } = parts;
-  switch (exhibit.kind) {
-    case 'webhook':
-      return callWebhook(http, exhibit, 'cleanup', signal);
-    case 'solver':
-      return askSolver(kube, exhibit, { action: 'CleanUp', uid }, signal);
-    case 'rfc2136':
-      return update(parts, exhibit, 'delete', signal);
-    default:
-      return removeRoute(kube, exhibit, signal);
-  }
+  const { webhook, solver: action, update: change } = words[to];
+  if (exhibit.kind === 'webhook') return callWebhook(http, exhibit, webhook, signal);
+  if (exhibit.kind === 'solver') return askSolver(kube, exhibit, { action, uid }, signal);
+  if (exhibit.kind === 'rfc2136') return update(parts, exhibit, change, signal);
+  if (to === 'made') return makeRoute(kube, exhibit, clock, signal);
+  return removeRoute(kube, exhibit, signal);
 }
 
 type UpdateExhibit = Extract<Exhibit, { kind: 'rfc2136' }>;

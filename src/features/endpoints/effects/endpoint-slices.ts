@@ -1,12 +1,12 @@
 /**
  * Effect `endpoint-slices.reconcile`: one pass over the EndpointSlices of a Service.
  *
- * Reads what they must say and what they say from the scene (the world picture and what this replica wrote
- * since), plans (packing/pack.ts), writes. Running it twice writes nothing the second time (I5): the plan
- * of a pass that was made is empty, and the names of new slices follow from the series of the pass.
- * Whatever began it, it looks at nothing and writes nothing before the scene is complete
- * (docs/features/endpoints.md §5.5). A slice that is not in the version that was known is read again and
- * the rest planned again; only what goes on failing is reported.
+ * Reads the desired and the present slices from the scene (the picture, and what this replica has written
+ * since), plans (packing/pack.ts) and writes. Running it twice writes nothing the second time (I5): after a
+ * finished pass the plan is empty, and the names of new slices follow from the series of the pass. It looks
+ * at nothing and writes nothing before the scene is complete (docs/features/endpoints.md §5.5). A slice whose
+ * version differs from the known one is read again, and the rest is planned again; only what keeps failing is
+ * reported.
  */
 import { createHash } from 'node:crypto';
 import type { EffectContext, EffectRunner } from '../../../actors/effect-runner.ts';
@@ -36,18 +36,17 @@ export interface SlicesParts {
   readonly clock: Clock;
   readonly scene: () => EndpointsScene;
   readonly endpointsPerSlice: number;
-  /** The other controller whose slices are adopted; null: none is. */
+  /** The other controller whose slices are adopted; null: none. */
   readonly takeOver: string | null;
   /** orrery_endpointslice_writes_total */
   readonly onWrite: (operation: PlannedWrite['operation']) => void;
 }
 
-/** A picture that is being read is waited for so long, ms: as long as others wait to be told of it. */
+/** Longest wait for a picture that is being read, ms: as long as others wait to be told of it. */
 const wholeMs = 5_000;
 
 /**
- * `again`: something was written, or has to be looked at again; `made` is the token of what it was planned
- * for.
+ * `again`: something was written, or has to be looked at again; `made` is the token of what the plan was for.
  */
 type Round =
   | { readonly kind: 'settled'; readonly compactable: boolean }
@@ -74,7 +73,7 @@ export function reconcileSlices(parts: SlicesParts): EffectRunner<SlicesReconcil
       if (outcome instanceof Error) return failed(outcome, end());
       if (outcome.kind === 'unlisted') return unlisted(effect);
       if (outcome.kind === 'settled') return reconciled(outcome.compactable, end());
-      // Something else is wanted by now: another pass, which gathers first, sees to that.
+      // Something else is wanted by now. That is for another pass, which gathers first.
       if (end().wanted !== outcome.made) return reconciled(false, end(outcome.made));
     }
     const message = `something else changes the slices of ${effect.namespace}/${effect.name} as fast as they are written`;
@@ -82,7 +81,7 @@ export function reconcileSlices(parts: SlicesParts): EffectRunner<SlicesReconcil
   };
 }
 
-/** Waits until nothing has changed for a moment; for longer ones where changes do not stop. */
+/** Waits until nothing has changed for a moment; a longer moment where changes do not stop. */
 async function gather(
   scene: EndpointsScene,
   effect: SlicesReconcile,
@@ -95,7 +94,7 @@ async function gather(
   if (!isOver && burst !== undefined) await quiet(scene, effect, { ...burst, begun }, clock, signal);
 }
 
-/** @returns false if changes have not stopped in time */
+/** @returns false if changes did not stop in time */
 async function quiet(
   scene: EndpointsScene,
   { namespace, name }: SlicesReconcile,
@@ -105,7 +104,7 @@ async function quiet(
 ): Promise<boolean> {
   for (;;) {
     const now = clock.monotonic();
-    // What has been still since before the step was saved is not waited for again.
+    // Quiet time before the step was saved counts.
     const restMs = scene.changedAt(namespace, name) + quietMs - now;
     if (restMs <= 0) return true;
     if (now - begun >= maxMs) return false;
@@ -114,8 +113,8 @@ async function quiet(
 }
 
 /**
- * Whether Services, workloads and slices are all listed. A picture that is being read is waited for: where
- * changes come in packets, that is a moment, and a step for each would be far dearer.
+ * Whether Services, workloads and slices are all listed. Waits for a picture that is still being read: where
+ * changes come in packets that takes a moment, and a saved step for each would cost far more.
  */
 async function isComplete(scene: EndpointsScene, clock: Clock, signal: AbortSignal): Promise<boolean> {
   if (scene.isComplete()) return true;
@@ -128,7 +127,7 @@ function unlisted({ pass }: SlicesReconcile): SlicesUnlisted {
   return { type: 'slices.unlisted', pass };
 }
 
-/** Whether an earlier pass, of another replica, has written what is not known here yet. */
+/** Whether an earlier pass, of another replica, has written something that is not known here yet. */
 function isBehind(scene: EndpointsScene, { namespace, name, version }: SlicesReconcile): boolean {
   if (version === '') return false;
   const known = newestOf(scene.read(namespace, name)?.slices ?? []);
@@ -160,7 +159,7 @@ async function makeRound(
     suffixes: suffixesOf(plan.writes, now, `${seriesOf(effect, now, key)}/${round}`),
     signal,
   });
-  // Whatever writes the rest tells of the same change.
+  // The pass that writes the rest reports the same change.
   const isWritten = results.every((result) => result === 'written');
   if (trigger !== null && !isWritten) scene.giveBackTrigger(namespace, name, trigger);
   return judge(results, now.wanted);
@@ -174,7 +173,7 @@ function planOf(effect: SlicesReconcile, now: ServiceScene, max: number, compact
 function judge(results: readonly WriteResult[], made: string): Round {
   const error = results.find((result) => result instanceof Error);
   if (error !== undefined) return error;
-  // In a namespace that goes nothing is left to do.
+  // In a namespace that is being deleted nothing is left to do.
   if (results.includes('closed')) return { kind: 'settled', compactable: false };
   return { kind: 'again', made };
 }
@@ -189,7 +188,7 @@ function failed(error: Error, end: PassEnd): SlicesFailed {
   return { type: 'slices.failed', pass: end.pass, message: error.message, retryAfterMs, end };
 }
 
-/** @param made what the slices say; absent: what is wanted now */
+/** @param made token of what the slices say; absent: of what is wanted now */
 function endOf(
   scene: EndpointsScene,
   { pass, namespace, name }: SlicesReconcile,
@@ -210,8 +209,8 @@ function endOf(
 }
 
 /**
- * endpoints.kubernetes.io/last-change-trigger-time, as Kubernetes' own controller has it: the earliest
- * transition that is not written yet; for a Service that is new to us its creation.
+ * endpoints.kubernetes.io/last-change-trigger-time, as in Kubernetes' own controller: the earliest transition
+ * that has not been written yet; for a Service that is new to us, its creation.
  */
 function triggerTime(
   { service, workloads }: ServiceScene,
@@ -220,17 +219,17 @@ function triggerTime(
 ): number | null {
   if (since === 0) return service.createdAt;
   if (trigger !== null) return trigger;
-  // Transition times have no fractions of a second.
+  // Transition times are whole seconds.
   const times = workloads.map(({ digest }) => digest.readyAt).filter((at) => at >= since - (since % 1_000));
   return times.length === 0 ? null : Math.min(...times);
 }
 
-/** @param key of the effect: what names followed from in 0.1.0, and do for a pass of which it asked */
+/** @param key the effect's: 0.1.0 derived names from it, and so does a pass that 0.1.0 requested */
 function seriesOf({ namespace, name, series }: SlicesReconcile, now: ServiceScene, key: string): string {
   return series === undefined ? key : `${namespace}/${name}/${now.service.uid}/${series}`;
 }
 
-/** Of the new slices, by the place of the write. A name that is known to be taken is passed over. */
+/** The ends of the names of new slices, by position of the write. Skips a name that is known to be taken. */
 function suffixesOf(
   writes: readonly PlannedWrite[],
   { slices }: ServiceScene,

@@ -1,12 +1,12 @@
 /**
- * Reads the EndpointSlices of a namespace for passes that know only older ones than an earlier pass has
- * left (docs/features/endpoints.md §6.5).
+ * Reads the EndpointSlices of a namespace for passes that know only older ones than an earlier pass has left
+ * (docs/features/endpoints.md §6.5).
  *
- * Promises: one read of a namespace serves every Service that asks before it begins, and none begins while
- * another of the same namespace is under way; it is made in pages, each in its turn; where the picture has
- * caught up by then, nothing is read.
+ * Promises: one read of a namespace serves every Service that asks before it begins, and reads of one
+ * namespace never overlap. A read is made in pages, each in its turn. If every Service that asked has caught
+ * up by then, nothing is read.
  */
-import type { Clock } from '../../../base/clock.ts';
+import { type Clock, sleep } from '../../../base/clock.ts';
 import { asError } from '../../../base/errors.ts';
 import type { KubePort } from '../../../base/kube-port.ts';
 import { limits } from '../../../base/limits.ts';
@@ -14,12 +14,11 @@ import { isOlderVersion } from '../../../base/resource-version.ts';
 import { endpointSlices } from '../../../kube/api/resources.ts';
 import type { EndpointsScene } from '../packing/scene.ts';
 import { managedBy, managedByLabel } from '../slice-labels.ts';
-import { createReadTurns } from './read-turns.ts';
 import { putInScene } from './slice-writes.ts';
 
 export interface SliceReading {
   /**
-   * Tells the scene how the Service's slices stand, unless it is not behind any more. Rejects with the
+   * Puts the Service's present slices into the scene, unless it has caught up by then. Rejects with the
    * signal.
    */
   read(service: ReadService, isBehind: () => boolean, signal: AbortSignal): Promise<void>;
@@ -38,7 +37,7 @@ interface Listed {
 /** A read that has not begun yet. */
 interface Waiting {
   readonly asking: Array<() => boolean>;
-  /** null: nobody needed it any more. */
+  /** null if nobody needed it any more. */
   readonly listed: Promise<Listed | null>;
 }
 
@@ -54,7 +53,7 @@ export function createSliceReading(parts: {
   });
   const waiting = new Map<string, Waiting>();
   const oneByOne = createLanes();
-  // It belongs to nobody alone: whoever asked first may leave. The port bounds each page in time.
+  // The read is shared: no caller's signal may end it. The Kubernetes port bounds each page in time.
   const { signal: shared } = new AbortController();
 
   const writers = [managedBy, ...(parts.takeOver === null ? [] : [parts.takeOver])];
@@ -103,12 +102,12 @@ export function createSliceReading(parts: {
   };
 }
 
-/** Begins each work of a lane when the one before it has ended: all who ask meanwhile share the next. */
+/** Runs the works of each lane one after another. */
 function createLanes() {
   const ends = new Map<string, Promise<void>>();
   return <T>(lane: string, work: () => Promise<T>): Promise<T> => {
     const result = (ends.get(lane) ?? Promise.resolve()).then(work);
-    // Whoever waits for it hears of a failure; there may be nobody left.
+    // Whoever waits for the result hears of its failure; there may be nobody left.
     const end = Promise.allSettled([result]).then(() => {
       if (ends.get(lane) === end) ends.delete(lane);
     });
@@ -124,4 +123,27 @@ function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
     if (signal.aborted) onAbort();
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
   });
+}
+
+/**
+ * Limits reads: a burst, then a rate, first come, first served. Kubernetes' own controllers bound their work
+ * queues in the same way. A thousand Services that fail together then cost the API server no more than a few.
+ */
+export function createReadTurns(
+  clock: Clock,
+  { perSecond, atOnce }: { readonly perSecond: number; readonly atOnce: number },
+) {
+  const everyMs = 1_000 / perSecond;
+  /** When the next turn is due at the steady rate, monotonic ms; up to a burst in the past. */
+  let next = Number.NEGATIVE_INFINITY;
+  return {
+    /** Resolves at the caller's turn; rejects with the signal. */
+    async take(signal: AbortSignal): Promise<void> {
+      const now = clock.monotonic();
+      next = Math.max(next, now - (atOnce - 1) * everyMs);
+      const at = next;
+      next += everyMs;
+      if (at > now) await sleep(clock, at - now, signal);
+    },
+  };
 }

@@ -1,9 +1,11 @@
 /**
  * Performs the writes of one plan: each after those that it depends on, several at a time, deletes last.
  *
- * Promises: a failed write delays only those that depend on it; 429 is waited out as the API server says; the
- * scene learns what was written and what has to be read again.
+ * Promises: after a failed write only those that depend on it are skipped. A 429 is waited out as the API
+ * server says. The scene learns what was written and what was read again.
  */
+
+import { createTurnstile } from '../../../actors/host/turnstile.ts';
 import { type Clock, sleep } from '../../../base/clock.ts';
 import { asError, hasCode, type OrreryError } from '../../../base/errors.ts';
 import type { KubeObject, KubePort } from '../../../base/kube-port.ts';
@@ -23,33 +25,34 @@ export interface WriteParts {
   readonly namespace: string;
   readonly frame: SliceFrame;
   readonly triggeredAt: number | null;
-  /** The ends of the names of new slices, by the place of the write. */
+  /** The ends of the names of new slices, by position of the write. */
   readonly suffixes: ReadonlyMap<number, string>;
   readonly onWrite: (operation: PlannedWrite['operation']) => void;
   readonly signal: AbortSignal;
 }
 
 /**
- * `written`: it stands. `stale`: another version stands; read again. `closed`: the namespace is going or
- * gone, nothing can be made there. `skipped`: something that it waits for was not written.
+ * `written`: it succeeded. `stale`: the slice has another version, or is gone. `closed`: the namespace is
+ * being deleted or gone, nothing can be created there. `skipped`: a write that it depends on did not succeed.
  */
 export type WriteResult = 'written' | 'stale' | 'closed' | 'skipped' | Error;
 
-/** A 429 is waited out so often within one pass; then the Service waits as a whole. */
+/** How often one pass waits out a 429; after that the Service waits as a whole. */
 const throttledMax = 3;
 const throttledMs = 1_000;
 
 export async function makeWrites(writes: readonly PlannedWrite[], parts: WriteParts): Promise<WriteResult[]> {
-  const slots = createSlots(limits.sliceWritesAtOnce);
+  const turnstile = createTurnstile(limits.sliceWritesAtOnce);
   const results: Array<Promise<WriteResult>> = [];
   for (const [at, write] of writes.entries()) {
     const before = write.after.flatMap((place) => results[place] ?? []);
-    // Those that are not needed are waited for as well: what goes, goes last.
+    // A delete waits for every other write, also for those that it does not depend on.
     const all = write.operation === 'delete' ? results.slice(0, firstDelete(writes)) : before;
     const make = async (): Promise<WriteResult> => {
       await Promise.all(all);
       if ((await Promise.all(before)).some((result) => result !== 'written')) return 'skipped';
-      return slots(() => tryOne(write, at, parts));
+      await turnstile.enter();
+      return tryOne(write, at, parts).finally(() => turnstile.leave());
     };
     results.push(make());
   }
@@ -100,14 +103,14 @@ async function makeOne(write: PlannedWrite, at: number, parts: WriteParts): Prom
   putInScene(scene, namespace, object);
 }
 
-/** Another version is there than was known, or none: the next plan is made with it. */
+/** The slice has another version than expected, or is gone: reads it for the next plan. */
 async function readAgain(
   write: PlannedWrite,
   at: number,
   { kube, scene, namespace, frame, suffixes, signal }: WriteParts,
   refusal: OrreryError,
 ): Promise<WriteResult> {
-  // Only a namespace that is not there makes a create find nothing.
+  // A create finds nothing only if its namespace does not exist.
   if (write.operation === 'create' && refusal.code === 'KUBE_NOT_FOUND') return 'closed';
   const name =
     write.operation === 'create' ? `orrery-${frame.owner.name}-${suffixes.get(at)}` : write.slice.name;
@@ -130,27 +133,11 @@ export function putInScene(
   return digest;
 }
 
-/** The namespace is being deleted: nothing new can be made in it, and nothing has to. */
+/** The namespace is being deleted: nothing new can, or has to, be created in it. */
 function isClosed(thrown: unknown): boolean {
   return (
     hasCode(thrown, 'KUBE_REFUSED') &&
     thrown.facts.status === 403 &&
     thrown.message.includes('because it is being terminated')
   );
-}
-
-function createSlots(count: number) {
-  const waiting: Array<() => void> = [];
-  let free = count;
-  return async <T>(work: () => Promise<T>): Promise<T> => {
-    if (free > 0) free -= 1;
-    else await new Promise<void>((resolve) => waiting.push(resolve));
-    try {
-      return await work();
-    } finally {
-      const next = waiting.shift();
-      if (next) next();
-      else free += 1;
-    }
-  };
 }

@@ -1,6 +1,6 @@
 /**
  * Effect `workload-condition.patch`: sets the condition Ready in the status of one ExternalWorkload and keeps
- * all other conditions. A repetition has the same result (I5).
+ * all other conditions. Running it twice has the same result (I5).
  */
 
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
@@ -13,8 +13,8 @@ import type { WorkloadConditionPatch } from '../../../machines/workload/workload
 import { externalWorkloads } from '../resources.ts';
 
 /**
- * Outcome workload.marked, or workload.unmarked where the workload is gone or always changing; anything that
- * may pass is thrown.
+ * Outcome: workload.marked, or workload.unmarked if the workload is gone or keeps changing. Every other error
+ * is thrown.
  */
 export function patchWorkloadCondition(kube: KubePort): EffectRunner<WorkloadConditionPatch> {
   return async (effect, { signal }) => {
@@ -23,7 +23,7 @@ export function patchWorkloadCondition(kube: KubePort): EffectRunner<WorkloadCon
     const edit: Edit = (workload) => ({ status: { conditions: withCondition(workload, ready, at) } });
     try {
       await editObject(kube, externalWorkloads, effect, edit, signal, 'status').catch((thrown) => {
-        // It is gone, or an older definition of the resource has no status subresource: then it is there.
+        // The workload is gone, or an older definition of the resource has no status subresource.
         if (!hasCode(thrown, 'KUBE_NOT_FOUND')) throw thrown;
         return editObject(kube, externalWorkloads, effect, edit, signal);
       });

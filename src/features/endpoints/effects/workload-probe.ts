@@ -2,7 +2,7 @@
  * Effect `workload.probe`: calls each address of a workload once, all at the same time (reach.ts).
  *
  * Promise: only permitted addresses are called (docs/features/endpoints.md §8.7), because the author of a
- * workload must not make Orrery call itself, its node, or a cloud's metadata service.
+ * workload must not be able to make Orrery call itself, its node, or a cloud's metadata service.
  */
 
 import { isIP } from 'node:net';
@@ -12,7 +12,7 @@ import { type Cidr, inNetworks } from '../../../base/config-values.ts';
 import type { WorkloadProbeRun } from '../../../machines/workload/workload-effects.ts';
 import { reach } from '../reach.ts';
 
-/** As in Kubernetes' EndpointSlices; and what is nobody's address. */
+/** What Kubernetes forbids in EndpointSlices, and addresses that belong to nobody. */
 const neverByDefault: readonly Cidr[] = [
   { address: '0.0.0.0', prefix: 8 },
   { address: '127.0.0.0', prefix: 8 },
@@ -23,14 +23,17 @@ const neverByDefault: readonly Cidr[] = [
   { address: 'ff00::', prefix: 8 },
 ];
 
-/** @param cidrs null: all but loopback, link-local and multicast addresses */
+/** @param cidrs null: all but loopback, link-local, multicast and unspecified addresses */
 export function mayBeProbed(cidrs: readonly Cidr[] | null): (address: string) => boolean {
   if (cidrs !== null) return inNetworks(cidrs);
   const isRefused = inNetworks(neverByDefault);
   return (address) => isIP(address) !== 0 && !isRefused(address);
 }
 
-/** Outcome workload.probed. @param mayCall which addresses are called */
+/**
+ * Outcome: workload.probed.
+ * @param mayCall which addresses may be called
+ */
 export function probeWorkload(
   clock: Clock,
   mayCall: (address: string) => boolean,

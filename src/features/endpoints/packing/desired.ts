@@ -66,7 +66,7 @@ function groupsOf(service: SelectingService, workloads: readonly NamedWorkload[]
   return [...groups.values()];
 }
 
-/** The Service's own labels, without those that say whose a slice is, and with ours. */
+/** The Service's own labels, except those that identify a slice, and ours. */
 function labelsOf(name: string, { labels, selecting }: ServiceDigest): Labels {
   const own = Object.entries(labels).filter(([key]) => !reservedLabels.includes(key));
   return {
@@ -78,7 +78,8 @@ function labelsOf(name: string, { labels, selecting }: ServiceDigest): Labels {
 }
 
 /**
- * A string names a port of the workload, a number is one; what the workload does not have is left out for it.
+ * A string names a port of the workload, a number is the port itself. A port that the workload lacks is left
+ * out.
  */
 function portsFor({ ports }: SelectingService, workload: WorkloadDigest): SlicePort[] {
   return ports.flatMap(({ name, protocol, appProtocol, target }) => {

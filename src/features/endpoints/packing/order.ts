@@ -2,7 +2,7 @@
  * Orders the writes of one plan, so that a moving endpoint is in its new slice before it leaves the old one.
  *
  * Each write names the writes that must succeed before it. Creates depend on nothing; deletes come last. If
- * two slices would exchange endpoints and wait for each other, a new slice takes what one of them gains.
+ * two slices exchange endpoints and would wait for each other, a new slice takes what one of them gains.
  */
 import type { SliceEndpoint, SlicePort } from '../digests.ts';
 import type { Bin } from './slices.ts';
@@ -14,17 +14,14 @@ interface Contents {
   readonly endpoints: readonly SliceEndpoint[];
 }
 
-/**
- * `after`: places in the list of those writes that must have succeeded before this one. They all stand before
- * it.
- */
+/** `after`: positions in the list of the writes that must have succeeded before this one. All precede it. */
 export type PlannedWrite = { readonly after: readonly number[] } & (
   | ({ readonly operation: 'create' } & Contents)
   | ({ readonly operation: 'update'; readonly slice: StandingSlice } & Contents)
   | { readonly operation: 'delete'; readonly slice: StandingSlice }
 );
 
-/** What a slice loses waits for those that gain it. */
+/** A slice that loses endpoints waits for those that gain them. */
 interface Node {
   readonly bin: Bin | null;
   readonly slice: StandingSlice | null;
@@ -32,7 +29,7 @@ interface Node {
   gains: ReadonlySet<string>;
 }
 
-/** @param surplus slices that must go whatever they hold */
+/** @param surplus slices that must go, whatever they hold */
 export function inOrder(
   bins: readonly Bin[],
   surplus: readonly StandingSlice[],
@@ -55,16 +52,16 @@ function minus(a: ReadonlySet<string>, b: ReadonlySet<string>): Set<string> {
   return new Set([...a].filter((one) => !b.has(one)));
 }
 
-/** A workload has an endpoint in each family. */
+/** Ids of endpoints: a workload has one in each family. */
 function idsOf(family: string, endpoints: readonly SliceEndpoint[]): Set<string> {
   return new Set(endpoints.map((one) => `${family}/${workloadOf(one)}`));
 }
 
-/** Those that must be written before a node. */
+/** The nodes that must be written before a node. */
 type Prerequisites = (node: Node) => readonly Node[];
 
 function prerequisitesIn(nodes: readonly Node[]): Prerequisites {
-  // An endpoint stands in one slice of its family, so one gains it.
+  // An endpoint is in one slice of its family, so only one gains it.
   const gaining = new Map<string, Node>();
   for (const node of nodes) for (const id of node.gains) gaining.set(id, node);
   return ({ loses }) => [...new Set([...loses].flatMap((id) => gaining.get(id) ?? []))];
@@ -93,7 +90,7 @@ function findCycle(nodes: readonly Node[]): Node | null {
   return null;
 }
 
-/** What the slice gains from slices of this plan goes to a new one. */
+/** Moves what the slice gains from slices of this plan to a new one. */
 function untie(nodes: Node[], tied: Node, max: number): void {
   const { bin } = tied;
   if (bin === null || bin.group === null) return;

@@ -1,15 +1,14 @@
 /**
- * What the slices of a Service must say, and the slices that stand → the writes that lead from the one to
- * the other. Pure.
+ * From the desired content of a Service's slices and the present slices to the writes that turn one into the
+ * other. Pure.
  *
- * Few writes, in this order of preference: an endpoint stays where it is; what is homeless goes to slices
- * that are written anyway, the fullest first (a slice that has become empty is one of them: it is filled
- * again under its name instead of being deleted), then to the fullest slice that takes all of it, then to
- * new slices. When what all endpoints of a slice need of its ports changes in the same way, the slice stays
- * and its ports change. Slices that are all written anyway become half as many if that is enough. Where
- * nothing changes, nothing is written. Promises: no slice has more than `max` endpoints; an endpoint stands
- * in one slice of its family; an endpoint that moves can be written in an order in which it is never absent
- * (order.ts).
+ * Few writes, in this order of preference: an endpoint stays where it is. One without a slice goes into
+ * slices that are written anyway, the fullest first (a slice that has become empty is filled again under its
+ * name instead of being deleted), then into the fullest slice that has room for all, then into new slices. If
+ * the ports of all endpoints of a slice change in the same way, the slice stays and its ports change. Slices
+ * that are all written anyway become half as many if that is enough. If nothing changes, nothing is written.
+ * Promises: no slice has more than `max` endpoints; an endpoint is in one slice of its family; an endpoint
+ * that moves can be written in an order in which it is never absent (order.ts).
  */
 
 import type { IpFamily } from '../../../base/address.ts';
@@ -28,15 +27,15 @@ import {
 } from './slices.ts';
 
 export interface PackOptions {
-  /** Endpoints in one slice. */
+  /** The most endpoints in one slice. */
   readonly max: number;
-  /** Empties slices whose endpoints could be held by half as many. */
+  /** Empties slices if half as many can hold the endpoints. */
   readonly compact: boolean;
 }
 
 export interface Plan {
   readonly writes: readonly PlannedWrite[];
-  /** The slices of some group could be held by half as many. */
+  /** Half as many slices could hold the endpoints of some group. */
   readonly compactable: boolean;
 }
 
@@ -55,7 +54,7 @@ export function pack(wanted: WantedSlices, standing: readonly StandingSlice[], o
   };
 }
 
-/** A slice that belongs to an earlier Service of that name goes with it. */
+/** Whether the slice belongs to an earlier Service of that name. */
 function isOfAnother({ owner }: WantedSlices, { content }: StandingSlice): boolean {
   return content.ownerReferences.some(({ kind, uid }) => kind === 'Service' && uid !== owner.uid);
 }
@@ -75,7 +74,7 @@ function packFamily(
       endpoints: group.endpoints.filter((one) => !placed.has(workloadOf(one))),
     }))
     .filter(({ endpoints }) => endpoints.length > 0)
-    // Whoever needs most room chooses first among the slices that became empty.
+    // The group that needs most room chooses first among the slices that became empty.
     .sort((a, b) => b.endpoints.length - a.endpoints.length);
   for (const { group, endpoints } of homeless) {
     const fill = createFill(bins, group, endpoints, options.max);
@@ -84,8 +83,7 @@ function packFamily(
     fill.fullestOrNew();
   }
   const compactable = groups.filter((group) => isCompactable(bins, group, options.max));
-  // Where every slice is written anyway, half as many cost no write more: deletions take the place of
-  // updates.
+  // Where every slice is written anyway, half as many cost no more writes: deletes replace updates.
   const isFree = (group: SliceGroup) =>
     bins.every((bin) => bin.group !== group || (bin.slice !== null && isChanged(wanted, bin)));
   const now = compactable.filter((group) => options.compact || isFree(group));
@@ -95,7 +93,7 @@ function packFamily(
 
 /**
  * Leaves endpoints where they are: first in slices that have their ports, then in slices whose ports change
- * with them.
+ * with theirs.
  */
 function settle(
   groups: readonly SliceGroup[],
@@ -147,7 +145,6 @@ function mostFrequent<T>(values: readonly (T | undefined)[]): T | undefined {
   return [...counts].sort(([, a], [, b]) => b - a)[0]?.[0];
 }
 
-/** Finds room for the endpoints of one group that have none. */
 function createFill(bins: Bin[], group: SliceGroup, homeless: readonly SliceEndpoint[], max: number) {
   let rest = homeless;
   const put = (bin: Bin) => {
@@ -164,7 +161,7 @@ function createFill(bins: Bin[], group: SliceGroup, homeless: readonly SliceEndp
     changed(isChangedBin: (bin: Bin) => boolean) {
       for (const bin of ofGroup().filter(isChangedBin)) if (rest.length > 0) put(bin);
     },
-    /** Into slices of which nothing is left: one write instead of a deletion and another. */
+    /** Into slices that have become empty: one write instead of a delete and a create. */
     empty() {
       for (const bin of bins.filter((one) => one.group === null)) if (rest.length > 0) put(bin);
     },
@@ -187,7 +184,7 @@ function isCompactable(bins: readonly Bin[], group: SliceGroup, max: number): bo
   return held > 1 && 2 * Math.ceil(group.endpoints.length / max) <= held;
 }
 
-/** Keeps the fullest slices, as many as are needed. */
+/** Keeps the fullest slices, as many as are needed, and empties the others. */
 function compact(bins: Bin[], group: SliceGroup, max: number): void {
   const held = bins
     .filter((bin) => bin.group === group)

@@ -12,8 +12,8 @@ export type Create = Extract<PlannedWrite, { operation: 'create' }>;
 export type Update = Extract<PlannedWrite, { operation: 'update' }>;
 
 /**
- * A new slice. It has the name that the API server would make from `generateName`, but one that follows from
- * `suffix`: who makes it again after a crash finds it there.
+ * A new slice. Its name looks as if the API server had made it from `generateName`, but it follows from
+ * `suffix`: a second attempt after a crash finds the slice under it.
  *
  * @param triggeredAt ms since the epoch; null: not known
  */
@@ -41,8 +41,8 @@ export function newSlice(
 }
 
 /**
- * What makes the standing slice, in exactly that version, say what it must: a JSON merge patch. Annotations
- * and finalizers of others stay.
+ * A JSON merge patch that gives the present slice, in exactly that version, its new content. Annotations and
+ * finalizers of others stay.
  */
 export function slicePatch(
   frame: SliceFrame,
@@ -62,7 +62,7 @@ export function slicePatch(
   };
 }
 
-/** In a merge patch null removes. */
+/** The labels to remove: null does that in a merge patch. */
 function absentLabels(before: Labels, after: Labels): Record<string, null> {
   const gone = Object.keys(before).filter((key) => !(key in after));
   return Object.fromEntries(gone.map((key) => [key, null]));

@@ -9,29 +9,29 @@ import type { IpFamily } from '../../../base/address.ts';
 import type { Labels } from '../../../base/digests.ts';
 import type { SliceContent, SliceEndpoint, SlicePort } from '../digests.ts';
 
-/** What stays the same for all slices of a Service. */
+/** What all slices of a Service have in common. */
 export interface SliceFrame {
   readonly labels: Labels;
   readonly owner: { readonly name: string; readonly uid: string };
 }
 
-/** Endpoints with the same ports in one family: what may share a slice. */
+/** Endpoints with the same ports in one family, which may share a slice. */
 export interface SliceGroup {
   readonly family: IpFamily;
   readonly ports: readonly SlicePort[];
-  /** In the order of the workloads' names; each of another workload. */
+  /** In the order of the workloads' names, one for each workload. */
   readonly endpoints: readonly SliceEndpoint[];
 }
 
-/** What the slices of a Service must say. */
+/** What the slices of a Service must contain. */
 export interface WantedSlices extends SliceFrame {
   readonly families: readonly IpFamily[];
   readonly groups: readonly SliceGroup[];
-  /** false: the Service is being deleted, its slices go with it and no new ones are made. */
+  /** false: the Service is being deleted; its slices go with it, and none is created. */
   readonly mayCreate: boolean;
 }
 
-/** A slice of ours as it stands. */
+/** A slice of ours as it is now. */
 export interface StandingSlice {
   readonly name: string;
   readonly uid: string;
@@ -40,13 +40,13 @@ export interface StandingSlice {
   readonly content: SliceContent;
 }
 
-/** The workload that an endpoint stands for; '' if it stands for none. */
+/** The uid of the workload that an endpoint represents; '' if it represents none. */
 export function workloadOf({ targetRef }: SliceEndpoint): string {
   const uid = targetRef?.uid;
   return typeof uid === 'string' ? uid : '';
 }
 
-/** JSON whose keys are in order: equal values have equal texts. */
+/** JSON with its keys in order: equal values have equal texts. */
 export function canonical(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
   let text = '';
@@ -64,7 +64,7 @@ export function canonical(value: unknown): string {
 
 const texts = new WeakMap<object, string>();
 
-/** The canonical text of a value that does not change; worked out once for each. */
+/** The canonical text of a value that does not change; computed once for each. */
 export function textOf(value: object): string {
   const known = texts.get(value);
   if (known !== undefined) return known;
@@ -73,7 +73,7 @@ export function textOf(value: object): string {
   return text;
 }
 
-/** Ports in one order, so that a set of ports has one text. */
+/** The ports in one order, so that equal sets have equal texts. */
 export function portsText(ports: readonly SlicePort[]): string {
   return ports
     .map((port) => textOf(port))
@@ -94,9 +94,9 @@ export function ownerReferences({ owner }: SliceFrame): SliceContent['ownerRefer
   ];
 }
 
-/** A slice in the making. */
+/** A slice being planned. */
 export interface Bin {
-  /** null: it will be a new one. */
+  /** null: a new slice. */
   readonly slice: StandingSlice | null;
   readonly family: IpFamily;
   group: SliceGroup | null;

@@ -1,20 +1,20 @@
 /**
- * Gathers the addresses that answer during a round, so that answers close together reach the actor as one
- * message: each message is a saved step.
+ * Collects the addresses that answer during a round. Answers that arrive close together reach the actor as
+ * one message, because each message is a saved step.
  */
 import type { Clock, Timer } from '../../../base/clock.ts';
 
 /**
- * What is met within this time of the last word is told together, ms: the longer the round lasts, the more
- * its Pods wait for others anyway.
+ * Pause between two messages, ms. It doubles up to `most`: the longer a round lasts, the more its Pods wait
+ * for others anyway.
  */
 const gatherMs = { first: 50, most: 400 } as const;
-/** One word asks for a message to each Pod, and an outbox has room for so many of a step. */
+/** Each address costs a message to a Pod, and an outbox has room for this many in one step. */
 const togetherMax = 24;
 
 /**
- * The first address is told at once, so that a Pod that waits alone waits for nothing; those right behind it
- * are told together.
+ * Sends the first address at once, so that a Pod that waits alone is not delayed, and those that follow
+ * closely together.
  */
 export function createGathering(
   clock: Clock,
@@ -48,7 +48,7 @@ export function createGathering(
       flush();
       if (timer === null) rest();
     },
-    /** The round is over: what was met and not told yet is told now. */
+    /** Sends what is left when the round ends. */
     end(): void {
       timer?.cancel();
       flush();

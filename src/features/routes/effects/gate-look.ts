@@ -1,4 +1,4 @@
-/** Effect `routegate.look`: counts what the world contains for one RouteGate (gate-look.ts). */
+/** Effect `routegate.look`: counts what the picture contains for one RouteGate (gate-look.ts). */
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
 import type { World } from '../../../actors/world/world.ts';
 import { asDigest } from '../../../base/digests.ts';
@@ -9,9 +9,7 @@ import type { GateJoin } from '../gate-join.ts';
 import { lookAt } from '../gate-look.ts';
 import type { RoutesJoin } from '../routes-join.ts';
 
-/**
- * Outcome routegate.counted, or routegate.refused where there is no RouteGate that can be used (any more).
- */
+/** Outcome: routegate.counted, or routegate.refused if the RouteGate is gone or cannot be used. */
 export function lookAtGate(parts: {
   readonly world: Pick<World, 'get' | 'entries'>;
   readonly join: Pick<RoutesJoin, 'groups' | 'isComplete'>;
@@ -19,7 +17,7 @@ export function lookAtGate(parts: {
 }): EffectRunner<RouteGateLook> {
   const { world, join, gates } = parts;
   return async ({ namespace, name, look }) => {
-    // First: what stirs while it counts is told again.
+    // Before counting, so that a change during the count is told again.
     const stirred = gates.look(namespace, name);
     const digest = asDigest<RouteGateDigest>(world.get('routegates', namespace, name), 'routegates');
     if (digest === null || 'invalid' in digest.spec) {

@@ -1,6 +1,6 @@
 /**
- * Effect `routegate-status.patch`: writes the status of one RouteGate. A RouteGate that replaced it is left
- * alone; a repetition has the same result (I5).
+ * Effect `routegate-status.patch`: writes the status of one RouteGate. It leaves a RouteGate that replaced
+ * this one alone. Running it twice has the same result (I5).
  */
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
 import { hasCode } from '../../../base/errors.ts';
@@ -10,8 +10,7 @@ import type { RouteGateStatusPatch } from '../../../machines/routegate/routegate
 import { routeGates } from '../resources.ts';
 
 /**
- * Outcome routegate.reported, or routegate.refused where the RouteGate is gone; anything that may pass is
- * thrown.
+ * Outcome: routegate.reported, or routegate.refused if the RouteGate is gone. Every other error is thrown.
  */
 export function patchGateStatus(kube: KubePort): EffectRunner<RouteGateStatusPatch> {
   return async ({ namespace, name, uid, status, at: now }, { signal }) => {

@@ -1,9 +1,9 @@
 /**
  * Effect `pod-condition.patch`: sets one condition in the status of one Pod.
  *
- * The conditions of a Pod are merged by type (strategic merge patch), so other conditions stay; the patch
- * contains the uid, so the API server refuses it for a Pod that replaced this one. A repetition has the same
- * result (I5).
+ * Kubernetes merges the conditions of a Pod by type (strategic merge patch), so other conditions stay. The
+ * patch contains the uid, so the API server refuses it for a Pod that replaced this one. Running it twice has
+ * the same result (I5).
  */
 
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
@@ -16,8 +16,7 @@ import type { ConditionRefused } from '../../../machines/pod/pod-events.ts';
 import { pods } from '../resources.ts';
 
 /**
- * Outcome condition.patched, or condition.refused with `gone` or `conflict`; anything that may pass is
- * thrown.
+ * Outcome: condition.patched, or condition.refused with `gone` or `conflict`. Every other error is thrown.
  */
 export function patchPodCondition(kube: KubePort): EffectRunner<PodConditionPatch> {
   return async (effect, { signal }) => {
@@ -41,7 +40,7 @@ export function patchPodCondition(kube: KubePort): EffectRunner<PodConditionPatc
 }
 
 function patchOf({ uid, conditionType, status, reason, message, at }: PodConditionPatch) {
-  // Left out, the time that stands there stays.
+  // Without the field, the present time stays.
   const moved = at === null ? {} : { lastTransitionTime: kubeTime(at) };
   const condition = { type: conditionType, status, reason, message, ...moved };
   return { metadata: { uid }, status: { conditions: [condition] } };

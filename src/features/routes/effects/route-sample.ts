@@ -18,13 +18,11 @@ export interface RouteSampling {
   readonly widen: EffectRunner<RouteWiden>;
 }
 
-/**
- * @param parts.limiter one for the process
- */
+/** @param parts.limiter shared by the whole process */
 export function sampleRoutes(parts: {
   readonly limiter: ProbeLimiter;
   readonly clock: Clock;
-  /** How the names of Services are resolved; the system's way if absent. */
+  /** Resolves the names of Services; by default the system's resolver. */
   readonly lookup?: LookupFunction;
   /** Makes one call; by default over HTTP. */
   readonly call?: typeof probeCall;

@@ -2,9 +2,9 @@
  * One call through a Service: who answers?
  *
  * A GET over a new connection, so that whatever balances the Service chooses again. Promises: the whole call,
- * name resolution and answer included, ends within the time limit; redirects are not followed; at most
- * `limits.probeAnswerBytes` of head and as much of body are read; no other address is asked than the one of
- * the URL. The answer counts from its head on.
+ * including name resolution and the answer, ends within the time limit. Redirects are not followed. At most
+ * `limits.probeAnswerBytes` of the head and as much of the body are read. Only the URL's own address is
+ * called. An answer counts as soon as its head has arrived.
  */
 import { get, type IncomingMessage } from 'node:http';
 import type { LookupFunction } from 'node:net';
@@ -15,7 +15,7 @@ import { limits } from '../../../base/limits.ts';
 
 export interface ProbeTarget {
   readonly url: string;
-  /** The name is resolved in this family alone; absent: in any. */
+  /** The name is resolved in this family only; absent: in any. */
   readonly family?: IpFamily;
   /** Response header that holds the answering Pod's address, for each family. */
   readonly podIPHeaders: Readonly<Record<IpFamily, string>>;
@@ -23,7 +23,7 @@ export interface ProbeTarget {
 }
 
 export type ProbeAnswer =
-  /** The header was there. `unreadable`: values that are no address of their header's family. */
+  /** The header was present. `unreadable`: values that are not an address of their header's family. */
   | {
       readonly kind: 'named';
       readonly status: number;
@@ -38,15 +38,15 @@ export interface ProbeParts {
   readonly clock: Clock;
   /** base/address.ts */
   readonly parseAddress: (text: string) => Address | undefined;
-  /** Resolves the names of Services; by default the system's resolver does. */
+  /** Resolves the names of Services; by default the system's resolver. */
   readonly lookup?: LookupFunction;
 }
 
-/** Enough of a strange header value to recognize it. */
+/** Long enough to recognize a strange header value. */
 const valueCharsMax = 64;
 
 /**
- * @param onAnswer called once, as soon as the answer is known; not called if the call is aborted before
+ * @param onAnswer called once, as soon as the answer is known; not called if the call is aborted before that
  * @returns when the connection is closed
  */
 export function probeCall(
@@ -66,7 +66,7 @@ export function probeCall(
       agent: false,
       maxHeaderSize: limits.probeAnswerBytes,
       headers: { accept: '*/*', 'user-agent': 'orrery-probe', connection: 'close' },
-      // A name with addresses of both families must not prove a Pod over the one that was not asked for.
+      // A name may have addresses of both families; only the one asked for proves anything.
       ...(target.family === undefined ? {} : { family: target.family === 'IPv6' ? 6 : 4 }),
       ...(lookup === undefined ? {} : { lookup }),
     });
@@ -112,7 +112,7 @@ function classify(
   return isAnonymous ? { kind: 'anonymous', status } : { kind: 'named', status, addresses, unreadable };
 }
 
-/** Reads a little of the body, so that an ordinary answer ends as its sender expects. */
+/** Reads a little of the body, so that an ordinary answer ends normally for its sender. */
 function drain(response: IncomingMessage): void {
   let bytes = 0;
   response.on('data', (piece: Buffer) => {
@@ -124,6 +124,6 @@ function drain(response: IncomingMessage): void {
 
 function textOf(thrown: unknown): string {
   const error: NodeJS.ErrnoException & { errors?: readonly Error[] } = asError(thrown);
-  // Of several addresses of one name, each has its own error and the whole has no message.
+  // The error of a name with several addresses has no message of its own, only one for each address.
   return error.message || error.errors?.[0]?.message || error.code || error.name;
 }

@@ -1,15 +1,15 @@
 /**
  * The process-wide limit on probe calls in flight, fair between groups.
  *
- * Promises: at most `inFlight` calls run. A turn is one slot for one call, and for more of the same group as
- * long as it wants and `turnMs` last: what answers close together is told together. Turns go in the order in
- * which the groups would be done if each made one call in turn (fair queueing, Demers, Keshav and Shenker
- * 1989), so a group with few calls soon has its turn beside a thousand with many, and nobody starves. A group
- * that has not answered yet takes no more slots than remain free (dynamic thresholds, Choudhury and Hahne
- * 1998). Groups that are doubtful (they swallowed every call of theirs last time) hold at most half of the
- * slots together, however many they are, so that those that answer are never kept from calling. Who gives up
- * before the turn takes no slot.
- * Absent: how long one call may hold its slot; that is its own business.
+ * Promises: at most `inFlight` calls run. A turn is one slot: one call, and further calls of the same group
+ * for up to `turnMs` while it wants them, so that answers close together are reported together. Turns go in
+ * the order in which the groups would finish if each made one call in turn (fair queueing, Demers, Keshav and
+ * Shenker 1989): a group with few calls soon gets its turn beside a thousand with many, and none starves. A
+ * group without an answer so far takes no more slots than remain free (dynamic thresholds, Choudhury and
+ * Hahne 1998). Doubtful groups (nothing answered in their last round) together hold at most half of the
+ * slots, however many they are, so they never keep the others from calling. A caller that gives up before its
+ * turn takes no slot.
+ * Absent: how long one call may hold its slot; the call decides.
  */
 import type { Clock } from '../../../base/clock.ts';
 import { OrreryError } from '../../../base/errors.ts';
@@ -29,9 +29,9 @@ export interface ProbeLimiter {
 export interface Turn {
   readonly group: string;
   readonly isDoubtful: boolean;
-  /** Calls that an answer is likely to take which the group still wants. */
+  /** Expected number of calls for each answer that the group still wants. */
   readonly cost: number;
-  /** Something has answered by now. */
+  /** Whether anything has answered by now. */
   hasAnswer(): boolean;
 }
 
@@ -39,10 +39,10 @@ interface Waiting extends Turn {
   readonly start: () => void;
 }
 
-/** The turns that a group waits for, one at least. */
+/** The turns that one group waits for; never empty. */
 interface Queue {
   readonly group: string;
-  /** When it would have its answer, in calls that were dealt to each group by then. */
+  /** When the group would get its answer, in calls dealt to each group by then. */
   readonly due: number;
   readonly turns: Set<Waiting>;
 }
@@ -65,10 +65,13 @@ type Bounds = { readonly [name in keyof typeof boundsOfProcess]: number };
 export class FairLimiter implements ProbeLimiter {
   readonly #bounds: Bounds;
   readonly #clock: Pick<Clock, 'monotonic'>;
-  /** The first is due first; in each row a group stands once. */
+  /** In the order of `due`; a group appears at most once in a row. */
   readonly #rows: Readonly<Record<'answering' | 'doubtful', Queue[]>> = { answering: [], doubtful: [] };
   readonly #held = new Map<string, number>();
-  /** Calls that each group could have made if they had been dealt out evenly to those that wanted some. */
+  /**
+   * Calls that each group could have made by now if they had been dealt out evenly among those that want
+   * some.
+   */
   #dealt = 0;
   #doubtful = 0;
   inFlight = 0;
@@ -85,7 +88,7 @@ export class FairLimiter implements ProbeLimiter {
     this.#count();
     try {
       await work(() => {
-        // Who was doubtful asks for the next slot as what it turned out to be.
+        // A doubtful group queues for its next slot: by then it is known whether it answers.
         if (turn.isDoubtful || this.#clock.monotonic() >= until) return false;
         this.#count();
         return true;
@@ -121,7 +124,7 @@ export class FairLimiter implements ProbeLimiter {
     for (let next = this.#next(); next !== undefined; next = this.#next()) next.start();
   }
 
-  /** Whoever is due first among those that may run. */
+  /** The turn that is due first among those that may run. */
   #next(): Waiting | undefined {
     if (this.inFlight >= this.#bounds.inFlight) return undefined;
     const { answering, doubtful } = this.#rows;

@@ -1,10 +1,10 @@
 /**
- * Resolves the names of probes with a name server of their own, for machines whose resolver does not know the
+ * Resolves the names of probes with a given name server, for machines whose resolver does not know the
  * cluster's names.
  *
- * Promises: only that server is asked; answers are never cached, so a Service's new address is found at once;
- * a name without an address ends in the server's error (ENOTFOUND, ENODATA, ETIMEOUT). Absent: the system's
- * resolver, which Node uses by itself without a lookup function (always within a cluster).
+ * Promises: only that server is asked. Answers are never cached, so a Service's new address is found at once.
+ * A name without an address fails with the server's error (ENOTFOUND, ENODATA, ETIMEOUT). Absent: the
+ * system's resolver, which Node uses by itself if there is no lookup function (always within a cluster).
  */
 import type { LookupAddress } from 'node:dns';
 import { Resolver } from 'node:dns/promises';

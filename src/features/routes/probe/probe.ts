@@ -1,14 +1,14 @@
 /**
  * One round of calls through a Service: which Pods does it reach?
  *
- * Promises: each address that answers with status 200 is reported once, as it is seen; the round ends early
- * when every wanted address has answered, when nothing has answered at all after as many calls as there are
- * replicas, and in any case after `limits.probeRoundMs`; a few calls at a time, and a single one while the
- * last round of the group met nothing but silence, so that Services that swallow calls hold few of the slots
- * of the process.
- * A header value that is no address counts as unhealthy under that value: it proves nobody, and it is no sign
- * of a backend that cannot name itself either.
- * Absent: when the next round follows, and what the answers mean; both are the Service chart's.
+ * Promises: each address that answers with status 200 is reported once, as soon as it answers. The round ends
+ * early when every wanted address has answered, or when as many calls as there are replicas met nothing but
+ * silence; it always ends `limits.probeRoundMs` after its first turn. It makes a few calls at a time, but
+ * only one while the group's last round met nothing but silence, so that Services that swallow calls hold few
+ * of the process's slots.
+ * A header value that is not an address counts as unhealthy under that value. It proves no Pod, and yet such
+ * a backend can name itself.
+ * Absent: when the next round follows and what the answers mean; the Service chart decides both.
  */
 
 import type { IpFamily } from '../../../base/address.ts';
@@ -34,7 +34,7 @@ export interface RoundResult {
   readonly summary: SampleSummary;
 }
 
-/** Lets a round in work go on for others, with so many calls at most. */
+/** Lets a round in progress continue for more addresses, with at most this many calls in all. */
 export type Widen = (more: { readonly calls: number; readonly wanted: readonly string[] }) => void;
 
 export interface Sampler {
@@ -44,13 +44,12 @@ export interface Sampler {
     run: {
       readonly signal: AbortSignal;
       readonly onHealthy: (ip: string) => void;
-      /** Called at once; what it is given does nothing after the round. */
+      /** Called at once; `widen` does nothing after the round. */
       readonly onBegun?: (widen: Widen) => void;
     },
   ): Promise<RoundResult>;
 }
 
-/** What a sampler needs. */
 export interface SamplerParts extends ProbeParts {
   readonly limiter: ProbeLimiter;
   /** Makes one call; by default over HTTP. The simulation puts its own network in its place. */
@@ -85,7 +84,7 @@ export function createSampler(parts: SamplerParts): Sampler {
         timer.cancel();
       }
       signal.throwIfAborted();
-      // Nobody was missed by a round that had no turn.
+      // A round that got no turn missed nobody: it fails.
       if (tally.result.calls === 0) ending.signal.throwIfAborted();
       silent.put(round.group, tally.isSilent);
       return tally.result;
@@ -95,7 +94,7 @@ export function createSampler(parts: SamplerParts): Sampler {
 
 interface Calls {
   readonly round: Round;
-  /** So many at most; more once others want to be met. */
+  /** The most calls; grows when the round is widened. */
   readonly bound: { readonly calls: number };
   readonly tally: Tally;
   readonly parts: SamplerParts;
@@ -137,7 +136,7 @@ async function makeCalls({
         await parts.limiter.run(turn, callWhile, signal);
       }
     } catch (thrown) {
-      // Also of a call that was waiting for its turn when the round ended; that is no failure.
+      // Also set by a call that waited for its turn when the round ended; that is no failure.
       failure ??= thrown;
     }
   };
@@ -161,7 +160,7 @@ async function makeCalls({
     while (workers.length < wanted) workers.push(work());
   };
   widen();
-  // Workers can still be added while the first are awaited.
+  // Workers may be added while the first ones are awaited.
   for (const worker of workers) await worker;
   if (failure !== undefined && !ending.signal.aborted) throw failure;
 }
@@ -172,7 +171,7 @@ class Tally {
   readonly #parse: ProbeParts['parseAddress'];
   readonly #onHealthy: (ip: string) => void;
   readonly #missing: Set<string>;
-  /** An answer proves a Pod only for the family in which it was asked for. */
+  /** An answer proves a Pod only in the family that was asked for. */
   readonly #families: ReadonlySet<IpFamily>;
   readonly #healthy = new Set<string>();
   readonly #told = new Set<string>();
@@ -195,13 +194,13 @@ class Tally {
     this.#calls += 1;
   }
 
-  /** Others are to be met as well, from now on. */
+  /** Adds addresses that the round has to meet from now on. */
   want(more: readonly string[]): void {
     for (const ip of more) {
       const { family } = this.#parse(ip) ?? {};
       if (family === undefined || !this.#families.has(family)) continue;
       this.#missing.add(ip);
-      // Whoever was told of it before knew nothing of this one.
+      // An answer from before this request proves nothing for it: the next one is reported again.
       this.#told.delete(ip);
     }
   }
@@ -219,7 +218,7 @@ class Tally {
 
   #noteNamed({ status, addresses, unreadable }: ProbeAnswer & { kind: 'named' }): void {
     for (const value of unreadable) {
-      // No address of anybody, but not anonymous either: who names himself wrongly could name himself.
+      // Not an address, but not anonymous either: a backend that names itself wrongly can name itself.
       this.#unhealthy.add(value);
       this.#lastError = `the address header holds "${value}"`;
     }
@@ -233,7 +232,7 @@ class Tally {
     }
   }
 
-  /** The time of the round is over: what is in flight is not reached. */
+  /** Ends the round's time: calls still in flight count as unreachable. */
   cut(): void {
     const inFlight = this.#calls - this.#answered - this.#unreachable;
     this.#unreachable += inFlight;
@@ -250,12 +249,12 @@ class Tally {
     return this.#answered > 0;
   }
 
-  /** Calls were made, and nothing has answered. */
+  /** Calls were made, and nothing answered. */
   get isSilent(): boolean {
     return this.#calls > 0 && this.#answered === 0;
   }
 
-  /** So many that an answer takes which is missing, where each call meets one of so many by chance. */
+  /** Average number of calls for each missing answer, if every call meets a random backend. */
   callsPerAnswer(backends: number): number {
     const missing = this.#missing.size;
     let harmonic = 0;
@@ -277,7 +276,7 @@ class Tally {
   }
 }
 
-/** The end of a round, which counts from its first turn, or from when it gives up its place in the line. */
+/** The end of a round: `probeLineMs` without a turn, or `probeRoundMs` after the first one. */
 interface RoundEnd {
   start(): void;
   cancel(): void;
@@ -301,7 +300,7 @@ function createEnd(clock: Clock, ending: AbortController, onEnd: () => void): Ro
   };
 }
 
-/** Forgets the oldest when it is full. */
+/** Forgets the oldest member when it is full. */
 function createBoundedSet(sizeMax: number) {
   const members = new Set<string>();
   return {

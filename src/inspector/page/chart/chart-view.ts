@@ -170,7 +170,7 @@ function Countdowns({
   if (timers.length === 0) return [];
   const places = [
     ...layout.edges.flatMap(({ label }) =>
-      label ? label.lines.map((line) => ({ line, x: label.x + label.width - 4, y: label.y - 10 })) : [],
+      label ? label.lines.map((line) => ({ line, x: label.x, y: label.y - 17 })) : [],
     ),
     ...layout.states.flatMap((state) =>
       state.lines.map((line) => ({

@@ -119,8 +119,9 @@ function Row({
   const choose = ({ target }: MouseEvent) => {
     if (!(target instanceof HTMLAnchorElement)) onChoose();
   };
+  const [date, clock, zone] = shownTime(step.at, isUtc).split(' ');
   return html`<div class="event-row ${isChosen ? 'shown' : ''}" onClick=${choose}>
-    <button class="when" aria-pressed=${isChosen} title="What caused it, and what it caused">${shownTime(step.at, isUtc)}</button>
+    <button class="when" aria-pressed=${isChosen} title="What caused it, and what it caused"><span class="date">${date} </span>${clock}<span class="zone"> ${zone}</span></button>
     <${Mark} health=${healthThen(step.id.split('/', 1)[0] ?? '', step.to)} />
     <${ActorLink} id=${step.id} at=${step.rev} />
     <span class="event">${eventName(step.event.type)}</span>

@@ -13,13 +13,16 @@ import { wholeContext } from '../../features/whole-context.ts';
 import type { AcmeAuthority } from '../acme-authority.ts';
 import { factsIn, hostIn } from '../certificate-effects.ts';
 
-/** What is written may have been decided by a step of so long ago. */
+/** The step that decided a write may be this old. */
 const decidedMs = 60_000;
 
 export const keysWhereTheyBelong = ({ api }: ApiStage, { issued }: AcmeAuthority): CheckerKind => ({
   name: 'no key where the host does not belong',
   create(eye) {
-    /** Host and namespace → when a stored record last named it as the owner, or it was shared with. */
+    /**
+     * Host and namespace → when a stored record last named the namespace as the owner, or the host was shared
+     * with it.
+     */
     const places = new Map<string, number>();
     api.onWrite(({ resource, after, before, by }) => {
       if (resource.plural !== 'secrets' || after === null || !/^r\d+$/.test(by)) return;
@@ -53,7 +56,7 @@ function ownerOf(record: ActorRecord | null): string | null {
   return (wholeContext(record) as DomainContext).facts?.owner ?? null;
 }
 
-/** With whom the owner's Domains share the host, as they stand. */
+/** The namespaces with which the owner's Domains share the host at present. */
 function sharedBy(api: ApiStage['api'], host: string, owner: string): readonly string[] {
   return api.all(domains).flatMap(({ metadata, spec }) => {
     const { host: its, sharedWith = [] } = spec as { host: string; sharedWith?: readonly string[] };

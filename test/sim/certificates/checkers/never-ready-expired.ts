@@ -1,13 +1,13 @@
 /**
  * "`Ready` is False from `notAfter` on, in every state" and statuses are "true within seconds"
- * (docs/features/certificates.md §9.1, §9.2): once nothing fails any more no Domain says Ready for longer
- * than a moment when its certificate has ended.
+ * (docs/features/certificates.md §9.1, §9.2): after the last fault, no Domain with an expired certificate
+ * says Ready for longer than a moment.
  */
 import type { CheckerKind } from '../../../../packages/testing/checkers/checker.ts';
 import { domains } from '../../../../src/features/certificates/resources.ts';
 import type { SeenStage } from '../../api/seen-api.ts';
 
-/** Retries of what failed last, and the reports. */
+/** Time for retries of what failed last, and for the reports. */
 const graceMs = 45_000;
 
 interface Status {

@@ -18,7 +18,7 @@ export const ordersInBudget = ({ authority, ordersPer3h, hosts }: CertificateSce
     const ours = new Set<ShardName>([shardOf('issuer/_/acme', eye.world.shards)]);
     for (const host of hosts) ours.add(shardOf(`domain/_/${host}`, eye.world.shards));
     return (sighting) => {
-      // Whoever dies, stands still or is cut off may have ordered without being able to say so.
+      // A replica that dies, pauses or is cut off may have ordered without being able to say so.
       if (sighting.kind === 'fence' && ours.has(sighting.shard) && sighting.replica !== null) {
         if (owned.has(sighting.shard)) lost++;
         owned.add(sighting.shard);

@@ -8,7 +8,7 @@ import { leaseRecordOf } from '../../../../src/features/elections/lease.ts';
 import type { SeenStage } from '../../api/seen-api.ts';
 import type { ElectionPeople } from '../election-world.ts';
 
-/** @param slackMs by how much later than whoever takes it we see a Lease written */
+/** @param slackMs how much later we see a Lease written than the one who takes it */
 export const foreignHolder = (
   { api }: SeenStage,
   { candidates }: ElectionPeople,
@@ -16,7 +16,7 @@ export const foreignHolder = (
 ): CheckerKind => ({
   name: 'a foreign holder is respected',
   create(eye) {
-    /** Since when each Lease stands as it does. */
+    /** Since when each Lease has been as it is. */
     const since = new Map<string, number>();
     api.onWrite(({ resource, before, after, by }) => {
       if (resource.plural !== 'leases') return;

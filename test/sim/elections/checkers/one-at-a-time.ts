@@ -1,19 +1,21 @@
 /**
  * "A leader leads until `expiresInMs` after it asked … That's never longer than Orrery may hold the Lease
- * without a renewal" (docs/features/elections.md §5.3): nobody may believe that he leads while another one
+ * without a renewal" (docs/features/elections.md §5.3): no candidate may believe that it leads while another
  * may, whichever way they campaign.
  */
 import type { CheckerKind } from '../../../../packages/testing/checkers/checker.ts';
 import type { ElectionPeople } from '../election-world.ts';
 
-/** Whoever was robbed of a Lease finds out within its renew deadline, and some more for the request. */
+/**
+ * A leader that was robbed of its Lease finds out within its renew deadline, plus the time of a request, ms.
+ */
 const requestMs = 5_000;
 
 export const oneAtATime = (
   people: ElectionPeople,
   { slackMs, renewDeadlineMs }: { readonly slackMs: number; readonly renewDeadlineMs: number },
 ): CheckerKind => ({
-  // By how much the clocks of replicas differ is nobody's breach.
+  // The difference between the clocks of replicas is nobody's breach.
   name: 'one leads at a time',
   create(eye) {
     const before = people.onBelief;

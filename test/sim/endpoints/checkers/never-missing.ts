@@ -1,7 +1,8 @@
 /**
  * "Creations and updates come before deletions: an endpoint that moves stands in its new slice before it
- * leaves the old one" (docs/features/endpoints.md §5.1): no write of ours takes away the last place of an
- * endpoint whose Service and workload have asked for it, unchanged, for a while.
+ * leaves the old one" (docs/features/endpoints.md §5.1): no write of ours removes the last place of an
+ * endpoint that its Service and workload have wanted, unchanged, for a while in which every replica could
+ * hear of it.
  */
 import type { CheckerKind } from '../../../../packages/testing/checkers/checker.ts';
 import {
@@ -11,16 +12,19 @@ import {
 } from '../../../../src/features/endpoints/slice-labels.ts';
 import { services } from '../../../../src/kube/api/resources.ts';
 import type { SeenStage } from '../../api/seen-api.ts';
+import { createUntroubled } from '../../checkers/quiet-time.ts';
 import { namespace } from '../endpoint-world.ts';
 import { listedIn, slicesOf, wantedOf } from '../wanted-endpoints.ts';
 
-/** Whoever writes may have been told of the world so long ago: a pause, and a request that was late. */
+/** What a writer knows of the world may be this old: a pause, and a late request. */
 const knownMs = 5_000;
 
 export const neverMissing = ({ api }: SeenStage): CheckerKind => ({
   name: 'no endpoint is missing meanwhile',
   create(eye) {
-    /** Service and endpoint → since when it is wanted without a break. */
+    // Told late, each kind of object by itself, they may take an endpoint for unwanted that never was.
+    const untroubled = createUntroubled(eye);
+    /** Service and endpoint → since when it has been wanted without a break. */
     const since = new Map<string, number>();
     const note = () => {
       const now = new Set<string>();
@@ -36,13 +40,14 @@ export const neverMissing = ({ api }: SeenStage): CheckerKind => ({
       const service = labels[serviceNameLabel] ?? '';
       const listed = new Set(listedIn(slicesOf(api, service)));
       for (const one of listedIn([before])) {
-        const wantedMs = eye.now() - (since.get(`${service} ${one}`) ?? eye.now());
+        const known = Math.max(since.get(`${service} ${one}`) ?? eye.now(), untroubled.since());
+        const wantedMs = eye.now() - known;
         if (wantedMs > knownMs && !listed.has(one))
           eye.breach(
             `${by} takes ${one} out of ${namespace}/${before.metadata.name}, and it stands nowhere else`,
           );
       }
     });
-    return () => {};
+    return untroubled.see;
   },
 });

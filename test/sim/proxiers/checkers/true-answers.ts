@@ -2,7 +2,7 @@
  * "Every replica answers … for every node", 200 if the proxier is healthy and the node is eligible, else 503
  * (docs/features/proxiers.md §2.2, §3.1, §4.1, §4.2).
  *
- * Judged in quiet times, of what has been so for longer than a report, a digest and an answer take.
+ * Judged in quiet times, by what has been so for longer than a report, a digest and an answer take.
  */
 import type { CheckerKind } from '../../../../packages/testing/checkers/checker.ts';
 import type { ActorRecord } from '../../../../src/actors/host/records.ts';
@@ -11,14 +11,14 @@ import type { ApiStage } from '../../features/feature-world.ts';
 import type { Answered, LoadBalancer } from '../load-balancer.ts';
 import type { ProxierScene } from '../proxier-world.ts';
 
-/** A report that is said again after a failure, and streams that lag. */
+/** Allowance for a report that is repeated after a failure, and for streams that lag. */
 const knownMs = 15_000;
 
 export const trueAnswers = (stage: ApiStage, scene: ProxierScene, balancer: LoadBalancer): CheckerKind => ({
   name: 'health answers tell how a proxy stands',
   create(eye) {
     const quiet = createQuiet(eye, stage);
-    /** Since when this is to be answered, by node and endpoint. */
+    /** Since when this answer is due, by node and endpoint. */
     const since = new Map<string, { readonly status: number; readonly at: number }>();
     const answeredAt = new Map<string, number>();
     const look = () => {

@@ -33,7 +33,7 @@ function check(what: string, holds: boolean, found: unknown = ''): void {
 function build(): string {
   execFileSync(process.execPath, [join(root, 'scripts/image.mjs')], {
     cwd: root,
-    stdio: ['ignore', 'ignore', 'ignore'],
+    stdio: ['ignore', 'ignore', 'inherit'],
   });
   return readFileSync(join(work, 'digest'), 'utf8').trim();
 }
@@ -167,6 +167,7 @@ async function serves(image: ImageConfig['config']): Promise<void> {
   }
 }
 
+process.stdout.write('building the image twice; each takes a minute or more\n');
 const [first, second] = [build(), build()];
 check(`built twice, it is the same: ${first}`, first === second, second);
 const image = unpack();

@@ -7,7 +7,7 @@ import { findKubectl } from '../scripts/setup/kubectl.mjs';
 
 const found = findKubectl(join(import.meta.dirname, '..'), process.env);
 
-/** Tests with kubectl are left out where there is none; `npm test` fetches one where it can. */
+/** Tests with kubectl are skipped without one; `npm test` fetches one if it can. */
 export const hasKubectl = found !== undefined;
 export const kubectlProgram = found ?? 'kubectl';
 
@@ -18,7 +18,8 @@ export interface Said {
 }
 
 /**
- * Nothing of the tester's own configuration and cache decides what is asked. @param home a folder of the test
+ * Nothing of the tester's own configuration and cache has any influence.
+ * @param home a folder of the test
  */
 export const kubectlEnvironment = (home: string, kubeconfig: string): NodeJS.ProcessEnv => ({
   ...process.env,

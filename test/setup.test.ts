@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -81,6 +82,30 @@ describe('packages', () => {
       'a: 0.9.0 → 1.0.0',
     );
     expect(firstDifference(wanted, lock({ 'node_modules/a': { version: '1.0.0' } }))).toBeUndefined();
+  });
+
+  test('without a network the installation ends within seconds, with the reason', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'orrery-packages-'));
+    const packages = { '': { dependencies: { a: '1.0.0' } }, 'node_modules/a': { version: '1.0.0' } };
+    writeFileSync(join(dir, 'package.json'), JSON.stringify({ dependencies: { a: '1.0.0' } }));
+    writeFileSync(join(dir, 'package-lock.json'), JSON.stringify({ lockfileVersion: 3, packages }));
+    const closed = createServer();
+    await new Promise<void>((resolve) => closed.listen(0, '127.0.0.1', resolve));
+    const { port } = closed.address() as AddressInfo;
+    await new Promise((resolve) => closed.close(resolve));
+    const env = {
+      ...process.env,
+      npm_config_registry: `http://127.0.0.1:${port}/`,
+      npm_config_cache: join(dir, 'cache'),
+    };
+    const script = `import { ensurePackages } from ${JSON.stringify(join(root, 'scripts/setup/packages.mjs'))}; ensurePackages(${JSON.stringify(dir)})`;
+    const { status, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+      env,
+      encoding: 'utf8',
+      timeout: 40_000,
+    });
+    rmSync(dir, { recursive: true, force: true });
+    expect([status, stderr]).toEqual([1, expect.stringMatching(/npm ci: [\s\S]*ECONNREFUSED/)]);
   });
 
   test('builds for other platforms that a mirror left out are added to the lock, each with its platform', () => {

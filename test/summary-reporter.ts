@@ -1,6 +1,6 @@
 /**
- * Ends a run with one plain line, `N passed, N failed`, for machines that read the log; before it, what
- * passed at a second try only.
+ * Ends a run with one plain line, `N passed, N failed`, for machines that read the log; before it, lists what
+ * passed only at the second try.
  */
 import type { Reporter, TestModule } from 'vitest/node';
 
@@ -8,7 +8,7 @@ export class SummaryReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandled: readonly unknown[]): void {
     const tests = modules.flatMap((module) => [...module.children.allTests()]);
     const count = (state: string) => tests.filter((test) => test.result().state === state).length;
-    // A file that does not load has no tests, and an error outside of any test belongs to none: both are
+    // A file that does not load has no tests, and an error outside any test belongs to none: both are
     // failures.
     const broken = modules.filter((module) => module.errors().length > 0).length + unhandled.length;
     for (const test of tests) {

@@ -148,7 +148,10 @@ async function readFeatures({ feature }: DevFlags, { env, directory }: Terminal)
 async function announce(cluster: DevCluster, terminal: Terminal, signal: AbortSignal): Promise<void> {
   const line = (name: string, address: string, note: string) =>
     terminal.out(`${name.padEnd(12)} ${address.padEnd(28)} ${note}\n`);
-  const here = (file: string) => relative(terminal.directory, file) || '.';
+  const here = (file: string) => {
+    const path = relative(terminal.directory, file) || '.';
+    return path.startsWith('..') ? file : path;
+  };
   line('nats', cluster.natsUrl, `store in ${here(cluster.dir)}/nats`);
   line('kubernetes', here(cluster.kubeconfig), `KUBECONFIG=${here(cluster.kubeconfig)} kubectl get pods -A`);
   const waits = cluster.replicas.map(async (replica) => {

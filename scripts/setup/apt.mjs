@@ -88,7 +88,7 @@ function listsOf(tools, source) {
  * @param {string} lists the folder that holds the lists of packages, and what apt made of them
  */
 function prepare(work, source, knowsMachine, lists) {
-  for (const folder of ['lists/partial', 'cache/archives/partial', 'state', 'sources']) {
+  for (const folder of ['lists/partial', 'cache/archives/partial', 'state', 'sources', 'none.d']) {
     mkdirSync(join(work, folder), { recursive: true });
   }
   writeFileSync(join(work, 'state', 'status'), knowsMachine ? readIfThere('/var/lib/dpkg/status') : '');
@@ -133,6 +133,7 @@ Dir::Etc::preferences "${work}/none";
 Dir::Etc::preferencesparts "${work}/none.d";
 APT::Sandbox::User "root";
 Debug::NoLocking "true";
+APT::Update::Error-Mode "any";
 Acquire::Languages "none";
 Acquire::Retries "2";
 Acquire::http::Timeout "10";

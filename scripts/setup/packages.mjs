@@ -8,6 +8,9 @@ import { run, say } from './run.mjs';
  * @typedef {{ packages: Record<string, LockedPackage> }} Lock
  */
 
+/** npm's own retries take more than a minute before it says that there is no network. */
+const patience = ['--fetch-retries=2', '--fetch-retry-mintimeout=500', '--fetch-retry-maxtimeout=3000'];
+
 /** @param {string} root */
 export function ensurePackages(root) {
   const wanted = readLock(join(root, 'package-lock.json'));
@@ -17,7 +20,8 @@ export function ensurePackages(root) {
   say(
     `installing the npm packages of package-lock.json into ${join(root, 'node_modules')} (${difference}) …`,
   );
-  npm(root, ['ci', '--no-audit', '--no-fund', '--loglevel=error', '--engine-strict=false'], 'npm ci');
+  const quiet = ['--no-audit', '--no-fund', '--loglevel=error', '--engine-strict=false'];
+  npm(root, ['ci', ...quiet, ...patience], 'npm ci');
 }
 
 /**

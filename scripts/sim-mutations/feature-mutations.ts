@@ -94,8 +94,8 @@ const certificates: readonly Mutation[] = [
     'certificates',
     'a host that was refused waits for a day',
     'src/machines/domain/domain-schedule.ts',
-    'return bounded(minuteMs * 2 ** doublings * (0.9 + 0.2 * random));',
-    'return bounded(1_440 * minuteMs + doublings * random);',
+    'return bounded(backOffMs(failures - 1, minuteMs, 2 * dayMs) * (0.9 + 0.2 * random));',
+    'return bounded(1_440 * minuteMs + failures * random);',
   ),
   one(
     'certificates',

@@ -88,8 +88,8 @@ const proxiers: readonly Mutation[] = [
     'proxiers',
     'a report that was not taken is not said again',
     'src/features/proxiers/proxier-reporter.ts',
-    'const pause = Math.min(',
-    'taken = report.seq;\n      const pause = Math.min(',
+    'const pause = backOffMs(',
+    'taken = report.seq;\n      const pause = backOffMs(',
   ),
   one(
     'proxiers',

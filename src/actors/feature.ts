@@ -130,7 +130,6 @@ export interface FeatureRun {
   readonly joins?: readonly Join[];
   /** The runners of its charts' effects. */
   readonly effects?: readonly RunnableEffect[];
-  /** Request subjects that it answers. */
   readonly requests?: readonly Endpoint[];
   /** By path: answers the declared HTTP paths. */
   readonly http?: Readonly<Record<string, HttpAnswerer>>;

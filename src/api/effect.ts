@@ -16,7 +16,7 @@ import type { Log } from '../base/log-port.ts';
 import type { PlainEvent } from '../base/plain-event.ts';
 import { type AnyEffect, effect as declareEffect, type EffectDeclaration } from '../machines/effect.ts';
 import { failedEvent } from './failure.ts';
-import type { HttpAnswer, HttpRequest } from './http-call.ts';
+import { type HttpAnswer, type HttpRequest, httpTimeoutMs } from './http-call.ts';
 import type { KubernetesTools } from './kubernetes/tools.ts';
 import type { PerReplica } from './per-replica.ts';
 
@@ -127,4 +127,22 @@ export function effect<const T extends string, P extends object, R>(
     ...(untilDone ? { untilDone } : {}),
   });
   return { ...declared, needs, run } as unknown as Effect<T, P, R>;
+}
+
+/**
+ * An effect that makes one HTTP call. An answer of any status counts as done; no answer as failed.
+ *
+ * @param options.headers computed when the call is made: the place for secrets, which must not be in params
+ */
+export function http<const T extends string>(
+  type: T,
+  options: { readonly headers?: (tools: Tools) => Promise<Readonly<Record<string, string>>> } = {},
+): Effect<T, HttpRequest, HttpAnswer> {
+  return effect(type, {
+    async run(request: HttpRequest, tools) {
+      const own = (await options.headers?.(tools)) ?? {};
+      return tools.http({ ...request, headers: { ...request.headers, ...own } });
+    },
+    timeoutMs: ({ timeoutMs = httpTimeoutMs }) => timeoutMs + 5_000,
+  });
 }

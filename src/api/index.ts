@@ -42,13 +42,13 @@ export {
   type EventsOf,
   effect,
   type Failed,
+  http,
   type Tools,
 } from './effect.ts';
 export { Failure } from './failure.ts';
 export { defineFeature } from './feature.ts';
 export type { FeatureOptions, RequestEndpoint, StepTold } from './feature-options.ts';
 export type { HttpAnswer, HttpRequest } from './http-call.ts';
-export { http } from './http-effect.ts';
 export {
   type JoinOf,
   join,

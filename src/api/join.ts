@@ -75,7 +75,6 @@ export function join<D, F extends object, const R extends Relations = Record<nev
   };
 }
 
-/** The watches of a join, each once. */
 export const watchesIn = ({ each, relations }: JoinOf): readonly Watch[] => [
   ...new Set([each, ...Object.values(relations).map(({ of }) => of)]),
 ];

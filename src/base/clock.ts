@@ -26,7 +26,7 @@ export interface Clock {
 }
 
 /** The longest delay that a Node timer can hold; a longer one would fire at once. */
-export const timerDelayMaxMs = 2_147_483_647;
+const timerDelayMaxMs = 2_147_483_647;
 
 export const systemClock: Clock = {
   now: () => Date.now(),

@@ -63,7 +63,6 @@ export interface WatchOptions {
   readonly namespace?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
-  /** Start after this version. */
   readonly resourceVersion: string;
   /** The server ends the watch after this many seconds. */
   readonly timeoutSeconds: number;

@@ -91,9 +91,7 @@ export const limits = {
    * out saves.
    */
   readsInFlight: 32,
-  /**
-   * How long closing the bus waits for outstanding answers, ms: within the 5 s that a replica has to stop.
-   */
+  /** How long closing the bus waits for outstanding answers, ms; a replica has 5 s to stop. */
   closeTimeoutMs: 1_000,
   /** Acknowledgement of a stored message, ms; past it the outcome is unknown and read back. */
   appendTimeoutMs: 5_000,
@@ -251,6 +249,8 @@ export const limits = {
    * Pods with short names; beyond that the oldest question makes room and is asked again within a minute.
    */
   routeWantBytes: 192 * 1024,
+  /** Rounds that rest between calls: three quarters of effectsInFlight; beyond that they do not rest. */
+  probeRoundsResting: 768,
   /** Groups remembered as silent, so that their next round starts with a single call. */
   probeSilentGroups: 4_096,
   /** The command line knows within this time whether it reaches NATS, ms: a person waits. */

@@ -148,7 +148,6 @@ export interface ShardsView {
   readonly parts?: readonly PartView[];
 }
 
-/** Answer to `rpc.forget`. */
 export interface ForgetAnswer {
   readonly kind: string;
   readonly feature: string;
@@ -164,7 +163,6 @@ export interface GetRequest {
   readonly history?: boolean;
 }
 
-/** Answer to `rpc.send`. */
 export type SendAnswer =
   | { readonly accepted: true; readonly transition: Transition | null }
   | { readonly accepted: false; readonly code: string; readonly reason: string };
@@ -282,7 +280,6 @@ export interface Watch {
   readonly rows: boolean;
   /** Whether it wants every step of every actor, each with its context. */
   readonly steps: boolean;
-  /** Actors whose steps it wants. */
   readonly actors: readonly ActorId[];
   /** Kinds whose rows it wants with their facts; absent from a watcher of an earlier release. */
   readonly facts?: readonly string[];

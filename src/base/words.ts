@@ -34,7 +34,7 @@ export function until(at: number, now: number): string {
 }
 
 /** A time relative to now: `5m ago`, `in 29d`. */
-export function fromNow(at: number, now: number): string {
+function fromNow(at: number, now: number): string {
   return at > now ? until(at, now) : `${age(now - at)} ago`;
 }
 

@@ -41,7 +41,6 @@ export function subjects(cluster: string) {
   };
 }
 
-/** The three tokens of an actor id: kind, namespace, name. */
 export function actorTokens(id: ActorId): readonly [string, string, string] {
   const { kind, namespace, name } = parseActorId(id);
   return [kind, writeToken(namespace), writeToken(name)];
@@ -77,7 +76,6 @@ function actorSubjects(prefix: string) {
     fenceAll: `${prefix}.fence.*`,
     eventAll: `${prefix}.event.*.*.*`,
     eventsOf: (id: ActorId) => `${prefix}.event.${path(id)}`,
-    /** All events of the actors of one kind. */
     eventsOfKind: (kind: string) => `${prefix}.event.${writeToken(kind)}.*.*`,
 
     /** How far the shard's mail and feed have been processed; stored beside the shard's records. */

@@ -36,6 +36,13 @@ export async function readKnownId(text: string, kinds: KindsKnown): Promise<Acto
   return known === null ? id : actorId(known.name, namespace, name);
 }
 
+/** Somebody who leaves the namespace out means a kind that has none, or forgot it. */
+export function missingActor(id: ActorId): OrreryError {
+  const { kind, namespace, name } = parseActorId(id);
+  const hint = namespace === '_' ? ` (with a namespace: ${kind}/NAMESPACE/${name})` : '';
+  return new OrreryError('ACTOR_MISSING', `there is no actor ${id}${hint}`);
+}
+
 /** Called when nothing was found. @throws OrreryError USAGE with the known kinds, if the kind is unknown */
 export async function knownKind(id: ActorId, kinds: KindsKnown): Promise<void> {
   const { charts } = await kinds();

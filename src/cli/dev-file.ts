@@ -8,7 +8,6 @@ import { asError, OrreryError } from '../base/errors.ts';
 export interface DevAddresses {
   readonly nats: string;
   readonly cluster: string;
-  /** The replicas' HTTP addresses. */
   readonly http: readonly string[];
   /** The features that the replicas loaded, as absolute paths or names of packages. */
   readonly features: readonly string[];

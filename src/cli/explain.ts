@@ -1,9 +1,8 @@
 /** `orrery explain`: one actor in words. */
 import { systemClock, timestamp } from '../base/clock.ts';
-import { OrreryError } from '../base/errors.ts';
 import type { ActorView, Transition } from '../base/views.ts';
 import { age, causeText, change, effectList, eventName, factText, timerName, until } from '../base/words.ts';
-import { knownKind, readKnownId } from './actor-argument.ts';
+import { knownKind, missingActor, readKnownId } from './actor-argument.ts';
 import { withClient } from './cluster-connection.ts';
 import { loadedKinds } from './own/loaded-kinds.ts';
 import { addClientFlags, addFeatureFlag, flagTexts, formatOption, type Program } from './parser.ts';
@@ -32,14 +31,13 @@ export function explainCommand(program: Program, terminal: Terminal): void {
     const view = await withClient(flagTexts({ ...options }), terminal, ({ control }) => control.get(id));
     if (view === null) {
       await knownKind(id, kinds);
-      throw new OrreryError('ACTOR_MISSING', `there is no actor ${id}`);
+      throw missingActor(id);
     }
     if (options.output === 'json') terminal.out(`${JSON.stringify(view, null, 2)}\n`);
     else terminal.out(`${explained(view, systemClock.now(), terminal).join('\n')}\n`);
   });
 }
 
-/** The paragraphs of an explanation, each with its heading. */
 export function explained(view: ActorView, now: number, { style }: Pick<Terminal, 'style'>): string[] {
   const paragraphs = [
     ['Facts', facts(view, now)],

@@ -21,7 +21,8 @@ export function createParser(terminal: Terminal, version: string): Program {
     .configureOutput({
       writeOut: terminal.out,
       writeErr: terminal.err,
-      outputError: (text, write) => write(oneLine(text)),
+      outputError: (text, write) =>
+        write(oneLine(text.replace(/missing required argument '.*'/, '$&; --help lists all'))),
     });
 }
 
@@ -61,10 +62,10 @@ export function addClientFlags(command: Program): Program {
   return addFlags(command, clientFlags).addHelpText('after', environmentNote);
 }
 
-/** Moves flags that choose the Orrery behind the command: people may write `orrery --server URL get`. */
+/** Moves flags that choose the Orrery or a namespace behind the command: `orrery -n shop get`. */
 export function withFlagsBehind(argv: readonly string[]): readonly string[] {
-  const names = new Set(['kubeconfig', ...Object.keys({ ...serverFlags, ...clientFlags })]);
-  const nameAt = (at: number) => /^--([a-z-]+)/.exec(argv[at] ?? '')?.[1] ?? '';
+  const names = new Set(['kubeconfig', 'namespace', 'n', ...Object.keys({ ...serverFlags, ...clientFlags })]);
+  const nameAt = (at: number) => /^--?([a-z-]+)/.exec(argv[at] ?? '')?.[1] ?? '';
   let at = 0;
   while (names.has(nameAt(at))) at += argv[at]?.includes('=') ? 1 : 2;
   const end = argv.includes('--') ? argv.indexOf('--') : argv.length;

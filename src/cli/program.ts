@@ -20,6 +20,7 @@ import { accessCommand } from './own/access.ts';
 import { forgetCommand } from './own/forget.ts';
 import { newFeatureCommand } from './own/new-feature.ts';
 import { createParser, endOf, oneLine, type Program, withFlagsBehind } from './parser.ts';
+import { inPlainWords } from './plain-words.ts';
 import { replayCommand } from './replay.ts';
 import { runCommand } from './run.ts';
 import { sendCommand } from './send.ts';
@@ -78,6 +79,6 @@ function isOverview(argv: readonly string[]): boolean {
 
 function failed(thrown: unknown, terminal: Terminal): number {
   const error = asError(thrown);
-  terminal.err(oneLine(`error: ${error.message}`));
+  terminal.err(oneLine(`error: ${inPlainWords(error.message)}`));
   return hasCode(error, 'USAGE') ? 2 : 1;
 }

@@ -8,7 +8,7 @@ import type { LeveledLog } from '../base/log.ts';
 import { type LogLevel, logLevels } from '../base/log-port.ts';
 
 /** The level after the next signal. @param configured where the sequence starts and returns to */
-export function nextLevel(current: LogLevel, configured: LogLevel): LogLevel {
+function nextLevel(current: LogLevel, configured: LogLevel): LogLevel {
   const lower = logLevels[logLevels.indexOf(current) - 1];
   return lower ?? configured;
 }

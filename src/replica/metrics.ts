@@ -101,7 +101,6 @@ export const metricTable: Readonly<Record<string, MetricDeclaration>> = {
   },
 };
 
-/** The tables of the replica and of its features. */
 export function metricTables(
   features: readonly Pick<Feature, 'metrics'>[],
 ): Readonly<Record<string, MetricDeclaration>> {

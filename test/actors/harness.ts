@@ -1,6 +1,6 @@
 /**
- * Several engines on one memory bus with virtual time, and an outside world that the test writes: what
- * effects do is recorded and answered as the test says.
+ * Several engines on one memory bus with virtual time, and an outside world that the test writes: effects are
+ * recorded and answered as the test says.
  */
 
 import type { EffectContext, RunnableEffect } from '../../src/actors/effect-runner.ts';
@@ -37,7 +37,7 @@ export interface RanEffect {
   readonly key: string;
 }
 
-/** What the outside answers; the default reaches every Pod through every Service and accepts every patch. */
+/** The outside's answers; by default it reaches every Pod through every Service and accepts every patch. */
 export type Outside = (effect: EffectData, run: EffectContext, replica: string) => Promise<PlainEvent>;
 
 export interface TestReplica {
@@ -48,7 +48,7 @@ export interface TestReplica {
   readonly endpoints: EndpointsJoin;
   /** The request subjects of its features. */
   readonly requests: readonly Endpoint[];
-  /** What it found stored that has not the form it must have. */
+  /** Stored messages that it found malformed. */
   readonly unreadable: readonly string[];
 }
 
@@ -58,18 +58,18 @@ export class TestCluster {
   readonly subjects = subjectsOf('test');
   readonly ran: RanEffect[] = [];
   readonly dead: string[] = [];
-  /** Replicas that ended since another lives under their name. */
+  /** Replicas that ended because another lives under their name. */
   readonly named: string[] = [];
   outside: Outside = reachable;
-  /** Whoever holds the fences of the world that the test writes. */
+  /** Holds the fences of the world that the test writes. */
   readonly mirror: MirrorStandIn;
   readonly #world: MemoryBus;
   #seed = 1;
   readonly #more: readonly Feature[];
 
   /**
-   * @param more features beside the program's own joins: they run as they are, unless `outside` answers their
-   * effects
+   * @param more features besides the program's own joins: they run as they are, unless `outside` answers
+   * their effects
    */
   constructor(more: readonly Feature[] = []) {
     this.#more = more;
@@ -79,8 +79,8 @@ export class TestCluster {
   }
 
   /**
-   * @param options.bend a bus that misbehaves for this replica; @param options.isFit whether it should keep
-   * its shards;
+   * @param options.bend a bus that misbehaves for this replica
+   * @param options.isFit whether it should keep its shards
    * @param options.clock of its machine
    */
   async replica(
@@ -89,7 +89,7 @@ export class TestCluster {
       readonly bend?: (bus: Bus) => Bus;
       readonly isFit?: () => boolean;
       readonly clock?: Clock;
-      /** Features of this replica beside the program's own; absent: those of the cluster. */
+      /** Features of this replica besides the program's own; absent: those of the cluster. */
       readonly more?: readonly Feature[];
     } = {},
   ): Promise<TestReplica> {
@@ -158,14 +158,15 @@ export class TestCluster {
   }
 
   /**
-   * Puts an object into the world, as a mirror does; a statement, under the fence of the mirror of its name.
+   * Puts an object into the world, as a mirror does; a statement goes under the fence of the mirror of its
+   * name.
    */
   async put(resource: string, namespace: string, name: string, digest: object | null): Promise<void> {
     if (resource === '_synced' && digest !== null) return this.mirror.state(name, digest);
     await this.#world.append(this.subjects.world(resource, namespace, name), encode(digest));
   }
 
-  /** Sends a message as somebody outside does. */
+  /** Sends a message as an outsider does. */
   async mail(id: ActorId, message: object): Promise<void> {
     await this.#world.append(this.subjects.send(id), encode(message));
   }
@@ -181,7 +182,7 @@ export class TestCluster {
     return answer;
   }
 
-  /** Takes an object out of the world, as a mirror does: a tombstone that does not stay. */
+  /** Removes an object from the world, as a mirror does: with a tombstone that does not stay. */
   async remove(resource: string, namespace: string, name: string): Promise<void> {
     const ttlSeconds = limits.worldTombstoneSeconds;
     await this.#world.append(this.subjects.world(resource, namespace, name), new Uint8Array(), {
@@ -189,7 +190,7 @@ export class TestCluster {
     });
   }
 
-  /** A RouteGate, Pods and Services of one group in namespace `shop`, completely mirrored. */
+  /** Adds a RouteGate, Pods and Services of one group in namespace `shop`, completely mirrored. */
   async shop(pods: number, services: number): Promise<void> {
     await this.put('routegates', 'shop', 'gate', {
       kind: 'routegates',
@@ -287,7 +288,7 @@ export const gateSpec: RouteGateSpec = {
   whenRouteIsLost: 'keep',
 };
 
-/** One feature of each name: one that is tried may stand in the list already. */
+/** One feature per name: a feature under test may be in the list already. */
 function distinct(all: readonly Feature[]): readonly Feature[] {
   return all.filter(({ name }, index) => all.findIndex((one) => one.name === name) === index);
 }

@@ -1,6 +1,6 @@
 /**
- * Whoever mirrors, for tests that write the world themselves: it holds the fences and is heard of, and
- * mirrors nothing.
+ * A stand-in for the mirrors, for tests that write the world themselves: it holds the fences and is heard of,
+ * but mirrors nothing.
  */
 import type { Clock, Timer } from '../../src/base/clock.ts';
 import type { Bus, BusMessage, Subscription } from '../../src/bus/bus.ts';
@@ -21,7 +21,7 @@ export class MirrorStandIn {
     this.#parts = parts;
   }
 
-  /** Says that it has listed everything of the resource, under a fence that it claims if it has not yet. */
+  /** Says that it has listed everything of the resource, under a fence that it claims if it has none yet. */
   async state(mirror: string, digest: object): Promise<void> {
     const { bus, subjects } = this.#parts;
     await this.claim(mirror);
@@ -30,7 +30,7 @@ export class MirrorStandIn {
 
   async claim(mirror: string): Promise<void> {
     const { bus, subjects, clock } = this.#parts;
-    // A stream that was made anew holds no fence.
+    // A stream that was created anew holds no fence.
     const isStanding = (await bus.last('world', subjects.worldFence(mirror))) !== undefined;
     if (isStanding && this.#claimed.has(mirror)) return;
     this.#claimed.add(mirror);
@@ -44,7 +44,7 @@ export class MirrorStandIn {
     if (this.#ear === null) this.#ear = bus.subscribe(subjects.memberAll, (message) => this.#hear(message));
   }
 
-  /** It is not heard of any more, and claims anew when it states something the next time. */
+  /** Falls silent; claims again when it next states something. */
   die(): void {
     this.#timer?.cancel();
     this.#timer = null;
@@ -52,7 +52,7 @@ export class MirrorStandIn {
     this.#incarnation++;
   }
 
-  /** As every replica does, it answers whoever is new. */
+  /** Answers newcomers, as every replica does. */
   #hear({ data }: BusMessage): void {
     const { incarnation } = decode(data) as { incarnation: string };
     if (this.#met.has(incarnation) || this.#timer === null) return;

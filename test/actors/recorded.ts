@@ -1,6 +1,5 @@
 /**
- * The records of earlier releases as they lie in `test/fixtures/records/<release>/`, and a memory bus that
- * holds them.
+ * The records of earlier releases in `test/fixtures/records/<release>/`, and a memory bus that holds them.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,9 +19,7 @@ export interface Recorded {
   readonly storedAt: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly data: Uint8Array;
-  /**
-   * What the bytes say, as it was decoded when the line was written; absent where they are JSON themselves.
-   */
+  /** The decoded bytes, as of the time when the line was written; absent if they are JSON themselves. */
   readonly says?: unknown;
 }
 
@@ -33,7 +30,7 @@ export interface RecordedActor extends Recorded {
 }
 
 const folder = join(import.meta.dirname, '../fixtures/records');
-/** As the cluster was called. */
+/** Under the cluster's name. */
 export const recordedSubjects = subjectsOf('dev');
 
 export const releases = readdirSync(folder, { withFileTypes: true })
@@ -65,7 +62,7 @@ export function actorsOf(release: string, kind: string): RecordedActor[] {
   });
 }
 
-/** Sets of records that can stand in one stream: of each actor one. */
+/** Sets of records that fit into one stream: one of each actor. */
 export function wavesOf(actors: readonly RecordedActor[]): RecordedActor[][] {
   const waves: RecordedActor[][] = [];
   for (const actor of actors) {
@@ -77,11 +74,11 @@ export function wavesOf(actors: readonly RecordedActor[]): RecordedActor[][] {
 }
 
 /**
- * A cluster whose streams hold the records, with the fences and checkpoints of their shards, under the
- * sequences that they had; nobody owns them. It is the moment at which the last of them was stored.
+ * A cluster whose streams hold the records, with the fences and checkpoints of their shards, under their
+ * original sequences; nobody owns them. The time is that at which the last of them was stored.
  *
- * @param options.checkpoints false: it is not known how far the shards had come, so nothing of the records'
- * feeds is told yet
+ * @param options.checkpoints false: how far the shards had come is unknown, so nothing of the records' feeds
+ * has been told
  */
 export async function clusterWith(
   release: string,
@@ -106,7 +103,7 @@ export async function clusterWith(
   return cluster;
 }
 
-/** What the server adds or acts upon is not sent again. */
+/** Without what the server adds or acts upon, which is not sent again. */
 function withoutOwn(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith('Nats-')));
 }

@@ -1,6 +1,6 @@
 /**
- * The program's features in an engine of a test: their joins, and nothing that acts outside; what effects do,
- * the test says.
+ * The program's features in an engine of a test: their joins, and nothing that acts outside. The test says
+ * what effects do.
  */
 import type { EngineView, FeatureRun } from '../../src/actors/feature.ts';
 import type { Clock } from '../../src/base/clock.ts';

@@ -30,7 +30,7 @@ export const greeted = join(configMaps, {
   facts: ({ uid, deleting, who }) => (deleting ? null : { uid, who }),
 });
 
-/** What was written, in order. */
+/** The written texts, in order. */
 export const written: string[] = [];
 
 export const write = effect('greeting.write', {

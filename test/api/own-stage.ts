@@ -1,6 +1,6 @@
 /**
- * Real processes for features of a user's own: a NATS server, the API server that KUBECONFIG names or else
- * the development one behind a socket, and replicas that run a feature's file and nothing else.
+ * Real processes for a user's own features: a NATS server, the API server that KUBECONFIG names or else the
+ * development one behind a socket, and replicas that run a feature's file and nothing else.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,7 +25,7 @@ export interface OwnStage {
   readonly kube: KubeConnection;
   readonly bus: Bus;
   readonly replicas: readonly DevReplica[];
-  /** Writes a file of the folder, from which replicas that start read it. */
+  /** Writes a file into the folder from which replicas read it at their start. */
   write(file: string, text: string): string;
   /** Ends it as Kubernetes does, starts it again, and waits until it is ready. */
   restart(index: number): Promise<void>;
@@ -40,17 +40,17 @@ export interface OwnStage {
   stop(): Promise<void>;
 }
 
-/** What the program brings along; a test of a user's feature runs without. */
+/** The program's own features; a test of a user's feature runs without them. */
 const withoutOthers = ['--without', 'routes,endpoints,certificates,elections,releases,proxiers'];
 const cluster = 'own';
 const patience = { timeoutMs: 60_000 };
 
 export interface OwnStageOptions {
   readonly replicas: number;
-  /** By the name of the file: what is loaded. */
+  /** The features to load, by file name. */
   readonly features: Readonly<Record<string, string>>;
   readonly env?: Readonly<Record<string, string>>;
-  /** What the replicas run; absent: the sources. */
+  /** What the replicas run; default: the sources. */
   readonly program?: string | undefined;
 }
 
@@ -99,7 +99,7 @@ export async function startOwnStage(options: OwnStageOptions): Promise<OwnStage>
 
 type Calls = Omit<OwnStage, 'dir' | 'kube' | 'bus' | 'replicas' | 'write' | 'send' | 'stop'>;
 
-/** What is asked of replicas, each by its number. */
+/** Requests to replicas, each by its number. */
 function callsOn(replicas: readonly DevReplica[]): Calls {
   const at = (index: number) => {
     const replica = replicas[index];

@@ -1,7 +1,7 @@
 /**
- * A feature in two versions, as files: a parcel for each ConfigMap that has the label is packed, rests for a
- * while, and is sent; each is told to a counter over HTTP. The second version calls its states otherwise, and
- * knows one thing more of each parcel.
+ * A feature in two versions, as files. A parcel for each ConfigMap with the label is packed, rests for a
+ * while, and is sent; each is reported to a counter over HTTP. The second version has other names for its
+ * states, and knows one thing more about each parcel.
  */
 const office = `
 import * as o from 'orrery';

@@ -1,6 +1,6 @@
 /**
- * Two features as files: one that breaks in every way that somebody asks it to, and a calm one whose actors
- * say how long their steps took.
+ * Two features as files: one that breaks in every requested way, and a calm one whose actors say how long
+ * their steps took.
  */
 
 export const rogue = `

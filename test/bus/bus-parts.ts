@@ -31,7 +31,8 @@ export async function codeOf(promise: Promise<unknown>): Promise<string | undefi
 }
 
 /**
- * Everything that `bus` sent before has reached the server, and what the server had for it has reached it.
+ * Resolves when everything that `bus` sent before has reached the server, and the server's messages for it
+ * have arrived.
  */
 export async function flush(bus: Bus, s: Subjects): Promise<void> {
   await bus.last('event', s.event('pod/flush/none'));

@@ -1,5 +1,5 @@
 /**
- * The contract of messages that are not stored: publishing, subscribing, requests; and of the end of a
+ * The contract of messages that are not stored (publishing, subscribing, requests) and of the end of a
  * connection.
  */
 import { expect, test } from 'vitest';

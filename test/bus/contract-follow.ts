@@ -70,7 +70,7 @@ export function followingFromNow(clients: Clients, s: Subjects): void {
     const { a, b } = clients();
     await write(a, 'f4', ['a=1']);
     const first = await a.last('event', s.event('pod/f4/a'));
-    // Stored times are of a millisecond: wait until a later one.
+    // Stored times are whole milliseconds: wait for a later one.
     const marker = s.event('pod/f4/marker');
     await until(
       async () => {

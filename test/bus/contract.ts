@@ -1,8 +1,8 @@
 /**
- * What every implementation of the port `Bus` promises (B1–B7), as tests. `memory.test.ts` and `nats.test.ts`
- * run it.
+ * The promises of every implementation of the port `Bus` (B1–B7), as tests. `memory.test.ts` and
+ * `nats.test.ts` run them.
  *
- * The tests of one run share a server; each keeps to actors and subjects of its own name.
+ * The tests of one run share a server; each uses actors and subjects of its own name.
  */
 import { afterAll, beforeAll, describe } from 'vitest';
 import type { Bus } from '../../src/bus/bus.ts';

@@ -1,9 +1,9 @@
 /**
- * The Kubernetes API of a run: a kube-apiserver with its etcd where their programs are given, one that is
- * there already where a kubeconfig is, else none (the development cluster brings its own).
+ * The Kubernetes API of a run: a kube-apiserver with its etcd if their programs are given, an existing one if
+ * there is a kubeconfig, otherwise none (the development cluster brings its own).
  *
- * Promises: what is started here ends with `stop`, and when this process dies: a shell between the two holds
- * our end of a pipe. Ports are free ones of the loopback address.
+ * Promises: whatever is started here ends with `stop`, and when this process dies: a shell between the two
+ * holds our end of a pipe. Ports are free ones of the loopback address.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
@@ -19,7 +19,7 @@ export type ApiProgram = 'kube-apiserver' | 'etcd';
 export interface ApiServers {
   /** Absent: the development API. */
   readonly kubeconfig?: string;
-  /** Whether it is ours to kill. */
+  /** Whether we may kill it. */
   readonly canFail: boolean;
   kill(program: ApiProgram): Promise<void>;
   start(program: ApiProgram): Promise<void>;
@@ -35,7 +35,7 @@ const pauseMs = 250;
 /** Addresses that a development cluster can listen on (docs/development-cluster.md). */
 const serviceCidr = '127.96.0.0/16';
 
-/** Somebody else's, or none: nothing of it is killed. */
+/** Somebody else's server, or none: nothing of it is killed. */
 export function apiServersOf(kubeconfig: string | undefined): ApiServers {
   const nothing = async () => {};
   return {

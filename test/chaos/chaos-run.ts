@@ -1,10 +1,10 @@
 /**
  * One run: replicas, NATS and the Kubernetes API as real processes, a world that keeps changing, and faults
- * drawn from a seed; then peace, until everything is as the world says that it must be.
+ * drawn from a seed; then peace, until everything is as the world requires.
  *
- * Promises: the first broken promise ends the run; it stops by itself, and when it is asked to; whatever it
- * started has ended by then. The seed says which faults are drawn and when; what real processes make of it
- * differs from run to run.
+ * Promises: the first broken promise ends the run. It stops by itself, and when asked to; whatever it started
+ * has then ended. The seed decides which faults are drawn and when; how real processes react differs from run
+ * to run.
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -38,20 +38,20 @@ export interface ChaosOptions {
   readonly chaosMs: number;
   readonly copies: 1 | 3;
   readonly replicas: number;
-  /** Everything is written there; nothing may be in it. */
+  /** Everything is written there; must be empty. */
   readonly dir: string;
   readonly programs?: { readonly kubeApiserver: string; readonly etcd: string };
-  /** An API server that is there already. */
+  /** An existing API server. */
   readonly kubeconfig?: string;
   /** Absent: drawn. */
   readonly kinds?: readonly FaultKind[];
-  /** Of the shop, as the scenario has it; absent: its own. */
+  /** Options of the shop that differ from the scenario's. */
   readonly shop?: Partial<ShopOptions>;
   /** Longest pause from one fault to the next, ms. */
   readonly faultEveryMs?: number;
   readonly restMs?: number;
   readonly say: (text: string) => void;
-  /** Takes what happens in the world, and what is seen of the actors. */
+  /** Called with what happens in the world and to the actors. */
   readonly tell?: (text: string) => void;
   readonly signal: AbortSignal;
 }
@@ -63,23 +63,23 @@ export interface ChaosReport {
   readonly faults: ReadonlyMap<FaultKind, number>;
   readonly failOvers: string;
   readonly world: string;
-  /** Until everything was at rest after the last fault, ms. */
+  /** Time until everything was at rest after the last fault, ms. */
   readonly settledMs: number;
 }
 
 const clusterName = 'dev';
 /**
- * Longest time to come to rest, ms: what fails fifteen times is tried every three to four minutes
+ * Longest time to come to rest, ms: what has failed fifteen times is tried every three to four minutes
  * (test/sim/endpoints/endpoint-world.ts).
  */
 const restMs = 400_000;
 const calmLeastMs = 4_000;
 const sayEverySeconds = 10;
 const churnMostMs = 1_000;
-/** A leader that led the state is killed so often, beside what is drawn. */
+/** How often a leader that led the state is killed, besides the drawn faults, ms. */
 const leaderEveryMs = 20_000;
 
-/** @throws Error if something cannot be started; the reason of `signal` when it is asked to end */
+/** @throws Error if something cannot be started; the reason of `signal` if asked to end */
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const undos: Array<() => unknown> = [];
   const stop = async () => {
@@ -166,7 +166,10 @@ interface Run {
   readonly signal: AbortSignal;
 }
 
-/** Waits for it, but not once a promise was broken. @throws the reason of the signal */
+/**
+ * Waits for it, unless a promise was broken.
+ * @throws the reason of the signal
+ */
 async function unlessOver(begun: Promise<void>, story: Run['story'], signal: AbortSignal): Promise<void> {
   const waited = new AbortController();
   const either = AbortSignal.any([signal, waited.signal]);
@@ -180,7 +183,7 @@ async function unlessOver(begun: Promise<void>, story: Run['story'], signal: Abo
   }
 }
 
-/** Things happen and fail, at times of their own. */
+/** Causes events and faults at drawn times. */
 async function chaos(
   { kinds, options, story, world, faults, chance, signal }: Run,
   forMs: number,
@@ -210,7 +213,10 @@ async function chaos(
   }
 }
 
-/** Nothing fails any more. @returns how long it took until everything was at rest, ms */
+/**
+ * After the last fault.
+ * @returns how long it took until everything was at rest, ms
+ */
 async function peace({ options, story, world, settlement, signal }: Run): Promise<number> {
   const boundMs = options.restMs ?? restMs;
   await world.heal();
@@ -276,7 +282,7 @@ function startCrew({ dir, copies }: ChaosOptions, stage: Stage, onBreach: (text:
     outsideCidr: cluster.outsideAddress.replace(/\.\d+$/, '.0/24'),
     flags: prepareBundle(cluster.dir),
     onDeath({ name, isTwin, logFile }, how) {
-      // Of two of one name one ends.
+      // Of two with one name, one ends.
       const hasTwin = crew.members.some((one) => one.name === name);
       if (!isTwin && !hasTwin) onBreach(`${name} ended (${how}); see ${logFile}`);
     },

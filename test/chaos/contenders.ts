@@ -1,6 +1,6 @@
 /**
- * Who campaigns in a run: candidates over NATS and programs by client-go's rules, the simulation's own, each
- * with a connection that can be cut, on real time.
+ * Those who campaign in a run: the simulation's own candidates over NATS and programs by client-go's rules,
+ * each with a connection that can be cut, in real time.
  */
 import { createProcess, type SimProcess } from '../../packages/testing/replicas/process.ts';
 import type { Chance } from '../../packages/testing/time/chance.ts';
@@ -16,7 +16,7 @@ import { type Belief, NatsCandidate } from '../sim/elections/nats-candidate.ts';
 import { type Link, openLink } from './link.ts';
 
 export interface Lines {
-  /** Ways to NATS for candidates, each of which one takes. */
+  /** Connections to NATS, one for each candidate. */
   take(): Line;
   stop(): Promise<void>;
 }
@@ -26,7 +26,7 @@ interface Line {
   readonly links: readonly Link[];
 }
 
-/** Connections are opened before the world begins: it does not wait. */
+/** Opens connections before the world begins, which does not wait. */
 export async function openLines(
   count: number,
   natsPorts: ReadonlyArray<() => number>,
@@ -97,7 +97,7 @@ export function contenders(
   };
 }
 
-/** As a process sees it that stands still now and then. */
+/** As a process sees it that is paused from time to time. */
 function gated(kube: KubePort, process: SimProcess): KubePort {
   return {
     ...kube,

@@ -1,4 +1,4 @@
-/** Real time that ends: what was to happen later does not any more. */
+/** Real time that ends: whatever was due later no longer happens. */
 import { type Clock, systemClock, type Timer } from '../../src/base/clock.ts';
 
 export interface EndingClock extends Clock {

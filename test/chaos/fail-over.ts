@@ -1,15 +1,18 @@
 /**
- * How long shards are without an owner when theirs is killed: from the signal to the fence of the next one,
- * by the time at which the server stored it. Kills during which nothing else failed are counted apart.
+ * How long shards have no owner when theirs is killed: from the signal to the fence of the next one, by the
+ * server's time of storage. Kills without other faults are counted separately.
  */
 import type { ShardName } from '../../src/base/ids.ts';
 
 export interface FailOvers {
   /** @param at when it was stored, wall time ms */
   fence(shard: ShardName, replica: string | null, at: number): void;
-  /** @param at when, wall time ms; @param isAlone nothing else fails just now */
+  /**
+   * @param at wall time, ms
+   * @param isAlone nothing else fails at present
+   */
   killed(replica: string, at: number, isAlone: boolean): void;
-  /** Something else fails from now on: the kills that are under way are not alone. */
+  /** Something else fails from now on: kills in progress are no longer alone. */
   disturbed(): void;
   /** One line for people. */
   summary(): string;

@@ -1,6 +1,6 @@
 /**
- * What fails in a run: drawn from a seed, one line for each. Every fault is taken back after a while, and all
- * are by `end`; only what was killed stays killed, and another is started in its place.
+ * The faults of a run: drawn from a seed, one line for each. Every fault is undone after a while, and all are
+ * by `end`; only what was killed stays dead, and a successor is started.
  */
 import { writeFileSync } from 'node:fs';
 import type { Chance } from '../../packages/testing/time/chance.ts';
@@ -50,14 +50,14 @@ export interface Faults {
   readonly counts: ReadonlyMap<FaultKind, number>;
   /** @param kind absent: drawn */
   act(kind?: FaultKind): void;
-  /** Everything works from now on. Resolves once it does. */
+  /** Ends all faults. Resolves once everything works. */
   end(): Promise<void>;
 }
 
 type Done = string | null;
-/** Takes it back after so long, or when all faults end. */
+/** Takes it back after this time, or when all faults end. */
 type ForAWhile = (ms: number, undo: () => unknown) => void;
-/** @param isAlone nothing else fails just now */
+/** @param isAlone nothing else fails at present */
 type Act = (forAWhile: ForAWhile, isAlone: boolean) => Done | Promise<Done>;
 
 export function createFaults(parts: FaultParts): Faults {
@@ -245,7 +245,7 @@ function storeFaults({ streams, chance }: FaultParts) {
 
 const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;
 
-/** Leaves out what means nothing here. */
+/** Leaves out what has no meaning here. */
 export function drawKinds(
   chance: Chance,
   options: { isReplicated: boolean; hasApi: boolean },

@@ -1,9 +1,9 @@
 /**
- * The way of one process to one server: a TCP port of its own that leads there, and that can be cut.
+ * The connection of one process to one server: a TCP port of its own that leads there and can be cut.
  *
- * Promises: `down` breaks every connection and refuses new ones, `silent` lets nothing pass in either
- * direction and breaks nothing, as a firewall that drops; what was on its way when it fell silent arrives, in
- * order, once it is `up` again.
+ * Promises: `down` breaks every connection and refuses new ones. `silent` lets nothing pass in either
+ * direction and breaks nothing, like a firewall that drops; what was on its way arrives, in order, once it is
+ * `up` again.
  */
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import type { LinkState } from '../../src/bus/memory/faults.ts';

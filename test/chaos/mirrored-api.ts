@@ -1,11 +1,11 @@
 /**
- * A real Kubernetes API as the worlds and checkers of the simulation know one (test/sim/api/seen-api.ts):
- * what its watches tell, and writes that are sent on.
+ * A real Kubernetes API in the form that the simulation's worlds and checkers know
+ * (test/sim/api/seen-api.ts): the events of its watches, and writes that are passed on.
  *
- * Promises: objects and writes are told in the order in which the API took them, over all resources, each
- * with who wrote it: `r0` for whichever replica, `world` for us. For that each is told late (`holdMs`). A
- * write of ours to one object follows the one before it. Absent: waiting; what
- * was written is seen once the watch tells of it, and what the API refuses is counted (`refused`).
+ * Promises: objects and writes are reported in the order in which the API accepted them, across all
+ * resources, each with its writer: `r0` for any replica, `world` for us. Each is reported late for that
+ * (`holdMs`). Our writes to one object follow each other. Absent: waiting; a write is seen once the watch
+ * reports it, and refusals of the API are counted (`refused`).
  */
 import { startInformer } from '../../packages/dev-cluster/controllers/informer.ts';
 import type { DevParts } from '../../packages/dev-cluster/parts.ts';
@@ -17,20 +17,20 @@ import type { ApiWrite } from '../sim/api/sim-api.ts';
 
 export interface MirroredParts extends DevParts {
   readonly resources: readonly KubeResource[];
-  /** The namespace that is looked at, and what the world calls it. */
+  /** The namespace that is watched, and its name in the world. */
   readonly namespace: string;
   readonly called: string;
-  /** What one watch tells later than another is told in order all the same, up to so much, ms. */
+  /** How much later one watch may report than another without breaking the order, ms. */
   readonly holdMs: number;
-  /** Makes of the world's objects what the API takes. */
+  /** Turns the world's objects into what the API accepts. */
   readonly dressed?: (resource: KubeResource, object: KubeObject) => KubeObject;
 }
 
 export interface MirroredApi extends ActedApi {
   readonly synced: Promise<unknown>;
-  /** For programs of the world's own: what is written through it is the world's. */
+  /** For the world's own programs: what they write through it counts as the world's. */
   readonly port: KubePort;
-  /** What the API did not take, and how often. */
+  /** What the API refused, and how often. */
   readonly refused: ReadonlyMap<string, number>;
   stop(): Promise<void>;
 }
@@ -70,7 +70,7 @@ export function mirrorApi(parts: MirroredParts): MirroredApi {
       ...parts,
       resource,
       onChange(change) {
-        // Whose write it is, is known once ours that are on their way have their answers.
+        // The writer is known once our writes in progress have been answered.
         const answered = own.answered(keyOf(resource, change.object.metadata.name));
         const { object } = change;
         if (change.type === 'gone') order.add(change.version, answered, () => tell(resource, object, null));
@@ -107,7 +107,7 @@ interface Writing extends Pick<MirroredParts, 'kube' | 'namespace' | 'called'> {
   readonly signal: AbortSignal;
 }
 
-/** What the world writes, sent on. */
+/** The world's writes, passed on. */
 function writesOf(writing: Writing): Pick<ActedApi, 'create' | 'replace' | 'patch' | 'remove'> {
   const { kube, namespace, called, dressed, own, copies, refused, outside, signal } = writing;
   const place = (its: string | undefined) => (its === called ? namespace : its);
@@ -152,9 +152,7 @@ interface Told {
 
 const tellEveryMs = 50;
 
-/**
- * Tells what comes in the order of its version, each when it has waited for what a slower watch may bring.
- */
+/** Reports events in the order of their versions, each after waiting for what a slower watch may bring. */
 function inOrder({ clock, holdMs }: Pick<MirroredParts, 'clock' | 'holdMs'>) {
   const waiting: Told[] = [];
   let latest = 0;
@@ -166,7 +164,7 @@ function inOrder({ clock, holdMs }: Pick<MirroredParts, 'clock' | 'holdMs'>) {
   };
   release();
   return {
-    /** @param at the version; absent where a list told that it is gone */
+    /** @param at the version; absent if a list showed the deletion */
     add(at: string | undefined, answered: Promise<unknown>, tell: () => void): void {
       const version = at === undefined ? latest : Number(at);
       latest = Math.max(latest, version);
@@ -187,7 +185,7 @@ function ownWrites() {
   const versions = new Set<string>();
   const removed = new Set<string>();
   return {
-    /** Under the same key one follows the other. */
+    /** Writes with the same key follow each other. */
     write<T extends KubeObject | undefined>(key: string, act: () => Promise<T>): Promise<T> {
       const before = under.get(key) ?? Promise.resolve();
       const done = before.then(act).then((object) => {
@@ -214,7 +212,7 @@ type Noting = <T extends KubeObject>(
   act: () => Promise<T>,
 ) => Promise<T>;
 
-/** The port as it is, its writes noted. */
+/** The port, with its writes noted. */
 function notedPort(kube: KubePort, noting: Noting): KubePort {
   return {
     ...kube,

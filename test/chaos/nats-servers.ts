@@ -1,6 +1,6 @@
 /**
- * The NATS of a run: one server, or three with three copies of each stream. They are killed, stopped in the
- * middle and started again; what they had stored stays.
+ * The NATS of a run: one server, or three with three copies of each stream. Servers are killed, paused and
+ * started again; what they had stored stays.
  */
 import { join } from 'node:path';
 import {
@@ -11,7 +11,7 @@ import {
 
 export interface NatsServers {
   readonly copies: 1 | 3;
-  /** undefined: it does not run. */
+  /** undefined: it is not running. */
   server(index: number): NatsServer | undefined;
   port(index: number): number;
   readonly living: readonly number[];
@@ -39,7 +39,7 @@ export async function startServers(dir: string, copies: 1 | 3): Promise<NatsServ
       await server?.kill();
     },
     start(index) {
-      // One after the other: whoever stops everything waits for the one that starts.
+      // One after another: whoever stops everything waits for the one that is starting.
       starting = starting.then(async () => {
         if (!isOver && running[index] === undefined) running[index] = await startAgain(index);
       });

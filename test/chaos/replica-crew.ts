@@ -1,8 +1,8 @@
 /**
- * The replicas of a run as processes of their own, each with a way of its own to every server, which can be
- * cut.
+ * The replicas of a run as processes of their own, each with connections of its own to every server, which
+ * can be cut.
  *
- * Promises: nobody but us ends a process; one that ends by itself is told. `stop` leaves none behind.
+ * Promises: nobody but us ends a process; one that ends by itself is reported. `stop` leaves none behind.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,18 +19,18 @@ export interface CrewParts {
   readonly dir: string;
   readonly cluster: string;
   readonly kubeconfig: string;
-  /** Where each server of NATS is. */
+  /** The ports of the NATS servers. */
   readonly natsPorts: ReadonlyArray<() => number>;
   readonly copies: 1 | 3;
   readonly outsideCidr: string;
   readonly flags: readonly string[];
-  /** A process ended, and nobody had asked for it. */
+  /** A process ended without being asked. */
   readonly onDeath: (member: Member, how: string) => void;
 }
 
 export interface Member {
   readonly name: string;
-  /** Another process of the name runs as well. */
+  /** Another process with this name is running. */
   readonly isTwin: boolean;
   readonly natsLinks: readonly Link[];
   readonly kubeLink: Link;

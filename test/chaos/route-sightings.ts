@@ -1,9 +1,9 @@
 /**
- * What a real cluster shows of routes, as the simulation tells it (test/sim/route-sightings.ts): a probe that
- * was led to a Pod, and a condition that came to be True.
+ * What a real cluster shows of routes, in the simulation's form (test/sim/route-sightings.ts): a probe that
+ * was led to a Pod, and a condition that became True.
  *
- * Weaker than there in one thing: that a Pod was called through a Service counts as its answer. Each is told
- * so late that the records that it rests on are known.
+ * Weaker than the simulation in one point: a call to a Pod through a Service counts as its answer. Each
+ * sighting is late enough for the records behind it to be known.
  */
 import type { RoutedConnection, Routing } from '../../packages/dev-cluster/network/routing.ts';
 import type { Sighting } from '../../packages/testing/simulation/sightings.ts';
@@ -20,7 +20,7 @@ export function watchRoutes(
   witness: Pick<Witness, 'later'>,
   namespace: string,
 ): { see(sighting: Sighting): void; stop(): void } {
-  /** Pod actor → what its steps asked to be marked, in order. */
+  /** Pod actor → what its steps requested to be marked, in order. */
   const asked = new Map<string, Array<{ readonly key: string; readonly uid: string }>>();
   const answered = ({ namespace: its, service, portName, address }: RoutedConnection) => {
     const digest = kube.get('services', namespace, service);
@@ -36,7 +36,7 @@ export function watchRoutes(
     witness.later((isLast) => {
       const steps = asked.get(`pod/${namespace}/${name}`) ?? [];
       const key = steps.findLast((one) => one.uid === uid)?.key;
-      // A server that was killed tells of the step later than the watch of its effect.
+      // A server that was killed reports the step later than the watch reports its effect.
       if (key === undefined && !isLast) return null;
       return { kind: 'patched', replica: '', key: key ?? '', namespace, name, uid, status: 'True' };
     }, 2 * holdMs);

@@ -1,6 +1,6 @@
 /**
- * Pods, Services and RouteGates of a namespace as the checkers of routes know them: digests, made of what the
- * watches of a real API tell.
+ * Pods, Services and RouteGates of a namespace as the checkers of routes know them: digests made from the
+ * watches of a real API.
  */
 import { startInformer } from '../../packages/dev-cluster/controllers/informer.ts';
 import type { DevParts } from '../../packages/dev-cluster/parts.ts';

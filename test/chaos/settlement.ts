@@ -1,6 +1,6 @@
 /**
- * Whether a cluster of real processes in which nothing fails any more has come to rest: what is still
- * missing, in words. The replicas are asked over their own requests who owns what.
+ * Whether a cluster of real processes has come to rest after its last fault: what is still missing, in words.
+ * The replicas are asked over their own requests who owns what.
  */
 import { recordsDue } from '../../packages/testing/checkers/at-rest.ts';
 import type { Sighting } from '../../packages/testing/simulation/sightings.ts';
@@ -22,7 +22,7 @@ export interface SettlementParts {
   readonly witness: Witness;
 }
 
-/** Effects that go on for as long as their actor does. */
+/** Effects that last as long as their actor. */
 const standing = ['route.sample', 'lease.follow'];
 
 export function createSettlement({ bus, subjects, crew, world, witness }: SettlementParts) {

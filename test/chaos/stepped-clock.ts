@@ -1,6 +1,6 @@
 /**
- * Loaded into a replica before its program (`node --import`): somebody sets its wall clock. By how much, ms,
- * stands in the file that `CHAOS_CLOCK` names and may change at any time; monotonic time goes on as it does.
+ * Loaded into a replica before its program (`node --import`): sets its wall clock. The file that
+ * `CHAOS_CLOCK` names contains by how much, ms, and may change at any time; monotonic time is not affected.
  */
 import { readFileSync, watchFile } from 'node:fs';
 
@@ -11,7 +11,7 @@ if (file !== undefined) {
   const now = Date.now.bind(Date);
   let byMs = 0;
   Date.now = () => now() + byMs;
-  // Its own timer keeps nobody alive.
+  // This timer keeps no process alive.
   watchFile(file, { interval: lookEveryMs, persistent: false }, ({ size }) => {
     // 0: the folder was removed, and this process is about to end.
     if (size > 0) byMs = Number(readFileSync(file, 'utf8')) || 0;

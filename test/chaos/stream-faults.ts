@@ -1,15 +1,15 @@
-/** What can go wrong with a stream on its servers: it is full, it is deleted, its leader is somewhere. */
+/** What can go wrong with a stream on its servers: it is full, it is deleted, its leader is killed. */
 import { systemClock as clock, sleep } from '../../src/base/clock.ts';
 import type { Bus, StreamName } from '../../src/bus/bus.ts';
 import { streamDefinitions } from '../../src/bus/streams.ts';
 import { jetStream, type Witness } from './witness.ts';
 
 export interface StreamFaults {
-  /** Nothing more is taken, as of a disk that is full. */
+  /** Nothing more is accepted, as with a full disk. */
   fill(stream: StreamName): Promise<void>;
   empty(stream: StreamName): Promise<void>;
   remove(stream: StreamName): Promise<void>;
-  /** Its server's place in the list. */
+  /** The index of its server in the list. */
   leaderOf(stream: StreamName): Promise<number | null>;
 }
 
@@ -34,7 +34,7 @@ export function createStreamFaults(bus: Bus, cluster: string, witness: Pick<Witn
     fill: (stream) => update(stream, ({ state }) => ({ max_bytes: state.bytes + 1, discard: 'new' })),
     async empty(stream) {
       const discard = definitions[stream].whenFull === 'refuse' ? 'new' : 'old';
-      // The server may be away just now.
+      // The server may be away at the moment.
       for (let n = 0; n < tries; n++) {
         try {
           return await update(stream, () => ({ max_bytes: -1, discard }));

@@ -2,10 +2,10 @@
  * Everything that is stored, as sightings for the checkers: the five streams of a real NATS, read to the last
  * message.
  *
- * Promises: of a stream each message once and in order; a transition after the record that holds it; each so
- * much later (`holdMs`) that what Kubernetes told before is known. So that no record is overwritten before it
- * is read, the state stream keeps more than the last of each subject (`keepHistory`); what is read of an
- * actor that has ended is thinned, or its past would stand again when its last record is forgotten.
+ * Promises: each message of a stream once and in order; a transition after the record that holds it; each
+ * late enough (`holdMs`) that what Kubernetes reported before is known. The state stream keeps more than the
+ * last message of each subject (`keepHistory`), so that no record is overwritten before it is read. What has
+ * been read of an ended actor is thinned, or its past would reappear when its last record is forgotten.
  */
 import { createLedger, type See, type Sighting } from '../../packages/testing/simulation/sightings.ts';
 import { systemClock as clock, type Timer } from '../../src/base/clock.ts';
@@ -19,18 +19,18 @@ export interface WitnessParts {
   readonly subjects: Subjects;
   readonly cluster: string;
   readonly see: See;
-  /** Called at once for what the checkers see later. */
+  /** Called at once with what the checkers see later. */
   readonly onMessage: (stream: StreamName, message: StoredMessage) => void;
 }
 
 export interface Witness {
-  /** Tells everything from the first message on. */
+  /** Reports everything from the first message on. */
   begin(): void;
-  /** Messages that should have been told by now. */
+  /** Messages that should have been reported by now. */
   readonly overdue: number;
-  /** The stream was deleted: what it had not told is lost. */
+  /** The stream was deleted: what it had not reported is lost. */
   lose(stream: StreamName): void;
-  /** Sees it so much later, and as often later again as it is null, until the last time. */
+  /** Sees it this much later, and again that much later while it is null, until the last time. */
   later(sighting: (isLast: boolean) => Sighting | null, ms: number): void;
   stop(): Promise<void>;
 }
@@ -40,15 +40,15 @@ interface Held {
   readonly at: number;
 }
 
-/** What a watch tells later than NATS is hardly ever later than this. */
+/** A watch hardly ever lags behind NATS by more than this. */
 export const holdMs = 1_500;
-/** A transition that waits longer for its record is told without. */
+/** A transition that waits longer for its record is reported without it. */
 const patienceMs = 60_000;
-/** Whatever is held back for longer waits for something that does not come. */
+/** Whatever is held back for longer waits in vain. */
 const lateMs = 5_000;
 const releaseEveryMs = 50;
 const recordsKept = 64;
-/** In this order messages of one moment are seen. */
+/** The order in which messages of one moment are seen. */
 const streams: readonly StreamName[] = ['mail', 'dead', 'world', 'state', 'event'];
 
 export async function startWitness(parts: WitnessParts): Promise<Witness> {
@@ -129,7 +129,7 @@ function mayBeTold(
   return (saved.get(id) ?? 0) >= rev;
 }
 
-/** Mail stands under another subject than it was sent to. */
+/** Mail is stored under another subject than it was sent to. */
 const storedAs = (subjects: Subjects, name: StreamName, sent: string) =>
   name === 'mail' && sent === subjects.sendAll ? subjects.mailAll : sent;
 
@@ -139,13 +139,13 @@ export async function keepHistory(bus: Bus, cluster: string): Promise<void> {
   await jetStream(bus, `STREAM.UPDATE.${name}`, { ...config, max_msgs_per_subject: recordsKept });
 }
 
-/** Takes away what stood there before: what came since may not be read yet. */
+/** Removes what was there before; what has come since may not have been read yet. */
 function thin({ bus, cluster }: WitnessParts, filter: string, seq: number): void {
   const { name } = streamDefinitions(cluster).state;
   jetStream(bus, `STREAM.PURGE.${name}`, { filter, seq }).catch(() => {});
 }
 
-/** @throws Error what the server said */
+/** @throws Error with the server's words */
 export async function jetStream<T>(bus: Bus, verb: string, body: object = {}): Promise<T> {
   const data = new TextEncoder().encode(JSON.stringify(body));
   const answer = await bus.request(`$JS.API.${verb}`, data, { timeoutMs: 5_000 });

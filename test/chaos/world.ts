@@ -1,7 +1,7 @@
 /**
  * The world of a run: the shop with its RouteGate under requests, certificates that are renewed, nodes whose
- * proxies report, and the worlds of endpoints and elections of the simulation, all on a real API. Each brings
- * the checkers of what its feature's page promises, and says what is not as it must be once nothing fails.
+ * proxies report, and the simulation's worlds of endpoints and elections, all on a real API. Each brings the
+ * checkers of its feature's promises, and says what is not as it must be after the last fault.
  */
 import type { DevCluster } from '../../packages/dev-cluster/cluster.ts';
 import { ensureObject } from '../../packages/dev-cluster/manifests.ts';
@@ -51,9 +51,9 @@ export interface WorldParts {
   readonly shards: number;
   readonly say: (text: string) => void;
   readonly shop: Partial<ShopOptions>;
-  /** By how much watches of the API may be apart, ms. */
+  /** How far watches of the API may be apart, ms. */
   readonly holdMs: number;
-  /** false: clocks are set, which elections cannot bear (docs/features/elections.md, Limits). */
+  /** false: clocks are set, which elections cannot survive (docs/features/elections.md, Limits). */
   readonly hasElections: boolean;
 }
 
@@ -61,10 +61,10 @@ export interface ChaosWorld {
   readonly scene: RoutesScene;
   readonly checkers: readonly CheckerKind<RoutesScene>[];
   see(sighting: Sighting): void;
-  /** Resolves once everything stands and the shop's Pods are Ready. */
+  /** Resolves once everything exists and the shop's Pods are Ready. */
   begin(): Promise<void>;
   act(): void;
-  /** Nothing is in the way of anything any more, and nothing new happens. */
+  /** Removes every obstacle; nothing new happens. */
   heal(): Promise<void>;
   unsettled(records: ReadonlyMap<string, ActorRecord>): readonly string[];
   /** One line for people. */
@@ -74,14 +74,14 @@ export interface ChaosWorld {
 
 const shopNamespace = 'shop';
 const outsideNamespace = 'outside';
-/** Of an event loop that is busy. */
+/** Allowance for a busy event loop, ms. */
 const slackMs = 100;
-/** An API that is slow to answer us has our writes, and what follows them, told late. */
+/** If the API is slow to answer us, our writes, and what follows them, are reported late. */
 const seenMs = 1_500;
 const linesMost = 6;
 const load = { rollOverEveryMs: 20_000, requestsPerSecond: 20 };
 
-/** Looks at everything from now on; nothing is there yet. */
+/** Watches everything from now on; nothing exists yet. */
 export async function startWorld(parts: WorldParts): Promise<ChaosWorld> {
   const { cluster, bus, chance, say } = parts;
   const { kube, routing, nodeName } = cluster;
@@ -195,7 +195,7 @@ async function electionWorld(
   return electionsOf(parts, (them) => contenders(people, them), { pace: 'quick', slackMs, seenMs });
 }
 
-/** Cluster IPs are the API's to give, and of one family; an ExternalWorkload has an identity. */
+/** The API assigns cluster IPs, of one family; an ExternalWorkload has an identity. */
 function dressed({ plural }: KubeResource, object: KubeObject): KubeObject {
   const { name } = object.metadata;
   if (plural === 'services') {

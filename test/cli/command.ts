@@ -1,4 +1,4 @@
-/** Runs `orrery …` as a process, as a person would, or in this one where that says as much. */
+/** Runs `orrery …` as a process, as a person would, or in this process where that proves as much. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { runCommandLine } from '../../src/cli/program.ts';
@@ -15,7 +15,7 @@ export interface Ended {
 
 export interface Running {
   readonly child: ChildProcess;
-  /** What it wrote on its standard output so far. */
+  /** Its standard output so far. */
   readonly out: () => string;
   readonly ended: Promise<Ended>;
 }
@@ -23,15 +23,15 @@ export interface Running {
 export interface CommandOptions {
   readonly cwd: string;
   readonly env?: Record<string, string>;
-  /** By which name it is called; absent: as in this checkout. */
+  /** The name by which it is called; absent: as in this checkout. */
   readonly program?: string;
 }
 
-/** @param options.cwd where no `.orrery` folder of this working copy is found by chance */
+/** @param options.cwd a folder from which no `.orrery` of this working copy is found by chance */
 export function start(args: readonly string[], options: CommandOptions): Running {
   const child = spawn(process.execPath, [options.program ?? join(root, 'src/main.ts'), ...args], {
     cwd: options.cwd,
-    // Nothing of the tester's own environment decides what is printed or asked.
+    // Nothing of the tester's own environment influences the output.
     env: { PATH: process.env.PATH ?? '', HOME: options.cwd, ...options.env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -53,7 +53,7 @@ export function orrery(args: readonly string[], options: CommandOptions): Promis
   return start(args, options).ended;
 }
 
-/** With a terminal made of texts. */
+/** With a terminal of texts. */
 export async function inThisProcess(
   args: readonly string[],
   env: Record<string, string> = {},

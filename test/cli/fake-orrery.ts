@@ -1,6 +1,6 @@
 /**
- * A NATS server with one made-up replica behind it: it answers the request subjects with what the test says,
- * so that the command line can be tried as a process against the real wire.
+ * A NATS server with one fictitious replica, which answers the request subjects as the test says, so that the
+ * command line can be tested as a process on the real wire.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -42,7 +42,7 @@ test('what new-feature writes runs: its tests pass, its chart is drawn, its righ
     status: 2,
     stderr: expect.stringContaining('--watch: "Node" is not allowed'),
   });
-}, 60_000);
+});
 
 test('access prints the roles as one file for kubectl, and the permissions of NATS', () => {
   const feature = ['--feature', './drain', '--cluster', 'test'];
@@ -55,4 +55,4 @@ test('access prints the roles as one file for kubectl, and the permissions of NA
   });
   const json = JSON.parse(orrery('access', ...feature, '-o', 'json').stdout);
   expect(json.nats.people).toContain('orrery.test.send.nodedrain.*.*');
-}, 60_000);
+});

@@ -112,6 +112,8 @@ describe.each([
   test('the flag may stand before the command', async () => {
     const flags = ['--server', server(), `--kubeconfig=${env.KUBECONFIG}`];
     expect(await inThisProcess([...flags, 'get', '-o', 'wide'], {}, cwd)).toMatchObject({ code: 0, err: '' });
+    const ofShop = await inThisProcess(['-n', 'shop', ...flags, 'get', 'pods'], {}, cwd);
+    expect(ofShop).toMatchObject({ code: 0, err: '' });
   });
 
   test('an event is sent, a letter dropped, each by an account that may', async () => {

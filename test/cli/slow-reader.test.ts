@@ -80,7 +80,7 @@ beforeAll(async () => {
   for (let n = 0; n < 200; n++) {
     await fake.died('pod/shop/web-00001', { type: 'pod.recheck', n, long }, 'ACTOR_MISSING: there is none');
   }
-}, 60_000);
+});
 afterAll(() => fake?.stop());
 
 type Child = ChildProcessByStdio<null, Readable, Readable>;
@@ -170,4 +170,4 @@ test('what goes wrong is not told to whoever has closed the error stream, too', 
   child.stdout.destroy();
   child.stderr.destroy();
   expect((await ended).code).toBe(2);
-}, 60_000);
+});

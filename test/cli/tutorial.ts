@@ -1,8 +1,8 @@
 /**
- * A page that is followed word for word: its files are written, its commands are typed, in an empty folder.
+ * Follows a page word for word: writes its files and runs its commands in an empty folder.
  *
- * What the reader is to have is there: a package as a file, a NATS server, a Kubernetes API, kubectl. Without
- * a registry `npm install` of that file unpacks it, and takes what it depends on from this checkout.
+ * What the reader should have is there: a package as a file, a NATS server, a Kubernetes API, kubectl.
+ * Without a registry, `npm install` of that file unpacks it and takes its dependencies from this checkout.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -32,7 +32,10 @@ export interface Desk {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** Follows the page to its end. @returns what was printed, and how the commands ended */
+/**
+ * Follows the page to its end.
+ * @returns what was printed, and how the commands ended
+ */
 export async function follow(
   blocks: readonly Block[],
   desk: Desk,
@@ -42,7 +45,7 @@ export async function follow(
   mkdirSync(tools);
   writeFileSync(join(tools, 'npm'), npmWithoutRegistry(desk));
   chmodSync(join(tools, 'npm'), 0o755);
-  // Files are there before the first command: a page shows them before it uses them.
+  // Files exist before the first command: a page shows them before it uses them.
   const script = blocks.map(({ what, text }) => (what === 'sh' ? text : written(what, text))).join('\n');
   const path = `${tools}:${join(root, 'node_modules/.bin')}:${process.env.PATH}`;
   const shell = spawn('bash', ['-euo', 'pipefail', '-c', script], {
@@ -51,7 +54,7 @@ export async function follow(
     stdio: ['ignore', 'pipe', 'pipe'],
     // What it started in the background is ended with it, as when the reader closes the window.
     detached: true,
-    // Whoever waits for what never comes is ended.
+    // Ends whoever waits for what never comes.
     timeout: 100_000,
   });
   let said = '';
@@ -88,7 +91,10 @@ chmod +x node_modules/orrery/dist/main.js
 `;
 }
 
-/** Packs a built program as npm does. @returns the file */
+/**
+ * Packs a built program as npm does.
+ * @returns the file
+ */
 export function packed(built: string, into: string): string {
   const [{ filename }] = JSON.parse(
     execFileSync('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', into], {

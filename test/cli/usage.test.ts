@@ -17,11 +17,11 @@ describe('wrong usage is one line on the error stream and exit code 2', () => {
     [['run', '--http'], "option '--http <HOST:PORT>' argument missing"],
     [['run', 'now'], 'too many arguments'],
     [['run', '--inspector-auth', 'none'], 'none only with a loopback address'],
-    [['run', '--bundle', '/nowhere'], '--bundle: /nowhere/bundle.yaml: ENOENT'],
+    [['run', '--bundle', '/nowhere'], '--bundle: /nowhere/bundle.yaml: there is no such file'],
     [['gte'], "unknown command 'gte' (Did you mean get?)"],
     [['get', 'planet'], 'KIND: "planet" is not allowed; allowed: pod (po), '],
     [['get', '-o', 'xml'], "argument 'xml' is invalid. Allowed choices are table, wide, json, yaml."],
-    [['explain'], "missing required argument 'id'"],
+    [['explain'], "missing required argument 'id'; --help lists all"],
     [['explain', 'web-0'], '"web-0" is not an actor id: <kind>/<namespace>/<name>'],
     [['send', 'pod/shop/web-0', 'pod.recheck', '{'], 'JSON: "{" is not allowed'],
     [['send', 'pod/shop/web-0', 'pod.recheck', '[]'], 'it is not an object; allowed: '],
@@ -33,7 +33,7 @@ describe('wrong usage is one line on the error stream and exit code 2', () => {
     [['get', '--nats', 'http://a'], '--nats: "http://a" is not allowed'],
     ...['--nats-creds', '--nats-ca'].map((flag): [string[], string] => [
       ['get', flag, '/nowhere/file'],
-      `${flag}: "/nowhere/file" is not allowed; allowed: a file that can be read (ENOENT`,
+      `${flag}: "/nowhere/file" is not allowed; allowed: a file that can be read (there is no such file)`,
     ]),
     [
       ['elect', 'till', '--id', 'a', '--', 'true'],

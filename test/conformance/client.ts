@@ -1,5 +1,6 @@
 /**
- * A plain HTTP client for the conformance tests: no library of Kubernetes between the test and the wire.
+ * A plain HTTP client for the conformance tests, without any Kubernetes library between the test and the
+ * wire.
  */
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
@@ -24,7 +25,7 @@ export interface CallOptions {
   readonly accept?: string;
   /** `User-Agent`; none by itself. */
   readonly agent?: string;
-  /** Instead of what the kubeconfig says; null: none at all. */
+  /** Instead of the kubeconfig's; null: none at all. */
   readonly token?: string | null;
 }
 
@@ -52,7 +53,7 @@ export const patchTypes = {
 export class Client {
   readonly #access: Access;
   readonly #agent: HttpAgent;
-  /** Without the client certificate, for calls that say who they are by another token. */
+  /** Without the client certificate, for calls that identify themselves by another token. */
   readonly #stranger: HttpAgent;
 
   constructor(access: Access) {
@@ -89,7 +90,7 @@ export class Client {
     return this.call('DELETE', path, body);
   }
 
-  /** @param body sent as JSON, text as it is */
+  /** @param body sent as JSON; text is sent as it is */
   async call(method: string, path: string, body?: Json, options: CallOptions = {}): Promise<Reply> {
     const message = await this.#send(method, path, body, options);
     const chunks: Buffer[] = [];

@@ -2,9 +2,9 @@
  * One suite for two servers: the one that KUBECONFIG names, or else the development API server, started for
  * the file.
  *
- * Every test gets a namespace of its own, which is deleted afterwards. What only a real server can do, and
- * what only the development server does on purpose, is named by `isDevelopmentServer`; nothing else may
- * depend on the server.
+ * Every test gets a namespace of its own, which is deleted afterwards. `isDevelopmentServer` marks what only
+ * a real server can do and what only the development server does on purpose; nothing else may depend on the
+ * server.
  */
 import { test as base } from 'vitest';
 import { startKubeApi } from '../../packages/kube-api/server.ts';
@@ -26,7 +26,7 @@ interface Fixtures {
   readonly core: string;
 }
 
-/** Letters and digits that no other test has. */
+/** A name that no other test uses. */
 export function uniqueName(prefix: string): string {
   return `${prefix}-${systemRandom
     .id()

@@ -122,7 +122,7 @@ describe('definitions', () => {
     await api.delete(`${definitions}/twos.${group}`);
   });
 
-  test('take their objects with them', { timeout: 60_000 }, async ({ api, namespace }) => {
+  test('take their objects with them', async ({ api, namespace }) => {
     const things = thingsOf(await defineThings(api), namespace);
     const definition = `${definitions}/${things.definition}`;
     await api.post(things.path, {

@@ -1,6 +1,6 @@
 /**
- * A kubeconfig as the conformance tests need it: where the API server is, and how to prove who we are (token,
- * or client certificate), as YAML with data inline or in files.
+ * A kubeconfig as the conformance tests need it: the API server's address, and our credentials (token, or
+ * client certificate), as YAML with data inline or in files.
  */
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';

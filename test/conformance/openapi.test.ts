@@ -119,13 +119,13 @@ describe('OpenAPI v3', () => {
       const { body } = await api.get('/openapi/v3');
       return Object.hasOwn(body.paths as object, path);
     };
-    await until(isListed, { what: `${path} in the index`, timeoutMs: 20_000 });
+    await until(isListed, { what: `${path} in the index` });
     const found = await document(api, path);
     const own = schemaOf(found, group, 'v1', 'Thing');
     expect(own.description).toBe('A thing of the test.');
     expect(field(found, own, 'spec', 'count')).toMatchObject({ type: 'integer', minimum: 1, default: 3 });
     expect(field(found, own, 'metadata', 'labels')).toMatchObject({ type: 'object' });
     await api.delete(`${definitions}/things.${group}`);
-    await until(async () => !(await isListed()), { what: `${path} out of the index`, timeoutMs: 20_000 });
+    await until(async () => !(await isListed()), { what: `${path} out of the index` });
   });
 });

@@ -24,15 +24,11 @@ describe('renderings', () => {
   });
 
   // A process for each set of values, on a machine that may be busy.
-  test.skipIf(helm === undefined)(
-    'are what Helm makes of it (skipped where there is none)',
-    { timeout: 60_000 },
-    () => {
-      for (const [path, text] of render(root, helm ?? '')) {
-        expect(readFileSync(join(root, path), 'utf8'), path).toBe(text);
-      }
-    },
-  );
+  test.skipIf(helm === undefined)('are what Helm makes of it (skipped where there is none)', () => {
+    for (const [path, text] of render(root, helm ?? '')) {
+      expect(readFileSync(join(root, path), 'utf8'), path).toBe(text);
+    }
+  });
 
   test.skipIf(helm === undefined).each(['chart', 'chart-crds'])(
     'Helm has nothing to say against %s (skipped where there is none)',

@@ -22,7 +22,10 @@ export function yamlFiles(folder: string): string[] {
     : [];
 }
 
-/** Every document of a YAML file. @throws Error for a syntax error or a repeated key */
+/**
+ * Every document of a YAML file.
+ * @throws Error for a syntax error or a repeated key
+ */
 export function readYaml(path: string): Manifest[] {
   return parseAllDocuments(readFileSync(join(root, path), 'utf8')).map((document) => {
     const [error] = 'errors' in document ? document.errors : [];

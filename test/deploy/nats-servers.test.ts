@@ -144,7 +144,7 @@ beforeAll(async () => {
   const routes = await Promise.all([0, 1, 2].map(() => freePort('127.0.0.1', 0)));
   await Promise.all(routes.map((_, index) => start(index, routes)));
   replica = await connect('replica');
-}, 60_000);
+});
 
 afterAll(async () => {
   await replica?.close();
@@ -201,4 +201,4 @@ test('while one server is away, writing goes on', async () => {
       () => false,
     );
   await until(append, { what: 'a write with two servers of three', timeoutMs: 30_000 });
-}, 45_000);
+});

@@ -16,7 +16,7 @@ beforeEach(() => {
 });
 afterEach(async () => {
   dev?.kill('SIGKILL');
-  await until(() => processesHere().length === 0, { what: 'the end of everything', timeoutMs: 20_000 });
+  await until(() => processesHere().length === 0, { what: 'the end of everything' });
   rmSync(dir, { recursive: true, force: true });
 });
 
@@ -66,7 +66,7 @@ test('it tells every address, stops on SIGTERM with 0, and leaves no process and
   expect(await ended).toBe(0);
   expect(processesHere()).toEqual([]);
   expect(readdirSync(dir)).toEqual(['dev']);
-}, 60_000);
+});
 
 test('a replica that dies is told and started again; all end when the command is killed', async () => {
   const ended = start('--replicas', '1', '--http', '127.0.0.1:0', '--no-scenario');
@@ -82,5 +82,5 @@ test('a replica that dies is told and started again; all end when the command is
   );
   dev?.kill('SIGKILL');
   await ended;
-  await until(() => processesHere().length === 0, { what: 'no process is left', timeoutMs: 15_000 });
-}, 60_000);
+  await until(() => processesHere().length === 0, { what: 'no process is left' });
+});

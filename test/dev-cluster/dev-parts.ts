@@ -1,5 +1,5 @@
 /**
- * For the tests of the development cluster: an API server, a namespace of one's own, and the moving parts on
+ * For the tests of the development cluster: an API server, a namespace for the test, and the moving parts on
  * it.
  *
  * With ORRERY_TEST_KUBECONFIG the tests run against that API server (a real one, whose cluster IPs are
@@ -32,7 +32,7 @@ export interface DevBench {
   readonly podCidr: string;
   readonly parts: DevParts & { readonly namespace: string };
   readonly signal: AbortSignal;
-  /** Stops the part at the end of the bench, if it was not stopped before. */
+  /** Stops the part at the end of the bench, unless it was stopped before. */
   keep<T extends DevPart>(part: T): T;
   startKubelet(options?: { startDelayMs?: number; drainMs?: number }): Promise<Kubelet>;
   startRouting(options?: Pick<RoutingParts, 'addDelay' | 'removeDelay'>): Promise<Routing>;

@@ -100,7 +100,7 @@ test('a child that does not listen is ended all the same', async () => {
   const pid = await orphan('stubborn');
   await until(() => log().includes('asked to end'), { what: 'the child is asked' });
   await until(() => !isAlive(pid), { what: 'the child is gone', timeoutMs: clusterLimits.stopMs * 2 });
-}, 30_000);
+});
 
 /** The pid of a child whose parent was just killed. */
 async function orphan(...args: string[]): Promise<number> {

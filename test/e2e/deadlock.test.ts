@@ -36,7 +36,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await cluster.stop();
   rmSync(dir, { recursive: true, force: true });
-}, 60_000);
+});
 
 const gate: KubeObject = {
   metadata: { name: 'web', namespace },

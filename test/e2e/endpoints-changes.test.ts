@@ -123,7 +123,7 @@ test('300 workloads are in three slices; a change of port on all of them writes 
   expect(after.map(({ metadata }) => metadata.generation)).toEqual(
     before.map(({ metadata }) => Number(metadata.generation) + 1),
   );
-}, 60_000);
+});
 
 test('a Service that is deleted takes its slices along, and a namespace that is deleted leaves nothing behind', async () => {
   await on.shop.service('web', web);
@@ -157,23 +157,23 @@ test('a virtual machine with a probe: it fails, its endpoint is not ready; it co
     downMs: 500,
   });
   try {
-    await until(() => scenario.seen().up >= 1, { what: 'the machine to be ready', timeoutMs: 20_000 });
+    await until(() => scenario.seen().up >= 1, { what: 'the machine to be ready' });
     const service = await on.shop.get('service', 'legacy');
     const host = (service?.spec as { clusterIP: string } | undefined)?.clusterIP;
     const said = await until(async () => (await fetch(`http://${host}/`)).text(), {
       what: 'an answer through the Service',
     });
     expect(said).toBe('vm-1\n');
-    await until(() => scenario.seen().down >= 1, { what: 'the machine to be not ready', timeoutMs: 20_000 });
+    await until(() => scenario.seen().down >= 1, { what: 'the machine to be not ready' });
     const workload = (await on.shop.get('workload', 'vm-1')) as { status?: { conditions?: object[] } } | null;
     expect(workload?.status?.conditions).toMatchObject([
       { type: 'Ready', status: 'False', reason: 'ProbeFailed' },
     ]);
-    await until(() => scenario.seen().up >= 2, { what: 'the machine to be back', timeoutMs: 20_000 });
+    await until(() => scenario.seen().up >= 2, { what: 'the machine to be back' });
   } finally {
     await scenario.stop();
   }
-}, 90_000);
+});
 
 test('the writes are counted', async () => {
   await on.shop.service('web', web);

@@ -78,7 +78,7 @@ test('after 2,000 changes with SIGKILL of an owner in the middle the slices are 
       const now = await shop.slices();
       return isRight(now) ? now : null;
     },
-    { what: 'every endpoint to be as ready as its workload', timeoutMs: 20_000 },
+    { what: 'every endpoint to be as ready as its workload' },
   );
   expect(namesIn(slices)).toEqual([...isReady.keys()].sort());
   expect(slices).toHaveLength(serviceCount);

@@ -23,13 +23,13 @@ const { signal } = new AbortController();
 export interface Stage {
   readonly cluster: DevCluster;
   readonly dir: string;
-  /** Changes with each test. */
+  /** A new one for each test. */
   readonly shop: Outside;
   /** The note of a Warning Event on the workload. */
   warningOn(name: string): Promise<string>;
 }
 
-/** Call it once in a file, outside of its tests. */
+/** Call it once per file, outside its tests. */
 export function stage(): Stage {
   let cluster: DevCluster | undefined;
   let dir = '';
@@ -47,7 +47,7 @@ export function stage(): Stage {
       signal,
     );
     for (const replica of cluster.replicas) await untilReady(replica, systemClock, signal);
-  }, 90_000);
+  });
   afterAll(async () => {
     await cluster?.stop();
     rmSync(dir, { recursive: true, force: true });

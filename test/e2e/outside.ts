@@ -105,7 +105,7 @@ export class Outside {
     }
   }
 
-  /** Slices of ours, of one Service or of all; those that are being deleted only if asked for. */
+  /** Our slices, of one Service or of all; those being deleted only on request. */
   async slices(service?: string, options: { readonly leaving?: boolean } = {}): Promise<SliceObject[]> {
     const labels = [`${managedByLabel}=${managedBy}`, ...(service ? [`${serviceNameLabel}=${service}`] : [])];
     const { items } = await this.kube.list(
@@ -117,7 +117,7 @@ export class Outside {
     return options.leaving ? all : all.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   }
 
-  /** Waits until the Service's slices are as `check` says, and gives them. */
+  /** Waits until the Service's slices are as `check` requires, and returns them. */
   async settled(
     service: string,
     what: string,
@@ -141,7 +141,7 @@ export class Outside {
   }
 }
 
-/** What of a slice matters to whom it is shown. */
+/** The visible content of a slice. */
 export function view({ metadata, addressType, ports, endpoints }: SliceObject) {
   return {
     name: metadata.name,

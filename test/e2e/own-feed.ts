@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { runCommandLine } from '../../src/cli/program.ts';
 import type { Terminal } from '../../src/cli/terminal.ts';
 
-/** @returns what `orrery replay` says of everything that the event stream holds */
+/** @returns what `orrery replay` says about everything on the event stream */
 export async function replayOwnFeed(
   natsUrl: string,
   cluster = 'dev',

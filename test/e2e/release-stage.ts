@@ -1,7 +1,4 @@
-/**
- * A nats-server, an API server, and replicas of whatever releases as processes, each with a bundle of its
- * own.
- */
+/** A nats-server, an API server, and replicas of any release as processes, each with a bundle of its own. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,7 +26,7 @@ export const configMaps = {
   namespaced: true,
 } as const;
 
-/** What a bundle of the stage says. */
+/** The content of a bundle of the stage. */
 export interface StageBundle {
   readonly release: string;
   readonly minServing?: string;
@@ -54,7 +51,7 @@ export interface ReleaseStage {
   find(name: string): Promise<KubeObject | null>;
   release(): Promise<Record<string, unknown>>;
   explain(): Promise<string>;
-  /** Asks for a round now. */
+  /** Requests a round now. */
   reconcile(): Promise<string>;
   stop(): Promise<void>;
 }
@@ -163,11 +160,11 @@ async function startReplica(
   });
   child.start();
   const ready = async () => (await (await fetch(`${url}/readyz`)).json()) as Readiness;
-  await until(ready, { what: `${name} to answer`, timeoutMs: 20_000 });
+  await until(ready, { what: `${name} to answer` });
   return { name, url, logFile, ready, stop: () => child.stop(), kill: () => child.kill('SIGKILL') };
 }
 
-/** What any replica says of the release's actor. */
+/** What any replica says about the release's actor. */
 export async function viewOf(replica: StageReplica, namespace: string): Promise<ActorView> {
   return (await (await fetch(`${replica.url}/api/v1/actors/release/_/${namespace}`)).json()) as ActorView;
 }

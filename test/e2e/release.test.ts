@@ -139,7 +139,7 @@ test('a release that does not suit the old replicas waits for them, says so, and
 });
 
 test('one object that is somebody else’s does not stop the others, and is what the Release tells', {
-  timeout: 60_000,
+  timeout: 120_000,
 }, async () => {
   stage = await startStage();
   const { kube } = stage.cluster;

@@ -42,7 +42,9 @@ interface PodEventFields {
   } | null;
 }
 
-/** One Pod's life as the stream tells it: which proofs it had when its condition was asked to be True. */
+/**
+ * One Pod's life according to the stream: the proofs that it had when its condition was requested to be True.
+ */
 export interface Marking {
   readonly pod: string;
   readonly uid: string;
@@ -51,7 +53,7 @@ export interface Marking {
   readonly proven: readonly string[];
 }
 
-/** Every time that a Pod's condition was asked to be True, with what was proven by then. */
+/** Every time that a Pod's condition was requested to be True, with what was proven by then. */
 export function markings(story: readonly Transition[]): Marking[] {
   const proofs = new Map<string, Set<string>>();
   const wanted = new Map<string, { uid: string; services: readonly string[] }>();
@@ -76,14 +78,14 @@ export function markings(story: readonly Transition[]): Marking[] {
   return found;
 }
 
-/** Proofs that came while the Pod was busy are taken as one. */
+/** Proofs that came while the Pod was busy are merged into one event. */
 export function proofsIn(event: Transition['event']): readonly RouteProof[] {
   if (event.type !== 'route.proven') return [];
   const { also = [], ...first } = event as unknown as RouteProven;
   return [first, ...also];
 }
 
-/** Questions for a proof that the Pod had already: must be none, also after owners were killed. */
+/** Questions for a proof that the Pod already had: there must be none, even after owners were killed. */
 export function questionsAskedTwice(story: readonly Transition[]): string[] {
   const proven = new Set<string>();
   const twice: string[] = [];

@@ -1,6 +1,6 @@
 /**
- * Objects as Tailscale's operator makes them for an egress ProxyGroup: names, labels, ports and switches, and
- * no more than those. The definition of ProxyGroup is cut down to the fields that matter here.
+ * Objects as Tailscale's operator creates them for an egress ProxyGroup: only their names, labels, ports and
+ * switches. The definition of ProxyGroup is reduced to the fields that matter here.
  */
 import type { KubeObject } from '../../src/base/kube-port.ts';
 
@@ -57,7 +57,10 @@ export const proxyGroup = (name: string, type: 'egress' | 'ingress', replicas?: 
   spec: { type, ...(replicas === undefined ? {} : { replicas }) },
 });
 
-/** The proxies. @param env switches besides those that every proxy has */
+/**
+ * The proxies.
+ * @param env switches besides those that every proxy has
+ */
 export function proxies(
   group: string,
   replicas: number,
@@ -122,7 +125,7 @@ export const egressService = (group: string, name: string, routingDelay: string)
   },
 });
 
-/** The slice of a Service, with the proxies that have taken up its configuration. */
+/** The slice of a Service, with the proxies that have applied its configuration. */
 export function egressSlice(service: KubeObject, proxyPods: readonly KubeObject[]): KubeObject {
   const { name, labels } = service.metadata;
   return {

@@ -1,6 +1,6 @@
 /**
- * The part of Tailscale's operator that decides who is behind an egress Service: it lists the proxies of the
- * group whose containers run, whatever their readiness gates say, and takes them off when they are deleted.
+ * The part of Tailscale's operator that decides who is behind an egress Service: it lists the group's proxies
+ * whose containers are running, whatever their readiness gates say, and removes them when they are deleted.
  */
 
 import { startInformer } from '../../packages/dev-cluster/controllers/informer.ts';

@@ -40,7 +40,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(async () => {
   for (let undo = undos.pop(); undo; undo = undos.pop()) await undo();
-}, 60_000);
+});
 
 async function play(): Promise<Stage> {
   const dir = mkdtempSync(join(tmpdir(), 'orrery-e2e-'));

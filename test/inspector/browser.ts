@@ -1,5 +1,5 @@
 /**
- * Chromium for tests, driven headless, and what is asked of every page in it: no error in its console, no
+ * Chromium for tests, headless, and the requirements for every page in it: no error in its console, no
  * request to another host, no breach of its content security policy, no serious fault of accessibility.
  */
 import { mkdirSync, readFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { findChromium } from '../../scripts/setup/chromium.mjs';
 
 const root = join(import.meta.dirname, '../..');
 const found = findChromium(root, process.env);
-/** Tests that look are left out where there is no browser; `npm test` fetches one where it can. */
+/** Tests that look are skipped without a browser; `npm test` fetches one if it can. */
 export const hasBrowser = found !== undefined;
 
 const { SCREENSHOTS: images } = process.env;
@@ -28,11 +28,11 @@ export async function launch(): Promise<Browser> {
 
 export interface Tab {
   readonly page: Page;
-  /** What went wrong in it so far, and takes note of it no longer. */
+  /** What went wrong in it so far; stops collecting. */
   complaints(): string[];
 }
 
-/** @param expected noise of the browser itself that a test brings about, such as a connection that is cut */
+/** @param expected noise of the browser itself that a test causes, such as a cut connection */
 export async function openTab(
   browser: Browser,
   base: string,
@@ -55,7 +55,9 @@ export async function openTab(
   return { page, complaints: () => complaints.splice(0) };
 }
 
-/** Into the folder that SCREENSHOTS names; none is taken without it: drawing costs more than the test. */
+/**
+ * Into the folder that SCREENSHOTS names; without it none is taken, because drawing costs more than the test.
+ */
 export async function picture(page: Page, name: string): Promise<void> {
   if (images === undefined) return;
   mkdirSync(join(root, images), { recursive: true });
@@ -64,12 +66,9 @@ export async function picture(page: Page, name: string): Promise<void> {
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/**
- * Faults that keep somebody out: rule, element, and why. WCAG 2.2 A and AA and what axe counts as good
- * practice.
- */
+/** Faults that exclude somebody: rule, element, and why. WCAG 2.2 A and AA and axe's good practices. */
 export async function accessibilityFaults(page: Page): Promise<string[]> {
-  // By the debugger, not by a script element: the page's policy has no room for one.
+  // Through the debugger, not a script element: the page's policy allows none.
   await page.evaluate(axeSource);
   const { violations } = (await page.evaluate('axe.run(document, { resultTypes: ["violations"] })')) as {
     violations: Array<{

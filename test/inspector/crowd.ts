@@ -1,6 +1,6 @@
 /**
- * A replica with thousands of actors in this process: engine, live feed, HTTP and page are the real ones; the
- * bus is in memory and the outside accepts every patch at once. For tests and benchmarks of the page.
+ * A replica with thousands of actors in this process: engine, live feed, HTTP and page are real; the bus is
+ * in memory and the outside accepts every patch at once. For tests and benchmarks of the page.
  */
 
 import { createControl } from '../../src/actors/control/control-client.ts';
@@ -29,13 +29,13 @@ import { until } from '../until.ts';
 
 export interface Crowd {
   readonly base: string;
-  /** Sends events for about so many steps a second, each to another actor, until the signal is aborted. */
+  /** Sends events for about this many steps a second, each to another actor, until the signal is aborted. */
   keepBusy(stepsPerSecond: number, signal: AbortSignal): Promise<void>;
   recheck(id: ActorId): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** A recheck of a Pod whose group has no Service: begun anew, patched, ready. */
+/** A recheck of a Pod whose group has no Service: starts afresh, is patched, is ready. */
 const stepsOfRecheck = 3;
 
 export async function startCrowd(count: number): Promise<Crowd> {

@@ -1,4 +1,4 @@
-/** Dead letters on the page, in the browser of page.test.ts: told first, listed, sent again, dismissed. */
+/** Dead letters on the page, in the browser of page.test.ts: announced, listed, sent again, dismissed. */
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';

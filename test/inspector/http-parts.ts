@@ -1,4 +1,4 @@
-/** A replica's HTTP with answers made up by the test. */
+/** A replica's HTTP with answers from the test. */
 
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
@@ -49,7 +49,7 @@ export function scriptedControl(overrides: Partial<ControlPort> = {}): ControlPo
   };
 }
 
-/** One dead letter, 17; what is done with it is noted. */
+/** One dead letter, 17; notes what is done with it. */
 export function scriptedLetters() {
   const done: string[] = [];
   const missing = { code: 'LETTER_MISSING', reason: 'there is no such letter' };
@@ -98,7 +98,7 @@ export const byToken: Authorize = async (token) => {
   return { granted: false, status: 401, reason: 'a bearer token is needed' };
 };
 
-/** Health as a replica tells it, from what its pipelines look like. */
+/** Health as a replica reports it, from the state of its pipelines. */
 export function healthOf(report: () => HealthReport, clock: Pick<Clock, 'now'>): HttpServerParts['health'] {
   return (endpoint) => replyOf(healthAnswer(endpoint, report(), clock.now()));
 }
@@ -111,7 +111,7 @@ export interface Injected {
   readonly payload?: unknown;
 }
 
-/** One request to a server that listens for as long as it takes. */
+/** One request to a server that listens only that long. */
 export async function inject(
   overrides: Partial<HttpServerParts>,
   { url, method = 'GET', headers = {}, payload }: Injected,

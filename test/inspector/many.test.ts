@@ -9,7 +9,7 @@ import { type Crowd, startCrowd } from './crowd.ts';
 
 const count = 10_000;
 
-describe.skipIf(!hasBrowser)('ten thousand actors', { timeout: 60_000 }, () => {
+describe.skipIf(!hasBrowser)('ten thousand actors', () => {
   let crowd: Crowd;
   let browser: Browser;
   let page: Page;

@@ -65,7 +65,7 @@ describe.skipIf(!hasBrowser)('the inspector', { timeout: timeoutMs }, () => {
     await scenario?.stop();
     await cluster?.stop();
     rmSync(dir, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   afterEach(async () => {
     const complaints = tabs.flatMap((tab) => tab.complaints());

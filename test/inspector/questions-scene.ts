@@ -1,5 +1,5 @@
 /**
- * The cluster that the ten questions are asked of: two replicas with a bundle; Pods of two groups that the
+ * The cluster to which the ten questions are put: two replicas with a bundle; Pods of two groups that the
  * routing never learns of; a certificate of a day, one of ninety days, and one that cannot be stored; an
  * election with two candidates.
  */
@@ -38,7 +38,7 @@ export const subjects = subjectsOf('dev');
 export interface QuestionsScene {
   readonly cluster: DevCluster;
   readonly bus: Bus;
-  /** A folder of its own, without a development cluster in it that a command would find. */
+  /** A folder of its own, without a development cluster that a command would find. */
   readonly dir: string;
   /** Of the first replica. */
   readonly base: string;
@@ -80,7 +80,7 @@ const bakery: ShopOptions = {
   ...{ routingDelay: '30m', routingRemovalDelay: '0ms', drain: '0s' },
 };
 
-/** Two Pods at once wait for the Service bread; for those of the shop one does. */
+/** Two Pods wait for the Service bread at once; for each of the shop's Services one does. */
 async function openBakery(kube: KubePort, signal: AbortSignal): Promise<void> {
   const set = shopStatefulSet(bakery);
   const parallel = {

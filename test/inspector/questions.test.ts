@@ -35,7 +35,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await browser?.close();
   await scene?.stop();
-}, 60_000);
+});
 
 const cli = async (...args: string[]): Promise<string> => {
   const { natsUrl } = scene.cluster;

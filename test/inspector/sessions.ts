@@ -1,10 +1,10 @@
-/** Signed-in browsers for tests: the form is filled in once for each token, and its cookie is used again. */
+/** Signed-in browsers for tests: the form is filled in once for each token, and its cookie is reused. */
 import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { openTab } from './browser.ts';
 
 type Session = NonNullable<BrowserContextOptions['storageState']>;
 
-/** @param expected noise of the browser that signing in brings about */
+/** @param expected noise of the browser that signing in causes */
 export function createSessions(expected: RegExp) {
   const known = new Map<string, Session>();
   return async (browser: Browser, base: string, token: string): Promise<Session> => {

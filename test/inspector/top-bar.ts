@@ -7,9 +7,9 @@ export const kindsOf = (page: Page): Promise<string[]> =>
   );
 
 /**
- * Visible parts of the bar that are outside of it, or show only a part of what they hold.
+ * Visible parts of the bar that are outside it, or show only a part of their content.
  *
- * @param moreKinds as many copies of the last kind are added first; they stay
+ * @param moreKinds number of copies of the last kind that are added first; they stay
  */
 export function cutInTheBar(page: Page, { moreKinds = 0 } = {}): Promise<string[]> {
   return page.evaluate(`(() => {
@@ -17,7 +17,14 @@ export function cutInTheBar(page: Page, { moreKinds = 0 } = {}): Promise<string[
     const last = bar.querySelector('nav a:last-child');
     for (let more = 0; more < ${moreKinds}; more++) last.after(last.cloneNode(true));
     const room = bar.getBoundingClientRect();
+    const wordsOf = (field) => {
+      const pen = document.createElement('canvas').getContext('2d');
+      const { font, paddingLeft, paddingRight } = getComputedStyle(field);
+      pen.font = font;
+      return pen.measureText(field.placeholder).width + parseFloat(paddingLeft) + parseFloat(paddingRight);
+    };
     const isCut = (part) => {
+      if (part.placeholder && wordsOf(part) > part.clientWidth + 1) return true;
       const { left, right, top, bottom, width } = part.getBoundingClientRect();
       const isOutside = left < room.left || right > room.right || top < room.top || bottom > room.bottom + 1;
       return width > 0 && (isOutside || part.scrollWidth > part.clientWidth + 1);

@@ -115,7 +115,7 @@ class Bench {
   }
 }
 
-describe.skipIf(!isGiven)('beside client-go', { timeout: 90_000 }, () => {
+describe.skipIf(!isGiven)('beside client-go', () => {
   test('both start at once: one leads, and the other respects it for as long as it renews', async () => {
     const bench = new Bench();
     const ours = bench.ours();

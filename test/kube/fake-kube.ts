@@ -2,7 +2,7 @@
  * A Kubernetes API in memory behind the port: objects of several resources, lists, watches and discovery, no
  * HTTP.
  *
- * Every change reaches the open watches at once. What must fail is told by `failing`.
+ * Every change reaches the open watches at once. `failing` says what must fail.
  */
 import { OrreryError } from '../../src/base/errors.ts';
 import type { KubeObject, KubePort, KubeResource, KubeWatchEvent } from '../../src/base/kube-port.ts';
@@ -11,7 +11,7 @@ interface Watcher {
   readonly resource: string;
   readonly namespace: string | undefined;
   readonly onEvent: (event: KubeWatchEvent) => void;
-  /** Nothing up to this version is sent, as the API server does it. */
+  /** Nothing up to this version is sent, as with the API server. */
   readonly from: number;
   /** Breaks it off. */
   readonly end: () => void;
@@ -26,12 +26,12 @@ interface Change {
 }
 
 export class FakeKube implements KubePort {
-  /** What is thrown by the next list or watch of a resource; asked each time. */
+  /** Thrown by the next list or watch of a resource; asked each time. */
   failing: (call: 'list' | 'watch' | 'resolve', resource: string) => OrreryError | undefined = () =>
     undefined;
-  /** An answer to a list waits for this after it was read. */
+  /** The answer to a list waits for this after the list was read. */
   delaying: (resource: string) => Promise<void> | undefined = () => undefined;
-  /** false: watches are sent what is older than they asked for, too. */
+  /** false: watches are also sent what is older than they asked for. */
   isOrderly = true;
   /** Kinds that discovery knows. */
   readonly kinds: KubeResource[] = [];
@@ -43,7 +43,7 @@ export class FakeKube implements KubePort {
   #version = 0;
   #uids = 0;
 
-  /** Makes or changes an object; `metadata` is completed. */
+  /** Creates or changes an object; `metadata` is completed. */
   put(
     resource: KubeResource,
     namespace: string,
@@ -89,20 +89,20 @@ export class FakeKube implements KubePort {
     return objects;
   }
 
-  /** Breaks every watch; `compacted`: and forgets history. */
+  /** Breaks every watch; `compacted`: also forgets history. */
   breakWatches(compacted = false): void {
     if (compacted) this.#changes.length = 0;
     for (const { end } of this.#watchers) end();
     this.#watchers.clear();
   }
 
-  /** Every watch comes to its time. */
+  /** Ends every watch as at the end of its time. */
   finishWatches(): void {
     for (const { finish } of this.#watchers) finish();
     this.#watchers.clear();
   }
 
-  /** @returns puts everything back to what it is now, versions included: etcd restored from a backup */
+  /** @returns a function that restores the present state, versions included: etcd restored from a backup */
   backup(): () => void {
     const version = this.#version;
     const objects = [...this.#objects].map(([key, held]) => [key, new Map(held)] as const);

@@ -21,7 +21,7 @@ export class ActorDriver<Event extends { readonly type: string }, Context> exten
     super(chart, namespace, name);
   }
 
-  /** Of those the ones of one type; the others are forgotten, too. */
+  /** Those of one type; the others are forgotten, too. */
   askedOf<T extends EffectType>(type: T): EffectOf<T>[] {
     return this.asked().filter((effect): effect is EffectOf<T> => effect.type === type);
   }

@@ -262,7 +262,7 @@ const service = {
 };
 
 /**
- * More walks through charts whose regions have little to do with each other: all at once would be too many
+ * Further walks through charts whose regions have little to do with each other: all at once would be too many
  * situations.
  */
 export const furtherSamples: Readonly<Record<string, readonly Sample[]>> = {
@@ -270,7 +270,7 @@ export const furtherSamples: Readonly<Record<string, readonly Sample[]>> = {
     { input: { release: null }, events: [{ type: 'nodes.seen', isEntered: true, newest: '0.2.0' }] },
   ],
   pod: [
-    // What holds the Pod back is told.
+    // Tells what holds the Pod back.
     {
       input: { id: 'pod/shop/web-0', namespace: 'shop', name: 'web-0' },
       events: [
@@ -298,7 +298,7 @@ export const furtherSamples: Readonly<Record<string, readonly Sample[]>> = {
         { type: 'service.recheck' },
       ],
     },
-    // Every pass succeeds, whichever it is, and more changes follow at once.
+    // Every pass succeeds, and more changes follow at once.
     {
       ...service,
       events: [
@@ -308,7 +308,7 @@ export const furtherSamples: Readonly<Record<string, readonly Sample[]>> = {
         { type: 'slices.reconciled', compactable: true, ...anyPassEnd },
       ],
     },
-    // With every outcome lost: deadlines alone lead through all retries.
+    // Every outcome is lost: deadlines alone lead through all retries.
     {
       ...service,
       events: [
@@ -320,7 +320,7 @@ export const furtherSamples: Readonly<Record<string, readonly Sample[]>> = {
   ],
 };
 
-/** Kinds that bring their sample in a file of their own: `test/machines/<kind>/sample.ts`. */
+/** Kinds whose sample is in a file of its own: `test/machines/<kind>/sample.ts`. */
 const own = await Promise.all(
   readdirSync(import.meta.dirname, { withFileTypes: true })
     .filter((entry) => existsSync(join(import.meta.dirname, entry.name, 'sample.ts')))

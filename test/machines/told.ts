@@ -1,4 +1,4 @@
-/** What is told of an actor that a test drives: its health and the words of its chart. */
+/** What people are told of an actor under test: its health and the words of its chart. */
 import type { Health } from '../../src/base/views.ts';
 import { stateWords, type Told } from '../../src/machines/tell.ts';
 import { machines } from '../chart-of.ts';

@@ -2,8 +2,8 @@
  * The place at which the pages are followed: a folder that looks like a checkout, in which `npm start` runs,
  * with kubectl and the program on the PATH.
  *
- * Reading commands run in this process, as test/cli/command.ts does it: to load the program fifty times would
- * take longer than everything that they do. What is more than one command goes to a shell.
+ * Reading commands run in this process, as in test/cli/command.ts: loading the program fifty times would take
+ * longer than all that they do. Anything beyond one command goes to a shell.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import {
@@ -33,9 +33,7 @@ export interface Ended {
 export interface Desk {
   /** What `npm start` printed so far. */
   readonly told: () => string;
-  /**
-   * To its end; a command that goes on until somebody ends it, until it has said something that `isEnough`.
-   */
+  /** Runs it to its end; a command that would never end, until its output satisfies `isEnough`. */
   run(command: string, options?: RunOptions): Promise<Ended>;
   stop(): Promise<void>;
 }
@@ -46,10 +44,10 @@ export interface RunOptions {
   readonly isEnough?: (said: string) => boolean;
 }
 
-/** Two do all that three do, for less of the machine. */
+/** Two do everything that three do, at a lower cost. */
 const replicas = 2;
 
-/** @param flags of `orrery dev`, beside a free port */
+/** @param flags of `orrery dev`, besides a free port */
 export async function startDesk(flags: readonly string[]): Promise<Desk> {
   const folder = mkdtempSync(join(tmpdir(), 'orrery-pages-'));
   linkAll(root, folder, ['examples']);
@@ -87,13 +85,13 @@ function linkAll(from: string, to: string, except: readonly string[]): void {
     if (!name.startsWith('.') && !except.includes(name)) symlinkSync(join(from, name), join(to, name));
 }
 
-/** What a person is to see happen takes seconds for each Pod, and a page replaces all of them one by one. */
+/** What a person should see takes seconds for each Pod, and a page replaces all of them one by one. */
 const slow = 'gated-group.yaml';
 
 const hastened = (text: string) =>
   text.replaceAll(/(routing-delay|drain): .+$/gm, (_, name: string) => `${name}: 200ms`);
 
-/** Nothing of the tester's own decides what is asked; the kubeconfig is the one of the cluster. */
+/** Nothing of the tester's own has any influence; the kubeconfig is the cluster's. */
 function environment(folder: string): Record<string, string> {
   const bin = join(folder, '.bin');
   mkdirSync(bin);
@@ -113,7 +111,7 @@ function environment(folder: string): Record<string, string> {
   return { PATH: path, HOME: folder, KUBECONFIG: kubeconfig, KUBECACHEDIR: join(folder, '.cache') };
 }
 
-/** One reading command and nothing else, without what only a shell or a new process can do. */
+/** One reading command and nothing else, without anything that only a shell or a new process can do. */
 const isReading =
   /^orrery (get|explain|events|send|dead|shards|chart|token|access)\b(?!.*--f(eature|ollow))[^|<>;&$`]*$/;
 
@@ -143,7 +141,7 @@ function wordsOf(command: string): string[] {
   );
 }
 
-/** Longer than any command of a page needs: whoever waits for what never comes is ended, and fails. */
+/** Longer than any command of a page needs: one that waits in vain is ended, and fails. */
 const patienceMs = 60_000;
 
 function collect(shell: ChildProcess, isEnough: (said: string) => boolean): Promise<Ended> {
@@ -164,7 +162,7 @@ function collect(shell: ChildProcess, isEnough: (said: string) => boolean): Prom
   });
 }
 
-/** Ends a process and what it started, in the way of Ctrl-C. */
+/** Ends a process and what it started, as Ctrl-C does. */
 function endGroup(leader: ChildProcess): Promise<void> {
   return new Promise((resolve) => {
     if (leader.exitCode !== null || leader.signalCode !== null || leader.pid === undefined) return resolve();

@@ -1,6 +1,6 @@
 /**
- * What is not run of the commands that the pages show, each with the reason, and what stands in for words
- * that a reader replaces.
+ * Which commands on the pages are not run, each with the reason, and the substitutes for words that a reader
+ * replaces.
  */
 
 export interface LeftOut {
@@ -8,7 +8,7 @@ export interface LeftOut {
   readonly because: string;
 }
 
-/** Held to the command as its page has it. Each has to leave out at least one. */
+/** Matched with the command as its page shows it. Each has to leave out at least one. */
 export const leftOut: readonly LeftOut[] = [
   {
     what: /^npm start\b|^orrery dev --no-scenario/,
@@ -92,7 +92,7 @@ export const leftOut: readonly LeftOut[] = [
   },
 ];
 
-/** Pages that a test of their own follows word for word. */
+/** Pages that another test follows word for word. */
 export const followedElsewhere: Readonly<Record<string, string>> = {
   'docs/guides/operator-in-100-lines.md': 'test/cli/build.test.ts',
 };
@@ -120,16 +120,16 @@ export const replaced: ReadonlyArray<readonly [shown: RegExp, here: string]> = [
   [/"ttlMs":3000/g, '"ttlMs":120000'],
 ];
 
-/** Before all pages: what an installation has beside what `npm start` makes. */
+/** Before all pages: what an installation has besides what `npm start` creates. */
 export const standing: readonly string[] = [
-  // The replicas of the development cluster are no Pods: those of the Deployment stand in for them.
+  // The replicas of the development cluster are not Pods: those of the Deployment stand in for them.
   `awk 'BEGIN { RS = "---\\n" } /kind: Deployment/' deploy/base/orrery.yaml | kubectl apply -n orrery -f -`,
   'until kubectl -n shop get pod web-0; do sleep 0.2; done',
 ];
 
 const late = '{"type":"election.campaign","candidate":"a","ttlMs":3000}';
 
-/** What the reader of a page has already: commands that run before those of the page. */
+/** What the reader of a page already has: commands that run before those of the page. */
 export const prepared: Readonly<Record<string, readonly string[]>> = {
   // A message that came too early for its actor.
   'docs/alerts.md': [

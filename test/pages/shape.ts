@@ -2,11 +2,12 @@
  * Whether a command printed what its page shows, apart from what differs each time: times, ages, numbers,
  * addresses, generated names.
  *
- * A line of a table is held to its columns and to what kind of thing stands in the first; any other line is
- * held to its words. A line `…` stands for any number of lines; a line that ends with it, for its rest.
+ * A line of a table must have the same columns and the same kind of thing in the first one; any other line
+ * must have the same words. A line `…` stands for any number of lines; at the end of a line it stands for the
+ * rest.
  */
 
-/** What the page shows and the command did not print; empty: it holds. */
+/** What the page shows and the command did not print; empty: nothing. */
 export function missing(shown: readonly string[], printed: string): readonly string[] {
   const lines = printed.split('\n');
   const there = new Set(lines.map(shapeOf));
@@ -39,7 +40,7 @@ function isHeader(line: string): boolean {
 }
 
 const kinds: ReadonlyArray<readonly [RegExp, string]> = [
-  // What another page applied before is there already.
+  // What another page applied before already exists.
   [/ (created|configured|unchanged)$/g, ' <applied>'],
   // Older kubectl names no ports.
   [/\/(TCP|UDP) \([a-z-]+\)/g, '/$1'],

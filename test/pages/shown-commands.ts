@@ -1,14 +1,14 @@
 /**
- * The commands that a page shows, in its order, with what it says that they print.
+ * The commands that a page shows, in its order, with their output according to the page.
  *
- * In a block of `sh` or `bash` each line is one; in a block of `console` a line that begins with `$ `, and
- * what follows it is what it prints. In a sentence it is code that begins with the name of a program.
+ * In a block of `sh` or `bash` each line is a command; in a block of `console` a line that begins with `$ `
+ * is one, and its output follows. In a sentence it is code that begins with the name of a program.
  */
 export interface Shown {
   readonly page: string;
   readonly line: number;
   readonly command: string;
-  /** Lines that the page says it prints; none where it says nothing. */
+  /** Lines of output according to the page; none if it shows none. */
   readonly prints: readonly string[];
   readonly isInSentence: boolean;
 }
@@ -21,7 +21,7 @@ type Found = Omit<Shown, 'page'>;
 export function shownIn(page: string, text: string): readonly Shown[] {
   const shown: Found[] = [];
   let line = 1;
-  // Sentences and blocks by turns: every second part is a block, with its language and how far it stands in.
+  // Sentences and blocks alternate: every second part is a block, with its language and its indentation.
   const parts = text.split(/^( *)```(\S*)[^\n]*\n([\s\S]*?)^ *```[^\n]*$/m);
   for (let at = 0; at < parts.length; at += 4) {
     const [sentences = '', indent = '', language = '', block = ''] = parts.slice(at, at + 4);
@@ -72,7 +72,7 @@ function trimmed(lines: readonly string[]): readonly string[] {
   return lines.slice(0, last + 1);
 }
 
-/** The blocks of YAML that are objects of Kubernetes as a whole. */
+/** The blocks of YAML that are complete Kubernetes objects. */
 export function objectsIn(text: string): readonly string[] {
   const blocks = [...text.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(([, block = '']) => block);
   return blocks.filter((block) => /^apiVersion: .+\nkind: /m.test(block));

@@ -4,10 +4,11 @@
 import { afterEach, expect, test } from 'vitest';
 import { OrreryError } from '../../src/base/errors.ts';
 import { nodes } from '../../src/features/proxiers/resources.ts';
+import { routeGates } from '../../src/features/routes/resources.ts';
 import type { Mirror } from '../../src/kube/mirror/mirror.ts';
 import { watchPipelines } from '../../src/replica/health/own-health.ts';
 import { type Pipelines, startPipelines } from '../../src/replica/health/pipelines.ts';
-import { Scene } from '../kube/mirror/mirror-scene.ts';
+import { gate, Scene } from '../kube/mirror/mirror-scene.ts';
 
 const stopping: Pipelines[] = [];
 afterEach(() => {
@@ -60,6 +61,24 @@ test('a watch whose streams end when they were asked to is healthy, with or with
     expect(pipelines.complaints()).toEqual([]);
   }
   mirror.stop();
+});
+
+test('a kind that the cluster does not have makes nobody ill, nor is its watch said to fail', async () => {
+  const scene = new Scene();
+  const group = { apiVersion: 'tailscale.com/v1alpha1', kind: 'ProxyGroup', require: {} };
+  scene.kube.put(routeGates, 'shop', 'gate', gate({ group }));
+  const replica = await scene.replica();
+  await scene.start(replica.mirror(routeGates));
+  const mirror = replica.groupMirror();
+  await scene.start(mirror);
+  const pipelines = pipelinesOf(scene, mirror);
+  for (let second = 0; second < 120; second++) {
+    await scene.clock.advance(1_000);
+    expect([second, pipelines.complaints()]).toEqual([second, []]);
+  }
+  mirror.stop();
+  await scene.clock.advance(1_000);
+  expect(scene.restarts).not.toContain(mirror.name);
 });
 
 test('an API server that refuses connections is heard: nobody falls ill of it', async () => {

@@ -1,16 +1,18 @@
 /**
- * Test files that have a worker process to themselves, and in which order they begin.
+ * Test files with a worker process of their own, and the order in which files begin.
  *
- * Two sorts: those that start processes, whose signals, children and crashes are kept apart; and those that
- * compute for long. All others share their workers: the program is loaded once for each worker, not once for
- * each file.
+ * Two sorts: files that start processes, whose signals, children and crashes are kept apart, and files that
+ * compute for long. All others share their workers: the program is loaded once per worker, not once per file.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 
 const root = resolve(import.meta.dirname, '../..');
 
-/** The longest, longest first, as they took on two idle cores: a long file that begins late runs on alone. */
+/**
+ * The longest files, longest first, as timed on two idle cores: a long file that begins late ends last,
+ * alone.
+ */
 export const longest: readonly string[] = [
   'test/e2e/whole-path.test.ts',
   'test/inspector/page.test.ts',
@@ -40,7 +42,7 @@ export const longest: readonly string[] = [
   'test/replica/tracing/traces.test.ts',
 ];
 
-/** Paths from the root of all test files that have a worker of their own. */
+/** Paths, from the root, of all test files with a worker of their own. */
 export function aloneFiles(): string[] {
   const startsProcesses = createReach((text) => text.includes("from 'node:child_process'"));
   return readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
@@ -49,14 +51,17 @@ export function aloneFiles(): string[] {
     .filter((file) => longest.includes(file) || startsProcesses(join(root, file)));
 }
 
-/** The place of a test file in the run: the long ones first, then what starts processes, then all others. */
+/**
+ * The position of a test file in the run: first the long ones, then those that start processes, then all
+ * others.
+ */
 export function placeOf(file: string, isAlone: boolean): number {
   const place = longest.indexOf(relative(root, file));
   if (place >= 0) return place;
   return isAlone ? longest.length : longest.length + 1;
 }
 
-/** Whether a file, or any that it imports from beside it, is such a one. */
+/** Whether a file, or any that it imports by a relative path, is of this sort. */
 function createReach(isSuch: (text: string) => boolean): (file: string) => boolean {
   const known = new Map<string, { readonly isSuch: boolean; readonly imports: readonly string[] }>();
   const read = (file: string) => {

@@ -1,4 +1,6 @@
-/** The order of the run: the longest files first (alone.ts), so that none runs on when all others end. */
+/**
+ * The order of the run: the longest files first (alone.ts), so that none runs on when all others have ended.
+ */
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { placeOf } from './alone.ts';
 

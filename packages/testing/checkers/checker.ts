@@ -39,7 +39,7 @@ export interface Eye<W extends Scene = Scene> {
 export type Checker = (sighting: Sighting) => void;
 
 export interface CheckerKind<W extends Scene = Scene> {
-  /** The number of an invariant, or the words of the specification. */
+  /** The number of an invariant, or the words of a page. */
   readonly name: string;
   readonly create: (eye: Eye<W>) => Checker;
 }

@@ -91,7 +91,6 @@ export function recordOf(cell: Cell): ActorRecord | null {
   return cell.hot?.record ?? (cell.packed === null ? null : unpackRecord(cell.packed, cell.id));
 }
 
-/** The record of an actor that exists, otherwise null. */
 export function livingRecordOf(cell: Cell): ActorRecord | null {
   const record = recordOf(cell);
   return record?.gone ? null : record;

@@ -171,7 +171,7 @@ async function perform(parts: PoolParts, job: Job, again: () => void): Promise<v
   }
 }
 
-/** Every so many tries a line is logged, so that an operator sees what is not done yet. */
+/** How many tries lie between two log lines, so that an operator sees what is not done yet. */
 const retriesInALine = 10;
 
 function noteRetry({ log, metrics }: PoolParts, { effect, run, failures }: Job, error: string): void {

@@ -40,7 +40,6 @@ export interface HostParts extends Ambient {
   readonly effects: ReadonlyMap<string, EffectDeclaration>;
   /** Called after each saved step, with the saved context. */
   readonly onStep?: (transition: Transition, context: unknown) => void;
-  /** Runs one effect to its outcome. */
   readonly runEffect: (effect: EffectData, run: EffectContext) => Promise<PlainEvent>;
   /** The shard in which an actor lives, and the mail of a shard. */
   readonly homes: Homes;

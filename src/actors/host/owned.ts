@@ -56,7 +56,6 @@ export interface Hot {
   stale: boolean;
   /** Its last steps are not saved (time/deferral.ts): the stored context; null: all steps are saved. */
   deferred: { readonly saved: unknown } | null;
-  /** The feed is being published. */
   publishing: boolean;
   /** Sequences of the saved records whose transitions are still in the feed. */
   readonly unpublished: number[];
@@ -168,7 +167,6 @@ export interface ShardRun {
 
 /** How far a sequence of messages has been processed when they finish in another order than they start. */
 export interface Progress {
-  /** Sequences that were started and are not done. */
   readonly outstanding: Set<number>;
   /** The last sequence that was started. */
   begun: number;

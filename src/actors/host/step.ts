@@ -69,7 +69,6 @@ export interface PersistedSnapshot {
   readonly historyValue?: unknown;
 }
 
-/** A chart that is ready to be stepped. */
 export interface Stepper {
   readonly chart: Chart;
   /**

@@ -26,7 +26,6 @@ export interface Directory {
   live(): ReadonlyMap<string, Member> | null;
   /** Whether this process is still heard. A leaving one counts until it has gone. */
   isPresent(replica: string, incarnation: string): boolean;
-  /** The age of this process, ms. */
   ageMs(): number;
   /**
    * Another process with this replica's name took something from this one, so it lives, whether or not it is

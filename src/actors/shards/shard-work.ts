@@ -24,11 +24,9 @@ import { loadShard, proveOwner, saveCheckpoint } from './shard-store.ts';
 import { createTelling } from './telling.ts';
 
 export interface Shards {
-  /** The holdings, for ownership. */
   holdings(): HoldingSpec[];
   /** What the owner of the led shard does, for its holding. */
   ledWork(): Work;
-  /** The shard of an actor if it is open here. */
   runOf(id: ActorId): ShardRun | null;
   open(): Iterable<ShardRun>;
   /**

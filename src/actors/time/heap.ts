@@ -13,7 +13,6 @@ export function insertInto<T>(heap: T[], entry: T, isBefore: (a: T, b: T) => boo
   heap[index] = entry;
 }
 
-/** Removes the first entry. */
 export function removeFirst<T>(heap: T[], isBefore: (a: T, b: T) => boolean): void {
   const last = heap.pop();
   if (last === undefined || heap.length === 0) return;

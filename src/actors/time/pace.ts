@@ -12,8 +12,12 @@
  * Absent: code after its first `await`, and code that never yields (care.ts).
  */
 import { type Clock, sleep, type Timer } from '../../base/clock.ts';
+import type { PlainEvent } from '../../base/plain-event.ts';
+import { type MessageSend, messageSend } from '../../machines/effects.ts';
+import type { EffectContext, RunnableEffect } from '../effect-runner.ts';
 import { featureLimits } from '../feature-limits.ts';
 import type { Hot } from '../host/owned.ts';
+import type { EffectData } from '../host/step.ts';
 
 /** What one feature has used, and whether it waits. */
 export interface Used {
@@ -187,3 +191,31 @@ function createLine(clock: Clock, share: ReturnType<typeof createBucket>) {
     },
   };
 }
+
+/** Messages that already waited; a retry sends them at once. */
+const paid = new WeakSet<object>();
+
+/**
+ * Starts the effect while its feature's share lasts, and charges it to that.
+ * @param pace of the actor's feature; undefined: a built-in feature
+ */
+export async function pacedEffect(
+  pace: Pace | undefined,
+  effect: EffectData,
+  context: EffectContext,
+  run: RunnableEffect['run'],
+): Promise<PlainEvent> {
+  if (pace === undefined) return run(effect, context);
+  if (isMessage(effect) && !paid.has(effect)) {
+    paid.add(effect);
+    const sending = pace.messages(effect.to.length);
+    if (sending) await sending;
+  }
+  return pace.inTurn(() => {
+    context.signal.throwIfAborted();
+    return run(effect, context);
+  });
+}
+
+const isMessage = (effect: EffectData): effect is EffectData & MessageSend =>
+  effect.type === messageSend.type && Array.isArray(effect.to);

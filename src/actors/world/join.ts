@@ -22,7 +22,6 @@ export interface Observation {
 export type Affected = Set<string>;
 
 export interface Join {
-  /** The kinds of actors that it tells. */
   readonly kinds: readonly string[];
   /** Processes a change of the world. @returns the actors concerned */
   fold(entry: WorldEntry, before: AnyDigest | null): Iterable<string>;

@@ -74,7 +74,6 @@ export class World {
     this.#reading.stop();
   }
 
-  /** The existing entries of one resource. */
   entries(resource: ResourceName): Iterable<WorldEntry> {
     return this.#resources.get(resource)?.values() ?? [];
   }

@@ -29,7 +29,6 @@ export type LinkState = 'up' | 'down' | 'silent';
 export interface MemoryFaults {
   readonly link: LinkState;
   setLink(link: LinkState): void;
-  /** Called for each append of this client. */
   onAppend: ((subject: string) => AppendFate) | undefined;
   /** Called for each core message (requests and answers included) before this client receives it. */
   onReceive: ((subject: string) => CoreFate) | undefined;

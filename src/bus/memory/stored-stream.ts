@@ -20,7 +20,6 @@ interface SubjectState {
 
 export class MemoryStream {
   readonly definition: StreamDefinition;
-  /** Whether the stream takes messages on the subject. */
   readonly takes: SubjectMatcher;
   /** Called with each message when it is stored. */
   onStored: (message: StoredMessage) => void = () => undefined;

@@ -27,11 +27,11 @@ export interface SilenceWatch {
 }
 
 export interface SilenceBounds {
-  /** A server that was silent for so long is asked. */
+  /** A server that has been silent for this long is asked. */
   readonly askAfterMs: number;
-  /** One that does not answer for so long is gone, with its consumers. */
+  /** A server that does not answer for this long is gone, with its consumers. */
   readonly answerMaxMs: number;
-  /** A consumer that was silent for so long is gone. */
+  /** A consumer that has been silent for this long is gone. */
   readonly consumerMaxMs: number;
 }
 

@@ -1,9 +1,9 @@
 /** `orrery get`: lists the actors of the whole cluster, those with trouble first, each with its reason. */
 import { sleep, systemClock } from '../../base/clock.ts';
-import { OrreryError } from '../../base/errors.ts';
 import type { ShardName } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import type { ActorSummary, ControlPort, ListAnswer, ListRequest } from '../../base/views.ts';
+import { missingActor } from '../actor-argument.ts';
 import { withClient } from '../cluster-connection.ts';
 import { loadedKinds } from '../own/loaded-kinds.ts';
 import { addClientFlags, addFeatureFlag, flagTexts, formatOption, type Program } from '../parser.ts';
@@ -73,7 +73,7 @@ async function ask(
   const lists = requests.map((request) => listAll(control, hasFacts ? { ...request, facts: true } : request));
   const named = ids.map(async (id) => {
     const view = await control.get(id, { history: false });
-    if (view === null) throw new OrreryError('ACTOR_MISSING', `there is no actor ${id}`);
+    if (view === null) throw missingActor(id);
     return view;
   });
   const [answers, views] = await Promise.all([Promise.all(lists), Promise.all(named)]);

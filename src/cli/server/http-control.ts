@@ -24,7 +24,6 @@ export interface HttpControl extends ControlPort, StoredPort {
   session(): Promise<SessionView>;
 }
 
-/** An answer that is an object, with its status. */
 interface Answer {
   readonly status: number;
   readonly body: Readonly<Record<string, unknown>>;

@@ -11,7 +11,6 @@ import { type Access, askOnce } from '../../kube/api/kube-http.ts';
 /** The permission that the request needs: to read or to change. */
 export type Right = 'get' | 'update';
 
-/** A way to reach Orrery's HTTP. */
 export interface Way {
   /** For messages: `https://orrery.example.com`. */
   readonly name: string;

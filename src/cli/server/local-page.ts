@@ -16,6 +16,7 @@ import { joinSockets } from '../../base/http/joined-sockets.ts';
 import { systemRandom } from '../../base/random.ts';
 import { isForeign, isLoopbackName } from '../../inspector/http/credentials.ts';
 import type { Access } from '../../kube/api/kube-http.ts';
+import { inPlainWords } from '../plain-words.ts';
 import type { Right, Way } from './http-exchange.ts';
 
 export interface LocalPage {
@@ -98,7 +99,7 @@ async function handOn(way: Way, incoming: IncomingMessage, response: ServerRespo
     there.pipe(response);
   } catch (thrown) {
     if (response.headersSent) response.destroy();
-    else answer(response, 502, `${way.name} cannot be reached: ${asError(thrown).message}\n`);
+    else answer(response, 502, `${way.name} cannot be reached: ${inPlainWords(asError(thrown).message)}\n`);
   }
 }
 

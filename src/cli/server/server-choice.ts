@@ -74,7 +74,7 @@ export function choice(server: string, more: Optional): ServerChoice {
   return { server: server.replace(/\/+$/, ''), place: placeOf(server), ...known };
 }
 
-const allowed = 'https://HOST[:PORT], or kube[:NAMESPACE[/SERVICE:PORT]]';
+const allowed = 'https://HOST[:PORT], http:// on this machine, or kube[:NAMESPACE[/SERVICE:PORT]]';
 const kubeForm = /^kube(?::([a-z0-9-]+)(?:\/((?:https:)?[a-z0-9-]+:[a-z0-9-]+))?)?$/;
 
 function placeOf(server: string): ServicePlace | null {

@@ -82,7 +82,6 @@ interface Wish extends Omit<Asking, 'source' | 'createdAt'>, Pick<DomainSource, 
   readonly renew?: string | undefined;
 }
 
-/** The hosts that an object asks for. */
 function askedBy({ namespace, name }: WorldEntry, digest: AnyDigest | null): ReadonlyMap<string, Asking> {
   if (digest === null || !isOfObject(digest) || digest.deleting) return new Map();
   const { uid, createdAt } = digest;

@@ -24,7 +24,7 @@ export interface SolverSpec {
   readonly config?: unknown;
 }
 
-export const tsigAlgorithms = ['hmac-sha256', 'hmac-sha512'] as const;
+const tsigAlgorithms = ['hmac-sha256', 'hmac-sha512'] as const;
 export type TsigAlgorithm = (typeof tsigAlgorithms)[number];
 
 export interface DnsSpec {

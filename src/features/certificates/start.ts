@@ -107,7 +107,6 @@ const together = (keepers: readonly Keeper[]): Keeper => ({
   },
 });
 
-/** Issuers as known from the world. */
 function issuersIn(world: Pick<World, 'get'>): IssuerLookup {
   return (name) => {
     const digest = asDigest<IssuerDigest>(world.get('issuers.orrery.dev', '', name), 'issuers');
@@ -126,7 +125,7 @@ export interface CertificateParts {
   readonly service: ChallengeService | null;
 }
 
-export function certificateEffects(
+function certificateEffects(
   { kube, clock, random, replica }: Pick<FeatureParts, 'kube' | 'clock' | 'random' | 'replica'>,
   certificates: CertificateParts,
 ): readonly RunnableEffect[] {

@@ -1,5 +1,5 @@
 /**
- * The index over the world for EndpointSlices: which workloads a Service's selector matches, which Services
+ * The index over the picture for EndpointSlices: which workloads a Service's selector matches, which Services
  * match a workload, and our slices of each Service.
  *
  * Every look-up costs what it finds, not the size of the world: workloads and selectors are indexed by single
@@ -83,7 +83,7 @@ export class EndpointsIndex implements EndpointsScene {
     return [`service/${key}`, ...named.map((workload) => `workload/${namespace}/${workload}`)];
   }
 
-  /** @param isLive false while the world is being read: what is new then did not just happen */
+  /** @param isLive false while the picture is being read: what is new then did not just happen */
   setWorkload(namespace: string, name: string, digest: WorkloadDigest | null, isLive: boolean): string[] {
     const key = `${namespace}/${name}`;
     const before = this.#workloads.get(key) ?? null;
@@ -137,7 +137,6 @@ export class EndpointsIndex implements EndpointsScene {
     return this.#workloads.get(`${namespace}/${name}`) ?? null;
   }
 
-  /** Headless Services that match the workload, by name. */
   headlessServices(namespace: string, name: string): string[] {
     const digest = this.workload(namespace, name);
     return [...this.#selecting(namespace, digest)]

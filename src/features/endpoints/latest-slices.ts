@@ -1,9 +1,9 @@
 /**
- * The latest version of each EndpointSlice: from the world, and from this replica's own writes and reads that
- * the world does not show yet.
+ * The latest version of each EndpointSlice: from the picture, and from this replica's own writes and reads
+ * that the picture does not show yet.
  *
  * Promises: the newer of two versions counts. A removed slice stays removed, however late an answer comes. A
- * write that the world never shows is dropped after a while, because the slice was removed first.
+ * write that the picture never shows is dropped after a while, because the slice was removed first.
  */
 import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
@@ -21,7 +21,7 @@ interface Own {
 export interface LatestSlices {
   /** @param key `<ns>/<name>`, here and below */
   get(key: string): EndpointSliceDigest | null;
-  /** Whether the world shows it. */
+  /** Whether the picture shows it. */
   isShown(key: string): boolean;
   /**
    * Takes what the world says.
@@ -62,7 +62,7 @@ export function createLatestSlices(clock: Clock): LatestSlices {
         if (before !== null) buried.add(before.uid);
         if (before !== null && own.get(key)?.uid === before.uid) own.delete(key);
       } else {
-        // The world may forget everything and be told again.
+        // The picture may be cleared and read again.
         buried.delete(digest.uid);
         world.set(key, digest);
         const ours = own.get(key);

@@ -9,6 +9,7 @@
  * sent.
  */
 import type { IpFamily } from '../../base/address.ts';
+import { backOffMs } from '../../base/back-off.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import { jittered, type Random } from '../../base/random.ts';
@@ -72,7 +73,7 @@ function startLine(
         failures = 0;
         continue;
       }
-      const pause = Math.min(250 * 2 ** Math.min(failures++, 10), limits.proxierReportMs);
+      const pause = backOffMs(failures++, 250, limits.proxierReportMs);
       await sleep(clock, jittered(pause, 0.3, random), ending.signal).catch(() => {});
     }
   };

@@ -53,7 +53,7 @@ export const bundleLabel = 'orrery.dev/bundle';
  */
 export const immutableMark = 'orrery.dev/on-immutable';
 /** On a manifest: an existing object of that name that is not ours is taken over. */
-export const adoptMark = 'orrery.dev/adopt';
+const adoptMark = 'orrery.dev/adopt';
 /** The releases of one service share a name, whatever their bundles' directories are called. */
 const defaultName = 'platform';
 
@@ -192,7 +192,7 @@ function checkTogether(objects: readonly Found[], file: string): void {
  * Identifies an object independently of its group's version. Without a namespace it is in `default`, or
  * cluster-scoped, depending on its kind.
  */
-export function objectKey({ apiVersion, kind, metadata }: BundleObject): string {
+function objectKey({ apiVersion, kind, metadata }: BundleObject): string {
   const group = apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : '';
   return `${group}/${kind}/${metadata.namespace ?? 'default'}/${metadata.name}`;
 }

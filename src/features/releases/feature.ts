@@ -53,7 +53,7 @@ export function releases(settings: ReleasesSettings = { bundle: null, release: '
       orrery_release_blocked: {
         type: 'gauge',
         labels: [],
-        help: '1 while this replica does not serve because it does not suit the recorded state; else 0.',
+        help: '1 while this replica does not serve because it is incompatible with the recorded state, else 0.',
       },
     },
     load: async () => (await import('./start.ts')).startReleases(settings),

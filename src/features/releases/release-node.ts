@@ -21,7 +21,6 @@ export interface ReleaseNodeParts
   extends Pick<FeatureParts, 'bus' | 'subjects' | 'clock' | 'random' | 'log'> {
   readonly node: NodeFacts;
   readonly incarnation: string;
-  /** The nodes as they are known. */
   readonly nodes: () => readonly StoredNode[];
   /** A known node is no longer stored. */
   readonly forget: (replica: string) => void;

@@ -18,7 +18,6 @@ import { createReaching } from '../../bus/reaching.ts';
 import type { ReleaseRoster } from '../../machines/release/release-events.ts';
 import type { NodeFacts, SeenStatus } from '../../machines/release/release-table.ts';
 
-/** A node as stored. */
 export interface StoredNode extends NodeFacts {
   readonly incarnation: string;
   readonly sequence: number;

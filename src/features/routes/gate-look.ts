@@ -1,4 +1,4 @@
-/** Counts what the world contains for one RouteGate, without judging it. Pure. */
+/** Counts what the picture contains for one RouteGate, without judging it. Pure. */
 import { selects } from '../../base/digests.ts';
 import { limits } from '../../base/limits.ts';
 import type { GateFindings, Named } from '../../machines/routegate/routegate-facts.ts';

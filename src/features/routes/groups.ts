@@ -1,5 +1,5 @@
 /**
- * The index over the world: which RouteGates hold a Pod, which Services belong to its groups, and the
+ * The index over the picture: which RouteGates hold a Pod, which Services belong to its groups, and the
  * reverse.
  *
  * A group is named by namespace, RouteGate and label value. Gates of different condition types each hold a
@@ -29,6 +29,8 @@ export interface Group {
    * matter.
    */
   podsSum: number;
+  /** Pod → the number of the change (`podChanges`) since which it is as it is. */
+  readonly podsSince: Map<string, number>;
 }
 
 /** Actor name → the group in which it represents its object. */
@@ -39,6 +41,8 @@ const nowhere: Places = new Map();
 export const objectOf = (actor: string): string => actor.split('@')[0] ?? actor;
 
 export class Groups {
+  /** Changes of Pods so far. */
+  podChanges = 0;
   readonly #gates = new Map<string, Gate[]>();
   readonly #groups = new Map<string, Group>();
   /** By object (`<ns>/<name>`). */
@@ -46,6 +50,9 @@ export class Groups {
   readonly #placesOfService = new Map<string, Places>();
   /** The ready addresses by Service, then by slice. */
   readonly #slices = new Map<string, Map<string, readonly string[]>>();
+  /** What #slices hold of a Service, once it was asked for. */
+  readonly #listed = new Map<string, ReadonlySet<string>>();
+  readonly #listeners = new Map<string, Set<() => void>>();
   readonly #pods = new Map<string, Map<string, PodDigest>>();
   readonly #services = new Map<string, Map<string, ServiceDigest>>();
 
@@ -79,6 +86,57 @@ export class Groups {
     );
     const ready = [...(this.#slices.get(`${gate.namespace}/${objectOf(name)}`)?.values() ?? [])].flat();
     return [...new Set(ready.filter((ip) => own.has(ip)))].sort();
+  }
+
+  /** All ready addresses in the Service's slices. @param name of an actor */
+  listedAddresses(namespace: string, name: string): ReadonlySet<string> {
+    const key = `${namespace}/${objectOf(name)}`;
+    const known = this.#listed.get(key);
+    const listed = known ?? new Set([...(this.#slices.get(key)?.values() ?? [])].flat());
+    if (known === undefined && listed.size > 0) this.#listed.set(key, listed);
+    return listed;
+  }
+
+  /** Pods of the Service's group that its slices do not list yet. @param name of an actor */
+  comingTo(namespace: string, name: string): number {
+    const listed = this.listedAddresses(namespace, name);
+    let count = 0;
+    for (const { address, deleting, finished } of this.groupOfService(namespace, name)?.pods.values() ?? []) {
+      const isListed = address !== null && (!('ip' in address) || listed.has(address.ip));
+      if (!isListed && !deleting && finished !== true) count += 1;
+    }
+    return count;
+  }
+
+  /**
+   * The uid of the only Pod of the Service's group with this address, if it has had it since before that
+   * change, and if the group is not too large for answers to be kept. @param name of an actor
+   */
+  podAt(
+    namespace: string,
+    name: string,
+    { ip, since }: { readonly ip: string; readonly since: number },
+  ): string | undefined {
+    const group = this.groupOfService(namespace, name);
+    if (group === null || group.pods.size > limits.probeKeptAnswers) return undefined;
+    const [one, another] = [...group.pods].filter(
+      ([, { address }]) => address && 'ip' in address && address.ip === ip,
+    );
+    if (one === undefined || another !== undefined) return undefined;
+    const [pod, { uid, deleting, finished }] = one;
+    const isStill = (group.podsSince.get(pod) ?? Number.POSITIVE_INFINITY) <= since;
+    return isStill && !deleting && finished !== true ? uid : undefined;
+  }
+
+  /** Calls back after each change of the Service's slices; the answer ends it. @param name of an actor */
+  onSlices(namespace: string, name: string, listener: () => void): () => void {
+    const key = `${namespace}/${objectOf(name)}`;
+    const listeners = this.#listeners.get(key) ?? new Set();
+    this.#listeners.set(key, listeners.add(listener));
+    return () => {
+      listeners.delete(listener);
+      if (listeners.size === 0 && this.#listeners.get(key) === listeners) this.#listeners.delete(key);
+    };
   }
 
   /** Every known Pod of the namespace, selected or not. */
@@ -137,6 +195,8 @@ export class Groups {
   setSlice(namespace: string, name: string, service: string, digest: EndpointSliceDigest | null): Affected {
     const key = `${namespace}/${service}`;
     put(this.#slices, key, name, digest === null ? null : digest.readyAddresses);
+    this.#listed.delete(key);
+    for (const listener of this.#listeners.get(key) ?? []) listener();
     const actors = [...(this.#placesOfService.get(key)?.keys() ?? [])];
     return new Set(actors.map((actor) => `service/${namespace}/${actor}`));
   }
@@ -163,6 +223,7 @@ export class Groups {
       digest === null
         ? nowhere
         : this.#placesFor(namespace, name, gatesOfPod(this.#gatesInUse(namespace), digest));
+    this.podChanges += 1;
     affected.add(`pod/${key}`);
     for (const actor of [...before.keys(), ...after.keys()]) affected.add(`pod/${namespace}/${actor}`);
     for (const group of new Set([...before.values(), ...after.values()])) {
@@ -173,6 +234,8 @@ export class Groups {
       const [hadSum, hasSum] = [old ? podHash(old) : 0, is !== undefined && digest ? podHash(digest) : 0];
       group.podsSum = (group.podsSum - hadSum + hasSum) >>> 0;
       const isSamePod = was === is && hadSum === hasSum;
+      if (was !== undefined && was !== is) group.podsSince.delete(was);
+      if (is !== undefined && !isSamePod) group.podsSince.set(is, this.podChanges);
       const told = hadSum === 0 ? later : affected;
       for (const service of isSamePod ? [] : group.services.keys())
         told.add(`service/${namespace}/${service}`);
@@ -215,7 +278,15 @@ export class Groups {
     const key = `${namespace}/${gate.name}/${gate.version}/${value}`;
     const known = this.#groups.get(key);
     if (known) return known;
-    const group = { key, gate, value, pods: new Map(), services: new Map(), podsSum: 0 };
+    const group = {
+      key,
+      gate,
+      value,
+      pods: new Map(),
+      services: new Map(),
+      podsSum: 0,
+      podsSince: new Map(),
+    };
     this.#groups.set(key, group);
     return group;
   }

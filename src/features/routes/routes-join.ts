@@ -21,7 +21,7 @@ import { type Gate, gateOf } from './gate.ts';
 import { type Group, Groups, objectOf } from './groups.ts';
 
 export interface RoutesJoin extends Join {
-  /** The index over the world, for those who count. */
+  /** The index over the picture, for those who count. */
   readonly groups: Groups;
   /** Whether everything that the RouteGate asks for has been listed for its present version. */
   isComplete(namespace: string, gate: string): boolean;

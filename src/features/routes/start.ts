@@ -15,7 +15,9 @@ import { patchGateStatus } from './effects/gate-status.ts';
 import { patchPodCondition } from './effects/pod-condition.ts';
 import { sampleRoutes } from './effects/route-sample.ts';
 import { createGateJoin } from './gate-join.ts';
+import type { Groups } from './groups.ts';
 import { FairLimiter } from './probe/limiter.ts';
+import type { Listing } from './probe/pace.ts';
 import { createRoutesJoin } from './routes-join.ts';
 
 export interface RoutesSettings {
@@ -30,7 +32,8 @@ export function startRoutes({ lookup }: RoutesSettings): StartFeature {
     const later = createLater(clock, (ids) => engine.shards.observe(ids));
     const join = createRoutesJoin({ world, clusterDomain: () => domain.current(), later });
     const limiter = new FairLimiter(clock);
-    const sampling = sampleRoutes({ limiter, clock, ...(lookup === undefined ? {} : { lookup }) });
+    const listing = listingOf(join.groups);
+    const sampling = sampleRoutes({ limiter, clock, listing, ...(lookup === undefined ? {} : { lookup }) });
     const gates = createGateJoin({ world, incarnation, isComplete: join.isComplete });
     return {
       joins: [join, gates],
@@ -43,6 +46,18 @@ export function startRoutes({ lookup }: RoutesSettings): StartFeature {
       ],
       onStep: (transition, context) => observeGateWait(metrics, transition, context),
     };
+  };
+}
+
+/** A group of the sampler is a Service's actor: `<ns>/<name>`. */
+export function listingOf(groups: Groups): Listing {
+  const placeOf = (group: string) => group.split('/') as [string, string];
+  return {
+    addressesOf: (group) => groups.listedAddresses(...placeOf(group)),
+    comingTo: (group) => groups.comingTo(...placeOf(group)),
+    moment: () => groups.podChanges,
+    podAt: (group, ip, since) => groups.podAt(...placeOf(group), { ip, since }),
+    onChange: (group, listener) => groups.onSlices(...placeOf(group), listener),
   };
 }
 

@@ -14,7 +14,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { attempt } from '../../base/errors.ts';
 
-export const cookieName = 'orrery_token';
+const cookieName = 'orrery_token';
 /** No browser sends it by itself, and no other site's page may set it. */
 export const tokenHeader = 'orrery-token';
 const bearerProtocol = 'base64url.bearer.authorization.k8s.io.';

@@ -36,7 +36,6 @@ export interface HttpServerParts extends HttpParts {
    * may do everything.
    */
   readonly hosts: 'any' | 'loopback';
-  /** Starts a live feed. */
   readonly live: SocketParts['start'];
 }
 

@@ -70,7 +70,6 @@ export class LiveWatch {
     };
   }
 
-  /** Every step of one actor, or of all. */
   watchSteps(id: ActorId | 'all', listener: (told: LiveStep) => void): Subscription {
     const listeners = this.#steps.get(id) ?? new Set();
     this.#steps.set(id, listeners.add(listener));

@@ -3,10 +3,10 @@
  *
  * Reads a kubeconfig (or several, as in KUBECONFIG) or the Pod's service account: bearer tokens, replaced
  * token files, client certificates, exec plugins, a CA, a proxy. Promises: credentials are looked up again
- * every `limits.kubeCredentialsAgeMs`, and whenever one is refused (401); concurrent requests share one
- * look-up; none of it is logged (I9). Beyond the library it supports `tokenFile` in a kubeconfig, plain http
- * without `insecure-skip-tls-verify`, a time limit on plugins, and the environment that newer plugins
- * require.
+ * every `limits.kubeCredentialsAgeMs`, and whenever one is refused (401) or the API server is not trusted;
+ * concurrent requests share one look-up; none of it is logged (I9). Beyond the library it supports
+ * `tokenFile` in a kubeconfig, plain http without `insecure-skip-tls-verify`, a time limit on plugins, and
+ * the environment that newer plugins require.
  */
 
 import { readFileSync } from 'node:fs';

@@ -41,7 +41,7 @@ export interface TlsAccess {
   readonly rejectUnauthorized?: boolean;
 }
 
-/** @param refused true: the previous credentials were answered with 401 */
+/** @param refused true: the previous credentials were answered with 401, or trust another authority */
 export type GetAccess = (refused: boolean, signal: AbortSignal) => Promise<Access>;
 
 export interface HttpCall {
@@ -83,12 +83,8 @@ export function createTransport(parts: { readonly clock: Clock; readonly getAcce
   const { clock, getAccess } = parts;
   const pools = createPools();
 
-  const ask = async (call: HttpCall, pool: PoolName, signal: AbortSignal): Promise<IncomingMessage> => {
-    const answer = await send(await getAccess(false, signal), call, pool, signal);
-    if (answer.statusCode !== 401) return answer;
-    answer.resume();
-    return await send(await getAccess(true, signal), call, pool, signal);
-  };
+  const ask = (call: HttpCall, pool: PoolName, signal: AbortSignal): Promise<IncomingMessage> =>
+    admitted(getAccess, signal, (access) => send(access, call, pool, signal));
   const send = async (access: Access, call: HttpCall, pool: PoolName, signal: AbortSignal) => {
     for (let repeats = 0; ; repeats += 1) {
       try {
@@ -148,6 +144,23 @@ export async function askOnce(
   const answer = await exchange(access, call, access.proxy ?? false, signal);
   const text = await readAll(answer, `${call.method} ${bare(call.path)}`, signal);
   return { status: answer.statusCode ?? 0, text };
+}
+
+/** Sends a second time, with credentials that were looked up again, where the first were no good. */
+async function admitted(
+  getAccess: GetAccess,
+  signal: AbortSignal,
+  send: (access: Access) => Promise<IncomingMessage>,
+): Promise<IncomingMessage> {
+  try {
+    const answer = await send(await getAccess(false, signal));
+    if (answer.statusCode !== 401) return answer;
+    answer.resume();
+  } catch (thrown) {
+    // A server that is not trusted has been told nothing.
+    if (!isDistrust(asError(thrown).cause)) throw thrown;
+  }
+  return send(await getAccess(true, signal));
 }
 
 /** The server had closed the kept connection before it received the request. */
@@ -214,9 +227,16 @@ function unreachable(call: HttpCall, thrown: unknown): OrreryError {
   if (thrown instanceof OrreryError) return thrown;
   const error: NodeJS.ErrnoException = asError(thrown);
   const what = `${call.method} ${bare(call.path)}`;
-  return new OrreryError('KUBE_UNREACHABLE', `${what} failed: ${error.message || error.code}`, {
-    cause: error,
-  });
+  const why = isDistrust(error)
+    ? `the API server's certificate is not trusted (${error.code}): which authority is configured?`
+    : error.message || error.code;
+  return new OrreryError('KUBE_UNREACHABLE', `${what} failed: ${why}`, { cause: error });
+}
+
+/** Of Node's TLS: the server's certificate has another authority, another name, or is out of date. */
+function isDistrust(thrown: unknown): boolean {
+  const { code } = (thrown ?? {}) as NodeJS.ErrnoException;
+  return typeof code === 'string' && /CERT|SIGNATURE/.test(code);
 }
 
 async function readAll(answer: IncomingMessage, what: string, signal: AbortSignal): Promise<string> {

@@ -26,7 +26,9 @@ export function refusalError(refusal: Refusal, now: number): OrreryError {
     readRetryAfter(refusal.retryAfter, now) ?? (seconds === undefined ? undefined : seconds * 1000);
   const code = codeOf(refusal.status, reason, retryAfterMs !== undefined, isVersionTooLarge(refusal.body));
   const said = message === '' ? '' : `: ${cut(message)}`;
-  return new OrreryError(code, `${refusal.request} was answered with ${refusal.status} ${reason}${said}`, {
+  const known = isUnknownPath(refusal) ? `${refusal.status}: the API server has no such kind` : '';
+  const answer = known || `${refusal.status} ${reason}${said}`;
+  return new OrreryError(code, `${refusal.request} was answered with ${answer}`, {
     facts: { status: refusal.status, reason, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) },
   });
 }
@@ -64,6 +66,10 @@ export function readRetryAfter(text: string | undefined, now: number): number | 
   const date = Date.parse(text);
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }
+
+/** A path that is not served, since the definition of its kind is not there, is answered in plain text. */
+const isUnknownPath = ({ status, body }: Refusal): boolean =>
+  status === 404 && typeof body === 'string' && body.startsWith('404 page not found');
 
 /** The cause is `ResourceVersionTooLarge`; older servers say so only in words. */
 function isVersionTooLarge(body: unknown): boolean {

@@ -12,11 +12,9 @@ export function kubeResource(
   return { group, version, plural, kind, namespaced };
 }
 
-/** A resource of the core group. */
 export const coreResource = (plural: string, kind: string, namespaced = true) =>
   kubeResource('v1', plural, kind, namespaced);
 
-/** A custom resource of Orrery. */
 export const ownResource = (plural: string, kind: string, namespaced = true) =>
   kubeResource('orrery.dev/v1alpha1', plural, kind, namespaced);
 

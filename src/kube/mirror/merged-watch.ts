@@ -102,7 +102,7 @@ export function kindText(resource: KubeResource | NamedKind): string {
   return `${apiVersion}/${kind}`;
 }
 
-export function namedKind(resource: KubeResource | NamedKind): NamedKind {
+function namedKind(resource: KubeResource | NamedKind): NamedKind {
   return 'plural' in resource ? { apiVersion: apiVersionOf(resource), kind: resource.kind } : resource;
 }
 

@@ -33,7 +33,7 @@ export interface WorldReader {
   ready(resource: string, sequence: number): Promise<void>;
 }
 
-/** Metrics of interfaces section 5. */
+/** What the replica's metrics hear of a mirror (docs/reference/metrics.md). */
 export interface MirrorMetrics {
   /** orrery_watch_restarts_total{resource} */
   watchRestarts(resource: string): void;

@@ -11,6 +11,7 @@ import { type Clock, sleep } from '../../base/clock.ts';
 import { asError, hasCode, invariant, OrreryError } from '../../base/errors.ts';
 import type { KubePort, KubeResource } from '../../base/kube-port.ts';
 import { jittered } from '../../base/random.ts';
+import { abortedError } from '../api/deadline.ts';
 import { createMirror, idle, type Mirror, type MirrorParts } from './mirror.ts';
 
 export interface OptionalMirrorParts extends Omit<MirrorParts, 'resource'> {
@@ -128,11 +129,16 @@ function absent({ apiVersion, kind }: NamedKind): KubeResource {
   };
 }
 
-/** A missing kind has no objects and no events. */
+/** A missing kind has no objects and no events; nobody is waited for. */
 function withoutObjects(kube: KubePort, clock: Clock): KubePort {
   return {
     ...kube,
     list: async () => ({ resourceVersion: '0', continue: '', items: [] }),
-    watch: (_resource, { timeoutSeconds }, _onEvent, signal) => sleep(clock, timeoutSeconds * 1000, signal),
+    async watch(_resource, { timeoutSeconds, onOpen }, _onEvent, signal) {
+      onOpen?.();
+      await sleep(clock, timeoutSeconds * 1000, signal).catch(() => {
+        throw abortedError('waiting for the kind', signal);
+      });
+    },
   };
 }

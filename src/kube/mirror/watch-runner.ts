@@ -7,10 +7,11 @@
  * the sink, costs that object only (I8). Objects are read when their page arrives, so at most a page of them
  * is in memory in full. Versions that go back (a cluster restored from a backup) end the stream as expired,
  * so that everything is listed again: the API server does not report this, and sends nothing to a watch from
- * a future version. Absent: when to request what, which the chart decides.
+ * a future version. So the present version is asked for where a stream ends without news, and before one is
+ * opened after a failure. Absent: when to request what, which the chart decides.
  */
 
-import { asError, type ErrorCode, OrreryError } from '../../base/errors.ts';
+import { asError, type ErrorCode, hasCode, OrreryError } from '../../base/errors.ts';
 import type { KubeObject, KubePort, KubeResource, KubeWatchEvent } from '../../base/kube-port.ts';
 import { limits } from '../../base/limits.ts';
 import type { Ambient } from '../../base/log-port.ts';
@@ -56,6 +57,8 @@ const reportEveryMs = 1_000;
 export function createWatchRunner<T>(parts: WatchRunnerParts<T>): RunWatchEffect {
   let current = new AbortController();
   let pages: { items: T[]; resourceVersion: string } | undefined;
+  /** The API server may have been started again since, on an etcd that was restored. */
+  let hasBrokenOff = false;
 
   const list = async ({ attempt, page }: WatchList, signal: AbortSignal): Promise<WatchEvent> => {
     const from = page === '' ? {} : { continue: page };
@@ -84,6 +87,8 @@ export function createWatchRunner<T>(parts: WatchRunnerParts<T>): RunWatchEffect
     const { attempt } = effect;
     const stream = follow(effect, signal, parts, emit);
     try {
+      if (hasBrokenOff) await lookBack(parts, effect.resourceVersion, signal);
+      hasBrokenOff = false;
       const both = AbortSignal.any([signal, stream.wentBack]);
       await parts.kube.watch(parts.resource, stream.parts, stream.onEvent, both);
       // Nothing came, not even a bookmark: nothing has happened, or the version is a future one.
@@ -91,6 +96,7 @@ export function createWatchRunner<T>(parts: WatchRunnerParts<T>): RunWatchEffect
         await lookBack(parts, effect.resourceVersion, signal);
       return { type: 'watch.ended', attempt, resourceVersion: stream.resourceVersion };
     } catch (thrown) {
+      hasBrokenOff = !signal.aborted;
       const reason = stream.wentBack.aborted ? stream.wentBack.reason : thrown;
       return failed(attempt, reason, stream.resourceVersion, parts);
     }
@@ -118,7 +124,11 @@ function scopeOf<T>({ namespace, fieldSelector, labelSelector }: WatchRunnerPart
   };
 }
 
-/** Compares with the present version, by a list of one object. @throws OrreryError KUBE_EXPIRED */
+/**
+ * Compares with the present version, by a list of one object.
+ *
+ * @throws OrreryError KUBE_EXPIRED, KUBE_UNREACHABLE
+ */
 async function lookBack<T>(parts: WatchRunnerParts<T>, from: string, signal: AbortSignal): Promise<void> {
   const { kube, resource, namespace, log } = parts;
   let now: string;
@@ -126,6 +136,7 @@ async function lookBack<T>(parts: WatchRunnerParts<T>, from: string, signal: Abo
     const place = namespace === undefined ? {} : { namespace };
     now = (await kube.list(resource, { limit: 1, ...place }, signal)).resourceVersion;
   } catch (thrown) {
+    if (hasCode(thrown, 'KUBE_UNREACHABLE')) throw thrown;
     // The next stream asks again.
     log.debug({ resource: resource.plural, error: asError(thrown).message }, 'the version is not known');
     return;

@@ -1,4 +1,6 @@
 /** The times of a domain: when something is due, how long it waits, when it inspects. Pure. */
+
+import { backOffMs } from '../../base/back-off.ts';
 import type { DomainContext, Window } from './domain-context.ts';
 import type { AriFetched } from './domain-events.ts';
 import type { CertificateFacts } from './domain-facts.ts';
@@ -43,14 +45,12 @@ export function isSuggested({ certificate, window, forced }: DomainContext, at: 
 
 /**
  * How long a refused domain waits: 1 min, doubling with each consecutive refusal, at most 24 h, ± 10 %.
- * Between 1 s and 24 h for any number of failures: the exponent is bounded first.
  *
  * @param failures counted from 1
  * @param random in [0, 1)
  */
-export function backOffMs(failures: number, random: number): number {
-  const doublings = Math.min(Math.max(0, failures - 1), 20);
-  return bounded(minuteMs * 2 ** doublings * (0.9 + 0.2 * random));
+export function refusedPauseMs(failures: number, random: number): number {
+  return bounded(backOffMs(failures - 1, minuteMs, 2 * dayMs) * (0.9 + 0.2 * random));
 }
 
 /**
@@ -143,5 +143,5 @@ export function stepPatience({ startedAt }: DomainContext, at: number, stepMs: n
 /** 2 s, doubling to 60 s; or the time that the Issuer named, at most an hour. */
 export function askPauseMs({ askings, deferral }: DomainContext, at: number): number {
   if (deferral?.until != null) return Math.min(Math.max(deferral.until - at, minuteMs), hourMs);
-  return Math.min(2_000 * 2 ** Math.min(askings, 5), minuteMs);
+  return backOffMs(askings, 2_000, minuteMs);
 }

@@ -7,7 +7,6 @@ import type { AcquisitionFailed, CertificateInspected, PermitDeferred } from './
 import { factsIn } from './domain-observation.ts';
 import { foreignText } from './domain-report.ts';
 import {
-  backOffMs,
   bounded,
   brieflyMs,
   confirmMs,
@@ -16,6 +15,7 @@ import {
   limitMs,
   lookPauseMs,
   pollPauseMs,
+  refusedPauseMs,
   unwritableMs,
   windowOf,
 } from './domain-schedule.ts';
@@ -153,7 +153,6 @@ export const heldDaily = (event: DomainInput) => held(event, 'failed', hopelessM
 export const heldBriefly = (event: DomainInput) => held(event, 'backingOff', brieflyMs(chanceOf(event)));
 export const heldForRoom = (event: DomainInput) => held(event, 'backingOff', unwritableMs(chanceOf(event)));
 
-/** The context after a refusal. */
 export function refused({ context, event }: Moment): Change {
   if (event.type !== 'acquisition.failed') return {};
   const failures = context.failures + 1;
@@ -161,7 +160,7 @@ export function refused({ context, event }: Moment): Change {
     failures,
     lastError: event.message,
     order: null,
-    ...held(event, 'backingOff', backOffMs(failures, event.random)),
+    ...held(event, 'backingOff', refusedPauseMs(failures, event.random)),
   };
 }
 

@@ -26,7 +26,6 @@ export function sentence(context: DomainContext, word: StateWord, at: number): s
   return word === 'valid' ? storedText(context, at) : `${stateText(context, word)}${stored}`;
 }
 
-/** About the stored certificate. */
 export function storedText(context: DomainContext, at: number): string {
   const { host, certificate, missing, lastError } = context;
   if (certificate === null) return `No certificate for ${host} is stored.`;

@@ -53,7 +53,7 @@ import {
   wishes,
 } from './domain-transitions.ts';
 
-export const domainMachine = domainSetup.createMachine({
+const domainMachine = domainSetup.createMachine({
   id: 'domain',
   context: ({ input }) => newborn(input),
   initial: 'waitingForIssuer',

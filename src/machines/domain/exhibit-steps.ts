@@ -2,6 +2,8 @@
  * How a domain remembers what it shows for challenges: noted, finished, left over, removed
  * (docs/features/certificates.md §4.6). Pure.
  */
+
+import { backOffMs } from '../../base/back-off.ts';
 import type { DomainContext, DomainInput } from './domain-context.ts';
 import { type Exhibit, placeText } from './exhibit.ts';
 
@@ -16,8 +18,7 @@ export const sweepsMax = 12;
 
 const minuteMs = 60_000;
 /** 30 s, doubling to an hour. */
-export const sweepPauseMs = ({ sweeps }: DomainContext) =>
-  Math.min((minuteMs / 2) * 2 ** Math.min(Math.max(0, sweeps - 1), 10), 60 * minuteMs);
+export const sweepPauseMs = ({ sweeps }: DomainContext) => backOffMs(sweeps - 1, minuteMs / 2, 60 * minuteMs);
 
 const textOf = (exhibit: Exhibit) => JSON.stringify(Object.entries(exhibit).sort());
 

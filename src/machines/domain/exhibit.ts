@@ -66,7 +66,6 @@ export interface GatewayExhibit extends RouteObject {
 export type DnsExhibit = WebhookExhibit | SolverExhibit | UpdateExhibit;
 export type Exhibit = DnsExhibit | IngressExhibit | GatewayExhibit;
 
-/** The place of an exhibit, for people. */
 export function placeText(exhibit: Exhibit): string {
   switch (exhibit.kind) {
     case 'ingress':

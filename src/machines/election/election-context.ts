@@ -23,7 +23,6 @@ export interface Candidate {
   readonly since: number;
 }
 
-/** The Lease as last seen. */
 export interface Seen {
   readonly record: LeaseRecord | null;
   readonly resourceVersion: string | null;

@@ -42,7 +42,7 @@ export function isSeenNews(context: ElectionContext, event: ElectionInput): bool
 }
 
 /** Our own write, as it returns to us. */
-export function isEcho({ asked }: ElectionContext, { record }: LeaseSeen): boolean {
+function isEcho({ asked }: ElectionContext, { record }: LeaseSeen): boolean {
   return asked !== null && equal(record, asked.record);
 }
 

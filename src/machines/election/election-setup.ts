@@ -224,7 +224,8 @@ export const electionSetup = setup({
       if (!uid || !isStatusNews(context, now)) return;
       const { namespace, name } = context;
       const status = statusOf(context, now);
-      const at = context.validSince ?? now;
+      const isTurned = (context.told?.reason === 'TermsUsedUp') !== (status.reason === 'TermsUsedUp');
+      const at = isTurned ? now : (context.validSince ?? now);
       enqueue.assign({ telling: status, validSince: at });
       enqueue({ type: 'election-status.patch', params: { namespace, name, uid, status, at } } as never);
     }),

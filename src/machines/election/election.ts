@@ -43,7 +43,7 @@ const takenAway = [
 /** Both deadlines of a term, set again. */
 const rearmed = ['disarmDeadline', 'armDeadline', 'disarmHolder', 'armHolder'] as const;
 
-export const electionMachine = electionSetup.createMachine({
+const electionMachine = electionSetup.createMachine({
   id: 'election',
   context: ({ input }) => newborn(input),
   initial: 'starting',

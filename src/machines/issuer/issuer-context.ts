@@ -8,7 +8,6 @@ import type { IssuerFacts } from '../domain/domain-facts.ts';
 import type { Stamp } from '../stamp.ts';
 import type { IssuerEvent } from './issuer-events.ts';
 
-/** A domain that waits for its permit. */
 export interface Waiting {
   readonly domain: ActorId;
   readonly registered: string;

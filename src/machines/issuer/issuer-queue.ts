@@ -13,7 +13,6 @@ import { availableAt, type BucketSize, pruned, putBack, taken } from './budget.t
 import { type Buckets, hostOf, type IssuerContext, type Permit, type Waiting } from './issuer-context.ts';
 import { limitedUntil, limitsAfter } from './issuer-limits.ts';
 import { hourMs, permitMs, weekMs } from './issuer-periods.ts';
-import { withinReach } from './issuer-reach.ts';
 
 /** Concurrent orders at an authority; a private CA signs them itself and allows more. */
 export const inWorkMax = ({ facts }: Pick<IssuerContext, 'facts'>) => (facts?.kind === 'ca' ? 64 : 10);
@@ -21,7 +20,7 @@ export const inWorkMax = ({ facts }: Pick<IssuerContext, 'facts'>) => (facts?.ki
  * Domains that wait here; further ones are told to ask again later. At 120 bytes each the record stays below
  * its bound.
  */
-export const queueMax = 1_000;
+const queueMax = 1_000;
 /** Buckets remembered of each sort; the fullest are dropped. */
 const bucketsMax = 2_000;
 
@@ -191,4 +190,40 @@ export function quietMs(context: IssuerContext, at: number, width: number): numb
   const turns = ends.length < width ? context.queue.map((one) => allowedAt(context, one)) : [];
   const next = Math.min(at + 24 * hourMs, ...ends, ...turns);
   return Math.max(1_000, next - at);
+}
+
+type Times = Pick<IssuerContext, 'inWork' | 'buckets' | 'limits'>;
+
+/** A limit lasts a day at most (`grownMs`). */
+const limitMs = 24 * hourMs;
+
+/**
+ * No permit, bucket or limit ends later than the rules allow. A later time was written by a clock that was
+ * ahead, and would block everybody until then; it counts from now instead.
+ */
+function withinReach({ inWork, buckets, limits }: IssuerContext, at: number): Times {
+  return {
+    inWork: untilAtMost(inWork, at + permitMs),
+    buckets: bucketsWithin(buckets, at),
+    limits: untilAtMost(limits, at + limitMs),
+  };
+}
+
+function bucketsWithin({ orders, certificates, duplicates }: Buckets, at: number): Buckets {
+  return {
+    orders: Math.min(orders, at + 3 * hourMs),
+    certificates: mapped(certificates, (fullAt) => Math.min(fullAt, at + weekMs)),
+    duplicates: mapped(duplicates, (fullAt) => Math.min(fullAt, at + weekMs)),
+  };
+}
+
+const untilAtMost = <T extends { readonly until: number }>(
+  known: Readonly<Record<string, T>>,
+  latest: number,
+) => mapped(known, (one) => (one.until > latest ? { ...one, until: latest } : one));
+
+/** The same object if nothing changes. */
+function mapped<T>(known: Readonly<Record<string, T>>, change: (one: T) => T): Readonly<Record<string, T>> {
+  const entries = Object.entries(known).map(([key, one]) => [key, change(one)] as const);
+  return entries.every(([key, one]) => known[key] === one) ? known : Object.fromEntries(entries);
 }

@@ -109,7 +109,6 @@ export function whyWaiting(
   return { reason: 'budget', until: Math.round(until), message: null };
 }
 
-/** Why everybody waits. */
 export function whyAllWait(context: IssuerContext, reason: PermitDeferred['reason']): Why {
   return {
     reason,

@@ -2,6 +2,7 @@
  * The setup of the issuer chart: its guards, delays and actions, under the names that issuer.ts uses. Pure.
  */
 import { assign, enqueueActions, raise, setup } from 'xstate';
+import { backOffMs } from '../../base/back-off.ts';
 import { limits } from '../../base/limits.ts';
 import type { ActorInput } from '../actor-input.ts';
 import type { PermitDeferred } from '../domain/domain-events.ts';
@@ -28,9 +29,7 @@ const chanceOf = (event: unknown) => (event as Stamp).random;
  * maximum.
  */
 export function probePauseMs(probes: number, random: number): number {
-  return Math.round(
-    Math.min(10_000 * 2 ** Math.min(Math.max(0, probes - 1), 10), 300_000) * (0.9 + 0.1 * random),
-  );
+  return Math.round(backOffMs(probes - 1, 10_000, 300_000) * (0.9 + 0.1 * random));
 }
 
 /** While the trouble lasts one domain tries for all; waiting for it needs no timer. */

@@ -64,7 +64,7 @@ const passedOn = [
   { guard: 'isUnusable', target: '#issuer.verifying', actions: 'takeBack' },
 ] as const;
 
-export const issuerMachine = issuerSetup.createMachine({
+const issuerMachine = issuerSetup.createMachine({
   id: 'issuer',
   context: ({ input }) => newborn(input),
   initial: 'unobserved',

@@ -55,7 +55,7 @@ const saysNode =
   ({ event }: Args) =>
     event.type === 'proxier.observed' && states.includes(event.facts.node);
 
-export const proxierMachine = setup({
+const proxierMachine = setup({
   types: {
     context: {} as ProxierContext,
     events: {} as ProxierEvent & Stamp,

@@ -41,7 +41,7 @@ export type CandidacyEvent =
 const pauseMinMs = 250;
 const pauseSpreadMs = 500;
 
-export const candidacyMachine = setup({
+const candidacyMachine = setup({
   types: {
     context: {} as CandidacyContext,
     events: {} as CandidacyEvent & Stamp,

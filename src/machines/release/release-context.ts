@@ -61,7 +61,7 @@ export interface Args {
 
 /** Names of drifted objects to keep, for people. */
 const driftMax = 5;
-/** The first round's errors are reported after this time (the specification's) … */
+/** The first round's errors are reported after this time (docs/features/releases.md §4.1) … */
 const quietMs = 2_000;
 /** … and then at most this often. */
 const reportEveryMs = 10_000;
@@ -126,7 +126,7 @@ export function isReportDue({ context, event }: Args): boolean {
   return reportedAt === null || event.at - reportedAt >= reportEveryMs;
 }
 
-/** 100 ms × 1.5 for each failure, ± 50 %, at most 60 s (the specification's). */
+/** 100 ms × 1.5 for each failure, ± 50 %, at most 60 s: docs/features/releases.md §4.1. */
 export function retryDelay(failures: number, random: number): number {
   const middle = Math.min(100 * 1.5 ** Math.min(failures, 40), 60_000);
   return Math.round(Math.min(middle * (0.5 + random), 60_000));

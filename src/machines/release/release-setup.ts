@@ -58,7 +58,7 @@ export const releaseSetup = setup({
       isOfThisReign(args) && args.event.at - (args.context.roundEndedAt ?? 0) >= driftPauseMs,
   },
   delays: {
-    /** The specification's: by then a former leader's requests to the API server have ended. */
+    /** By then a former leader's requests to the API server have ended: docs/features/releases.md §2.5. */
     formerPatience: 5_000,
     /** Changes of nodes are reported; this only catches lost reports. */
     nodesPatience: 30_000,
@@ -69,7 +69,7 @@ export const releaseSetup = setup({
     /** Longer than a round may take (limits.releaseRoundMs). */
     roundPatience: 330_000,
     retry: ({ context }) => context.retryInMs,
-    /** The specification's: objects are compared this often, regardless of the watch. */
+    /** Objects are compared this often, regardless of the watch: docs/features/releases.md §4.2. */
     roundInterval: 30_000,
     driftPause: driftPauseMs,
     /** A deposed leader learns from its shard that it lost it; this only catches a lost message. */

@@ -58,7 +58,7 @@ export interface NodeFacts {
 
 export const isOlder = (a: string, b: string): boolean => compareReleases(a, b) < 0;
 export const newerOf = (a: string, b: string): string => (isOlder(a, b) ? b : a);
-export const olderOf = (a: string, b: string): string => (isOlder(b, a) ? b : a);
+const olderOf = (a: string, b: string): string => (isOlder(b, a) ? b : a);
 
 /** The newest release of all nodes; null if there is none. */
 export function newestRelease(nodes: readonly NodeFacts[]): string | null {

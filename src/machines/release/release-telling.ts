@@ -66,7 +66,6 @@ export function report(
   return { bundle: name, level, message, error };
 }
 
-/** The Release resource's desired content. */
 export function resource(
   { context, event }: { readonly context: ReleaseContext; readonly event: ReleaseInput },
   note: ReleaseResourceWrite['note'] = null,
@@ -139,7 +138,7 @@ function bundleCondition({ nodes }: ReleaseContext): ReleaseCondition {
 }
 
 /** Replicas that must not serve with the written state, and why. */
-export function blockedReplicas({ nodes, seen, name }: ReleaseContext): readonly string[] {
+function blockedReplicas({ nodes, seen, name }: ReleaseContext): readonly string[] {
   return nodes.flatMap((node) => {
     if (node.bundle !== null && node.bundle.name !== name) return [];
     const reason = unsuitedFor(seen, node);

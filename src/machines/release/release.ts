@@ -48,7 +48,7 @@ const untilNextRound = {
   after: { roundInterval: 'repeating' },
 } as const;
 
-export const releaseMachine = releaseSetup.createMachine({
+const releaseMachine = releaseSetup.createMachine({
   id: 'release',
   context: ({ input }) => emptyContext(input.name),
   initial: 'leaderless',

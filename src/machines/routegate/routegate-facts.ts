@@ -29,7 +29,6 @@ export interface GateFindings {
     /** Pods that this RouteGate holds back until their condition is True. */
     readonly held: number;
     readonly waiting: number;
-    /** Selected Pods without the readiness gate. */
     readonly ungated: number;
     /** Selected Pods that an older RouteGate of the same condition type holds. */
     readonly others: number;

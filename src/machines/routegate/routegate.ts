@@ -42,7 +42,7 @@ import { tellRouteGate } from './routegate-telling.ts';
 
 type Args = { readonly context: RouteGateContext };
 
-export const routeGateMachine = setup({
+const routeGateMachine = setup({
   types: {
     context: {} as RouteGateContext,
     events: {} as RouteGateInput,

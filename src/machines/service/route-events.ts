@@ -102,6 +102,11 @@ export type SampleAnswered = {
    * predecessor. Absent: now.
    */
   readonly heardAt?: number;
+  /**
+   * Address → uid of the Pods among them that the replica's picture showed at that address from before the
+   * call until its answer: it was theirs, whenever they ask.
+   */
+  readonly pods?: Readonly<Record<string, string>>;
 };
 /** A sampling round is over. */
 export type SampleFinished = {

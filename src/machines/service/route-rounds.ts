@@ -127,27 +127,27 @@ export const roundPatienceMs = limits.probeLineMs + limits.probeRoundMs + 5_000;
 const named = ({ ip, also = [] }: SampleAnswered): readonly string[] => [...new Set([ip, ...also])];
 
 /**
- * The wants that the answers met. An address belongs to one Pod at a time: to whoever asked last before they
- * came.
+ * The wants that the answers met. An address belongs to one Pod at a time: to whoever is known to have had
+ * it, or else to whoever asked last before they came.
  */
 export function reached({ wants }: ServiceContext, event: SampleAnswered): readonly Want[] {
-  const { heardAt = Number.POSITIVE_INFINITY } = event;
+  const { heardAt = Number.POSITIVE_INFINITY, pods } = event;
   return named(event).flatMap((one) => {
     const want = wants.findLast(({ ip }) => ip === one);
-    return want !== undefined && want.at <= heardAt ? [want] : [];
+    const isIts = want !== undefined && (want.at <= heardAt || pods?.[one] === want.uid);
+    return isIts ? [want] : [];
   });
 }
 
 /**
  * Pods of the group that answered and have not asked yet, as uid and address, which were the same when the
- * round began.
+ * call or the round began.
  */
 export function strangers(context: ServiceContext, event: SampleAnswered): ReadonlyArray<[string, string]> {
   const { facts, mixed } = context;
-  if (mixed) return [];
   const wanted = new Set(reached(context, event).map(({ ip }) => ip));
   return named(event).flatMap((ip): Array<[string, string]> => {
-    const uid = facts?.pods?.[ip];
+    const uid = event.pods?.[ip] ?? (mixed ? undefined : facts?.pods?.[ip]);
     const isNews = uid !== undefined && context.met[uid] === undefined && !wanted.has(ip);
     return isNews && context.watched.every((one) => one.uid !== uid) ? [[uid, ip]] : [];
   });

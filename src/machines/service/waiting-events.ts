@@ -55,7 +55,9 @@ function mergedEvents(waiting: ServiceEvent, next: ServiceEvent): ServiceEvent |
   if (waiting.type === 'sample.answered' && next.type === 'sample.answered') {
     const all = [...(waiting.also ?? []), next.ip, ...(next.also ?? [])];
     // Keeps `heardAt` of the earlier one.
-    return waiting.round === next.round && all.length < mergedMax ? { ...waiting, also: all } : null;
+    if (waiting.round !== next.round || all.length >= mergedMax) return null;
+    const isTold = waiting.pods !== undefined || next.pods !== undefined;
+    return { ...waiting, also: all, ...(isTold ? { pods: { ...waiting.pods, ...next.pods } } : {}) };
   }
   return null;
 }

@@ -67,7 +67,7 @@ const holdingEffects = [
   holdingWork('holding.drop'),
 ] as const;
 
-export const shardMachine = setup({
+const shardMachine = setup({
   types: {
     context: {} as HoldingContext,
     events: {} as HoldingEvent & Stamp,

@@ -129,7 +129,7 @@ export type WatchEffect = WatchList | WatchOpen;
 type Event = WatchEvent & { readonly at: number; readonly random: number };
 type Args = { readonly context: WatchContext; readonly event: Event };
 
-/** The specification's bounds of a pause. */
+/** Shortest and longest pause before another attempt, unless the server asks for more. */
 const pauseMinMs = 250;
 const pauseMaxMs = 30_000;
 /** A server that asks for more is tried again all the same: the answer may have come from another one. */
@@ -180,7 +180,7 @@ function pauseMs(failures: number, retryAfterMs: number | null, random: number):
   return Math.max(pause, Math.min(retryAfterMs ?? 0, retryAfterMaxMs) + random * pauseMinMs);
 }
 
-export const watchMachine = setup({
+const watchMachine = setup({
   types: {
     context: {} as WatchContext,
     events: {} as Event,

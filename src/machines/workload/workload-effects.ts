@@ -3,7 +3,6 @@ import { effect } from '../effect.ts';
 import { kubeEventWrite } from '../effects.ts';
 import type { WorkloadProbed, WorkloadUnmarked } from './workload-events.ts';
 
-/** How a workload is probed. */
 export interface WorkloadProbe {
   readonly scheme: 'http' | 'https' | 'tcp';
   /** The Host header (and with TLS the server name); null: the address. */

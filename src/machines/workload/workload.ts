@@ -36,7 +36,7 @@ import { tellWorkload } from './workload-reason.ts';
 
 type Args = { readonly context: WorkloadContext };
 
-export const workloadMachine = setup({
+const workloadMachine = setup({
   types: {
     context: {} as WorkloadContext,
     events: {} as WorkloadInput,

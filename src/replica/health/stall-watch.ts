@@ -10,8 +10,11 @@
  */
 import { url as debuggerUrl } from 'node:inspector';
 import { Worker } from 'node:worker_threads';
-import type { Marks } from '../../actors/time/care.ts';
-import type { Clock, Timer } from '../../base/clock.ts';
+import type { Feature } from '../../actors/feature.ts';
+import { type Care, createCare, type Marks, noCare } from '../../actors/time/care.ts';
+import { machineClock } from '../../actors/time/machine-clock.ts';
+import { type Clock, systemClock, type Timer } from '../../base/clock.ts';
+import type { Log } from '../../base/log-port.ts';
 
 /** How often the thread checks, and the replica reports that it yields. */
 const tickMs = 1_000;
@@ -104,4 +107,17 @@ function watchOver(): void {
     process.kill(process.pid, 'SIGKILL');
     return;
   }
+}
+
+export interface FeatureCare {
+  readonly care: Care;
+  stop(): Promise<void>;
+}
+
+/** Watches over the code of loaded features; without any there is no thread and no cost. */
+export function startFeatureCare(features: readonly Feature[], log: Log, replica: string): FeatureCare {
+  const isLoaded = features.some(({ edition }) => edition !== undefined);
+  if (!isLoaded) return { care: noCare, stop: async () => {} };
+  const marks = startStallWatch(systemClock, { replica });
+  return { care: createCare({ clock: machineClock, log, marks }), stop: marks.stop };
 }

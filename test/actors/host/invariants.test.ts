@@ -215,7 +215,7 @@ test('I5: mail that a killed owner took is not taken again, and mail that it did
 });
 
 test('I6: a mailbox is bounded; mail beyond the bound is read again and none is lost', {
-  timeout: 60_000,
+  timeout: 120_000,
 }, async () => {
   const cluster = new TestCluster();
   const a = await cluster.replica('a');

@@ -1,4 +1,4 @@
-/** What a vandal with the rights of a replica may leave in a record. */
+/** What a vandal with a replica's rights may leave in a record. */
 import type { ActorId } from '../../../src/base/ids.ts';
 import type { Bus } from '../../../src/bus/bus.ts';
 import { decode, encode } from '../../../src/bus/codec.ts';
@@ -18,7 +18,7 @@ export const fields: ReadonlyArray<readonly [string, Readonly<Record<string, unk
 ];
 
 export class TestCluster extends Cluster {
-  /** Puts a record with other fields in the place of the actor's own. */
+  /** Replaces the actor's record by one with other fields. */
   async rewrite(bus: Bus, id: ActorId, change: Readonly<Record<string, unknown>>): Promise<void> {
     const subject = this.subjects.state(shardOf(id), id);
     const last = await bus.last('state', subject);

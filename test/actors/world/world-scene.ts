@@ -79,14 +79,14 @@ export const ownedBy = (change: object = {}): NonNullable<RouteGateSpec['groupRe
   ...change,
 });
 
-/** Resources of which every RouteGate needs a statement. */
+/** Resources about which every RouteGate needs a statement. */
 export const needed = ['pods', 'services', 'endpointslices'];
 
 type Append = (resource: string, namespace: string, name: string, digest: object | null) => Promise<unknown>;
 
 export class WorldScene {
   readonly router: Router;
-  /** Ids that were called out since the last look. */
+  /** Ids that were reported as affected since the last look. */
   readonly #affected = new Set<string>();
   readonly #clock = new VirtualClock();
   readonly #append: Append;
@@ -123,9 +123,7 @@ export class WorldScene {
     return scene;
   }
 
-  /**
-   * Objects of namespace `shop` unless the name has one of its own: `pods/web-0`, `owners.example.com//one`.
-   */
+  /** Objects of namespace `shop`, unless the name has its own: `pods/web-0`, `owners.example.com//one`. */
   async put(objects: Readonly<Record<string, object | null>>): Promise<this> {
     for (const [path, digest] of Object.entries(objects)) {
       const [resource = '', namespaceOrName = '', name] = path.split('/');
@@ -140,7 +138,7 @@ export class WorldScene {
     return this;
   }
 
-  /** The mirrors state that with these RouteGates in mind everything is there. */
+  /** The mirrors state that everything is there for these RouteGates. */
   async synced(
     gates: readonly string[] = ['gate-uid/1'],
     resources: readonly string[] = needed,
@@ -152,7 +150,7 @@ export class WorldScene {
     return this;
   }
 
-  /** @param resource under which the objects stand; null: the kind does not exist */
+  /** @param resource of the objects; null: the kind does not exist */
   async ownersSynced(resource: string | null = 'owners.example.com', gates = ['gate-uid/1']): Promise<this> {
     await this.#append('_synced', '', 'example.com/v1/Owner', { kind: 'synced', gates, resource });
     await this.#clock.advance(5);

@@ -13,7 +13,7 @@ export interface Backup {
 const timeoutMs = 10_000;
 const bytes = (value: object) => new TextEncoder().encode(JSON.stringify(value));
 
-/** @throws Error what the server said */
+/** @throws Error with the server's words */
 export async function jetStream<T>(bus: Bus, verb: string, body: object = {}): Promise<T> {
   const { data } = await bus.request(`$JS.API.${verb}`, bytes(body), { timeoutMs });
   const answer = JSON.parse(new TextDecoder().decode(data)) as T & { error?: { description: string } };
@@ -37,7 +37,7 @@ export async function backUp(bus: Bus, stream: string): Promise<Backup> {
   return { stream, made: { config, state }, chunks };
 }
 
-/** The stream must not be there. */
+/** The stream must not exist. */
 export async function restore(bus: Bus, { stream, made, chunks }: Backup): Promise<void> {
   const { deliver_subject: to } = await jetStream<{ deliver_subject: string }>(
     bus,

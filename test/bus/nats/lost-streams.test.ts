@@ -56,13 +56,13 @@ test('a stream that is deleted while everything runs is there again within secon
         (await codeOf(bus.append(s.send('pod/shop/a'), bytes('two'), { timeoutMs: 500 }))) === undefined;
       return isStored;
     },
-    { what: 'the stream to be made again', timeoutMs: 15_000 },
+    { what: 'the stream to be made again' },
   );
-  await until(() => told.includes('two'), { what: 'the message in the new stream', timeoutMs: 15_000 });
+  await until(() => told.includes('two'), { what: 'the message in the new stream' });
   expect(told[1]).toBe('(another)');
   await bus.close();
   await operator.close();
-}, 60_000);
+});
 
 test('a place in a stream of before is told to be one in another stream', async () => {
   const { bus, operator, s, streamOf } = await scene('place');
@@ -80,7 +80,7 @@ test('a place in a stream of before is told to be one in another stream', async 
   await until(() => told.includes('(another)'), { what: 'the word that it is another' });
   await bus.close();
   await operator.close();
-}, 60_000);
+});
 
 test('a stream restored from a backup: what was stored since is gone, and followers are told', async () => {
   const { bus, operator, s, streamOf } = await scene('back');
@@ -106,7 +106,7 @@ test('a stream restored from a backup: what was stored since is gone, and follow
   expect(after.created).not.toBe(before.created);
   await again.close();
   await operator.close();
-}, 60_000);
+});
 
 test('a mail stream that is full does not say that a message is refused for good', async () => {
   const { bus, operator, s, streamOf } = await scene('full');
@@ -118,4 +118,4 @@ test('a mail stream that is full does not say that a message is refused for good
   expect(await codeOf(bus.append(s.send('pod/shop/a'), bytes('two')))).toBeUndefined();
   await bus.close();
   await operator.close();
-}, 60_000);
+});

@@ -15,7 +15,7 @@ export async function temporaryFolder(): Promise<{ dir: string; remove(): Promis
   return { dir, remove: () => rm(dir, { recursive: true, force: true, maxRetries: 5 }) };
 }
 
-/** @param options.onlyAsks a client that neither makes nor changes the streams */
+/** @param options.onlyAsks a client that neither creates nor changes the streams */
 export function connectTo(
   url: string,
   { onlyAsks = false, ...options }: Partial<NatsParts> & { onlyAsks?: boolean } = {},

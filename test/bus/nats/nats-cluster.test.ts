@@ -34,7 +34,7 @@ describe('a bus on a cluster of three', () => {
     until(() => bus.append(...args), { what: 'an append to be taken', timeoutMs: 30_000 });
 
   test('a batch is stored on all copies or not at all, each message under its own guard', {
-    timeout: 60_000,
+    timeout: 120_000,
   }, async () => {
     const bus = await newBus();
     const fence = (await append(bus, s.fence(64), bytes('leader'))).sequence;
@@ -58,7 +58,7 @@ describe('a bus on a cluster of three', () => {
   });
 
   test('hundreds of saves under one fence at a time are stored, and refused once the fence has moved', {
-    timeout: 60_000,
+    timeout: 120_000,
   }, async () => {
     const bus = await newBus();
     const fence = (await append(bus, s.fence(63), bytes('owner'))).sequence;
@@ -74,7 +74,7 @@ describe('a bus on a cluster of three', () => {
   });
 
   test('keeps its promises of guards and following while the leader of the stream dies', {
-    timeout: 60_000,
+    timeout: 120_000,
   }, async () => {
     const owner = await newBus();
     const other = await newBus();
@@ -100,7 +100,7 @@ describe('a bus on a cluster of three', () => {
         }
       }
     })();
-    await until(() => acknowledged.length >= 50, { what: 'writes before the death', timeoutMs: 20_000 });
+    await until(() => acknowledged.length >= 50, { what: 'writes before the death' });
     const leader = await leaderOf(owner);
     await cluster.servers[leader]?.kill();
     const before = acknowledged.length;
@@ -129,7 +129,7 @@ describe('a bus on a cluster of three', () => {
   });
 
   test('misses consumers that died with another server than the one it is connected to, sooner than they would be missed alone', {
-    timeout: 60_000,
+    timeout: 120_000,
   }, async () => {
     const bus = await newBus({ servers: [cluster.servers[0]?.url ?? ''] });
     onTestFinished(() => bus.close());
@@ -151,7 +151,7 @@ describe('a bus on a cluster of three', () => {
     for (const shard of shards)
       await append(bus, s.tell(shard, actorId('pod', 'shop', 'web-0')), bytes(`to ${shard}`));
     for (const { messages } of read)
-      await until(() => messages.length === 1, { what: 'a message of each shard', timeoutMs: 20_000 });
+      await until(() => messages.length === 1, { what: 'a message of each shard' });
   });
 
   test('stores a message id once, however the guard is looked at first', async () => {

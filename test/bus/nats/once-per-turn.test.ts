@@ -30,7 +30,7 @@ test('a hundred messages, each published by a promise of its own, are one write,
     await server.stop();
     await folder.remove();
   }
-}, 30_000);
+});
 
 test('a library with another inside is left alone', () => {
   for (const connection of [{}, { protocol: {} }, { protocol: { flushPending: 'no function' } }])

@@ -31,4 +31,4 @@ test('a server that takes too little is refused with both numbers', async () => 
     await once(server, 'exit');
     await folder.remove();
   }
-}, 30_000);
+});

@@ -74,7 +74,7 @@ test('what an older release takes away is there again within seconds, and nothin
       const found = await configOf(bus);
       return (found.subjects as string[]).includes(s.tellAll) ? found : undefined;
     },
-    { what: 'the subject to come back', timeoutMs: 15_000 },
+    { what: 'the subject to come back' },
   );
   expect(restored.subjects).toEqual([s.sendAll, s.tellAll]);
   expect(restored.max_age).toBe(2 * Number(config.max_age));

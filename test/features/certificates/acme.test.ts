@@ -24,7 +24,7 @@ beforeAll(async () => {
   [stage, pebble] = await Promise.all([Stage.start(), startPebble({ nonceReject: 15, sleepSeconds: 1 })]);
   pebble.answerers = stage.cluster.replicas.map(({ acmeUrl }) => acmeUrl);
   await stage.acmeIssuer('pebble', pebble, { domains: ['**.example.com'] });
-}, 90_000);
+});
 afterAll(async () => {
   await stage?.stop();
   await pebble?.stop();
@@ -238,7 +238,7 @@ test('an Issuer leads the challenges of its hosts here by an Ingress, or by an H
     pebble.answerers = before;
     router.stop();
   }
-}, 60_000);
+});
 
 async function listed(resource: KubeResource) {
   const options = { namespace: 'shop', labelSelector: 'orrery.dev/challenge' };

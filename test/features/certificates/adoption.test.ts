@@ -46,7 +46,7 @@ beforeAll(async () => {
   authority = await makeAuthority('theirs');
   await ensureDefinitions(kube, await readManifests(crds), clock, signal);
   for (const name of ['shop', 'empty']) await make(namespaces, { metadata: { name } });
-}, 60_000);
+});
 afterAll(async () => {
   kube?.close();
   await api?.stop();
@@ -120,7 +120,7 @@ describe('a namespace', () => {
         .map((line) => line.trim())
         .filter((line) => line !== ''),
     ).toEqual(expected);
-  }, 60_000);
+  });
 
   test('has Issuers of ours that can be read, one for each way of proof', async () => {
     const { items } = await kube.list(issuers, {}, signal);

@@ -1,7 +1,7 @@
 /**
- * An authority, and the Secrets that its certificates are put into, as the effects of a TestCluster see them:
- * each step takes a while, and what is done outlives whoever did it. What must fail, or happen in the middle
- * of a step, is told by `meanwhile`.
+ * An authority, and the Secrets for its certificates, as the effects of a TestCluster see them: each step
+ * takes a while, and its result outlives whoever caused it. `meanwhile` says what must fail, or happen in the
+ * middle of a step.
  */
 import type { EffectContext } from '../../../src/actors/effect-runner.ts';
 import type { EffectData } from '../../../src/actors/host/step.ts';
@@ -34,13 +34,13 @@ export interface ModelOptions {
 export class AuthorityModel {
   readonly cluster = new TestCluster();
   readonly orders: Order[] = [];
-  /** What stands in each Secret. */
+  /** The content of each Secret. */
   readonly secrets = new Map<string, CertificateFacts>();
   /** Every write of a Secret that changed it, in order: `shop/a.example.com f3`. */
   readonly writes: string[] = [];
   readonly statuses = new Map<string, DomainStatus>();
   isUp = true;
-  /** Attempts to speak with the authority: when, and for which host. */
+  /** Attempts to reach the authority: when, and for which host. */
   readonly attempts: Array<{ readonly at: number; readonly host: string }> = [];
   /** Called in the middle of each step; what it returns fails the step. */
   meanwhile: (effect: EffectData, replica: string) => Partial<AcquisitionFailed> | undefined = () =>
@@ -93,7 +93,7 @@ export class AuthorityModel {
     await this.cluster.clock.advance(5);
   }
 
-  /** Somebody takes the Secret away; the world shows it. */
+  /** Somebody deletes the Secret, and the world shows it. */
   async remove(host: string): Promise<void> {
     this.secrets.delete(`shop/${host}`);
     await this.cluster.put('secrets', 'shop', host, null);

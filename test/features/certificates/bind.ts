@@ -1,4 +1,6 @@
-/** A real name server (BIND) with one zone that takes updates by a key: a child process on a free port. */
+/**
+ * A real name server (BIND) with one zone that accepts updates with a key: a child process on a free port.
+ */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -23,7 +25,7 @@ export interface Bind {
 const root = resolve(import.meta.dirname, '../../..');
 export const hasBind = named(root, process.env) !== undefined;
 
-/** `example.test`, in which `www` is led to another zone, `dyn.test`; a name that leads in a circle. */
+/** `example.test`, in which `www` leads to another zone, `dyn.test`; and a name that leads in a circle. */
 const zones = {
   'example.test': [
     '_acme-challenge.www CNAME www.dyn.test.',
@@ -52,7 +54,7 @@ export async function startBind(): Promise<Bind> {
   for (const [zone, lines] of Object.entries(zones))
     writeFileSync(join(dir, zone), `${soa}${lines.join('\n')}\n`);
   writeFileSync(join(dir, 'named.conf'), configuration(dir, port, keys));
-  // It ends when our end of the pipe closes, also when this process was killed.
+  // It ends when our end of the pipe closes, even if this process was killed.
   const child = spawn(
     'sh',
     ['-c', watchdog, 'sh', found.program, '-g', '-n', '1', '-c', join(dir, 'named.conf')],

@@ -23,7 +23,7 @@ export const domainFacts: DomainFacts = {
 
 export const day = 24 * 3_600_000;
 
-/** Of 90 days, begun at the time at which tests begin. */
+/** Valid for 90 days from the time at which tests begin. */
 export const certificate: CertificateFacts = {
   fingerprint: 'f1',
   notBefore: 1_700_000_000_000,
@@ -145,7 +145,7 @@ export const issuerSample: Sample = {
   ],
 };
 
-/** What an effect of a host is run with. */
+/** The context in which an effect of a host runs. */
 export const effectRun = {
   key: 'domain/_/app.example.com/7/0',
   actor: 'domain/_/app.example.com',

@@ -1,6 +1,6 @@
 /**
- * What an ingress controller and a gateway do, as far as challenges need it: a request for a host is led to
- * whatever an Ingress or an HTTPRoute of the cluster says, by the objects as they stand at that moment.
+ * What an ingress controller and a gateway do, as far as challenges need it: a request for a host goes
+ * wherever an Ingress or an HTTPRoute of the cluster says at that moment.
  */
 import { createServer, request as httpRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -19,7 +19,7 @@ export const httpRoutes: KubeResource = {
 };
 const { signal } = new AbortController();
 
-/** The Gateway API's own definition is large; what is looked at here is its shape. */
+/** The Gateway API's own definition is large; only its shape matters here. */
 export async function installHttpRoutes(kube: KubePort): Promise<void> {
   const { group, plural, kind } = httpRoutes;
   const names = { plural, singular: 'httproute', kind, listKind: `${kind}List` };
@@ -55,7 +55,7 @@ interface Backend {
 
 export interface ChallengeRouter {
   readonly url: string;
-  /** Requests that were led somewhere, by the kind of object that said so: `Ingress shop/orrery:8089`. */
+  /** Requests that were routed, by the kind of object that said so: `Ingress shop/orrery:8089`. */
   readonly led: string[];
   stop(): void;
 }
@@ -132,7 +132,7 @@ function routeBackend({ hostnames, rules }: RouteSpec, host: string, path: strin
     ?.backendRefs[0];
 }
 
-/** Names of what bears the label of challenges. */
+/** Names of the objects with the label of challenges. */
 export async function routesLeft(kube: KubePort, namespace: string): Promise<string[]> {
   const lists = await Promise.all(
     [ingresses, httpRoutes].map((one) =>

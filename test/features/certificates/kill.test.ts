@@ -25,7 +25,7 @@ beforeAll(async () => {
   ]);
   pebble.answerers = stage.cluster.replicas.map(({ acmeUrl }) => acmeUrl);
   await stage.acmeIssuer('pebble', pebble);
-}, 90_000);
+});
 afterAll(async () => {
   await stage?.stop();
   await pebble?.stop();
@@ -169,4 +169,4 @@ test('a webhook: killed when it has published the record and not answered yet', 
     webhook.closeAllConnections();
     webhook.close();
   }
-}, 60_000);
+});

@@ -11,7 +11,7 @@ beforeAll(async () => {
   [stage, pebble] = await Promise.all([Stage.start(), startPebble()]);
   pebble.answerers = stage.cluster.replicas.map(({ acmeUrl }) => acmeUrl);
   await stage.acmeIssuer('pebble', pebble);
-}, 90_000);
+});
 afterAll(async () => {
   await stage?.stop();
   await pebble?.stop();
@@ -52,4 +52,4 @@ test('“30 domains at once over 3 replicas: exactly 30 orders”, “in the Sec
   const orders = (pebble.counts.get('newOrder') ?? 0) - before;
   expect(orders).toBeGreaterThanOrEqual(30);
   expect(orders - movedWhileOrdering(story)).toBeLessThanOrEqual(30);
-}, 90_000);
+});

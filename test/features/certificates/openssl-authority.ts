@@ -1,5 +1,5 @@
 /**
- * CAs as openssl makes them: other keys, other identifiers, an intermediate; and openssl's own opinion of
+ * CAs as openssl makes them: other keys, other identifiers, an intermediate; and openssl's own verdict on
  * what they signed.
  */
 import { execFileSync } from 'node:child_process';
@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 export interface OpensslAuthority {
-  /** The chain and the key as they stand in the CA's Secret. */
+  /** The chain and the key as in the CA's Secret. */
   readonly chain: string;
   readonly key: string;
   /** What verifiers trust. */
@@ -26,8 +26,8 @@ const keys = {
 
 export type KeySort = keyof typeof keys;
 /**
- * `sha1`: RFC 5280's first method; `sha256`: truncated, as Go has it since 1.25 (RFC 7093); `none`: the CA
- * has no identifier.
+ * `sha1`: RFC 5280's first method; `sha256`: truncated, as in Go since 1.25 (RFC 7093); `none`: the CA has no
+ * identifier.
  */
 export type Identifier = 'sha1' | 'sha256' | 'none';
 
@@ -95,7 +95,7 @@ export class Openssl {
     return { chain: this.#read('middle.pem'), key, root };
   }
 
-  /** What `openssl verify` says of a chain; throws with its words if it does not verify. */
+  /** What `openssl verify` says about a chain; throws its words if it does not verify. */
   verify(chain: string, root: string, host: string, options: readonly string[]): string {
     const certificates = chain.match(/-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g) ?? [];
     const [leaf = '', ...others] = certificates;
@@ -169,7 +169,7 @@ function identifierOf(key: string, identifier: Identifier): string {
   return createHash('sha256').update(spki).digest('hex').slice(0, 40);
 }
 
-/** Node's opinion: each certificate was signed by the next, the last by the root. */
+/** Node's verdict: each certificate was signed by the next, the last by the root. */
 export function isSignedUpTo(chain: string, root: string): boolean {
   const certificates = (
     chain.match(/-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g) ?? []

@@ -12,7 +12,7 @@ beforeAll(async () => {
   [stage, pebble] = await Promise.all([Stage.start(), startPebble()]);
   pebble.answerers = stage.cluster.replicas.map(({ acmeUrl }) => acmeUrl);
   await stage.acmeIssuer('pebble', pebble);
-}, 90_000);
+});
 afterAll(async () => {
   await stage?.stop();
   await pebble?.stop();
@@ -80,7 +80,7 @@ test('an authority that is away: the Issuer says since when and looks by itself;
   expect((await stage.untilState('outage', 'valid')).failures).toBe(0);
   const after = await stage.issuerStatus('pebble');
   expect(after?.outageSince).toBeUndefined();
-}, 60_000);
+});
 
 test('a refusal counts, is told, and leaves the next attempt to its time', async () => {
   pebble.interfere = ({ kind }) =>

@@ -1,6 +1,6 @@
 /**
- * A real ACME server (pebble) with a real DNS server beside it, as child processes on free ports; and in
- * front of pebble a proxy that can be told to be away, to answer something else, and that counts orders.
+ * A real ACME server (pebble) with a real DNS server, as child processes on free ports. In front of pebble, a
+ * proxy can be away, answer something else, and counts orders.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -23,7 +23,7 @@ import { makeAuthority } from './test-authority.ts';
 export interface PebbleOptions {
   /** Percent of good nonces that are refused. */
   readonly nonceReject?: number;
-  /** Up to so many seconds before a validation; absent: none. */
+  /** The most seconds of sleep before a validation; absent: none. */
   readonly sleepSeconds?: number;
   readonly eab?: Readonly<Record<string, string>>;
   /** Seconds. */
@@ -44,17 +44,20 @@ export type Done =
   | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: object };
 
 export interface Pebble {
-  /** The directory, by way of the proxy. */
+  /** The directory, through the proxy. */
   readonly directory: string;
   readonly caBundle: string;
   /** Requests that were answered with success, by kind of resource: `newOrder`, `newNonce`, … */
   readonly counts: Map<string, number>;
   interfere: Interference;
-  /** Where HTTP-01 questions are led: a list of `http://127.0.0.1:port`, asked in turn. */
+  /** Where HTTP-01 questions go: a list of `http://127.0.0.1:port`, asked in turn. */
   answerers: readonly string[];
   /** Management interface: `/intermediates/0`, `/set-renewal-info/`. */
   manage(path: string, body?: object): Promise<string>;
-  /** Revokes a certificate (PEM) as its account would not: by setting the renewal window to the past. */
+  /**
+   * Makes pebble suggest another renewal window for a certificate (PEM): one in the past means that it was
+   * revoked.
+   */
   suggestRenewal(chainPem: string, window: { start: number; end: number }): Promise<void>;
   /** Sets a TXT record; null removes it. */
   setTxt(fqdn: string, value: string | null): Promise<void>;
@@ -153,7 +156,7 @@ export async function startPebble(options: PebbleOptions = {}): Promise<Pebble> 
   };
 }
 
-/** $1… is a command line: it ends when our end of the pipe closes, also when this process was killed. */
+/** $1… is a command line: it ends when our end of the pipe closes, even if this process was killed. */
 const watchdog = `
 exec 3<&0
 "$@" 3<&- </dev/null &
@@ -190,13 +193,13 @@ function configOf(
   };
 }
 
-/** Leads HTTP-01 questions to the answerers in turn, so that none of them is special. */
+/** Passes HTTP-01 questions to the answerers in turn, so that none of them is special. */
 async function startFront() {
   const agent = new HttpAgent();
   let turn = 0;
   const front = { answerers: [] as readonly string[], port: 0, stop: async () => {} };
   const server = createServer((request, response) => {
-    // As a Service does: one that is dead is passed over.
+    // As with a Service, a dead one is skipped.
     const ask = (left: number) => {
       const to = front.answerers[turn++ % Math.max(1, front.answerers.length)];
       if (to === undefined || left === 0) return void response.writeHead(502).end();
@@ -233,7 +236,7 @@ async function startProxy(to: number, { chain, key }: { chain: string; key: stri
         .end(JSON.stringify(done.body ?? {}));
     }
     const count = () => counts.set(kind, (counts.get(kind) ?? 0) + 1);
-    // pebble makes its addresses of the Host header: with ours, every one of them leads through the proxy.
+    // pebble makes its addresses from the Host header: with ours, all of them lead through the proxy.
     const headers = request.headers;
     pass(
       httpsRequest(`https://localhost:${to}${path}`, { agent, method: request.method, headers }),
@@ -283,7 +286,7 @@ function closed(server: ReturnType<typeof createServer>): Promise<void> {
 function call(url: string, ca: string, body?: object): Promise<{ status: number; text: string }> {
   return new Promise((done, fail) => {
     const method = body === undefined ? 'GET' : 'POST';
-    // pebble refuses those that do not say who they are.
+    // pebble refuses callers that do not identify themselves.
     const headers = { 'User-Agent': 'test' };
     const request = httpsRequest(url, { ca, method, headers }, (answer) => {
       let text = '';

@@ -1,6 +1,6 @@
 /**
  * A cluster that obtains certificates: nats-server, API server and replicas as real processes, and what a
- * person would do in it – make Issuers and Domains, wait for Secrets, look at statuses and Events.
+ * person would do in it – create Issuers and Domains, wait for Secrets, look at statuses and Events.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -46,7 +46,7 @@ export interface DomainStatusSeen {
 export interface StageOptions {
   readonly replicas?: number;
   readonly restarts?: boolean;
-  /** What the replicas run; absent: the sources. */
+  /** What the replicas run; default: the sources. */
   readonly program?: string | undefined;
   readonly replicaEnv?: Readonly<Record<string, string>>;
 }
@@ -69,7 +69,7 @@ export class Stage {
   }: StageOptions = {}): Promise<Stage> {
     const dir = mkdtempSync(join(tmpdir(), 'orrery-certificates-'));
     const http = { host: '127.0.0.1', port: 0 };
-    // With KUBECONFIG set the same runs against that API server, which has to be a fresh one.
+    // With KUBECONFIG the same runs against that API server, which has to be a fresh one.
     const kubeconfig = process.env.KUBECONFIG;
     const real = kubeconfig === undefined ? {} : { kubeconfig };
     const replicaFlags = () => ['--acme-service', 'shop/orrery:8089'];
@@ -102,7 +102,7 @@ export class Stage {
     return answers.filter((status) => status === 200).length;
   }
 
-  /** Until no shard has moved for a while: a move in the middle of an order may cost a second one. */
+  /** Waits until no shard has moved for a while: a move in the middle of an order may cost a second one. */
   async settled(): Promise<void> {
     let seen = '';
     let since = 0;
@@ -138,7 +138,7 @@ export class Stage {
           email: 'ops@example.com',
           caBundle: pebble.caBundle,
           accountSecret: { name: `${name}-account`, namespace: this.namespace },
-          // pebble draws one of its profiles for those that name none.
+          // pebble draws one of its profiles for orders that name none.
           profile: 'default',
           challenge: 'http01',
           ...acme,
@@ -177,7 +177,7 @@ export class Stage {
     }
   }
 
-  /** Names of the Secrets that hold a certificate of ours. */
+  /** Names of the Secrets with a certificate of ours. */
   async ours(): Promise<string[]> {
     const options = { namespace: this.namespace, labelSelector: 'orrery.dev/domain' };
     return (await this.cluster.kube.list(secrets, options, signal)).items.map(
@@ -197,7 +197,7 @@ export class Stage {
     });
   }
 
-  /** For messages of failures: how every Domain and Issuer stands. */
+  /** For messages of failures: the state of every Domain and Issuer. */
   async #statuses(): Promise<string> {
     const kinds = await Promise.all(
       [domains, issuers].map((kind) => this.cluster.kube.list(kind, {}, signal)),

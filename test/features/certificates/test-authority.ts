@@ -1,6 +1,4 @@
-/**
- * A CA for tests, made by the code that signs in the product: only its own certificate comes from elsewhere.
- */
+/** A CA for tests, made by the product's own signing code: only its own certificate comes from elsewhere. */
 import { webcrypto } from 'node:crypto';
 import 'reflect-metadata';
 import {

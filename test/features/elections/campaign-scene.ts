@@ -1,4 +1,4 @@
-/** Processes that campaign on one Lease, with virtual time: who led and lost when. */
+/** Processes that campaign for one Lease, with virtual time: who led and lost when. */
 
 import type { Clock } from '../../../src/base/clock.ts';
 import type { KubePort } from '../../../src/base/kube-port.ts';
@@ -62,7 +62,7 @@ export class Scene {
     this.kube.put(leases, 'shop', name, { spec: object?.spec, labels: { touched: 'yes' } });
   }
 
-  /** Whole seconds of advancing are seen as they pass. */
+  /** Whole seconds of the advance are seen as they pass. */
   advance(seconds: number): Promise<void> {
     return this.clock.advance(seconds * 1_000);
   }

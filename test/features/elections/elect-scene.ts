@@ -1,6 +1,6 @@
 /**
- * `orrery elect` as people run it: real processes around a shell script that writes down when it starts,
- * beats and ends; a development API server, and for each candidate a line to it that can be cut.
+ * `orrery elect` as people run it: real processes around a shell script that notes when it starts, beats and
+ * ends; a development API server, and for each candidate a connection to it that can be cut.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -26,7 +26,7 @@ export interface Line {
   readonly term: number;
 }
 
-/** One that is not lost by a process that hardly gets a processor: 20 s, 15 s, 1 s. */
+/** A lease that a process with hardly any processor time does not lose: 20 s, 15 s, 1 s. */
 export const calm = ['--lease-duration', '20', '--renew-deadline', '15', '--retry-period', '1'];
 /** A short lease, for tests that wait for its end: 3 s, 2 s, 1 s. */
 export const quick = ['--lease-duration', '3', '--renew-deadline', '2', '--retry-period', '1'];
@@ -75,7 +75,7 @@ export class ElectBench {
     return running;
   }
 
-  /** The API server is away for the candidate, or back. */
+  /** The API server goes away for the candidate, or comes back. */
   cut(id: string, isCut: boolean): void {
     const line = this.#lines.get(id);
     if (!line) throw new Error(`there is no line of ${id}`);
@@ -124,8 +124,7 @@ export class ElectBench {
 }
 
 const say = (what: string) => `echo "$(date +%s%3N) ${what} $WHO $ORRERY_TERM" >> "$LOG"`;
-// The signal may come to a whole group of processes: `date` in a trap must outlive it, or the line has no
-// time.
+// The signal may reach a whole group of processes: `date` in a trap must outlive it, or the line has no time.
 /** Beats until it is told to end, and then ends with 7. */
 export const steady = [
   'sh',
@@ -140,7 +139,7 @@ export const stubborn = [
 ];
 
 /**
- * Pairs of candidates whose commands were at work at the same time: between the first and the last line of
+ * Pairs of candidates whose commands were running at the same time: between the first and the last line of
  * each term.
  */
 export function overlaps(lines: readonly Line[]): string[] {

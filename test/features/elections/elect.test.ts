@@ -173,7 +173,7 @@ describe.concurrent('--keep', () => {
     on(async (bench) => {
       const once = ['sh', '-c', 'echo "$ORRERY_TERM"; exit 1'];
       const { child, out, ended } = await bench.elect('a', once, [...calm, '--keep']);
-      await until(() => out().includes('2\n'), { what: 'the second term', timeoutMs: 20_000 });
+      await until(() => out().includes('2\n'), { what: 'the second term' });
       child.kill('SIGTERM');
       const { err } = await ended;
       expect(out().split('\n').filter(Boolean).map(Number).slice(0, 2)).toEqual([1, 2]);

@@ -34,9 +34,9 @@ const attempts = [1, 2, 3, 4];
 
 export const electionSample = {
   input: { id: 'election/shop/worker', namespace: 'shop', name: 'worker' },
-  // The preference of a coordinated election is found late.
+  // The walk finds the preference of a coordinated election late.
   situationsMax: 3_000,
-  // The preference of a coordinated election is found late.
+  // The walk finds the preference of a coordinated election late.
   events: [
     { type: 'election.observed', facts: electionFacts },
     { type: 'election.observed', facts: { ...electionFacts, invalid: 'no' } },

@@ -1,7 +1,7 @@
 /**
- * A Kubernetes API in memory that keeps Leases as the real one does: versions are conditions, times must be
- * MicroTime. Every write is remembered with the time at which it came; requests can be made to fail, to hang
- * and to lose their answers.
+ * A Kubernetes API in memory that keeps Leases as the real one does: versions are preconditions, times must
+ * be MicroTime. Every write is kept with its time; requests can be made to fail, to hang and to lose their
+ * answers.
  */
 import { OrreryError } from '../../../src/base/errors.ts';
 import type { KubeObject, KubePort } from '../../../src/base/kube-port.ts';
@@ -18,8 +18,8 @@ export interface LeaseWriteSeen {
 }
 
 /**
- * What becomes of a request: it is done; it fails before it is done; it is done and its answer is lost; it
- * hangs and is never done.
+ * What happens to a request: it is done; it fails before that; it is done and its answer is lost; it hangs
+ * and is never done.
  */
 export type Fate = 'done' | 'fails' | 'unanswered' | 'hangs';
 
@@ -51,7 +51,7 @@ export class LeaseKube extends FakeKube {
       });
   }
 
-  /** What another program writes; without conditions. */
+  /** A write of another program, without preconditions. */
   set(name: string, record: Partial<LeaseRecord>, namespace = 'shop'): KubeObject {
     const before = this.record(name, namespace);
     const full = { ...emptyRecord, ...before, ...record };

@@ -1,6 +1,6 @@
 /**
  * Elections on several replicas with virtual time: the real charts, hosts, requests and Lease effects, on the
- * memory bus and a Kubernetes API in memory. Candidates ask over the bus, as those in any language do.
+ * memory bus and a Kubernetes API in memory. Candidates ask over the bus, as in any language.
  */
 import { type ControlServer, serveControl } from '../../../src/actors/control/control-server.ts';
 import { runnerOf } from '../../../src/actors/effect-runner.ts';
@@ -30,7 +30,7 @@ export class ElectionScene {
   readonly replicas = new Map<string, Running>();
   readonly statuses: ElectionStatus[] = [];
   readonly notes: string[] = [];
-  /** So many writes of a status fail from now on. */
+  /** How many writes of a status fail from now on. */
   statusFailures = 0;
   readonly #client: MemoryBus;
   readonly #runs = new Map<string, ReturnType<typeof runnerOf>>();
@@ -120,7 +120,10 @@ export class ElectionScene {
     await this.cluster.clock.advance(20);
   }
 
-  /** One request; time passes until it is answered. @throws OrreryError what the replica refused */
+  /**
+   * One request; time passes until it is answered.
+   * @throws OrreryError with the replica's refusal
+   */
   async ask<T>(name: string, action: ElectionAction, body: object = {}): Promise<T> {
     return this.#soon(this.request<T>(name, action, body));
   }
@@ -131,7 +134,7 @@ export class ElectionScene {
     return this.#soon(this.request<T>('worker', action, body, subject));
   }
 
-  /** A message to the election, by its stream. */
+  /** A message to the election, through its stream. */
   async mail(event: object, passMs = 50): Promise<void> {
     const { clock, subjects } = this.cluster;
     await this.#client.append(

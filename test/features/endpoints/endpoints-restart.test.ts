@@ -142,4 +142,4 @@ test('§5.6: the wait counts no failure', async () => {
   expect(failed).toEqual([]);
   const waited = stage.cluster.transitions().filter(({ to }) => to.includes('stuck'));
   expect(waited).toEqual([]);
-}, 60_000);
+});

@@ -53,15 +53,15 @@ export class SliceApi {
   readonly index: EndpointsIndex;
   readonly #takeOver: string | null;
   isComplete = true;
-  /** What a picture that is being read waits for. */
+  /** A picture that is being read waits for this. */
   whole: Promise<void> = Promise.resolve();
   readonly objects = new Map<string, KubeObject>();
   readonly calls: string[] = [];
-  /** What is thrown instead of doing it. */
+  /** Thrown instead of performing the operation. */
   failing: (operation: Operation, name: string) => OrreryError | undefined = () => undefined;
-  /** What is thrown instead of the answer to what was done. */
+  /** Thrown instead of the answer, after the operation was performed. */
   losing: (operation: Operation, name: string) => OrreryError | undefined = () => undefined;
-  /** Called before a call is done. */
+  /** Called before a call is performed. */
   before: (operation: Operation, name: string) => void = () => {};
   max = 100;
   #version = 100;
@@ -79,7 +79,7 @@ export class SliceApi {
     for (let n = 0; n < workloads; n++) this.index.setWorkload('shop', `vm-${n}`, workload(n), false);
   }
 
-  /** The echo of everything that stands. */
+  /** Echoes all present slices. */
   echo(): void {
     for (const [name, object] of this.objects) this.index.setSlice('shop', name, sliceDigest(object));
   }
@@ -92,7 +92,7 @@ export class SliceApi {
     return stored;
   }
 
-  /** Makes a pass to its end. */
+  /** Runs a pass to its end. */
   async pass(change: Partial<SlicesReconcile> = {}, key?: string): Promise<SlicesReconciled | SlicesFailed> {
     this.#pass += 1;
     const effect: SlicesReconcile = {

@@ -1,4 +1,4 @@
-/** Slices and what is wanted of them, for tests of the packing; and the API server that takes the writes. */
+/** Present and desired slices, for tests of the packing; and the API server that accepts the writes. */
 
 import type { IpFamily } from '../../../src/base/address.ts';
 import type { SliceEndpoint } from '../../../src/features/endpoints/digests.ts';
@@ -58,7 +58,10 @@ export function slice(name: string, port: string, workloads: readonly number[]):
   };
 }
 
-/** The slices that the writes leave behind. @param salt makes the names of new ones differ */
+/**
+ * The slices that result from the writes.
+ * @param salt makes the names of new ones differ
+ */
 export function apply(
   standing: readonly StandingSlice[],
   writes: readonly PlannedWrite[],

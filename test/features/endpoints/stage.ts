@@ -1,6 +1,6 @@
 /**
  * Endpoints through the engine, with virtual time: replicas, and an API server that takes 3 ms for a write
- * and tells of it after 2 ms more.
+ * and reports it 2 ms later.
  */
 import { sleep } from '../../../src/base/clock.ts';
 import type { KubeObject, KubePort } from '../../../src/base/kube-port.ts';
@@ -27,7 +27,7 @@ export class Stage {
     this.cluster.outside = async (effect, run, replica) => {
       if (effect.type !== 'endpoint-slices.reconcile')
         return { type: 'effect.settled', effect: effect.type, error: null };
-      // Effects of records are taken up before the harness hands the replica out.
+      // Effects of records start before the harness returns the replica.
       while (!this.replicas.has(replica)) await sleep(this.cluster.clock, 1, run.signal);
       const index = this.replicas.get(replica)?.endpoints.index;
       if (!index) throw new Error('no such replica');
@@ -55,7 +55,7 @@ export class Stage {
       await this.cluster.put('_synced', '', resource, { kind: 'synced', gates: [], resource });
   }
 
-  /** What they stated counts no more: whoever mirrors now has not listed anything yet. */
+  /** Their statements no longer count: the present mirrors have not listed anything yet. */
   async unlisted(): Promise<void> {
     for (const resource of needed) await this.cluster.remove('_synced', '', resource);
   }

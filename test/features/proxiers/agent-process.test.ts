@@ -71,7 +71,7 @@ test('the agent takes at most 60 MB, hears its node, and answers on while NATS i
       timeoutMs: 20_000,
     },
   );
-  await until(async () => (await code()) === 200, { what: 'the agent to catch up', timeoutMs: 20_000 });
+  await until(async () => (await code()) === 200, { what: 'the agent to catch up' });
   expect(memoryKb(agent.child.pid ?? 0)).toBeLessThan(memoryMaxKb);
   agent.child.kill('SIGTERM');
   expect((await agent.ended).code).toBe(0);

@@ -1,7 +1,7 @@
 /**
- * Replicas of different releases on one memory bus with virtual time. Statuses are written by the real
- * effect; rounds are counted and answered as the test says; a replica can be cut off, killed, or robbed of
- * its leadership at any point.
+ * Replicas of different releases on one memory bus with virtual time. The real effect writes statuses; rounds
+ * are counted and answered as the test says; a replica can be cut off, killed, or robbed of its leadership at
+ * any point.
  */
 
 import { expect } from 'vitest';
@@ -47,9 +47,9 @@ export class ReleaseScene {
   readonly hub: MemoryHub;
   readonly subjects = subjectsOf('test');
   readonly rounds: Round[] = [];
-  /** Every status as it was stored, with the time. */
+  /** Every stored status, with its time. */
   readonly statuses: Array<ReleaseStatus & { readonly at: number }> = [];
-  /** What a round answers. */
+  /** The result of a round. */
   summary: (round: Round) => RoundSummary | Promise<RoundSummary> = () => clean;
   /** Called as an effect begins, before it does anything. */
   onEffect: (effect: EffectData, replica: string) => Promise<void> | void = () => {};
@@ -166,7 +166,7 @@ export class ReleaseScene {
     await this.outside.append(this.subjects.fence(ledShard), encodeJson(value));
   }
 
-  /** The leader as the fence says. */
+  /** The leader according to the fence. */
   leader(): string | null {
     const subject = this.subjects.fence(ledShard);
     const last = this.hub.stored('state').findLast((message) => message.subject === subject);
@@ -220,7 +220,7 @@ const runOf = (desk: ReleaseDesk): FeatureRun => ({
 
 export const old = bundle('0.1.0');
 export const compatible = bundle('0.2.0', '0.1.0', '0.1.0');
-/** What it writes does not suit 0.1.0. */
+/** What it writes is incompatible with 0.1.0. */
 export const breaking = bundle('0.2.0', '0.2.0', '0.1.0');
 /** It cannot serve with what 0.1.0 has written. */
 export const demanding = bundle('0.2.0', '0.1.0', '0.2.0');

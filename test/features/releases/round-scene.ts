@@ -1,6 +1,6 @@
 /**
- * An API server for the tests of rounds: the development one, or that which KUBECONFIG names; each test has a
- * namespace of its own.
+ * An API server for the tests of rounds: the development one, or the one that KUBECONFIG names; each test has
+ * a namespace of its own.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -29,7 +29,7 @@ export const bundleName = `test-${systemRandom
   .id()
   .toLowerCase()
   .replace(/[^a-z0-9]/g, 'x')}`.slice(0, 30);
-/** What its objects carry. */
+/** The labels of its objects. */
 export const ours = { ...builtin, [bundleLabel]: bundleName };
 
 export const configMaps = {

@@ -1,7 +1,7 @@
 /**
  * A network that balances each call at random over the Pods that a Service reaches by now, in virtual time:
- * the outside of engines under test. Rounds are made by the program's own sampler and limiter; only the
- * single call is replaced.
+ * the outside of engines under test. The program's own sampler and limiter make the rounds; only the single
+ * call is replaced.
  */
 
 import { parseAddress } from '../../../src/base/address.ts';
@@ -10,11 +10,12 @@ import type { Random } from '../../../src/base/random.ts';
 import { type RouteSampling, sampleRoutes } from '../../../src/features/routes/effects/route-sample.ts';
 import type { ProbeAnswer, probeCall } from '../../../src/features/routes/probe/call.ts';
 import { FairLimiter } from '../../../src/features/routes/probe/limiter.ts';
+import type { Listing } from '../../../src/features/routes/probe/pace.ts';
 import type { RouteSample, RouteWiden } from '../../../src/machines/service/route-effects.ts';
 import { type Outside, reachable } from '../../actors/harness.ts';
 
 /**
- * How a backend answers: by its own address, with an error, without the header, by the address of nobody, or
+ * How a backend answers: with its own address, with an error, without the header, with nobody's address, or
  * never.
  */
 export type Manner = 'healthy' | 'unhealthy' | 'anonymous' | 'stranger' | 'silent';
@@ -22,14 +23,14 @@ export type Manner = 'healthy' | 'unhealthy' | 'anonymous' | 'stranger' | 'silen
 export class BalancedNetwork {
   /** Calls that were made, answered or not. */
   calls = 0;
-  /** Calls under way, and the most of them at any time. */
+  /** Calls in progress, and the most at any time. */
   inFlight = 0;
   inFlightMax = 0;
   /** Calls by host. */
   readonly callsTo = new Map<string, number>();
   /**
-   * `<host> <ip>` → when a healthy Pod at this address last answered through the host by its name, ms since
-   * the epoch.
+   * `<host> <ip>` → when a healthy Pod at this address last named itself in an answer through the host, ms
+   * since the epoch.
    */
   readonly proofs = new Map<string, number>();
   readonly manners = new Map<string, Manner>();
@@ -38,6 +39,7 @@ export class BalancedNetwork {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #latencyMs: number;
+  readonly #listings = new Map<string, Listing>();
 
   constructor(parts: { readonly clock: Clock; readonly random: Random; readonly latencyMs?: number }) {
     this.#clock = parts.clock;
@@ -45,7 +47,12 @@ export class BalancedNetwork {
     this.#latencyMs = parts.latencyMs ?? 4;
   }
 
-  /** From now on calls to the host reach the address, too. */
+  /** What the replica knows of EndpointSlices. */
+  list(replica: string, listing: Listing): void {
+    this.#listings.set(replica, listing);
+  }
+
+  /** From now on calls to the host also reach the address. */
   program(host: string, ip: string): void {
     const reached = this.#routes.get(host) ?? [];
     if (!reached.includes(ip)) this.#routes.set(host, [...reached, ip]);
@@ -62,7 +69,7 @@ export class BalancedNetwork {
     return this.#routes.get(host)?.includes(ip) ?? false;
   }
 
-  /** Samples by this network; everything else succeeds. */
+  /** Samples through this network; everything else succeeds. */
   readonly outside: Outside = async (effect, run, replica) => {
     const { sample, widen } = this.#samplingOf(replica);
     if (effect.type === 'route.sample') return sample(effect as unknown as RouteSample, run);
@@ -74,7 +81,9 @@ export class BalancedNetwork {
   #samplingOf(replica: string): RouteSampling {
     const clock = this.#clock;
     const known = this.#samplings.get(replica);
-    const made = known ?? sampleRoutes({ clock, limiter: new FairLimiter(clock), call: this.#call });
+    const listing = this.#listings.get(replica);
+    const parts = { clock, limiter: new FairLimiter(clock), call: this.#call };
+    const made = known ?? sampleRoutes({ ...parts, ...(listing === undefined ? {} : { listing }) });
     this.#samplings.set(replica, made);
     return made;
   }

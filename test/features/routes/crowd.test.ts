@@ -54,7 +54,7 @@ function largest({ engine }: TestReplica): { mailbox: number; outbox: number } {
 }
 
 test('five hundred Pods that wait for their routes hold up nobody, and become ready when the routes come; what they hold is bounded', {
-  timeout: 90_000,
+  timeout: 120_000,
 }, async () => {
   const cluster = new TestCluster();
   const network = new BalancedNetwork({ clock: cluster.clock, random: seededRandom(5), latencyMs: 1 });

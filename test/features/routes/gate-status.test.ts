@@ -30,6 +30,7 @@ const groupOf = (pods: readonly PodDigest[], services = [service()]): Group => (
   pods: named('web', pods),
   services: named('svc', services),
   podsSum: 0,
+  podsSince: new Map(),
 });
 
 /** The look at these Pods and Services, and what the status says of it. */

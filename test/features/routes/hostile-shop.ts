@@ -1,13 +1,14 @@
 /**
- * A group of Pods and Services to which a seed does everything that can happen to one, and the judge of the
- * first sentence of the docs/features/routes.md §3: no condition True before a 200 with this Pod's own IP
- * through every verifiable Service.
+ * A group of Pods and Services to which a seed does everything that can happen to one, and the judge of
+ * docs/features/routes.md §3.1: no condition True before a 200 with this Pod's own IP through every
+ * verifiable Service.
  */
 
 import { unpackRecord } from '../../../src/actors/host/records.ts';
 import type { PlainEvent } from '../../../src/base/plain-event.ts';
 import { type Random, seededRandom } from '../../../src/base/random.ts';
 import type { ServiceDigest } from '../../../src/features/routes/digests.ts';
+import { listingOf } from '../../../src/features/routes/start.ts';
 import type { PodConditionPatch } from '../../../src/machines/pod/pod-effects.ts';
 import type { PodFacts } from '../../../src/machines/pod/pod-facts.ts';
 import { gateSpec, pod, service, TestCluster, type TestReplica } from '../../actors/harness.ts';
@@ -28,23 +29,23 @@ interface HostileService {
 }
 
 const podCount = 4;
-/** The first of them stays: the group's memory of the header is that of its Services. */
+/** The first of them stays, because the group's memory of the header is that of its Services. */
 const serviceNames = ['svc-0', 'svc-1', 'svc-2', 'svc-3', 'svc-4'];
 const fleeting = serviceNames.slice(1);
 
 export class HostileShop {
   readonly cluster = new TestCluster();
   readonly network: BalancedNetwork;
-  /** Breaches of the sentence, in words; must stay empty. */
+  /** Breaches of §3.1, in words; must stay empty. */
   readonly early: string[] = [];
   /** Conditions that were set True. */
   marked = 0;
   readonly #random: Random;
   readonly #pods = new Map<string, HostilePod>();
   readonly #services = new Map<string, HostileService>();
-  /** Of every Service that there ever was: its uid as facts cut it → where it was asked. */
+  /** Of every Service that ever existed: its uid as cut in facts → where it was asked. */
   readonly #hosts = new Map<string, string>();
-  /** Key of a patch → what the step knew that asked for it. */
+  /** Key of a patch → what the step knew that requested it. */
   readonly #asked = new Map<string, PodFacts>();
   readonly #withdraw: boolean;
   #replicas: TestReplica[] = [];
@@ -60,6 +61,13 @@ export class HostileShop {
         : this.network.outside(effect, run, replica);
   }
 
+  /** It knows whose an address is, and nothing of slices: routes come as the test says. */
+  async #replica(name: string): Promise<TestReplica> {
+    const replica = await this.cluster.replica(name);
+    this.network.list(name, { ...listingOf(replica.routes.groups), addressesOf: () => null });
+    return replica;
+  }
+
   async begin(): Promise<void> {
     const { cluster } = this;
     cluster.hub.observe((stream, { subject, data }) => {
@@ -67,10 +75,10 @@ export class HostileShop {
       if (!id?.startsWith('pod/')) return;
       const { outbox, snapshot } = unpackRecord(data, id);
       const { facts } = snapshot.context as { facts: PodFacts };
-      // The step that asked is in the first record that names the patch.
+      // The requesting step is in the first record that names the patch.
       for (const { key } of outbox) if (!this.#asked.has(key)) this.#asked.set(key, facts);
     });
-    this.#replicas = [await cluster.replica('a'), await cluster.replica('b')];
+    this.#replicas = [await this.#replica('a'), await this.#replica('b')];
     await this.#putGate(1);
     for (const name of serviceNames.slice(0, 3)) await this.#newService(name);
     for (let n = 0; n < podCount; n++) await this.#newPod(`web-${n}`);
@@ -95,7 +103,7 @@ export class HostileShop {
     await this.cluster.clock.advance(this.#random.next() ** 2 * 1_500);
   }
 
-  /** Nothing is in anybody's way any more. */
+  /** Removes every obstacle. */
   async heal(): Promise<void> {
     this.network.manners.clear();
     for (const [name, { ip }] of this.#pods) if (ip === null) await this.#newPod(name);
@@ -115,7 +123,7 @@ export class HostileShop {
 
   #podName = () => `web-${Math.floor(this.#random.next() * podCount)}`;
 
-  /** New addresses, and now and then one that a former Pod had. */
+  /** New addresses, and sometimes one that a former Pod had. */
   #address = () => `10.0.0.${1 + Math.floor(this.#random.next() * 24)}`;
 
   async #newPod(name: string): Promise<void> {
@@ -240,10 +248,10 @@ export class HostileShop {
   async #replaceReplica(): Promise<void> {
     const [oldest] = this.#replicas.splice(0, 1);
     oldest?.engine.kill();
-    this.#replicas.push(await this.cluster.replica(`replica-${++this.#serial}`));
+    this.#replicas.push(await this.#replica(`replica-${++this.#serial}`));
   }
 
-  /** The API server's part: judges, then writes what stands there from now on. */
+  /** The API server's part: judges, then writes the new state. */
   async #patch(effect: PodConditionPatch, key: string): Promise<PlainEvent> {
     await new Promise<void>((resolve) => this.cluster.clock.after(2, resolve));
     const one = this.#pods.get(effect.name);
@@ -263,7 +271,7 @@ export class HostileShop {
     for (const [serviceName, cut] of Object.entries(facts?.services ?? {})) {
       if (cut === null) continue;
       const provenAt = this.network.proofs.get(`${this.#hosts.get(cut)} ${ip}`) ?? 0;
-      // An address that was learned of after it had left the Pod again is no matter of the proof.
+      // An address that was learned of after the Pod had lost it again does not matter for the proof.
       if (provenAt < since && this.#pods.get(name)?.ip === ip)
         this.early.push(`${key}: ${serviceName} (${cut}) never reached ${name} (${uid}) at ${ip}`);
     }

@@ -5,7 +5,6 @@ import { HostileShop } from './hostile-shop.ts';
 
 test.each([1, 2, 3, 4, 5, 6])(
   '“Never Ready early: no condition True before a 200 with this Pod’s own IP through every verifiable Service”, and never stuck (seed %i)',
-  { timeout: 60_000 },
   async (seed) => {
     const shop = new HostileShop(seed);
     await shop.begin();

@@ -4,6 +4,8 @@
  */
 import { rmSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { startKubeApi } from '../../../packages/kube-api/server.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { OrreryError } from '../../../src/base/errors.ts';
 import { limits } from '../../../src/base/limits.ts';
@@ -130,6 +132,15 @@ describe('what is asked', () => {
 });
 
 describe('what is made of refusals', () => {
+  test('a kind whose definition is not there is told in words', async () => {
+    api.fault('list', (_, response) => response.writeHead(404).end('404 page not found\n'));
+    const error = await errorOf(connect().list(pods, {}, signal));
+    expect([error.code, error.message]).toEqual([
+      'KUBE_NOT_FOUND',
+      'GET /api/v1/pods was answered with 404: the API server has no such kind',
+    ]);
+  });
+
   test.each([
     [400, 'BadRequest', {}, 'KUBE_REFUSED', undefined],
     [403, 'Forbidden', {}, 'KUBE_REFUSED', undefined],
@@ -241,6 +252,28 @@ describe('credentials', () => {
     for (let count = 0; count < 6; count += 1) refuse();
     for (let round = 0; round < 3; round += 1) {
       expect((await errorOf(kube.list(pods, {}, signal))).facts.status).toBe(401);
+    }
+  });
+
+  test('an API server whose certificate has another authority is trusted once the kubeconfig names that one', async () => {
+    const before = await startKubeApi({ clock: systemClock, random: systemRandom });
+    const now = await startKubeApi({ clock: systemClock, random: systemRandom });
+    try {
+      // The new server's address and token, and the old one's authority.
+      const [stale, fresh] = [parse(before.kubeconfig()), parse(now.kubeconfig())];
+      stale.clusters[0].cluster.server = fresh.clusters[0].cluster.server;
+      stale.users = fresh.users;
+      const write = (config: unknown) => writeFileSync(api.kubeconfig, JSON.stringify(config));
+      write(stale);
+      const clock = new VirtualClock();
+      const kube = connect(clock);
+      expect((await errorOf(kube.list(pods, {}, signal))).code).toBe('KUBE_UNREACHABLE');
+      write(fresh);
+      await clock.advance(6_000);
+      expect((await kube.list(pods, {}, signal)).items).toEqual([]);
+    } finally {
+      await before.stop();
+      await now.stop();
     }
   });
 

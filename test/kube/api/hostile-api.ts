@@ -1,9 +1,9 @@
 /**
  * A small Kubernetes API over real HTTP that keeps objects of one resource and can misbehave in every way
- * that was ever seen.
+ * ever seen.
  *
- * Well-behaved by itself: paged lists, watches from a version with bookmarks, 410 for versions that were
- * compacted. A fault takes a request before it is served; it is used once.
+ * Well-behaved by default: paged lists, watches from a version with bookmarks, 410 for compacted versions. A
+ * fault affects a request before it is served, and is used once.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -38,7 +38,7 @@ export class HostileApi {
   readonly #changes: Change[] = [];
   #version = 100;
   #uids = 0;
-  /** Versions up to this one cannot be watched from any more. */
+  /** Versions up to this one can no longer be watched from. */
   #compacted = 0;
 
   /** A kubeconfig that names this server. */
@@ -118,13 +118,13 @@ export class HostileApi {
     this.#change({ type: 'DELETED', object, version: this.#version });
   }
 
-  /** Forgets history: whoever watches from an older version gets 410. */
+  /** Forgets history: a watch from an older version gets 410. */
   compact(): void {
     this.#compacted = this.#version;
     this.#changes.length = 0;
   }
 
-  /** Tells every watch how far the world is. */
+  /** Tells every watch the present version. */
   bookmark(): void {
     for (const watch of this.#watches) watch.write(this.bookmarkLine());
   }
@@ -138,7 +138,7 @@ export class HostileApi {
     for (const watch of this.#watches) watch.end();
   }
 
-  /** The next request of the kind meets this. */
+  /** The next request of the kind meets this fault. */
   fault(kind: ApiRequest['kind'] | 'any', fault: Fault): void {
     this.#faults.push({ kind, fault });
   }
@@ -173,7 +173,7 @@ export class HostileApi {
     else this.answer(request, response);
   }
 
-  /** Serves the request as a good API server does. */
+  /** Serves the request as a proper API server does. */
   answer(request: ApiRequest, response: ServerResponse): void {
     if (request.kind === 'list') this.#list(request, response);
     else if (request.kind === 'watch') this.watch(request, response);
@@ -187,8 +187,8 @@ export class HostileApi {
       return;
     }
     const limit = Number(url.searchParams.get('limit') ?? '500');
-    // The objects as they are now: a continued list of a real server is of the old version, the watch heals
-    // the difference.
+    // The present objects: a continued list of a real server is of the old version, and the watch makes up
+    // for the difference.
     const all = [...this.objects.values()];
     const next = (from ?? 0) + limit;
     json(response, 200, {

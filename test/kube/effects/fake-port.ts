@@ -1,4 +1,4 @@
-/** A KubePort of which a test answers the calls that it expects; every other call fails. */
+/** A KubePort whose calls the test answers; unexpected calls fail. */
 import { OrreryError } from '../../../src/base/errors.ts';
 import type { KubePort } from '../../../src/base/kube-port.ts';
 

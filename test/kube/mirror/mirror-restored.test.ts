@@ -48,6 +48,14 @@ test('a watch that is accepted and says nothing, since its version is still to c
   expectTheBackup(scene, '10.0.0.100');
 });
 
+test('a watch that broke off, as all do when the API server starts again, is not opened anew unchecked', async () => {
+  const { scene, kube } = await restored();
+  kube.breakWatches();
+  kube.put(pods, 'shop', 'web-0', at('10.0.0.99'));
+  await scene.clock.advance(2_000);
+  expectTheBackup(scene, '10.0.0.99');
+});
+
 test('"Too large resource version" is no reason to wait: everything is listed anew', async () => {
   const { scene, kube } = await restored();
   const tooLarge = {

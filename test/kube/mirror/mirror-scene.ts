@@ -53,7 +53,7 @@ export class Scene {
   readonly lost: string[] = [];
   readonly restarts: string[] = [];
   readonly lags: Array<readonly [string, number]> = [];
-  /** Everything that was ever stored in the world stream, in order. */
+  /** Everything ever stored in the world stream, in order. */
   readonly history: StoredMessage[] = [];
   /** How mirrors write what they publish. */
   pack = encode;
@@ -130,7 +130,7 @@ export class Scene {
     await begun;
   }
 
-  /** What the stream says: by `resource/namespace/name`, tombstones left out. */
+  /** The stream's content: by `resource/namespace/name`, without tombstones. */
   world(): Record<string, AnyDigest> {
     const held: Record<string, AnyDigest> = {};
     for (const { subject, data } of this.history) {
@@ -155,7 +155,7 @@ export class Scene {
   }
 }
 
-/** Everything that is published during `act`, as `resource/namespace/name` with `!` before tombstones. */
+/** Everything published during `act`, as `resource/namespace/name` with `!` before tombstones. */
 export async function published(scene: Scene, act: () => void): Promise<string[]> {
   const seen: string[] = [];
   const before = scene.length;

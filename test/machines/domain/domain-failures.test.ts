@@ -1,7 +1,7 @@
 /** The domain chart: what every failure leads to, and what a person is told of it. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { backOffMs, limitMs } from '../../../src/machines/domain/domain-schedule.ts';
+import { limitMs, refusedPauseMs } from '../../../src/machines/domain/domain-schedule.ts';
 import { domainFacts, target } from '../../features/certificates/certificate-samples.ts';
 import {
   authorizing,
@@ -76,7 +76,7 @@ describe('failure: refused', () => {
         fc.oneof(fc.nat(), fc.constantFrom(0, 1, 63, 64, 1_024, Number.MAX_SAFE_INTEGER)),
         fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
         (failures, random) => {
-          const ms = backOffMs(failures, random);
+          const ms = refusedPauseMs(failures, random);
           expect(ms).toBeGreaterThanOrEqual(1_000);
           expect(ms).toBeLessThanOrEqual(day);
         },
@@ -85,7 +85,7 @@ describe('failure: refused', () => {
   });
 
   test('the wait is moved by at most 10 % either way', () => {
-    expect([backOffMs(1, 0), backOffMs(1, 0.999_999)]).toEqual([54_000, 66_000]);
+    expect([refusedPauseMs(1, 0), refusedPauseMs(1, 0.999_999)]).toEqual([54_000, 66_000]);
   });
 });
 

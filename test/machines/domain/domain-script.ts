@@ -17,21 +17,21 @@ export const observed = (facts: DomainFacts | null = domainFacts): DomainEvent =
 });
 export const granted = { type: 'permit.granted', issuer: 'acme' } as const;
 
-/** In the words that people read, without the parent states. */
+/** In people's words, without the parent states. */
 export const wordOf = (domain: Domain) => domain.state.split('.').at(-1);
 
-/** A domain that was just told of itself: it looks at its Secret. */
+/** A domain that has just heard of itself: it looks at its Secret. */
 export function newDomain(facts: DomainFacts = domainFacts, host = 'app.example.com'): Domain {
   const domain: Domain = new ActorDriver('domain', '_', host);
   return domain.take(observed(facts));
 }
 
-/** What its look found. */
+/** The result of its look. */
 export function found(domain: Domain, change: Partial<ReturnType<typeof inspected>> | object = {}): Domain {
   return domain.take(inspected(domain.context.attempt, change));
 }
 
-/** A certificate that begins now. */
+/** A certificate that is valid from now on. */
 export function fresh(
   domain: Domain,
   lifeMs = 90 * day,
@@ -40,7 +40,7 @@ export function fresh(
   return { ...certificate, notBefore: domain.now, notAfter: domain.now + lifeMs, ...change };
 }
 
-/** Waits for its permit. */
+/** A domain that waits for its permit. */
 export const wanting = (facts: DomainFacts = domainFacts): Domain => found(newDomain(facts));
 export const ordering = (): Domain => wanting().take(granted);
 
@@ -78,7 +78,7 @@ export function confirmed(domain: Domain): Domain {
   return found(domain, { good: domain.context.certificate });
 }
 
-/** What was said to the Issuer since the last look: `['permit.returned', 'refused']`. */
+/** What it told the Issuer since the last look: `['permit.returned', 'refused']`. */
 export function saidToIssuer(domain: Domain): string[] {
   return domain
     .askedOf('message.send')

@@ -157,6 +157,16 @@ test('a Lease whose count is used up says what to do, and is no mere waiting', (
   });
 });
 
+test('the condition turns when the count is used up, not when the Election was made', () => {
+  const election = new Election().sees(null, 1);
+  const [first] = election.askedOf('election-status.patch');
+  election.take({ type: 'election-status.patched' }).wait(60_000);
+  election.sees({ ...foreignRecord, transitions: 2 ** 31 - 1 });
+  const [status] = election.askedOf('election-status.patch');
+  expect([first?.status.invalid, status?.status.reason]).toEqual([null, 'TermsUsedUp']);
+  expect(Number(status?.at) - Number(first?.at)).toBeGreaterThanOrEqual(60_000);
+});
+
 test('of many candidates a few are named', () => {
   const election = new Election().sees(foreignRecord, 1);
   for (let n = 10; n < 40; n++) election.campaigns(`c${n}`);

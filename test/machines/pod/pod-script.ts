@@ -1,6 +1,6 @@
 /**
- * A Pod of group `one` with three Services, and the events that its chart is told: words for the tests of the
- * pod chart.
+ * A Pod of group `one` with three Services, and the events of its chart: words for the tests of the pod
+ * chart.
  */
 
 import type { PodContext } from '../../../src/machines/pod/pod-context.ts';
@@ -37,7 +37,7 @@ export const observed = (change: Partial<PodFacts> = {}): PodEvent => ({
 });
 export const forgotten: PodEvent = { type: 'pod.observed', facts: null };
 
-/** The Service's word that it reached the Pod; as it is in `podFacts` unless the test says otherwise. */
+/** The Service's statement that it reached the Pod; by default as in `podFacts`. */
 export const proven = (
   service: string,
   about: { serviceUid?: string; uid?: string; ip?: string } = {},
@@ -90,8 +90,8 @@ export const newPod = (...events: readonly PodEvent[]): PodDriver =>
   new ActorDriver<PodEvent, PodContext>('pod', 'shop', 'web-0').take(...events);
 
 /**
- * A Pod whose condition was written by us after every route was proven; nothing is left of what it asked for
- * on the way.
+ * A Pod whose condition we wrote after every route was proven; nothing is left of what it requested on the
+ * way.
  */
 export function readyPod(change: Partial<PodFacts> = {}): PodDriver {
   const pod = newPod(observed(change), ...allProven, patched(), observed({ ...change, condition: 'True' }));
@@ -99,10 +99,10 @@ export function readyPod(change: Partial<PodFacts> = {}): PodDriver {
   return pod;
 }
 
-/** The Pod waits until it has said why it is held back, and Kubernetes takes it. */
+/** The Pod waits until it has said why it is held back, and Kubernetes accepts that. */
 export const toldWhy = (pod: PodDriver): PodDriver => pod.wait(1_000).take(patched('False'));
 
-/** Services that were asked by messages of one sort since the last look, in order. */
+/** Services that were asked by messages of one type since the last look, in order. */
 export function servicesAsked(pod: PodDriver, type = 'route.wanted'): string[] {
   return pod
     .askedOf('message.send')

@@ -1,6 +1,6 @@
 /**
- * A release actor under a test's hand: a leader with a bundle, nodes, a written status, and outcomes of what
- * it asks for.
+ * A release actor under a test's control: a leader with a bundle, nodes, a written status, and outcomes of
+ * what it requests.
  */
 
 import type { ReleaseContext } from '../../../src/machines/release/release-context.ts';
@@ -68,7 +68,7 @@ export class Release extends ActorDriver<ReleaseEvent, ReleaseContext> {
     return this.take({ type: 'release.observed', fence, seen, nodes, epoch });
   }
 
-  /** The status that it asks to be written, and under which epoch; it is written. */
+  /** The status that it requests to be written, and under which epoch; it is written. */
   writes(): { status: ReleaseStatus; epoch: number | null; fence: number } | null {
     const [write] = this.askedOf('release-status.write');
     if (!write) return null;

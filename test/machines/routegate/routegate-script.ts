@@ -1,7 +1,4 @@
-/**
- * A RouteGate with three Pods and two Services, and the events that its chart is told: words for the tests
- * of the chart.
- */
+/** A RouteGate with three Pods and two Services, and the events of its chart: words for its tests. */
 import type { RouteGateContext } from '../../../src/machines/routegate/routegate-context.ts';
 import type { RouteGateEvent } from '../../../src/machines/routegate/routegate-events.ts';
 import type { GateFindings, RouteGateFacts } from '../../../src/machines/routegate/routegate-facts.ts';
@@ -69,7 +66,7 @@ export const counted = (
 export const newGate = (...events: readonly RouteGateEvent[]): RouteGateDriver =>
   new ActorDriver<RouteGateEvent, RouteGateContext>('routegate', 'shop', 'gate').take(...events);
 
-/** Its status was written; nothing is left of what it asked for on the way. */
+/** Its status was written; nothing is left of what it requested on the way. */
 export function reportedGate(change: Partial<GateFindings> = {}): RouteGateDriver {
   const gate = newGate(observed(), counted(1, change), reported);
   gate.asked();

@@ -78,6 +78,28 @@ describe('docs/features/routes.md §3.6: an answer is of whoever had the address
     service.take({ type: 'sample.answered', round: 1, ip: '10.0.0.1', heardAt: service.now });
     expect(told(service)).toEqual([['route.proven', 'web-1']]);
   });
+
+  test('a Pod that was known to have the address is proven, however late it asked', () => {
+    const service = newService(observed(), wanted(1)).wait(1_000);
+    const heardAt = service.now;
+    service.wait(300).take(wanted(2)).asked();
+    const answer = { type: 'sample.answered', round: 1, ip: '10.0.0.2', heardAt } as const;
+    service.take({ ...answer, pods: { '10.0.0.2': 'pod-2-before' } });
+    expect(told(service)).toEqual([]);
+    service.take({ ...answer, pods: { '10.0.0.2': 'pod-2' } });
+    expect(told(service)).toEqual([['route.proven', 'web-2']]);
+  });
+
+  test('one that asks only then is told at once, whatever else of the group changed since the round began', () => {
+    const service = newService(
+      observed({ pods: {} }),
+      wanted(1),
+      observed({ pods: { '10.0.0.9': 'pod-9' } }),
+    );
+    const answer = { type: 'sample.answered', round: 1, ip: '10.0.0.2' } as const;
+    service.take({ ...answer, pods: { '10.0.0.2': 'pod-2' } }).asked();
+    expect(told(service.take(wanted(2)))).toEqual([['route.proven', 'web-2']]);
+  });
 });
 
 describe('docs/features/routes.md §4.6: a round goes on for those who ask while it is in work', () => {

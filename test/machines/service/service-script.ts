@@ -1,6 +1,5 @@
 /**
- * A Service of a group with two Pods, and the events that its chart is told: words for the tests of the
- * service chart.
+ * A Service of a group with two Pods, and the events of its chart: words for the tests of the service chart.
  */
 import type { SampleSummary, ServiceEvent } from '../../../src/machines/service/route-events.ts';
 import type { RouteProbe, ServiceFacts } from '../../../src/machines/service/route-facts.ts';
@@ -87,7 +86,7 @@ export const routes = (service: ServiceDriver): string =>
     .find((part) => part.startsWith('routes.'))
     ?.slice('routes.'.length) ?? '';
 
-/** What was told to whom since the last look: `['proven', 'web-1']`. */
+/** Who was told what since the last look: `['proven', 'web-1']`. */
 export function told(service: ServiceDriver): Array<[string, string]> {
   return service
     .askedOf('message.send')

@@ -41,6 +41,13 @@ describe('joint answers', () => {
     expect(service.context.wants.map(({ pod }) => pod)).toEqual(['pod/shop/web-2']);
   });
 
+  test('whose the addresses were is known of both', () => {
+    const one = { ...answered(1, 1), pods: { '10.0.0.1': 'pod-1' } } as ServiceEvent;
+    const other = { ...answered(2, 1), pods: { '10.0.0.2': 'pod-2' } } as ServiceEvent;
+    expect(joinTwo(one, other)).toMatchObject({ pods: { '10.0.0.1': 'pod-1', '10.0.0.2': 'pod-2' } });
+    expect(joinTwo(answered(1, 1), other)).toMatchObject({ pods: { '10.0.0.2': 'pod-2' } });
+  });
+
   test('addresses of strangers among them prove nobody', () => {
     const service = newService(observed(), wanted(1));
     const [round] = rounds(service);

@@ -1,4 +1,4 @@
-/** A small receiver of OTLP/HTTP in JSON: keeps what it is sent, for tests. */
+/** A small receiver of OTLP/HTTP in JSON that keeps what it is sent, for tests. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

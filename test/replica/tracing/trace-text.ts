@@ -2,7 +2,7 @@
 import { change as changed } from '../../../src/base/words.ts';
 import type { ReceivedSpan } from './otlp-receiver.ts';
 
-/** A tree, in the order of beginnings; times are milliseconds from the beginning of the trace. */
+/** A tree, in the order of starts; times are milliseconds from the start of the trace. */
 export function traceText(spans: readonly ReceivedSpan[]): string {
   const sorted = [...spans].sort((a, b) => a.start - b.start);
   const began = sorted[0]?.start ?? 0;

@@ -1,6 +1,7 @@
 /**
- * "A proof is kept per (Service, Pod uid, IP) until one of the three changes: nothing proven is probed again.
- * A moved shard keeps the proofs; a restarted Orrery does not probe what it had proven" (readiness).
+ * "A proven route is not probed again: not after a shard moves, not after every replica restarts"
+ * (docs/features/routes.md §4.10), and a proof holds until the Service, the Pod or its address changes
+ * (§3.6).
  *
  * No Pod asks a Service for a proof that one of its stored records held, unless something real took the proof
  * back: another address, a Service that left the group or changed its ports, a person who asks to look again,

@@ -1,6 +1,6 @@
 /**
- * "Never Ready early: no condition True before a 200 with this Pod's own IP through every verifiable Service"
- * (readiness).
+ * "No condition becomes True before every Service of the group that can be verified has answered with status
+ * 200 as this very Pod: this uid, at its current address" (docs/features/routes.md §3.1).
  *
  * When the API server serves a patch to True, every Service that was known to the step which requested it
  * must really have answered, through the simulated routing, with this Pod's address and status 200, since the

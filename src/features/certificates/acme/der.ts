@@ -28,7 +28,6 @@ export function childrenOf(bytes: Buffer | undefined): readonly Element[] {
   return elements;
 }
 
-/** The body of the first certificate in PEM. */
 export function derOf(chainPem: string): Buffer | undefined {
   const [, body] = /-----BEGIN CERTIFICATE-----([^-]+)-----END CERTIFICATE-----/.exec(chainPem) ?? [];
   return body === undefined ? undefined : Buffer.from(body, 'base64');

@@ -105,7 +105,7 @@ function readRetryIn(problem: Problem | null, now: number): number | null {
 }
 
 /** The error of a problem in an order or a challenge. */
-export function problemError(problem: Problem, text: string, status = 0): OrreryError {
+function problemError(problem: Problem, text: string, status = 0): OrreryError {
   const facts = {
     status,
     type: problem.type,

@@ -29,7 +29,7 @@ export type Step =
   /** Nothing to write. */
   | { readonly do: 'say'; readonly line: string };
 
-export const adoptedAnnotation = 'orrery.dev/adopted-from';
+const adoptedAnnotation = 'orrery.dev/adopted-from';
 const domainLabel = 'orrery.dev/domain';
 const hostAnnotation = 'orrery.dev/host';
 

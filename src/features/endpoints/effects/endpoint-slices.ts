@@ -1,7 +1,7 @@
 /**
  * Effect `endpoint-slices.reconcile`: one pass over the EndpointSlices of a Service.
  *
- * Reads the desired and the present slices from the scene (the world, and what this replica has written
+ * Reads the desired and the present slices from the scene (the picture, and what this replica has written
  * since), plans (packing/pack.ts) and writes. Running it twice writes nothing the second time (I5): after a
  * finished pass the plan is empty, and the names of new slices follow from the series of the pass. It looks
  * at nothing and writes nothing before the scene is complete (docs/features/endpoints.md §5.5). A slice whose
@@ -42,7 +42,7 @@ export interface SlicesParts {
   readonly onWrite: (operation: PlannedWrite['operation']) => void;
 }
 
-/** Longest wait for a world that is being read, ms: as long as others wait to be told of it. */
+/** Longest wait for a picture that is being read, ms: as long as others wait to be told of it. */
 const wholeMs = 5_000;
 
 /**
@@ -113,7 +113,7 @@ async function quiet(
 }
 
 /**
- * Whether Services, workloads and slices are all listed. Waits for a world that is still being read: where
+ * Whether Services, workloads and slices are all listed. Waits for a picture that is still being read: where
  * changes come in packets that takes a moment, and a saved step for each would cost far more.
  */
 async function isComplete(scene: EndpointsScene, clock: Clock, signal: AbortSignal): Promise<boolean> {

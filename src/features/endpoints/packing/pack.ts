@@ -145,7 +145,6 @@ function mostFrequent<T>(values: readonly (T | undefined)[]): T | undefined {
   return [...counts].sort(([, a], [, b]) => b - a)[0]?.[0];
 }
 
-/** Places the endpoints of one group that have no slice. */
 function createFill(bins: Bin[], group: SliceGroup, homeless: readonly SliceEndpoint[], max: number) {
   let rest = homeless;
   const put = (bin: Bin) => {

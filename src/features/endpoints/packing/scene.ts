@@ -1,5 +1,5 @@
 /**
- * What a pass over a Service's slices reads, and where it reports its writes: the world, and this replica's
+ * What a pass over a Service's slices reads, and where it reports its writes: the picture, and this replica's
  * own writes since. Implemented by endpoints-index.ts.
  */
 import type { EndpointSliceDigest, ServiceDigest } from '../digests.ts';
@@ -25,7 +25,7 @@ export interface EndpointsScene {
    * removed.
    */
   isComplete(): boolean;
-  /** Resolves once the world is no longer being read; rejects with the signal. */
+  /** Resolves once the picture is no longer being read; rejects with the signal. */
   whole(signal: AbortSignal): Promise<void>;
   /** null if there is no such Service, or nothing of it concerns slices. */
   read(namespace: string, service: string): ServiceScene | null;

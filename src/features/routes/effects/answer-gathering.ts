@@ -6,9 +6,9 @@ import type { Clock, Timer } from '../../../base/clock.ts';
 
 /**
  * Pause between two messages, ms. It doubles up to `most`: the longer a round lasts, the more its Pods wait
- * for others anyway.
+ * for others anyway, most of all while rounds wait for each other.
  */
-const gatherMs = { first: 50, most: 400 } as const;
+const gatherMs = { first: 50, most: 400, whileBusy: 2_000 } as const;
 /** Each address costs a message to a Pod, and an outbox has room for this many in one step. */
 const togetherMax = 24;
 
@@ -18,21 +18,29 @@ const togetherMax = 24;
  */
 export function createGathering(
   clock: Clock,
-  tell: (first: string, also: readonly string[], heardAt: number) => void,
+  tell: (
+    first: string,
+    also: readonly string[],
+    heardAt: number,
+    pods: Readonly<Record<string, string>>,
+  ) => void,
+  isBusy = () => false,
 ) {
   let gathered: string[] = [];
   let heardAt = 0;
+  let pods: Record<string, string> = {};
   let timer: Timer | null = null;
   let restMs: number = gatherMs.first;
   const flush = () => {
     while (gathered.length > 0) {
       const [first = '', ...also] = gathered.slice(0, togetherMax);
       gathered = gathered.slice(togetherMax);
-      tell(first, also, heardAt);
+      tell(first, also, heardAt, pods);
     }
+    pods = {};
   };
   const rest = () => {
-    timer = clock.after(restMs, () => {
+    timer = clock.after(isBusy() ? gatherMs.whileBusy : restMs, () => {
       timer = null;
       if (gathered.length === 0) return;
       flush();
@@ -41,9 +49,11 @@ export function createGathering(
     });
   };
   return {
-    add(ip: string): void {
+    /** @param uid of the Pod that has the address, where it is known */
+    add(ip: string, uid?: string): void {
       if (gathered.length === 0) heardAt = clock.now();
       gathered.push(ip);
+      if (uid !== undefined) pods[ip] = uid;
       if (timer !== null && gathered.length < togetherMax) return;
       flush();
       if (timer === null) rest();

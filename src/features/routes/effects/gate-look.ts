@@ -1,4 +1,4 @@
-/** Effect `routegate.look`: counts what the world contains for one RouteGate (gate-look.ts). */
+/** Effect `routegate.look`: counts what the picture contains for one RouteGate (gate-look.ts). */
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
 import type { World } from '../../../actors/world/world.ts';
 import { asDigest } from '../../../base/digests.ts';

@@ -9,7 +9,9 @@ import type { Clock } from '../../../base/clock.ts';
 import type { RouteSample, RouteWiden } from '../../../machines/service/route-effects.ts';
 import type { probeCall } from '../probe/call.ts';
 import type { ProbeLimiter } from '../probe/limiter.ts';
-import { createSampler, type RoundResult, type Widen } from '../probe/probe.ts';
+import type { Listing } from '../probe/pace.ts';
+import { createSampler, type Widen } from '../probe/probe.ts';
+import type { RoundResult } from '../probe/tally.ts';
 import { createGathering } from './answer-gathering.ts';
 
 export interface RouteSampling {
@@ -22,6 +24,8 @@ export interface RouteSampling {
 export function sampleRoutes(parts: {
   readonly limiter: ProbeLimiter;
   readonly clock: Clock;
+  /** What EndpointSlices say of Services; absent: nothing is known of them. */
+  readonly listing?: Listing;
   /** Resolves the names of Services; by default the system's resolver. */
   readonly lookup?: LookupFunction;
   /** Makes one call; by default over HTTP. */
@@ -36,8 +40,13 @@ export function sampleRoutes(parts: {
       const { url, family, podIPHeaders, timeoutMs, attemptsPerReplica } = probe;
       const target = { url, podIPHeaders, timeoutMs, ...(family === undefined ? {} : { family }) };
       const replicas = Math.max(1, Math.round(calls / Math.max(1, attemptsPerReplica)));
-      const gathering = createGathering(parts.clock, (ip, also, heardAt) =>
-        emit({ type: 'sample.answered', round, ip, ...(also.length === 0 ? {} : { also }), heardAt }),
+      const gathering = createGathering(
+        parts.clock,
+        (ip, also, heardAt, pods) => {
+          const more = { ...(also.length > 0 && { also }), ...(Object.keys(pods).length > 0 && { pods }) };
+          emit({ type: 'sample.answered', round, ip, ...more, heardAt });
+        },
+        sampler.isBusy,
       );
       try {
         const result: RoundResult = await sampler.sample(

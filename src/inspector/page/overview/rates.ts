@@ -3,7 +3,7 @@ import type { Clock } from '../../../base/clock.ts';
 
 export type Rates = ReturnType<typeof createRates>;
 
-export const rateSeconds = 60;
+const rateSeconds = 60;
 
 export function createRates(clock: Clock) {
   const counts = new Map<string, Map<number, number>>();

@@ -1,0 +1,189 @@
+/**
+ * The pace of one round: may the next call be made now, or is it likely to be in vain?
+ *
+ * Promises: a call in vain is followed by a rest. That is one of the first few which nothing answered, one
+ * made while EndpointSlices list none of the missing Pods, or the last of so many answers without news that
+ * a Pod that is routed would hardly have been missed. A rest lasts a fifth of a second, and longer each
+ * time, up to a second; a changed slice, a new question and a Pod that was met end it. Not every proxy
+ * follows the slices: one call is made after each rest, and once an address that is not listed has answered,
+ * slices count for nothing in this round.
+ * While more rounds run than there are slots, one that expects more Pods rests likewise after each call, as
+ * long as they keep coming: of n Pods behind a Service each call meets a missing one by chance, and meeting
+ * them one by one takes three times the calls that meeting all of them together does.
+ * Rests last within the round because the end of one, and the beginning of another, are saved steps.
+ */
+import type { Clock } from '../../../base/clock.ts';
+import { limits } from '../../../base/limits.ts';
+
+/** What is known of the Services that are probed: what EndpointSlices say, and the Pods of the group. */
+export interface Listing {
+  /** The ready addresses of the group's Service; null: not known. */
+  addressesOf(group: string): ReadonlySet<string> | null;
+  /** Pods of the group that the slices do not list yet. */
+  comingTo(group: string): number;
+  /** Grows with each change of a Pod. */
+  moment(): number;
+  /**
+   * The uid of the one Pod of the group that has had the address since that moment; undefined: there is none,
+   * or it is not known.
+   */
+  podAt(group: string, ip: string, since: number): string | undefined;
+  /** Calls back when they may have changed; the answer ends it. */
+  onChange(group: string, listener: () => void): () => void;
+}
+
+/** What a round has seen so far, as far as its pace depends on it. */
+export interface Progress {
+  readonly missing: ReadonlySet<string>;
+  /** Answers of any kind, and those without a header. */
+  readonly answered: number;
+  readonly anonymous: number;
+  readonly unreachable: number;
+  /** Answers in a row that met nobody who was missing. */
+  readonly fruitless: number;
+  /** Addresses that answered. */
+  readonly named: ReadonlySet<string>;
+}
+
+export interface PaceParts {
+  readonly clock: Clock;
+  readonly listing: Listing | undefined;
+  readonly group: string;
+  readonly progress: Progress;
+  /** Calls for each expected backend. */
+  readonly attempts: number;
+  /** Backends that are expected by now. */
+  readonly backends: () => number;
+  /** The rounds of the process, and those of them that rest; shared by all. */
+  readonly rounds: { running: number; resting: number };
+}
+
+/** So many calls without an answer are made one by one; then the round finds out whether anything answers. */
+const refusalsMax = 3;
+const restMs = { first: 200, growth: 1.25, most: 1_000, gathering: 2_000 } as const;
+/** Slices that have not changed for so long, ms, are not expected to list more Pods soon. */
+const comingMs = 5_000;
+
+/** More rounds run than can make a call at the same time. */
+export const isBusy = ({ running }: PaceParts['rounds']): boolean => running > limits.probeCallsInFlight;
+
+export class Pace {
+  readonly #parts: PaceParts;
+  readonly #unlisten: () => void;
+  #rest: { readonly over: Promise<void>; readonly end: () => void } | null = null;
+  #rests = 0;
+  /** A call that may be made although it is likely to be in vain. */
+  #isTry = false;
+  /** Fruitless answers before the last rest. */
+  #forgiven = 0;
+  #missing: number;
+  #listedAt: number;
+
+  constructor(parts: PaceParts) {
+    this.#parts = parts;
+    const { clock, listing, progress, rounds, group } = parts;
+    this.#missing = progress.missing.size;
+    this.#listedAt = clock.monotonic();
+    const onSlices = () => {
+      this.#listedAt = clock.monotonic();
+      if (!this.#isGathering()) this.wake();
+    };
+    this.#unlisten = listing?.onChange(group, onSlices) ?? (() => {});
+    rounds.running += 1;
+  }
+
+  /** Whether a call may be made now; then it has to be. */
+  mayCall(): boolean {
+    if (this.#rest !== null) return false;
+    const isTry = this.#isTry;
+    this.#isTry = false;
+    return isTry || !this.#isInVain();
+  }
+
+  /** Resolves when a call may be made; then it has to be. */
+  async untilCall(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted && !this.mayCall()) await (this.#rest ?? this.#begin(signal)).over;
+  }
+
+  /** Ends a rest: something has changed. */
+  wake(): void {
+    this.#rests = 0;
+    this.#rest?.end();
+  }
+
+  /** After each answer. */
+  noted(): void {
+    const { size } = this.#parts.progress.missing;
+    if (size < this.#missing) {
+      this.#forgiven = 0;
+      if (!this.#isGathering()) this.wake();
+    }
+    this.#missing = size;
+  }
+
+  end(): void {
+    this.#unlisten();
+    this.#parts.rounds.running -= 1;
+    this.#rest?.end();
+  }
+
+  /** Who can be met, as far as is known, and how many of them are missing. */
+  get prospects(): { readonly backends: number; readonly missing: number } {
+    const { missing } = this.#parts.progress;
+    const listed = this.#listed();
+    if (listed === null) return { backends: this.#parts.backends(), missing: missing.size };
+    let count = 0;
+    for (const ip of missing) if (listed.has(ip)) count += 1;
+    return { backends: listed.size, missing: count };
+  }
+
+  /** null: slices are not known, or are not what the routing follows. */
+  #listed(): ReadonlySet<string> | null {
+    const { listing, group, progress } = this.#parts;
+    const listed = listing?.addressesOf(group) ?? null;
+    for (const ip of listed === null ? [] : progress.named) if (!listed?.has(ip)) return null;
+    return listed;
+  }
+
+  /** More Pods are expected, and others have use for the slots. */
+  #isGathering(): boolean {
+    const { clock, listing, group, rounds } = this.#parts;
+    if (listing === undefined || !isBusy(rounds)) return false;
+    return clock.monotonic() - this.#listedAt < comingMs && listing.comingTo(group) > 0;
+  }
+
+  #isInVain(): boolean {
+    const { progress, attempts, rounds } = this.#parts;
+    const { answered, anonymous, unreachable, fruitless, missing } = progress;
+    if (missing.size === 0 || rounds.resting >= limits.probeRoundsResting) return false;
+    if (answered === 0 && unreachable > 0 && unreachable <= refusalsMax) return true;
+    // Whether answers carry the header at all is found out without a rest.
+    if (answered > 0 && anonymous === answered) return false;
+    const prospects = this.prospects;
+    if (prospects.missing === 0 || this.#isGathering()) return true;
+    return fruitless - this.#forgiven >= (attempts * prospects.backends) / prospects.missing;
+  }
+
+  #begin(signal: AbortSignal) {
+    const { clock, progress, rounds } = this.#parts;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const end = () => {
+      timer.cancel();
+      signal.removeEventListener('abort', end);
+      if (this.#rest !== rest) return;
+      rounds.resting -= 1;
+      this.#rest = null;
+      this.#isTry = true;
+      this.#forgiven = progress.fruitless;
+      resolve();
+    };
+    const rest = { over: promise, end };
+    const grown = Math.min(restMs.first * restMs.growth ** this.#rests, restMs.most);
+    const timer = clock.after(this.#isGathering() ? restMs.gathering : grown, end);
+    this.#rests += 1;
+    this.#rest = rest;
+    rounds.resting += 1;
+    signal.addEventListener('abort', end, { once: true });
+    return rest;
+  }
+}

@@ -28,7 +28,7 @@ import { trueAndUnproven } from './withdrawn.ts';
  * given up after half a minute, twice.
  */
 export const restMs = 180_000;
-/** A condition that was taken back unseen is looked for after five minutes (docs/features/routes.md §7.10). */
+/** A condition taken back unseen is looked for after five minutes (docs/features/routes.md §7.10). */
 export const unseenRestMs = 300_000 + restMs;
 
 /** What is known of the actors from outside. */

@@ -43,10 +43,12 @@ const annotate = (kind: KubeResource, name: string, annotations: Record<string, 
   stage.kube.patch(kind, { name, type: 'merge', body: { metadata: { annotations } } }, signal);
 const namespaceOf = (name: string) => stage.kube.get(kinds.namespaces, undefined, name, signal);
 
-/** What the disruption controller of a cluster says. */
+/** What the disruption controller of a cluster says of such a budget; where one runs, it says so itself. */
 async function allow(namespace: string, name: string, disruptionsAllowed: number): Promise<void> {
   if (isDevelopmentServer) return;
-  const { metadata } = await stage.kube.get(kinds.budgets, namespace, name, signal);
+  const spec = { minAvailable: 1 - disruptionsAllowed };
+  const asked = { namespace, name, type: 'merge', body: { spec } } as const;
+  const { metadata } = await stage.kube.patch(kinds.budgets, asked, signal);
   const counts = { currentHealthy: 1, desiredHealthy: 1 - disruptionsAllowed, expectedPods: 1 };
   const status = { observedGeneration: metadata.generation, disruptionsAllowed, ...counts };
   const where = { namespace, name, type: 'merge', subresource: 'status' } as const;

@@ -22,6 +22,8 @@ export interface Churn {
   ask(): void;
   /** Sometimes: a Pod is replaced under its name while the patch of its condition is on its way. */
   ambush(name: string): void;
+  /** Sometimes: a condition is taken back as soon as it is True, before anybody has seen it. */
+  takeBack(name: string): void;
   /** Removes every obstacle of every Pod. */
   heal(): void;
 }
@@ -36,8 +38,9 @@ interface Parts {
 }
 
 export function createChurn(parts: Parts): Churn {
-  const { chance, profile, say } = parts;
+  const { world, shop, chance, profile, say } = parts;
   const actions = churnActions(parts);
+  let isHealed = false;
   // People ask at times of their own, and an ambush waits for its moment.
   const kinds = [...profile.churn].filter((kind) => kind !== 'recheck' && kind !== 'replaceAtPatch');
   const tell = (kind: Exclude<ChurnKind, 'replaceAtPatch'>) => {
@@ -54,10 +57,21 @@ export function createChurn(parts: Parts): Churn {
       if (!profile.churn.has('replaceAtPatch') || !chance.happens(ambushShare)) return;
       if (actions.replaceAtPatch(name)) say(`replaceAtPatch: ${name}`);
     },
+    takeBack(name) {
+      if (!profile.churn.has('takeBack') || !chance.happens(ambushShare)) return;
+      world.clock.after(0, () => shop.setCondition(name, 'False'));
+      say(`takeBack: ${name}, unseen`);
+      // One that has proven nothing may come before anybody looks again.
+      if (profile.churn.has('addService'))
+        world.clock.after(chance.between(100, 2_000), () => void (isHealed || tell('addService')));
+    },
     ask() {
       if (profile.churn.has('recheck')) tell('recheck');
     },
-    heal: () => heal(parts),
+    heal() {
+      isHealed = true;
+      heal(parts);
+    },
   };
 }
 

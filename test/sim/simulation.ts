@@ -13,7 +13,7 @@ import type { Trace } from '../../packages/testing/simulation/stage.ts';
 import { createStory, type Verdict } from '../../packages/testing/simulation/story.ts';
 import { createChance } from '../../packages/testing/time/chance.ts';
 import { checkers } from './checkers/all.ts';
-import { createSettlement, restMs, unsettled } from './checkers/settled.ts';
+import { createSettlement, unseenRestMs, unsettled } from './checkers/settled.ts';
 import { type Churn, createChurn } from './churn.ts';
 import { drawProfile, leaveOut, profileText } from './profile.ts';
 import { routesLife } from './routes-life.ts';
@@ -91,7 +91,7 @@ export async function simulate(options: SimulationOptions): Promise<Outcome> {
     churn.heal();
     story.see({ kind: 'calm' });
     const isAtRest = () => unsettled({ world, replicas: live }, settlement).length === 0;
-    for (let waited = 0; waited <= restMs + 5_000 && !story.isOver(); waited += 1_000) {
+    for (let waited = 0; waited <= unseenRestMs + 5_000 && !story.isOver(); waited += 1_000) {
       await world.clock.run(1_000, story.isOver);
       if (waited >= calmLeastMs && isAtRest()) break;
     }
@@ -111,9 +111,10 @@ export async function simulate(options: SimulationOptions): Promise<Outcome> {
 /** What was just stored, or is about to be done outside, triggers what makes it go wrong. */
 function ambush(
   sighting: Sighting,
-  { faults, churn }: { readonly faults: Faults; readonly churn: Pick<Churn, 'ambush'> },
+  { faults, churn }: { readonly faults: Faults; readonly churn: Pick<Churn, 'ambush' | 'takeBack'> },
 ): void {
   if (sighting.kind === 'saved') faults.ambush(sighting.record.feed.at(-1)?.replica ?? '');
   else if (sighting.kind === 'effect' && sighting.effect.type === 'pod-condition.patch')
     churn.ambush(String(sighting.effect.name));
+  else if (sighting.kind === 'patched' && sighting.status === 'True') churn.takeBack(sighting.name);
 }

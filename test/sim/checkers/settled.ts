@@ -28,13 +28,15 @@ import { trueAndUnproven } from './withdrawn.ts';
  * given up after half a minute, twice.
  */
 export const restMs = 180_000;
+/** A condition taken back unseen is looked for after five minutes (docs/features/routes.md §7.10). */
+export const unseenRestMs = 300_000 + restMs;
 
 /** What is known of the actors from outside. */
 export interface Settlement {
   readonly records: ReadonlyMap<string, ActorRecord>;
   /**
    * Uids of Pods whose condition was taken back before their actor had seen it True: the actor cannot tell,
-   * and believes that it is True.
+   * and believes for a while that it is True.
    */
   readonly takenUnseen: ReadonlySet<string>;
   /** Takes a sighting. */
@@ -64,22 +66,33 @@ export const settled: CheckerKind<SimWorld> = {
   name: 'liveness',
   create(eye) {
     let calmAt: number | null = null;
+    let restedAt = 0;
     const settlement = createSettlement(eye.world);
     return (sighting) => {
       settlement.see(sighting);
       if (sighting.kind === 'calm') calmAt = eye.now();
-      const isOver = calmAt !== null && eye.now() - calmAt > restMs;
-      if (sighting.kind !== 'second' || !isOver) return;
-      const [first] = unsettled(eye, settlement);
-      if (first !== undefined) eye.breach(`${restMs / 1000} s after the last fault: ${first}`);
+      if (sighting.kind !== 'second' || calmAt === null) return;
+      const isUnseenOver = eye.now() - calmAt > unseenRestMs;
+      const [first] = unsettled(eye, settlement, isUnseenOver ? nobody : settlement.takenUnseen);
+      // Whoever looks again after minutes has its time to come to rest as well.
+      if (first === undefined) restedAt = eye.now();
+      else if (eye.now() - Math.max(calmAt, restedAt) > restMs)
+        eye.breach(`${restMs / 1000} s after the last fault: ${first}`);
     };
   },
 };
 
-/** What is not at rest yet, in words; nothing: everything is. */
+const nobody: ReadonlySet<string> = new Set();
+
+/**
+ * What is not at rest yet, in words; nothing: everything is.
+ *
+ * @param excused uids of Pods that need not be marked
+ */
 export function unsettled(
   eye: Pick<Eye<SimWorld>, 'world' | 'replicas'>,
-  { records, takenUnseen }: Settlement,
+  { records }: Pick<Settlement, 'records'>,
+  excused: ReadonlySet<string> = nobody,
 ): string[] {
   const unowned = [...namedTwice(eye), ...ownersMissing(eye)];
   if (unowned.length > 0) return unowned;
@@ -87,7 +100,7 @@ export function unsettled(
   if (!world.mirror.isIdle || !world.routing.isSettled)
     return ['the simulated cluster itself is not at rest'];
   return [
-    ...podsNotReady(eye, takenUnseen),
+    ...podsNotReady(eye, excused),
     ...trueAndUnproven(world, records),
     ...actorsBehind(eye, records),
     ...recordsDue(records, world.clock.now()),
@@ -96,10 +109,10 @@ export function unsettled(
 
 export function podsNotReady(
   { world }: Pick<Eye<RoutesScene>, 'world'>,
-  takenUnseen: ReadonlySet<string>,
+  excused: ReadonlySet<string>,
 ): string[] {
   return world.kube.entries('pods').flatMap(({ name, digest }) => {
-    if (!digest.readinessGates.includes(conditionType) || takenUnseen.has(digest.uid)) return [];
+    if (!digest.readinessGates.includes(conditionType) || excused.has(digest.uid)) return [];
     const status = digest.conditions[conditionType];
     return status === 'True' ? [] : [`${name} (${digest.uid}) is not marked: ${status}`];
   });

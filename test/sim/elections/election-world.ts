@@ -141,7 +141,9 @@ export function electionsOf(
 }
 
 function checkersOf({ stage }: ActingParts, people: ElectionPeople, { pace, slackMs, seenMs = 0 }: Keeping) {
-  const renewDeadlineMs = paces[pace].timing.renewDeadlineSeconds * 1_000;
+  // An Election may have the long times, and those that were edited last.
+  const all = [paces[pace].timing, longTiming].map((one) => one.renewDeadlineSeconds * 1_000);
+  const renewDeadlineMs = Math.max(...all);
   return [
     oneLeaderPerTerm(people),
     oneAtATime(people, { slackMs, renewDeadlineMs }),

@@ -73,7 +73,7 @@ test('a replica that dies is told and started again; all end when the command is
   await line(/^orrery-0 .* ready$/m);
   const replica = processesHere().find((pid) => commandOf(pid).includes('--replica orrery-0'));
   process.kill(Number(replica), 'SIGKILL');
-  await line(/^orrery-0 ended \(SIGKILL\); it is started again in 0\.5 s; see /m);
+  await line(/^orrery-0 ended \(SIGKILL\); see \S+; it is started again in 0\.5 s$/m);
   await until(
     () => processesHere().some((pid) => pid !== replica && commandOf(pid).includes('--replica orrery-0')),
     {

@@ -5,7 +5,7 @@ import { listingOf } from '../../../src/features/routes/start.ts';
 import { pod, service, TestCluster } from '../../actors/harness.ts';
 import { BalancedNetwork } from './balanced-network.ts';
 
-const [groups, podsPerGroup, servicesPerGroup] = [5, 20, 20];
+const [groups, podsPerGroup, servicesPerGroup] = [5, 12, 56];
 const ipOf = (group: number, n: number) => `10.0.${group}.${n + 1}`;
 const hostOf = (group: number, n: number) => `10.1.${group}.${n + 1}`;
 const common = { resourceVersion: '1', createdAt: 0, deleting: false, labels: {} };
@@ -48,7 +48,7 @@ async function each(count: number, act: (group: number, n: number) => unknown): 
   for (let group = 0; group < groups; group++) for (let n = 0; n < count; n++) await act(group, n);
 }
 
-test('Pods that come one by one to a hundred Services are met with few more calls than if they came together', {
+test('Pods that come one by one to hundreds of Services are met with few more calls than if they came together', {
   timeout: 90_000,
 }, async () => {
   const { cluster, network, putService, putPod, list } = await startShop();
@@ -72,6 +72,6 @@ test('Pods that come one by one to a hundred Services are met with few more call
   const together = podsPerGroup * [...Array(podsPerGroup)].reduce((sum, _, nth) => sum + 1 / (nth + 1), 0);
   const services = groups * servicesPerGroup;
   expect(network.calls).toBeLessThan(1.15 * services * together);
-  // With a step for each Pod that came there were 10,600.
-  expect(cluster.transitions().length).toBeLessThan(4_200);
+  // Without the rests of a busy process there are 20,793 calls.
+  expect(cluster.transitions().length).toBeLessThan(8_000);
 });

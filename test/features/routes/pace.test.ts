@@ -5,6 +5,8 @@ import { type Listing, Pace, type Progress } from '../../../src/features/routes/
 import { VirtualClock } from '../../virtual-clock.ts';
 
 const { signal } = new AbortController();
+/** So many rounds that one more makes the process a busy one. */
+const busy = 4 * limits.probeCallsInFlight;
 
 /** A round for ten Pods, of which the slices list some. */
 function startRound(listed: readonly string[] | null, running = 0) {
@@ -65,8 +67,8 @@ describe('calls that nothing answers', () => {
     const { callsWithin, refuse } = startRound(null);
     expect(await callsWithin(199, refuse)).toBe(1);
     expect(await callsWithin(1, refuse)).toBe(1);
-    expect(await callsWithin(250, refuse)).toBe(1);
-    expect(await callsWithin(400, refuse)).toBe(1_000);
+    expect(await callsWithin(199, refuse)).toBe(1);
+    expect(await callsWithin(1, refuse)).toBe(1_000);
   });
 
   test('answers without a header are not waited for: whether there is any is to be known', async () => {
@@ -81,8 +83,15 @@ describe('calls that nothing answers', () => {
 });
 
 describe('Pods that the slices do not list', () => {
-  test('cost a call after each rest, which grows to a second', async () => {
-    const { callsWithin, answer, progress } = startRound(['10.0.1.1']);
+  test('cost a call after each rest: a fifth of a second', async () => {
+    const { callsWithin, answer } = startRound(['10.0.1.1']);
+    const meetOther = () => answer('10.0.1.1');
+    expect(await callsWithin(200, meetOther)).toBe(1);
+    expect(await callsWithin(60_000, meetOther)).toBe(301);
+  });
+
+  test('cost less in a busy process, where the rest grows to a second', async () => {
+    const { callsWithin, answer, progress } = startRound(['10.0.1.1'], busy);
     const meetOther = () => answer('10.0.1.1');
     expect(await callsWithin(200, meetOther)).toBe(1);
     expect(await callsWithin(60_000, meetOther)).toBeLessThan(70);
@@ -131,17 +140,17 @@ test('beyond a number of rounds that rest none does', () => {
   expect(pace.mayCall()).toBe(true);
 });
 
-describe('while more rounds run than there are slots', () => {
+describe('in a busy process', () => {
   const listed = Array.from({ length: 10 }, (_, n) => `10.0.0.${n}`);
 
   test('a round that expects more Pods makes a call each two seconds', async () => {
-    const { callsWithin, slices, answer } = startRound(listed, limits.probeCallsInFlight);
+    const { callsWithin, slices, answer } = startRound(listed, busy);
     slices.coming = 1;
     expect(await callsWithin(4_000, () => answer('10.0.0.1'))).toBe(2);
   });
 
   test('it makes them without a rest once all are listed', async () => {
-    const { slices, pace, callsWithin, answer } = startRound(listed, limits.probeCallsInFlight);
+    const { slices, pace, callsWithin, answer } = startRound(listed, busy);
     slices.coming = 1;
     await callsWithin(500, () => answer('10.0.0.1'));
     slices.coming = 0;
@@ -150,7 +159,7 @@ describe('while more rounds run than there are slots', () => {
   });
 
   test('and once the slices have not changed for five seconds: those that are missing may never come', async () => {
-    const { slices, callsWithin, answer } = startRound(listed, limits.probeCallsInFlight);
+    const { slices, callsWithin, answer } = startRound(listed, busy);
     slices.coming = 1;
     expect(await callsWithin(5_000, () => answer('10.0.0.1'))).toBeLessThan(4);
     expect(await callsWithin(1_500, () => answer('10.0.0.1'))).toBeGreaterThan(3);

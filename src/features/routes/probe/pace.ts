@@ -3,13 +3,13 @@
  *
  * Promises: a call in vain is followed by a rest. That is one of the first few which nothing answered, one
  * made while EndpointSlices list none of the missing Pods, or the last of so many answers without news that
- * a Pod that is routed would hardly have been missed. A rest lasts a fifth of a second, and longer each
- * time, up to a second; a changed slice, a new question and a Pod that was met end it. Not every proxy
- * follows the slices: one call is made after each rest, and once an address that is not listed has answered,
- * slices count for nothing in this round.
- * While more rounds run than there are slots, one that expects more Pods rests likewise after each call, as
- * long as they keep coming: of n Pods behind a Service each call meets a missing one by chance, and meeting
- * them one by one takes three times the calls that meeting all of them together does.
+ * a Pod that is routed would hardly have been missed. A rest lasts a fifth of a second, and in a busy process
+ * longer each time, up to a second; a changed slice, a new question and a Pod that was met end it. Not every
+ * proxy follows the slices: one call is made after each rest, and once an address that is not listed has
+ * answered, slices count for nothing in this round.
+ * In a busy process a round that expects more Pods rests likewise after each call, as long as they keep
+ * coming: of n Pods behind a Service each call meets a missing one by chance, and meeting them one by one
+ * takes three times the calls that meeting all of them together does.
  * Rests last within the round because the end of one, and the beginning of another, are saved steps.
  */
 import type { Clock } from '../../../base/clock.ts';
@@ -64,8 +64,10 @@ const restMs = { first: 200, growth: 1.25, most: 1_000, gathering: 2_000 } as co
 /** Slices that have not changed for so long, ms, are not expected to list more Pods soon. */
 const comingMs = 5_000;
 
-/** More rounds run than can make a call at the same time. */
-export const isBusy = ({ running }: PaceParts['rounds']): boolean => running > limits.probeCallsInFlight;
+/** So many rounds wait for each slot that it is worth more than a moment. */
+const roundsPerSlot = 4;
+export const isBusy = ({ running }: PaceParts['rounds']): boolean =>
+  running > roundsPerSlot * limits.probeCallsInFlight;
 
 export class Pace {
   readonly #parts: PaceParts;
@@ -164,6 +166,12 @@ export class Pace {
     return fruitless - this.#forgiven >= (attempts * prospects.backends) / prospects.missing;
   }
 
+  #restMs(): number {
+    if (this.#isGathering()) return restMs.gathering;
+    if (!isBusy(this.#parts.rounds)) return restMs.first;
+    return Math.min(restMs.first * restMs.growth ** this.#rests, restMs.most);
+  }
+
   #begin(signal: AbortSignal) {
     const { clock, progress, rounds } = this.#parts;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -178,8 +186,7 @@ export class Pace {
       resolve();
     };
     const rest = { over: promise, end };
-    const grown = Math.min(restMs.first * restMs.growth ** this.#rests, restMs.most);
-    const timer = clock.after(this.#isGathering() ? restMs.gathering : grown, end);
+    const timer = clock.after(this.#restMs(), end);
     this.#rests += 1;
     this.#rest = rest;
     rounds.resting += 1;

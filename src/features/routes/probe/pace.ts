@@ -1,15 +1,16 @@
 /**
  * The pace of one round: may the next call be made now, or is it likely to be in vain?
  *
- * Promises: a call in vain is followed by a rest. That is one of the first few which nothing answered, one
+ * Promises: while few rounds run each call follows the one before it. In a busy process a call in vain is
+ * followed by a rest. That is one of the first few which nothing answered, one
  * made while EndpointSlices list none of the missing Pods, or the last of so many answers without news that
- * a Pod that is routed would hardly have been missed. A rest lasts a fifth of a second, and in a busy process
- * longer each time, up to a second; a changed slice, a new question and a Pod that was met end it. Not every
- * proxy follows the slices: one call is made after each rest, and once an address that is not listed has
- * answered, slices count for nothing in this round.
- * In a busy process a round that expects more Pods rests likewise after each call, as long as they keep
- * coming: of n Pods behind a Service each call meets a missing one by chance, and meeting them one by one
- * takes three times the calls that meeting all of them together does.
+ * a Pod that is routed would hardly have been missed. A rest lasts a fifth of a second, and longer each
+ * time, up to a second; a changed slice, a new question and a Pod that was met end it. Not every proxy
+ * follows the slices: one call is made after each rest, and once an address that is not listed has answered,
+ * slices count for nothing in this round.
+ * There a round that expects more Pods rests likewise after each call, as long as they keep coming: of n Pods
+ * behind a Service each call meets a missing one by chance, and meeting them one by one takes three times the
+ * calls that meeting all of them together does.
  * Rests last within the round because the end of one, and the beginning of another, are saved steps.
  */
 import type { Clock } from '../../../base/clock.ts';
@@ -129,6 +130,11 @@ export class Pace {
     this.#rest?.end();
   }
 
+  /** Whether calls are worth saving; else time is. */
+  get isBusy(): boolean {
+    return isBusy(this.#parts.rounds);
+  }
+
   /** Who can be met, as far as is known, and how many of them are missing. */
   get prospects(): { readonly backends: number; readonly missing: number } {
     const { missing } = this.#parts.progress;
@@ -149,27 +155,21 @@ export class Pace {
 
   /** More Pods are expected, and others have use for the slots. */
   #isGathering(): boolean {
-    const { clock, listing, group, rounds } = this.#parts;
-    if (listing === undefined || !isBusy(rounds)) return false;
+    const { clock, listing, group } = this.#parts;
+    if (listing === undefined || !this.isBusy) return false;
     return clock.monotonic() - this.#listedAt < comingMs && listing.comingTo(group) > 0;
   }
 
   #isInVain(): boolean {
     const { progress, attempts, rounds } = this.#parts;
     const { answered, anonymous, unreachable, fruitless, missing } = progress;
-    if (missing.size === 0 || rounds.resting >= limits.probeRoundsResting) return false;
+    if (!this.isBusy || missing.size === 0 || rounds.resting >= limits.probeRoundsResting) return false;
     if (answered === 0 && unreachable > 0 && unreachable <= refusalsMax) return true;
     // Whether answers carry the header at all is found out without a rest.
     if (answered > 0 && anonymous === answered) return false;
     const prospects = this.prospects;
     if (prospects.missing === 0 || this.#isGathering()) return true;
     return fruitless - this.#forgiven >= (attempts * prospects.backends) / prospects.missing;
-  }
-
-  #restMs(): number {
-    if (this.#isGathering()) return restMs.gathering;
-    if (!isBusy(this.#parts.rounds)) return restMs.first;
-    return Math.min(restMs.first * restMs.growth ** this.#rests, restMs.most);
   }
 
   #begin(signal: AbortSignal) {
@@ -186,7 +186,8 @@ export class Pace {
       resolve();
     };
     const rest = { over: promise, end };
-    const timer = clock.after(this.#restMs(), end);
+    const grown = Math.min(restMs.first * restMs.growth ** this.#rests, restMs.most);
+    const timer = clock.after(this.#isGathering() ? restMs.gathering : grown, end);
     this.#rests += 1;
     this.#rest = rest;
     rounds.resting += 1;

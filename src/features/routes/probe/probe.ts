@@ -147,10 +147,10 @@ async function makeCalls(calls: Calls): Promise<void> {
     begun += 1;
     return true;
   };
-  /** No more calls at a time than could each meet somebody. */
+  /** In a busy process no more calls at a time than could each meet somebody. */
   const wanted = () => {
     const most = tally.hasAnswer ? tally.missing.size : 1;
-    const isWide = isSlow && (tally.hasAnswer || !isDoubtful);
+    const isWide = (isSlow || !pace.isBusy) && (tally.hasAnswer || !isDoubtful);
     return isWide ? limits.probeCallsAtOnce : Math.min(limits.probeCallsAtOnce, most);
   };
   const isSpare = () => working > Math.max(1, wanted());
@@ -189,7 +189,7 @@ async function makeCalls(calls: Calls): Promise<void> {
   const widen = () => {
     while (working < wanted()) workers.push(work());
   };
-  workers.push(work());
+  widen();
   // Workers may be added while the first ones are awaited.
   for (const worker of workers) await worker;
   if (failure !== undefined && !ending.signal.aborted) throw failure;

@@ -7,6 +7,12 @@ export class SetupError extends Error {}
 /** Long enough for a slow line, short enough to notice a dead one. */
 const timeoutMs = 10 * 60_000;
 
+/** What programs write when they reach no host. */
+const offline =
+  /EAI_AGAIN|ENOTFOUND|ECONNREFUSED|ENETUNREACH|EHOSTUNREACH|ETIMEDOUT|Temporary failure resolving|Could not (resolve|connect)|Network is unreachable/;
+const networkHint =
+  'setup: the network could not be reached. Set-up needs it the first time only, to install what is named above.';
+
 /** @param {string} text */
 export function say(text) {
   process.stdout.write(`setup: ${text}\n`);
@@ -25,9 +31,9 @@ export function run(command, args, { cwd, env = process.env, what }) {
   if (result.error) throw new SetupError(`${what}: ${command}: ${result.error.message}`);
   if (result.status !== 0) {
     const said = `${result.stderr}\n${result.stdout}`.trim().split('\n').slice(0, 12).join('\n  ');
-    throw new SetupError(
-      `${what}: "${command} ${args[0] ?? ''}" ended with ${result.status ?? result.signal}\n  ${said}`,
-    );
+    const how = `"${command} ${args[0] ?? ''}" ended with ${result.status ?? result.signal}`;
+    const hint = offline.test(said) ? `\n${networkHint}` : '';
+    throw new SetupError(`${what}: ${how}\n  ${said}${hint}`);
   }
   return result.stdout;
 }

@@ -97,8 +97,11 @@ function stepDifferences(before: Transition | undefined, now: Transition): strin
   return [`${now.id}: step ${before?.rev ?? 0} then ${now.rev}, by ${now.replica}`];
 }
 
-/** A step begins in the state in which the one before ended; null: the actor started afresh. */
+/**
+ * A step begins in the state in which the one before ended; null: the actor started afresh. Heartbeats are
+ * saved without being told; the step after them says from what it resumes.
+ */
 function stateDifference(before: Transition, now: Transition): string[] {
-  if (now.from === null || now.from === before.to) return [];
+  if (now.from === null || now.from === before.to || now.resumes !== undefined) return [];
   return [`${now.id}: step ${now.rev} begins in ${now.from}, the one before ended in ${before.to}`];
 }

@@ -1,4 +1,5 @@
 /** What the host adds to every event, and the outcome that most effects share. */
+import { limits } from '../base/limits.ts';
 
 /** Machines read neither a clock nor a random source (I7). */
 export interface Stamp {
@@ -35,3 +36,10 @@ export type EffectSettled = {
  * for it (`Chart.leaps`).
  */
 export type ClockLeapt = { readonly type: 'clock.leapt'; readonly byMs: number };
+
+/**
+ * Whether a status that was written then is to be written again although nothing has changed: somebody else
+ * may have overwritten it. @param writtenAt ms since the epoch; absent: not known, it is
+ */
+export const isToRestate = (writtenAt: number | undefined, at: number): boolean =>
+  Math.abs(at - (writtenAt ?? 0)) >= limits.restateMs;

@@ -1,8 +1,8 @@
 /** What an election tells others: its status, the answers to its candidates, and Events for people. Pure. */
 
 import { equal } from '../../base/equal.ts';
-import { limits } from '../../base/limits.ts';
 import type { KubeEventWrite } from '../effects.ts';
+import { isToRestate } from '../stamp.ts';
 import { deadlineOf, holderEnd, living } from './election-candidates.ts';
 import { type ElectionContext, type ElectionInput, placeOf, timingOf } from './election-context.ts';
 import type { ElectionStatus } from './election-effects.ts';
@@ -140,12 +140,11 @@ export function leaderNote(
  * write costs the API server.
  */
 export function isStatusNews(context: ElectionContext, at: number): boolean {
-  const { facts, told, toldAt = 0, telling } = context;
+  const { facts, told, toldAt, telling } = context;
   if (facts === null || facts.uid === null || context.ending || telling !== null) return false;
   const status = statusOf(context, at);
-  // Somebody else may have overwritten it.
-  if (Math.abs(at - toldAt) >= limits.restateMs) return true;
-  if (told === null || !equal({ ...status, renewTime: '' }, { ...told, renewTime: '' })) return true;
+  if (told === null || isToRestate(toldAt, at)) return true;
+  if (!equal({ ...status, renewTime: '' }, { ...told, renewTime: '' })) return true;
   const renewed = Date.parse(status.renewTime ?? '') - Date.parse(told.renewTime ?? '');
   return status.renewTime !== told.renewTime && !(Math.abs(renewed) < timingOf(context).leaseMs);
 }

@@ -1,9 +1,8 @@
 /** The routegate chart's context, and the pure functions over it. */
 import { equal } from '../../base/equal.ts';
-import { limits } from '../../base/limits.ts';
 import type { ActorInput } from '../actor-input.ts';
 import type { KubeEventWrite } from '../effects.ts';
-import { leftOf, type Stamp } from '../stamp.ts';
+import { isToRestate, leftOf, type Stamp } from '../stamp.ts';
 import type { RouteGateLook, RouteGateStatusPatch } from './routegate-effects.ts';
 import type { RouteGateEvent } from './routegate-events.ts';
 import type { GateFindings, RouteGateFacts } from './routegate-facts.ts';
@@ -94,8 +93,7 @@ export function wanted({ facts, findings, foundAt }: RouteGateContext): GateStat
 
 /** The object says what it should, and that was written not long ago: somebody else may write it, too. */
 export const isReported = ({ context, event }: Moment): boolean =>
-  Math.abs(event.at - (context.reportedAt ?? 0)) < limits.restateMs &&
-  equal(context.reported, wanted(context));
+  !isToRestate(context.reportedAt, event.at) && equal(context.reported, wanted(context));
 
 /** Somebody should look: the status has a condition that is False, or Pods that should be held are not. */
 export function isTroubled(context: RouteGateContext): boolean {

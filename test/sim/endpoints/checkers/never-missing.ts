@@ -2,7 +2,7 @@
  * "Creations and updates come before deletions: an endpoint that moves stands in its new slice before it
  * leaves the old one" (docs/features/endpoints.md §5.1): no write of ours removes the last place of an
  * endpoint that its Service and workload have wanted, unchanged, for a while in which every replica could
- * hear of it.
+ * hear of it; nor does the garbage collector, which takes what an earlier Service of the name has left (§5.8).
  */
 import type { CheckerKind } from '../../../../packages/testing/checkers/checker.ts';
 import {
@@ -11,10 +11,13 @@ import {
   serviceNameLabel,
 } from '../../../../src/features/endpoints/slice-labels.ts';
 import { services } from '../../../../src/kube/api/resources.ts';
+import { collectorName } from '../../api/collector.ts';
 import type { SeenStage } from '../../api/seen-api.ts';
 import { createUntroubled } from '../../checkers/quiet-time.ts';
 import { namespace } from '../endpoint-world.ts';
 import { listedIn, slicesOf, wantedOf } from '../wanted-endpoints.ts';
+
+const isJudged = (by: string) => by === collectorName || /^r\d+$/.test(by);
 
 /** What a writer knows of the world may be this old: a pause, and a late request. */
 const knownMs = 5_000;
@@ -36,7 +39,7 @@ export const neverMissing = ({ api }: SeenStage): CheckerKind => ({
     api.onWrite(({ resource, before, by }) => {
       if (resource.plural !== 'endpointslices') return note();
       const labels = before?.metadata.labels ?? {};
-      if (before === null || !/^r\d+$/.test(by) || labels[managedByLabel] !== managedBy) return;
+      if (before === null || !isJudged(by) || labels[managedByLabel] !== managedBy) return;
       const service = labels[serviceNameLabel] ?? '';
       const listed = new Set(listedIn(slicesOf(api, service)));
       for (const one of listedIn([before])) {

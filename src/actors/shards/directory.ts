@@ -2,8 +2,9 @@
  * The directory of live replicas.
  *
  * Owns this replica's heartbeat, and what it hears of the others'. Promises: nobody is judged while this
- * replica does not hear its own beats, because then the broker is away, not the others. A beat of a new
- * incarnation is answered at once, so a starting replica knows the others within one round trip. Two
+ * replica does not hear its own beats, because then the broker is away, not the others; and others' silence
+ * is counted up to its own last beat, because what was sent before that has been read: who judges late, or
+ * has much to read, takes nobody for dead. A beat of a new incarnation is answered at once, so a starting replica knows the others within one round trip. Two
  * processes under one name would take everything from each other for ever, so the younger one is told. The
  * last beats of a dead process do not count for that, nor do those of one that leaves.
  */
@@ -15,10 +16,12 @@ import type { HostParts } from '../host/host-parts.ts';
 import { type Beat, createMembers, latestWithoutTell, type Member, readBeat } from './members.ts';
 import { createTwins, type Twin } from './twins.ts';
 
-export const beatMs = 500;
-/** Missed beats after which a replica counts as missing. */
-const beatsMissed = 3;
-const silenceMaxMs = beatMs * beatsMissed;
+export const beatMs = 250;
+/**
+ * Silence after which a replica counts as missing: a pause of a second that begins just before a beat is not
+ * enough.
+ */
+const silenceMaxMs = 1_300;
 
 export interface Directory {
   readonly incarnation: string;
@@ -57,12 +60,16 @@ export function startDirectory(parts: DirectoryParts): Directory {
   const { bus, subjects, clock, replica, incarnation, describe, onChange } = parts;
   const members = createMembers(clock);
   const twins = createTwins({
-    ...{ clock, incarnation, livesAfterMs: 2 * beatMs, goneAfterMs: silenceMaxMs },
+    ...{ clock, incarnation, livesAfterMs: 4 * beatMs, goneAfterMs: silenceMaxMs },
     onNew: () => beat(),
     onTwin: (twin, isElder) => parts.onTwin?.(twin, isElder),
   });
   let timer: Timer | null = null;
+  let doubt: Timer | null = null;
   let stopped = false;
+  /** Whether one was heard of late when we last heard ourselves. */
+  const isHeard = (one: Member) =>
+    (members.named(replica)?.lastHeard ?? one.lastHeard) - one.lastHeard <= silenceMaxMs;
   const beat = () => {
     if (stopped) return;
     const own = { replica, incarnation, ...describe(), ageMs: twins.ageMs() } satisfies Beat;
@@ -74,29 +81,40 @@ export function startDirectory(parts: DirectoryParts): Directory {
     members.forgetOld();
     timer = clock.after(beatMs, tick);
   };
+  /** If somebody may be missing before our next beat, we beat then: once it is heard, the silence is theirs. */
+  const doubtInTime = () => {
+    doubt?.cancel();
+    const heard = members.all().filter(isHeard);
+    const first = Math.min(...heard.map(({ lastHeard }) => lastHeard)) + silenceMaxMs + 1;
+    doubt = clock.after(first - clock.monotonic(), beat);
+  };
   const hear = ({ data }: BusMessage) => {
     const heard = readBeat(data);
     if (!heard) return;
-    if (heard.replica === replica && heard.incarnation !== incarnation) return twins.hear(heard);
+    const isOwn = heard.replica === replica;
+    if (isOwn && heard.incarnation !== incarnation) return twins.hear(heard);
+    const present = members.all().filter(isHeard).length;
     const before = members.note(heard);
-    if (!before && heard.replica !== replica) beat();
-    if (!before || before.leaving !== heard.leaving || before.serving !== heard.serving) onChange();
+    if (!before && !isOwn) beat();
+    const isMissed = isOwn && members.all().filter(isHeard).length < present;
+    if (isMissed || !before || before.leaving !== heard.leaving || before.serving !== heard.serving)
+      onChange();
+    if (isOwn) doubtInTime();
   };
   const subscription: Subscription = bus.subscribe(subjects.memberAll, hear);
   tick();
   return {
     incarnation,
     live() {
-      const isHeard = (one: Member) => clock.monotonic() - one.lastHeard <= silenceMaxMs;
       const own = members.named(replica);
-      if (!own || !isHeard(own)) return null;
+      if (!own || clock.monotonic() - own.lastHeard > silenceMaxMs) return null;
       const living = members.all().filter((one) => isHeard(one) && !one.leaving);
       return new Map(living.map((one) => [one.replica, one]));
     },
     isPresent(name, itsIncarnation) {
       if (name === replica && itsIncarnation !== incarnation) return twins.isPresent(itsIncarnation);
       const heard = members.process(name, itsIncarnation);
-      return heard !== undefined && clock.monotonic() - heard.lastHeard <= silenceMaxMs;
+      return heard !== undefined && isHeard(heard);
     },
     ageMs: twins.ageMs,
     sawTwin: (twin) => twins.hear(twin, true),
@@ -109,6 +127,7 @@ export function startDirectory(parts: DirectoryParts): Directory {
     stop() {
       stopped = true;
       timer?.cancel();
+      doubt?.cancel();
       subscription.stop();
     },
   };

@@ -55,8 +55,10 @@ interface Held {
 
 /** How long a replica must have lived before holdings move to it by plan. */
 const provenAfterMs = 5_000;
-/** Less than from beat to beat: what is claimed again at each is not claimed at all that happens between. */
-const failedPauseMs = beatMs / 2;
+/** What failed is claimed again at every second beat, and not at all that happens between. */
+const failedPauseMs = 1.5 * beatMs;
+/** What is lost a second time within this time is claimed at the next beat: a fault makes no tight loop. */
+const lostAgainMs = 500;
 
 export class Ownership {
   readonly #parts: OwnershipParts;
@@ -154,8 +156,7 @@ export class Ownership {
     const before = this.#fencedAt.get(name) ?? Number.NEGATIVE_INFINITY;
     this.#fencedAt.set(name, now);
     this.#claimTrouble.lost(name, now - before);
-    // At once the first time; if lost again so soon, at the next beat, so that a fault makes no tight loop.
-    if (now - before > beatMs) this.plan();
+    if (now - before > lostAgainMs) this.plan();
   }
 
   /** A recreated stream holds no fences: everything owned under one has to be claimed again. */

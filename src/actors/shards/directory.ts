@@ -2,9 +2,8 @@
  * The directory of live replicas.
  *
  * Owns this replica's heartbeat, and what it hears of the others'. Promises: nobody is judged while this
- * replica does not hear its own beats, because then the broker is away, not the others; and others' silence
- * is counted up to its own last beat, because what was sent before that has been read: who judges late, or
- * has much to read, takes nobody for dead. A beat of a new incarnation is answered at once, so a starting replica knows the others within one round trip. Two
+ * replica does not hear its own beats, because then the broker is away, not the others (presence.ts). A beat
+ * of a new incarnation is answered at once, so a starting replica knows the others within one round trip. Two
  * processes under one name would take everything from each other for ever, so the younger one is told. The
  * last beats of a dead process do not count for that, nor do those of one that leaves.
  */
@@ -14,14 +13,10 @@ import type { BusMessage, Subscription } from '../../bus/bus.ts';
 import { encodeJson } from '../../bus/codec.ts';
 import type { HostParts } from '../host/host-parts.ts';
 import { type Beat, createMembers, latestWithoutTell, type Member, readBeat } from './members.ts';
+import { createPresence, silenceMaxMs } from './presence.ts';
 import { createTwins, type Twin } from './twins.ts';
 
 export const beatMs = 250;
-/**
- * Silence after which a replica counts as missing: a pause of a second that begins just before a beat is not
- * enough.
- */
-const silenceMaxMs = 1_300;
 
 export interface Directory {
   readonly incarnation: string;
@@ -65,11 +60,7 @@ export function startDirectory(parts: DirectoryParts): Directory {
     onTwin: (twin, isElder) => parts.onTwin?.(twin, isElder),
   });
   let timer: Timer | null = null;
-  let doubt: Timer | null = null;
   let stopped = false;
-  /** Whether one was heard of late when we last heard ourselves. */
-  const isHeard = (one: Member) =>
-    (members.named(replica)?.lastHeard ?? one.lastHeard) - one.lastHeard <= silenceMaxMs;
   const beat = () => {
     if (stopped) return;
     const own = { replica, incarnation, ...describe(), ageMs: twins.ageMs() } satisfies Beat;
@@ -81,53 +72,41 @@ export function startDirectory(parts: DirectoryParts): Directory {
     members.forgetOld();
     timer = clock.after(beatMs, tick);
   };
-  /** If somebody may be missing before our next beat, we beat then: once it is heard, the silence is theirs. */
-  const doubtInTime = () => {
-    doubt?.cancel();
-    const heard = members.all().filter(isHeard);
-    const first = Math.min(...heard.map(({ lastHeard }) => lastHeard)) + silenceMaxMs + 1;
-    doubt = clock.after(first - clock.monotonic(), beat);
-  };
+  const presence = createPresence({ clock, beat, members, self: () => members.named(replica) });
   const hear = ({ data }: BusMessage) => {
     const heard = readBeat(data);
     if (!heard) return;
     const isOwn = heard.replica === replica;
     if (isOwn && heard.incarnation !== incarnation) return twins.hear(heard);
-    const present = members.all().filter(isHeard).length;
-    const before = members.note(heard);
+    const before = members.process(heard.replica, heard.incarnation);
+    const isOneMissing = isOwn ? presence.noteOwn(heard) : void members.note(heard);
     if (!before && !isOwn) beat();
-    const isMissed = isOwn && members.all().filter(isHeard).length < present;
-    if (isMissed || !before || before.leaving !== heard.leaving || before.serving !== heard.serving)
-      onChange();
-    if (isOwn) doubtInTime();
+    const isChanged = before?.leaving !== heard.leaving || before.serving !== heard.serving;
+    if (isOneMissing || isChanged) onChange();
   };
   const subscription: Subscription = bus.subscribe(subjects.memberAll, hear);
   tick();
   return {
     incarnation,
     live() {
-      const own = members.named(replica);
-      if (!own || clock.monotonic() - own.lastHeard > silenceMaxMs) return null;
-      const living = members.all().filter((one) => isHeard(one) && !one.leaving);
+      if (!presence.hearsSelf()) return null;
+      const living = presence.heard().filter(({ leaving }) => !leaving);
       return new Map(living.map((one) => [one.replica, one]));
     },
     isPresent(name, itsIncarnation) {
       if (name === replica && itsIncarnation !== incarnation) return twins.isPresent(itsIncarnation);
       const heard = members.process(name, itsIncarnation);
-      return heard !== undefined && isHeard(heard);
+      return heard !== undefined && presence.isHeard(heard);
     },
     ageMs: twins.ageMs,
     sawTwin: (twin) => twins.hear(twin, true),
-    all() {
-      members.forgetOld();
-      return members.all();
-    },
+    all: members.all,
     earlierHeardAt: () => latestWithoutTell(members.all()),
     beat,
     stop() {
       stopped = true;
       timer?.cancel();
-      doubt?.cancel();
+      presence.stop();
       subscription.stop();
     },
   };

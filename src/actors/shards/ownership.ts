@@ -19,8 +19,8 @@ import { encodeJson } from '../../bus/codec.ts';
 import { type HoldingContext, type HoldingEffect, shardChart } from '../../machines/shard/shard.ts';
 import type { HostParts } from '../host/host-parts.ts';
 import { type LocalActor, startLocal } from '../host/local.ts';
-import { createClaimTrouble } from './claim-trouble.ts';
-import { beatMs, type Directory } from './directory.ts';
+import { createClaimTrouble, failedPauseMs } from './claim-trouble.ts';
+import type { Directory } from './directory.ts';
 import { holdersOf, mayHoldOf } from './editions.ts';
 import { type FenceValue, isOrphaned, nobodysFence, readFenceValue } from './fence-value.ts';
 import type { FencePlace, HoldingSpec, HoldingView } from './holding.ts';
@@ -55,8 +55,6 @@ interface Held {
 
 /** How long a replica must have lived before holdings move to it by plan. */
 const provenAfterMs = 5_000;
-/** What failed is claimed again at every second beat, and not at all that happens between. */
-const failedPauseMs = 1.5 * beatMs;
 /** What is lost a second time within this time is claimed at the next beat: a fault makes no tight loop. */
 const lostAgainMs = 500;
 
@@ -203,10 +201,11 @@ export class Ownership {
     const serving = [...live].flatMap(([replica, member]) => (member.serving ? [replica] : []));
     let moves = this.views().filter(({ state }) => /draining|releasing/.test(state)).length;
     const pausedAfter = this.#parts.clock.monotonic() - failedPauseMs;
-    for (const { spec, chart, lostTo, failedAt, isWanted } of [...this.#held.values()]) {
+    for (const held of [...this.#held.values()]) {
+      const { spec, chart, lostTo, failedAt, isWanted } = held;
       const state = chart.state();
       if (!isWanted) {
-        if (state === 'unowned') this.#forget(spec.name);
+        if (state === 'unowned') this.#forget(held);
         else chart.send({ type: 'holding.withdrawn' });
         continue;
       }
@@ -247,14 +246,13 @@ export class Ownership {
     for (const following of this.#followings) void following.stop();
   }
 
-  #forget(name: string): void {
-    const held = this.#held.get(name);
-    if (!held) return;
+  #forget(held: Held): void {
+    const { name, fenceSubject, onForgotten } = held.spec;
     held.chart.stop();
     this.#held.delete(name);
-    this.#bySubject.delete(held.spec.fenceSubject);
+    this.#bySubject.delete(fenceSubject);
     this.#fencedAt.delete(name);
-    held.spec.onForgotten?.();
+    onForgotten?.();
   }
 
   /** Sequence of the last fence message seen. */

@@ -14,7 +14,7 @@ const subjects = subjectsOf('test');
 /** From the last beat on. */
 const missingWithinMs = 1_350;
 
-/** A process that can be stopped: what is due meanwhile is done afterwards, timers before what was received. */
+/** A process that can be stopped: what is due meanwhile is done afterwards, timers before messages. */
 function stoppable(clock: Clock, bus: Bus) {
   let isStopped = false;
   const timers: Array<() => void> = [];
@@ -42,7 +42,7 @@ function stoppable(clock: Clock, bus: Bus) {
 
 const bound = (clock: Clock) => ({ now: () => clock.now(), monotonic: () => clock.monotonic() });
 
-/** Three replicas as processes, whose beats come one after the other; what `a` says of who lives is noted. */
+/** Three replicas as processes that beat in turn; what `a` says of who lives is noted. */
 async function scene() {
   const clock = new VirtualClock();
   const hub = memoryHub({ clock, cluster: 'test' });

@@ -13,8 +13,8 @@ const gatherMs = 1_000;
 const quietMs = 10_000;
 const namedMax = 5;
 const lostAgainMs = 10_000;
-/** What failed is claimed again at every second beat. */
-export const failedPauseMs = 1.5 * beatMs;
+/** What failed is claimed again at every third beat. */
+export const failedPauseMs = 2.5 * beatMs;
 
 export function createClaimTrouble({ clock, log }: Pick<HostParts, 'clock' | 'log'>) {
   /** Reason → holdings that failed for it and were not logged yet. */

@@ -16,7 +16,7 @@ import { type Beat, createMembers, latestWithoutTell, type Member, readBeat } fr
 import { createPresence, silenceMaxMs } from './presence.ts';
 import { createTwins, type Twin } from './twins.ts';
 
-export const beatMs = 250;
+export const beatMs = 200;
 
 export interface Directory {
   readonly incarnation: string;
@@ -55,7 +55,7 @@ export function startDirectory(parts: DirectoryParts): Directory {
   const { bus, subjects, clock, replica, incarnation, describe, onChange } = parts;
   const members = createMembers(clock);
   const twins = createTwins({
-    ...{ clock, incarnation, livesAfterMs: 4 * beatMs, goneAfterMs: silenceMaxMs },
+    ...{ clock, incarnation, livesAfterMs: 5 * beatMs, goneAfterMs: silenceMaxMs },
     onNew: () => beat(),
     onTwin: (twin, isElder) => parts.onTwin?.(twin, isElder),
   });

@@ -8,8 +8,11 @@
 import type { Clock, Timer } from '../../base/clock.ts';
 import type { Beat, Member, Members } from './members.ts';
 
-/** Silence after which a replica is missing, ms: a pause of a second, just before a beat, is too short. */
-export const silenceMaxMs = 1_300;
+/**
+ * Silence after which a replica is missing, ms: a pause of a second that begins just before a beat is too
+ * short, with 150 ms to spare for a busy machine.
+ */
+export const silenceMaxMs = 1_350;
 
 export interface PresenceParts {
   readonly clock: Clock;

@@ -96,10 +96,7 @@ const inWords = (name: string) =>
   deadlineWords[name] ??
   name
     .replace(/Patience$/, 'Timeout')
-    .replaceAll(
-      /([a-z])([A-Z])/g,
-      (_, before: string, after: string) => `${before} ${after.toLowerCase()}`,
-    );
+    .replaceAll(/([a-z])([A-Z])/g, (_, before: string, after: string) => `${before} ${after.toLowerCase()}`);
 
 function parked(cell: Cell, record: ActorRecord | null): Reason {
   const { unreadable, error, hot } = cell;

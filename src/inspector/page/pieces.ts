@@ -109,7 +109,15 @@ export function Owner({ owner, replicas }: { owner: string | null; replicas: rea
  * Fields that narrow a view down. On a narrow screen only the first shows, and a button unfolds the others.
  * @param set how many of the others narrow it down now
  */
-export function FilterForm({ first, set, children }: { first: VNode; set: number; children: unknown }): VNode {
+export function FilterForm({
+  first,
+  set,
+  children,
+}: {
+  first: VNode;
+  set: number;
+  children: unknown;
+}): VNode {
   const [isOpen, setOpen] = useState(false);
   return html`<form class="filters ${isOpen ? 'open' : ''}" onSubmit=${(event: Event) => event.preventDefault()}>
     ${first}

@@ -3,6 +3,7 @@
 const words: ReadonlyArray<readonly [RegExp, string]> = [
   [/\b(?:connect|read|write) ECONNREFUSED(?: [\d.:[\]a-f]+)?/g, 'connection refused'],
   [/\b(?:read|write) (?:ECONNRESET|EPIPE)\b/g, 'the connection was cut'],
+  [/\bwrite EPROTO .*wrong version number.*/gs, 'it speaks no TLS: is it http:// instead of https://?'],
   [/\bconnect ETIMEDOUT(?: [\d.:[\]a-f]+)?/g, 'no answer'],
   [/\bconnect E(?:HOST|NET)UNREACH(?: [\d.:[\]a-f]+)?.*/g, 'no network leads there'],
   [/\bgetaddrinfo ENOTFOUND (\S+)/g, 'the name $1 does not exist'],

@@ -171,7 +171,14 @@ test('login remembers where, and no token; logout forgets it', async () => {
   expect(statSync(file).mode & 0o077).toBe(0);
   expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ server: 'kube' });
   expect((await inThisProcess(['get'], home, cwd)).out).toContain('pod/shop/web-0');
-  expect((await inThisProcess(['logout'], home, cwd)).code).toBe(0);
+  expect(await inThisProcess(['logout'], home, cwd)).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/^forgotten: /),
+  });
+  expect(await inThisProcess(['logout'], home, cwd)).toMatchObject({
+    code: 0,
+    out: 'nothing was remembered\n',
+  });
   expect((await inThisProcess(['get'], home, cwd)).err).toContain('no NATS at');
 });
 

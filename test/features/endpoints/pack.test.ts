@@ -105,7 +105,9 @@ describe('few writes', () => {
 
   test('§4.4: the same where half of the slices are written anyway', () => {
     const standing = [0, 100, 200, 300].map((from) => slice(`s${from}`, 'http', range(50, from)));
-    const fewer = wanted([['v4', 'http', [...range(49), ...range(49, 100), ...range(50, 200), ...range(50, 300)]]]);
+    const fewer = wanted([
+      ['v4', 'http', [...range(49), ...range(49, 100), ...range(50, 200), ...range(50, 300)]],
+    ]);
     const { writes, compactable } = pack(fewer, standing, quiet);
     expect(writes.map(({ operation }) => operation)).toEqual(['update', 'update', 'delete', 'delete']);
     expect(compactable).toBe(false);
@@ -113,7 +115,9 @@ describe('few writes', () => {
 
   test('§4.4: where that would cost more, it waits until it is asked for', () => {
     const standing = [0, 100, 200, 300].map((from) => slice(`s${from}`, 'http', range(50, from)));
-    const fewer = wanted([['v4', 'http', [...range(49), ...range(50, 100), ...range(50, 200), ...range(50, 300)]]]);
+    const fewer = wanted([
+      ['v4', 'http', [...range(49), ...range(50, 100), ...range(50, 200), ...range(50, 300)]],
+    ]);
     const first = pack(fewer, standing, quiet);
     expect(first.writes.map(({ operation }) => operation)).toEqual(['update']);
     expect(first.compactable).toBe(true);

@@ -83,7 +83,7 @@ function packFamily(
     fill.fullestOrNew();
   }
   const compactable = groups.filter((group) => isCompactable(bins, group, options.max));
-  // Where half of the slices are written anyway, this costs less than to write them now and all of them later.
+  // Where half of the slices are written anyway, this costs less than to write all of them later.
   const isCheap = (group: SliceGroup) => {
     const held = bins.filter((bin) => bin.group === group);
     return 2 * held.filter((bin) => isChanged(wanted, bin)).length >= held.length;

@@ -6,8 +6,8 @@
  * slices that are written anyway, the fullest first (a slice that has become empty is filled again under its
  * name instead of being deleted), then into the fullest slice that has room for all, then into new slices. If
  * the ports of all endpoints of a slice change in the same way, the slice stays and its ports change. Slices
- * of which half are written anyway become half as many if that is enough. If nothing changes, nothing is written.
- * Promises: no slice has more than `max` endpoints; an endpoint is in one slice of its family; an endpoint
+ * of which half are written anyway become half as many if that is enough. If nothing changes, nothing is
+ * written. Promises: no slice has more than `max` endpoints; an endpoint is in one slice of its family; an endpoint
  * that moves can be written in an order in which it is never absent (order.ts).
  */
 

@@ -7,7 +7,9 @@
  * name instead of being deleted), then into the fullest slice that has room for all, then into new slices. If
  * the ports of all endpoints of a slice change in the same way, the slice stays and its ports change. Slices
  * of which half are written anyway become half as many if that is enough. If nothing changes, nothing is
- * written. Promises: no slice has more than `max` endpoints; an endpoint is in one slice of its family; an endpoint
+ * written.
+ *
+ * Promises: no slice has more than `max` endpoints; an endpoint is in one slice of its family; an endpoint
  * that moves can be written in an order in which it is never absent (order.ts).
  */
 

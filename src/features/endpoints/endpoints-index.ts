@@ -48,6 +48,8 @@ export class EndpointsIndex implements EndpointsScene {
   /** `<ns> <key>=<value>` → names of the Services whose selector has it as its first requirement. */
   readonly #servicesByLabel = new Map<string, Set<string>>();
   readonly #changedAt = new Map<string, number>();
+  readonly #removedAt = new Map<string, number>();
+  readonly #sparseSince = new Map<string, number>();
   readonly #clock: Clock;
   readonly #triggers = new Map<string, number>();
 
@@ -108,6 +110,7 @@ export class EndpointsIndex implements EndpointsScene {
       if ((isLive || before !== null) && at > (before?.readyAt ?? 0))
         this.#trigger(`${namespace}/${service}`, at);
       this.#touch(`${namespace}/${service}`);
+      if (after === null) this.#removedAt.set(`${namespace}/${service}`, this.#clock.monotonic());
       affected.push(`service/${namespace}/${service}`);
     }
     return affected;
@@ -186,6 +189,19 @@ export class EndpointsIndex implements EndpointsScene {
     return this.#changedAt.get(`${namespace}/${name}`) ?? Number.NEGATIVE_INFINITY;
   }
 
+  removedAt(namespace: string, name: string): number {
+    return this.#removedAt.get(`${namespace}/${name}`) ?? Number.NEGATIVE_INFINITY;
+  }
+
+  sparseFor(namespace: string, name: string, isSparse: boolean): number {
+    const key = `${namespace}/${name}`;
+    const now = this.#clock.monotonic();
+    const since = this.#sparseSince.get(key) ?? now;
+    if (isSparse && this.#services.has(key)) this.#sparseSince.set(key, since);
+    else this.#sparseSince.delete(key);
+    return isSparse ? now - since : 0;
+  }
+
   put(namespace: string, name: string, digest: EndpointSliceDigest): void {
     this.#slices.put(namespace, name, digest);
   }
@@ -218,7 +234,7 @@ export class EndpointsIndex implements EndpointsScene {
   }
 
   #forget(key: string): void {
-    this.#changedAt.delete(key);
+    for (const times of [this.#changedAt, this.#removedAt, this.#sparseSince]) times.delete(key);
     this.#triggers.delete(key);
   }
 

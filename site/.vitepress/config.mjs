@@ -36,7 +36,13 @@ export default {
   cacheDir: './cache',
   rewrites: { 'README.md': 'index.md', ':folder/README.md': ':folder/index.md' },
   // Tables of five columns need more than the width of a text.
-  head: [['style', {}, '.VPDoc.has-aside .content-container { max-width: 60rem !important } :root { --vp-layout-max-width: 110rem }']],
+  head: [
+    [
+      'style',
+      {},
+      '.VPDoc.has-aside .content-container { max-width: 60rem !important } :root { --vp-layout-max-width: 110rem }',
+    ],
+  ],
   markdown: { anchor: { slugify }, config: asTheRepository },
   // Of the inspector's modules, which the charts are drawn with; the builder does not know a newer one.
   vite: { esbuild: { tsconfigRaw: { compilerOptions: { target: 'es2022' } } } },

@@ -174,7 +174,7 @@ export class Inventory {
     };
   }
 
-  /** The object that is held already, if it is equal: the picture may have shown it before the answer came. */
+  /** The equal object that is held already: the picture may have shown it before the answer came. */
   #asSeen(namespace: string, name: string, digest: ObjectDigest): ObjectDigest {
     const seen = this.#objects.get(namespace)?.get(name);
     return seen !== undefined && equal(seen, digest) ? seen : digest;

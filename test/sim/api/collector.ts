@@ -1,9 +1,9 @@
 /**
  * The garbage collector of a cluster: what belonged to nobody else goes with its owner, seconds later.
  *
- * As those of clusters up to 1.31 do, it looks at an orphan once more, and deletes it by its uid alone a moment
- * after that: what has been given to another owner in between is deleted all the same. Its rate limit makes
- * seconds of that moment where it is busy.
+ * As those of clusters up to 1.31 do, it looks at an orphan once more, and deletes it by its uid alone a
+ * moment after that: what has been given to another owner in between is deleted all the same. Its rate limit
+ * makes seconds of that moment where it is busy.
  */
 import type { Chance } from '../../../packages/testing/time/chance.ts';
 import type { SimClock } from '../../../packages/testing/time/sim-clock.ts';

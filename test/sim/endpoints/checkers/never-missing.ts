@@ -2,8 +2,8 @@
  * "Creations and updates come before deletions: an endpoint that moves stands in its new slice before it
  * leaves the old one" (docs/features/endpoints.md §5.1): no write of ours removes the last place of an
  * endpoint that its Service and workload have wanted, unchanged, for a while in which every replica could
- * hear of it. Nor is a slice given to a Service while the garbage collector may still take it for an orphan of
- * an earlier one (§5.8).
+ * hear of it. Nor is a slice given to a Service while the garbage collector may still take it for an orphan
+ * of an earlier one (§5.8).
  */
 import type { CheckerKind } from '../../../../packages/testing/checkers/checker.ts';
 import {

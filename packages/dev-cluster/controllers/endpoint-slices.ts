@@ -83,6 +83,17 @@ function pack(
   return parts;
 }
 
+/** Whether every slice that lists the Pod says the same of both. */
+export function isSameEndpoint(before: PodObject | undefined, pod: PodObject): boolean {
+  return before !== undefined && JSON.stringify(podShape(before)) === JSON.stringify(podShape(pod));
+}
+
+function podShape(pod: PodObject) {
+  const { uid, labels } = pod.metadata;
+  const states = [hasEnded(pod), isDeleting(pod), isTrue(pod, 'ContainersReady'), isTrue(pod, 'Ready')];
+  return [uid, labels, addressOf(pod), pod.spec?.nodeName, ...states];
+}
+
 /** Whether the slice is already as wanted. */
 export function isSameSlice(held: EndpointSliceObject, wanted: EndpointSliceObject): boolean {
   const labels = wanted.metadata.labels ?? {};

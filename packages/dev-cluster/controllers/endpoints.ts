@@ -18,7 +18,14 @@ import {
 } from '../objects.ts';
 import type { DevPart, DevParts } from '../parts.ts';
 import { pods as podResource } from '../resources.ts';
-import { isSameSlice, managedBy, managedByLabel, serviceLabel, slicesOf } from './endpoint-slices.ts';
+import {
+  isSameEndpoint,
+  isSameSlice,
+  managedBy,
+  managedByLabel,
+  serviceLabel,
+  slicesOf,
+} from './endpoint-slices.ts';
 import { startInformer } from './informer.ts';
 import { createReconciler } from './reconciler.ts';
 import { createSelections } from './selections.ts';
@@ -86,8 +93,10 @@ export function startEndpoints(parts: EndpointsParts): Endpoints {
   const pods = startInformer<PodObject>({
     ...parts,
     resource: podResource,
-    onChange({ type, object }) {
-      for (const key of selections.setPod(object, type === 'gone')) queue.enqueue(key);
+    onChange(change) {
+      const affected = selections.setPod(change.object, change.type === 'gone');
+      const isNews = change.type === 'gone' || !isSameEndpoint(change.previous, change.object);
+      for (const key of isNews ? affected : []) queue.enqueue(key);
     },
   });
   const slices = startInformer<EndpointSliceObject>({

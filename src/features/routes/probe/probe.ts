@@ -147,10 +147,10 @@ async function makeCalls(calls: Calls): Promise<void> {
     begun += 1;
     return true;
   };
-  /** In a busy process no more calls at a time than could each meet somebody. */
+  /** No more calls at a time than could each meet somebody, unless calls are slow. */
   const wanted = () => {
     const most = tally.hasAnswer ? tally.missing.size : 1;
-    const isWide = (isSlow || !pace.isBusy) && (tally.hasAnswer || !isDoubtful);
+    const isWide = isSlow && (tally.hasAnswer || !isDoubtful);
     return isWide ? limits.probeCallsAtOnce : Math.min(limits.probeCallsAtOnce, most);
   };
   const isSpare = () => working > Math.max(1, wanted());

@@ -85,7 +85,7 @@ interface Stage {
   /** How late the routing learns. */
   readonly delay: string;
   readonly whenRouteIsLost?: 'keep' | 'withdraw';
-  /** Pods neither stop nor fail: the routing answers in their place, as a cluster's kernel costs it nothing. */
+  /** Pods neither stop nor fail: the routing answers in their place, which costs a third of the sockets. */
   readonly isSteady?: boolean;
 }
 

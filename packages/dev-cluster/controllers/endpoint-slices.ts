@@ -23,6 +23,7 @@ import {
   type ServiceObject,
   type ServicePort,
 } from '../objects.ts';
+import type { Change } from './informer.ts';
 
 export const managedBy = 'endpointslice-controller.dev.orrery.dev';
 export const managedByLabel = 'endpointslice.kubernetes.io/managed-by';
@@ -83,9 +84,10 @@ function pack(
   return parts;
 }
 
-/** Whether every slice that lists the Pod says the same of both. */
-export function isSameEndpoint(before: PodObject | undefined, pod: PodObject): boolean {
-  return before !== undefined && JSON.stringify(podShape(before)) === JSON.stringify(podShape(pod));
+/** Whether every slice that lists the Pod says the same as before the change. */
+export function isSameEndpoint(change: Change<PodObject>): boolean {
+  if (change.type === 'gone' || change.previous === undefined) return false;
+  return JSON.stringify(podShape(change.previous)) === JSON.stringify(podShape(change.object));
 }
 
 function podShape(pod: PodObject) {

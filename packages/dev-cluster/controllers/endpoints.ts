@@ -95,8 +95,7 @@ export function startEndpoints(parts: EndpointsParts): Endpoints {
     resource: podResource,
     onChange(change) {
       const affected = selections.setPod(change.object, change.type === 'gone');
-      const isNews = change.type === 'gone' || !isSameEndpoint(change.previous, change.object);
-      for (const key of isNews ? affected : []) queue.enqueue(key);
+      if (!isSameEndpoint(change)) for (const key of affected) queue.enqueue(key);
     },
   });
   const slices = startInformer<EndpointSliceObject>({

@@ -17,6 +17,7 @@ function startRound(listed: readonly string[] | null, running = busy) {
     comingTo: () => slices.coming,
     moment: () => 0,
     podAt: () => undefined,
+    heldAt: () => new Map(),
     onChange(_group, listener) {
       slices.change = listener;
       return () => {};

@@ -1,13 +1,13 @@
 /**
  * The pace of one round: may the next call be made now, or is it likely to be in vain?
  *
- * Promises: a call that is likely to be in vain waits for a rest, while few rounds run for a tenth of a second
- * and three times at most after each change. In a busy process that is one of the first few which nothing answered, one
- * made while EndpointSlices list none of the missing Pods, or the last of so many answers without news that
- * a Pod that is routed would hardly have been missed. A rest there lasts a fifth of a second, and longer
- * each time, up to a second; a changed slice, a new question and a Pod that was met end it. Not every proxy
- * follows the slices: one call is made after each rest, and once an address that is not listed has answered,
- * slices count for nothing in this round.
+ * Promises: a call that is likely to be in vain waits for a rest: while few rounds run for a tenth of a
+ * second, three times at most after each change. In a busy process that is one of the first few which nothing
+ * answered, one made while EndpointSlices list none of the missing Pods, or the last of so many answers
+ * without news that a Pod that is routed would hardly have been missed. A rest there lasts a fifth of a
+ * second, and longer each time, up to a second; a changed slice, a new question and a Pod that was met end it.
+ * Not every proxy follows the slices: one call is made after each rest, and once an address that is not listed
+ * has answered, slices count for nothing in this round.
  * There a round that expects more Pods rests likewise after each call, as long as they keep coming: of n Pods
  * behind a Service each call meets a missing one by chance, and meeting them one by one takes three times the
  * calls that meeting all of them together does.
@@ -29,6 +29,8 @@ export interface Listing {
    * or it is not known.
    */
   podAt(group: string, ip: string, since: number): string | undefined;
+  /** Address → uid of the listed Pods that wait for proofs, whether they asked this Service or not. */
+  heldAt(group: string): ReadonlyMap<string, string>;
   /** Calls back when they may have changed; the answer ends it. */
   onChange(group: string, listener: () => void): () => void;
 }

@@ -7,6 +7,14 @@ import { readFileSync } from 'node:fs';
 /** Ticks of a second in /proc, on every platform that Node runs on. */
 const ticksPerSecond = 100;
 
+/**
+ * Seconds for which the process's main thread could run but had no processor: on a machine that others use
+ * too, most of the difference between processor time and elapsed time.
+ */
+function waitedSeconds(pid: number): number {
+  return Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[1]) / 1e9;
+}
+
 /** Seconds of processor time; 0: it is not running. */
 export function cpuSeconds(pid: number | undefined): number {
   if (pid === undefined) return 0;
@@ -22,5 +30,6 @@ export function processCosts(pid: number | undefined): string {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   const megabytes = (name: string) =>
     Math.round((Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1]) * 1024) / 1e6);
-  return `${seconds.toFixed(2)} s CPU, ${megabytes('VmRSS')} MB resident, ${megabytes('VmHWM')} MB at most`;
+  const waited = waitedSeconds(pid).toFixed(2);
+  return `${seconds.toFixed(2)} s CPU (and waited ${waited} s for it), ${megabytes('VmRSS')} MB resident, ${megabytes('VmHWM')} MB at most`;
 }

@@ -113,7 +113,7 @@ function granted(manifests: readonly Manifest[], account: string): ReadonlyMap<s
     const role = manifests.find((one) => one.kind === roleRef.kind && one.metadata.name === roleRef.name);
     if (role === undefined) throw new Error(`there is no ${roleRef.kind} ${roleRef.name}`);
     const place = binding.kind === 'ClusterRoleBinding' ? '*' : (metadata.namespace ?? '');
-    places.set(place, [...(places.get(place) ?? []), ...(role.rules as Rule[])]);
+    places.set(place, [...(places.get(place) ?? []), ...((role.rules ?? []) as Rule[])]);
   }
   return places;
 }
@@ -145,6 +145,12 @@ describe('rights', () => {
     }
   });
 
+  test('a role that Kubernetes fills states no rules: they would conflict with its own at an upgrade', () => {
+    const filled = rendered('whole').filter((one) => 'aggregationRule' in one);
+    expect(filled.map(({ metadata }) => metadata.name)).toEqual(['orrery-group-resources', 'orrery-bundle']);
+    expect(filled.filter((one) => 'rules' in one)).toEqual([]);
+  });
+
   test('those of a feature of your own are added', () => {
     const places = granted(rendered('own-feature'), 'drains');
     const extra = ['/nodes: patch', '/pods/eviction: create'];
@@ -159,7 +165,7 @@ describe('rights', () => {
   test.each(valueSets(root))('%s: no role has a wildcard, and one alone reaches Secrets', (set) => {
     const roles = rendered(set).filter(({ kind }) => /^(Cluster)?Role$/.test(kind));
     const reaching = (pattern: RegExp) =>
-      roles.flatMap(({ metadata, rules }) =>
+      roles.flatMap(({ metadata, rules = [] }) =>
         pairsOf(rules as Rule[]).some((pair) => pattern.test(pair)) ? [metadata.name] : [],
       );
     expect(reaching(/[*]|configmaps/)).toEqual([]);

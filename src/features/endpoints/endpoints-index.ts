@@ -48,6 +48,8 @@ export class EndpointsIndex implements EndpointsScene {
   /** `<ns> <key>=<value>` → names of the Services whose selector has it as its first requirement. */
   readonly #servicesByLabel = new Map<string, Set<string>>();
   readonly #changedAt = new Map<string, number>();
+  readonly #removedAt = new Map<string, number>();
+  readonly #sparseSince = new Map<string, number>();
   readonly #clock: Clock;
   readonly #triggers = new Map<string, number>();
 
@@ -92,7 +94,8 @@ export class EndpointsIndex implements EndpointsScene {
     for (const pair of pairsOf(digest?.labels)) putIn(this.#workloadsByLabel, `${namespace} ${pair}`, name);
     if (digest === null) this.#workloads.delete(key);
     else this.#workloads.set(key, digest);
-    const affected = [`workload/${key}`];
+    const mayLive = [before, digest].some((one) => one !== null && mayHaveActor(name, one));
+    const affected = mayLive ? [`workload/${key}`] : [];
     const member = digest === null ? null : memberOf(name, digest);
     for (const service of new Set([
       ...this.#selecting(namespace, before),
@@ -108,6 +111,7 @@ export class EndpointsIndex implements EndpointsScene {
       if ((isLive || before !== null) && at > (before?.readyAt ?? 0))
         this.#trigger(`${namespace}/${service}`, at);
       this.#touch(`${namespace}/${service}`);
+      if (after === null) this.#removedAt.set(`${namespace}/${service}`, this.#clock.monotonic());
       affected.push(`service/${namespace}/${service}`);
     }
     return affected;
@@ -125,7 +129,8 @@ export class EndpointsIndex implements EndpointsScene {
       const [namespace = '', name = ''] = key.split('/');
       if (this.isCalledFor(namespace, name)) yield `service/${key}`;
     }
-    for (const key of this.#workloads.keys()) yield `workload/${key}`;
+    for (const [key, digest] of this.#workloads)
+      if (mayHaveActor(key.slice(key.indexOf('/') + 1), digest)) yield `workload/${key}`;
   }
 
   isCalledFor(namespace: string, name: string): boolean {
@@ -186,6 +191,19 @@ export class EndpointsIndex implements EndpointsScene {
     return this.#changedAt.get(`${namespace}/${name}`) ?? Number.NEGATIVE_INFINITY;
   }
 
+  removedAt(namespace: string, name: string): number {
+    return this.#removedAt.get(`${namespace}/${name}`) ?? Number.NEGATIVE_INFINITY;
+  }
+
+  sparseFor(namespace: string, name: string, isSparse: boolean): number {
+    const key = `${namespace}/${name}`;
+    const now = this.#clock.monotonic();
+    const since = this.#sparseSince.get(key) ?? now;
+    if (isSparse && this.#services.has(key)) this.#sparseSince.set(key, since);
+    else this.#sparseSince.delete(key);
+    return isSparse ? now - since : 0;
+  }
+
   put(namespace: string, name: string, digest: EndpointSliceDigest): void {
     this.#slices.put(namespace, name, digest);
   }
@@ -218,7 +236,7 @@ export class EndpointsIndex implements EndpointsScene {
   }
 
   #forget(key: string): void {
-    this.#changedAt.delete(key);
+    for (const times of [this.#changedAt, this.#removedAt, this.#sparseSince]) times.delete(key);
     this.#triggers.delete(key);
   }
 
@@ -250,6 +268,10 @@ function serviceToken({ uid, deleting, labels, selecting }: ServiceDigest): stri
   const text = canonical({ uid, deleting, labels, selecting: selecting ?? null });
   return `${hash(text).toString(36)}.${hash(`~${text}`).toString(36)}`;
 }
+
+/** Most workloads have none and never will: at the start, thousands of them are not asked about. */
+const mayHaveActor = (name: string, { probe, invalid }: WorkloadDigest) =>
+  probe !== null || invalid.length > 0 || !isDnsLabel(name);
 
 const members = new WeakMap<WorkloadDigest, Member>();
 

@@ -269,7 +269,6 @@ const releaseMachine = releaseSetup.createMachine({
     deposed: {
       id: 'release.deposed',
       description: 'Another replica leads; does nothing more here.',
-      tags: 'wrong',
       after: { deposedPatience: 'leading' },
     },
     retired: {

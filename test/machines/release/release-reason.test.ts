@@ -112,7 +112,7 @@ test('later rounds: a failure is wrong until the next success, also while nothin
 test('one that was deposed says so', () => {
   const release = ledBy(unsuited).take({ type: 'status.refused', fence: 7, by: 'leadership' });
   expect(told(release)).toMatchObject({
-    health: 'wrong',
+    health: 'waiting',
     text: 'another replica leads now instead of orrery-1',
   });
 });

@@ -94,8 +94,8 @@ export function startEndpoints(parts: EndpointsParts): Endpoints {
     ...parts,
     resource: podResource,
     onChange(change) {
-      const affected = selections.setPod(change.object, change.type === 'gone');
-      if (!isSameEndpoint(change)) for (const key of affected) queue.enqueue(key);
+      const keys = selections.setPod(change.object, change.type === 'gone');
+      for (const key of isSameEndpoint(change) ? [] : keys) queue.enqueue(key);
     },
   });
   const slices = startInformer<EndpointSliceObject>({

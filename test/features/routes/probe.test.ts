@@ -6,7 +6,6 @@ import { type Clock, systemClock } from '../../../src/base/clock.ts';
 import { limits } from '../../../src/base/limits.ts';
 import { probeCall } from '../../../src/features/routes/probe/call.ts';
 import { FairLimiter } from '../../../src/features/routes/probe/limiter.ts';
-import type { Listing } from '../../../src/features/routes/probe/pace.ts';
 import { createSampler, type Round } from '../../../src/features/routes/probe/probe.ts';
 import { until } from '../../until.ts';
 import { VirtualClock } from '../../virtual-clock.ts';
@@ -23,10 +22,10 @@ async function serve(...backends: Backend[]): Promise<FakeService> {
   return service;
 }
 
-function createProber(clock: Clock = systemClock, inFlight = 64, lookup?: LookupFunction, listing?: Listing) {
+function createProber(clock: Clock = systemClock, inFlight = 64, lookup?: LookupFunction) {
   const limiter = new FairLimiter(clock, { inFlight, waiting: 1_000, turnMs: 1_000 });
-  const more = { ...(lookup === undefined ? {} : { lookup }), ...(listing === undefined ? {} : { listing }) };
-  return { limiter, sampler: createSampler({ clock, limiter, parseAddress, ...more }) };
+  const parts = { clock, limiter, parseAddress, ...(lookup === undefined ? {} : { lookup }) };
+  return { limiter, sampler: createSampler(parts) };
 }
 
 const { signal } = new AbortController();
@@ -103,42 +102,6 @@ test('a round ends as soon as every wanted Pod has answered', async () => {
     replicas: 100,
   });
   expect(calls).toBeLessThanOrEqual(5);
-});
-
-/** docs/features/routes.md §4.6 */
-describe('Pods that wait and have not asked yet', () => {
-  const heldBy = (...ips: string[]): Listing => ({
-    addressesOf: () => new Set(ips),
-    comingTo: () => 0,
-    moment: () => 0,
-    podAt: (_group, ip) => ip,
-    heldAt: () => new Map(ips.map((ip) => [ip, ip])),
-    onChange: () => () => {},
-  });
-  const proberOf = (...ips: string[]) => createProber(systemClock, 64, undefined, heldBy(...ips));
-
-  test('are met by the round for another, each once', async () => {
-    const service = await serve(pod('10.0.0.1'), pod('10.0.0.2'), pod('10.0.0.3'));
-    const prober = proberOf('10.0.0.1', '10.0.0.2', '10.0.0.3');
-    expect((await sample(service.url, {}, prober)).healthy).toEqual(['10.0.0.1', '10.0.0.2', '10.0.0.3']);
-    service.backends = [pod('10.0.0.1')];
-    expect((await sample(service.url, {}, prober)).calls).toBe(1);
-  });
-
-  test('cost no more calls than would probably meet one', async () => {
-    const { url } = await serve(pod('10.0.0.1'));
-    const { calls } = await sample(
-      url,
-      { calls: 60, replicas: 20 },
-      proberOf('10.0.0.1', '10.0.0.2', '10.0.0.3'),
-    );
-    expect(calls).toBe(11);
-  });
-
-  test('of another address family are not waited for', async () => {
-    const { url } = await serve(pod('10.0.0.1'));
-    expect((await sample(url, {}, proberOf('10.0.0.1', 'fd00::1'))).calls).toBe(1);
-  });
 });
 
 test('a round for nobody makes no call', async () => {

@@ -5,9 +5,9 @@
  * second, three times at most after each change. In a busy process that is one of the first few which nothing
  * answered, one made while EndpointSlices list none of the missing Pods, or the last of so many answers
  * without news that a Pod that is routed would hardly have been missed. A rest there lasts a fifth of a
- * second, and longer each time, up to a second; a changed slice, a new question and a Pod that was met end it.
- * Not every proxy follows the slices: one call is made after each rest, and once an address that is not listed
- * has answered, slices count for nothing in this round.
+ * second, and longer each time, up to a second; a changed slice, a new question or a Pod that was met ends
+ * it. Not every proxy follows the slices: one call is made after each rest, and once an address that is not
+ * listed has answered, slices count for nothing in this round.
  * There a round that expects more Pods rests likewise after each call, as long as they keep coming: of n Pods
  * behind a Service each call meets a missing one by chance, and meeting them one by one takes three times the
  * calls that meeting all of them together does.

@@ -2,10 +2,10 @@
  * One round of calls through a Service: which Pods does it reach?
  *
  * Promises: each address that answers with status 200 is reported once, as soon as it answers. The round ends
- * early when every wanted address has answered and no other Pod that waits is likely to be met, or when as many calls as there are replicas met nothing but
- * silence; it always ends `limits.probeRoundMs` after its first turn. It makes a few calls at a time, but
- * only one while the group's last round met nothing but silence, so that Services that swallow calls hold few
- * of the process's slots.
+ * early when every wanted address has answered and no other Pod that waits is likely to be met, or when as
+ * many calls as there are replicas met nothing but silence; it always ends `limits.probeRoundMs` after its
+ * first turn. It makes one call at a time until something answers, then a few, and only one while the group's
+ * last round met nothing but silence, so that Services that swallow calls hold few of the process's slots.
  * When the next call is due is in pace.ts, what the answers sum up to in tally.ts.
  * Absent: when the next round follows and what the answers mean; the Service chart decides both.
  */

@@ -119,8 +119,8 @@ export class Tally implements Progress {
   }
 
   /**
-   * Whether one more call would probably meet a Pod that will ask: together they are met with fewer calls, and
-   * fewer rounds, than one after the other.
+   * Whether one more call would probably meet a Pod that will ask: together they are met with fewer calls and
+   * rounds than one after the other.
    */
   #hopes(): boolean {
     const others = this.named.size > 0 ? this.#others() : 0;

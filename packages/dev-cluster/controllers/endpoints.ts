@@ -48,7 +48,6 @@ export interface Endpoints extends DevPart {
 
 export function startEndpoints(parts: EndpointsParts): Endpoints {
   const { kube } = parts;
-
   const isOurs = (service: ServiceObject) =>
     (service.spec?.selector !== undefined && parts.onlyAnnotated !== true) ||
     devAnnotation(service, 'publish') !== undefined;

@@ -41,7 +41,10 @@ async function startRounds(backends: Backend[], held: readonly string[]) {
 
 test('Pods that wait and have not asked are met by the round for another, each once', async () => {
   const ips = ['10.0.0.1', '10.0.0.2', '10.0.0.3'];
-  const { service, sample } = await startRounds(ips.map(pod), ips);
+  const { service, sample } = await startRounds(
+    ips.map((ip) => pod(ip)),
+    ips,
+  );
   expect((await sample()).healthy).toEqual(ips);
   service.backends = [pod('10.0.0.1')];
   expect((await sample()).calls).toBe(1);

@@ -16,3 +16,21 @@ export function equal(a: unknown, b: unknown): boolean {
     keys.every((key) => Object.hasOwn(right, key) && equal(left[key], right[key]))
   );
 }
+
+/**
+ * Takes from `known` what is equal in both, so that it is in memory once.
+ *
+ * @param next changed in place: plain data that nobody else holds, down to `levels`
+ */
+export function shareEqual<T extends object>(next: T, known: object, levels: number): T {
+  if (Array.isArray(next) !== Array.isArray(known)) return next;
+  const [to, from] = [next as Record<string, unknown>, known as Record<string, unknown>];
+  for (const key of Object.keys(to)) {
+    const [value, other] = [to[key], from[key]];
+    if (equal(value, other)) to[key] = other;
+    else if (levels > 1 && isObject(value) && isObject(other)) shareEqual(value, other, levels - 1);
+  }
+  return next;
+}
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;

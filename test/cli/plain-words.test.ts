@@ -2,7 +2,7 @@
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { expect, test } from 'vitest';
-import { inPlainWords } from '../../src/cli/plain-words.ts';
+import { inPlainWords } from '../../src/base/errors.ts';
 import { inThisProcess } from './command.ts';
 
 test.each([

@@ -3,8 +3,9 @@
  * alone.
  */
 import { describe, expect, test } from 'vitest';
+import { Collection } from '../../packages/kube-api/storage/collection.ts';
 import { History } from '../../packages/kube-api/storage/latest-changes.ts';
-import type { Change } from '../../packages/kube-api/storage/version.ts';
+import type { Change, Version } from '../../packages/kube-api/storage/version.ts';
 import type { JsonObject } from '../conformance/client.ts';
 import { until } from '../until.ts';
 import { type MemoryCluster, memoryCluster, secrets } from './memory-cluster.ts';
@@ -42,6 +43,64 @@ describe('a history', () => {
     expect(revisions(history, 30)).toEqual([40, 50, 60, 70, 80]);
     expect(revisions(history, 29)).toBeUndefined();
     expect(revisions(history, 0)).toBeUndefined();
+  });
+});
+
+describe('a list in pages', () => {
+  const size = 2_000;
+  const limit = 10;
+
+  /** Objects whose metadata counts who looks at it. */
+  function filled(looks: { count: number }): Collection {
+    const collection = new Collection(new History(1_000));
+    for (let n = 0; n < size; n++) collection.add(created(looks, n, n + 1));
+    return collection;
+  }
+  const nameOf = (n: number) => String(n).padStart(4, '0');
+  const versionOf = (looks: { count: number }, n: number, revision: number): Version => {
+    const metadata = { name: nameOf(n), namespace: 'default', uid: String(n), creationTimestamp: '' };
+    const object = {
+      get metadata() {
+        looks.count += 1;
+        return { ...metadata, resourceVersion: String(revision) };
+      },
+    };
+    return { object, revision, texts: new Map() };
+  };
+  const created = (looks: { count: number }, n: number, revision: number): Change => ({
+    ...{ revision, storage: 'secrets', namespace: 'default', name: nameOf(n), lines: new Map() },
+    ...{ current: versionOf(looks, n, revision), previous: null },
+  });
+  const namesOf = (versions: Iterable<Version>) => [...versions].map(({ object }) => object.metadata.name);
+
+  test('a page looks at what it shows, however long the list is and whatever changed meanwhile', () => {
+    const looks = { count: 0 };
+    const collection = filled(looks);
+    const before = collection.get({ namespace: 'default', name: nameOf(7) }) as Version;
+    collection.add({ ...created(looks, 7, size + 1), previous: before });
+    looks.count = 0;
+    const rest = collection.listAt(size, 'default', `default/${nameOf(4)}`);
+    const names: string[] = [];
+    for (const { object } of rest?.versions ?? []) {
+      names.push(object.metadata.name);
+      if (names.length === limit) break;
+    }
+    expect(names).toEqual(Array.from({ length: limit }, (_, at) => nameOf(at + 5)));
+    expect(rest?.count).toBe(size - 5);
+    expect(looks.count).toBeLessThanOrEqual(2 * limit);
+  });
+
+  test('what came or went since then is left out, or in', () => {
+    const looks = { count: 0 };
+    const collection = filled(looks);
+    const gone = collection.get({ namespace: 'default', name: nameOf(3) }) as Version;
+    collection.add({ ...created(looks, 3, size + 1), previous: gone, current: null });
+    collection.add(created(looks, size, size + 2));
+    expect(namesOf(collection.listAt(size)?.versions ?? [])).toEqual(
+      Array.from({ length: size }, (_, n) => nameOf(n)),
+    );
+    expect(collection.list()).toHaveLength(size);
+    expect(collection.listAt(size - 1, 'default')?.count).toBe(size - 1);
   });
 });
 

@@ -3,11 +3,16 @@ import type { Place } from '../stored-object.ts';
 import type { History } from './latest-changes.ts';
 import type { Change, Version } from './version.ts';
 
+/** A place and its key in the order of lists. */
+interface Ordered extends Place {
+  readonly key: string;
+}
+
 export class Collection {
   readonly history: History;
   readonly #byNamespace = new Map<string, Map<string, Version>>();
-  /** Sorted keys of everything; created on demand, dropped when an object comes or goes. */
-  #sorted: Place[] | undefined;
+  /** The places of everything, sorted; created on demand, dropped when an object comes or goes. */
+  #sorted: readonly Ordered[] | undefined;
 
   constructor(history: History) {
     this.history = history;
@@ -35,33 +40,85 @@ export class Collection {
 
   /** Objects in list order, by namespace and name; only those of one namespace if it is given. */
   list(namespace?: string): Version[] {
-    if (namespace !== undefined) {
-      const objects = this.#byNamespace.get(namespace) ?? new Map<string, Version>();
-      return [...objects.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, version]) => version);
-    }
-    this.#sorted ??= this.#keys().sort((a, b) => compareKeys(keyOf(a), keyOf(b)));
-    return this.#sorted.flatMap((place) => this.get(place) ?? []);
+    return this.#places(namespace, '').flatMap((place) => this.get(place) ?? []);
   }
 
-  /** The list as it was at `revision`; undefined if the history does not go back that far. */
-  listAt(revision: number, namespace?: string): Version[] | undefined {
+  /**
+   * The rest of the list as it was at `revision`, behind the key `after`; undefined if the history does not
+   * go back that far. A page is read from it, so it looks only at objects that are asked for.
+   */
+  listAt(revision: number, namespace?: string, after = ''): RestOfList | undefined {
     const changes = this.history.since(revision);
     if (changes === undefined) return undefined;
-    if (changes.length === 0) return this.list(namespace);
-    const objects = new Map(this.list(namespace).map((version) => [keyOfVersion(version), version]));
+    /** What was different then, by key; null: it did not exist. */
+    const then = new Map<string, Version | null>();
     for (const change of changes.toReversed()) {
-      if (namespace !== undefined && change.namespace !== namespace) continue;
-      if (change.previous === null) objects.delete(keyOf(change));
-      else objects.set(keyOf(change), change.previous);
+      const isInside = namespace === undefined || change.namespace === namespace;
+      if (isInside && keyOf(change) > after) then.set(keyOf(change), change.previous);
     }
-    return [...objects.entries()].sort(([a], [b]) => compareKeys(a, b)).map(([, version]) => version);
+    const present = this.#places(namespace, after);
+    const places = [...then].some(([key, was]) => (was === null) === this.#holds(key))
+      ? placesThen(present, then)
+      : present;
+    return { count: places.length, versions: this.#read(places, then) };
   }
 
-  #keys(): Place[] {
-    return [...this.#byNamespace].flatMap(([namespace, objects]) =>
-      [...objects.keys()].map((name) => ({ namespace, name })),
-    );
+  *#read(places: readonly Ordered[], then: ReadonlyMap<string, Version | null>): Iterable<Version> {
+    for (const place of places) {
+      const version = then.get(place.key) ?? this.get(place);
+      if (version !== undefined) yield version;
+    }
   }
+
+  #holds(key: string): boolean {
+    const places = this.#all();
+    return places[firstBehind(places, key) - 1]?.key === key;
+  }
+
+  /** Sorted places behind the key `after`. */
+  #places(namespace: string | undefined, after: string): readonly Ordered[] {
+    const places = this.#all();
+    if (namespace === undefined || namespace === '') return places.slice(firstBehind(places, after));
+    const begin = `${namespace}/`;
+    const end = firstBehind(places, `${namespace}/\uffff`);
+    return places.slice(firstBehind(places, after > begin ? after : begin), end);
+  }
+
+  #all(): readonly Ordered[] {
+    this.#sorted ??= [...this.#byNamespace]
+      .flatMap(([namespace, objects]) =>
+        [...objects.keys()].map((name) => ({ namespace, name, key: keyOf({ namespace, name }) })),
+      )
+      .sort(byKey);
+    return this.#sorted;
+  }
+}
+
+export interface RestOfList {
+  readonly count: number;
+  readonly versions: Iterable<Version>;
+}
+
+/** Sorted places of what existed then, from those of now. */
+function placesThen(now: readonly Ordered[], then: ReadonlyMap<string, Version | null>): Ordered[] {
+  const others = now.filter(({ key }) => !then.has(key));
+  const were = [...then].flatMap(([key, version]) =>
+    version === null
+      ? []
+      : { namespace: version.object.metadata.namespace ?? '', name: version.object.metadata.name, key },
+  );
+  return [...others, ...were].sort(byKey);
+}
+
+/** The position of the first place behind the key. */
+function firstBehind(places: readonly Ordered[], after: string): number {
+  let [low, high] = [0, places.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((places[middle] as Ordered).key > after) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }
 
 /** The order of etcd's keys, which is the order of lists. */
@@ -73,6 +130,4 @@ export function keyOfVersion({ object }: Version): string {
   return keyOf({ namespace: object.metadata.namespace ?? '', name: object.metadata.name });
 }
 
-function compareKeys(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
-}
+const byKey = (a: Ordered, b: Ordered) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0);

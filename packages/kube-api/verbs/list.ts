@@ -10,7 +10,7 @@ import type { Answer, ApiRequest, Target } from '../http/request.ts';
 import { isObject, numberAt, textAt } from '../json.ts';
 import { apiVersionOf, type Resource } from '../resources/resource.ts';
 import { badRequest, expired, versionTooLarge } from '../status.ts';
-import { keyOfVersion } from '../storage/collection.ts';
+import { keyOfVersion, type RestOfList } from '../storage/collection.ts';
 import type { Version } from '../storage/version.ts';
 import type { Cluster } from '../verb-parts.ts';
 import { type ListOptions, listOptions } from './list-options.ts';
@@ -47,28 +47,26 @@ function pageOf(cluster: Cluster, target: Target, options: ListOptions): Page {
   if (version !== undefined && version > current) throw versionTooLarge(version, current);
   // Before resourceVersionMatch existed, a limit made a version exact; the real server still does that.
   const isExact = match === 'Exact' || (match === '' && limit > 0 && version !== undefined && version > 0);
-  if (!isExact || version === undefined)
-    return cut(selected(cluster, target, options), current, version === 0 ? 0 : limit, options);
-  const versions = cluster.store.collection(target.resource.storage).listAt(version, target.namespace);
-  if (versions === undefined) throw expired('The resourceVersion for the provided list is too old.');
-  return cut(chosen(versions, options), version, limit, options);
+  const at = isExact && version !== undefined ? version : current;
+  const rest = cluster.store.collection(target.resource.storage).listAt(at, target.namespace);
+  if (rest === undefined) throw expired('The resourceVersion for the provided list is too old.');
+  return cut(rest, at, version === 0 ? 0 : limit, options);
 }
 
-function chosen(versions: readonly Version[], { selection }: Pick<ListOptions, 'selection'>): Version[] {
-  return versions.filter((version) => selection.matches(version.object));
-}
-
-function cut(versions: readonly Version[], revision: number, limit: number, options: ListOptions): Page {
-  if (limit === 0 || versions.length <= limit)
-    return { items: versions, revision, continueToken: '', remaining: undefined };
-  const items = versions.slice(0, limit);
-  const last = items.at(-1);
-  return {
-    items,
-    revision,
-    continueToken: tokenOf(revision, last === undefined ? '' : keyOfVersion(last)),
-    remaining: options.selection.isEverything ? versions.length - limit : undefined,
-  };
+/** @param limit 0: none */
+function cut({ count, versions }: RestOfList, revision: number, limit: number, options: ListOptions): Page {
+  const { selection } = options;
+  const items: Version[] = [];
+  for (const version of versions) {
+    if (!selection.matches(version.object)) continue;
+    const last = items.at(-1);
+    if (limit > 0 && items.length === limit && last !== undefined) {
+      const remaining = selection.isEverything ? count - limit : undefined;
+      return { items, revision, continueToken: tokenOf(revision, keyOfVersion(last)), remaining };
+    }
+    items.push(version);
+  }
+  return { items, revision, continueToken: '', remaining: undefined };
 }
 
 /** The page after the one that ended with the token's key. */
@@ -78,9 +76,8 @@ function continuedPage(cluster: Cluster, target: Target, options: ListOptions): 
   const { revision, after } = parseToken(options.continueToken);
   const current = cluster.store.revision;
   const at = revision < 0 ? current : revision;
-  const versions = cluster.store.collection(target.resource.storage).listAt(at, target.namespace);
-  if (versions === undefined || at > current) throw expiredToken(after);
-  const rest = chosen(versions, options).filter((version) => keyOfVersion(version) > after);
+  const rest = cluster.store.collection(target.resource.storage).listAt(at, target.namespace, after);
+  if (rest === undefined || at > current) throw expiredToken(after);
   return cut(rest, at, options.limit, options);
 }
 

@@ -18,12 +18,14 @@ import { isParked, reasonOf } from './reason.ts';
 export const stateOf = (cell: Cell): string => (cell.unreadable === null ? cell.state : 'parked');
 
 /**
- * The number of actors in a shard. A cell without a state belongs to an actor that has ended or is about to
- * take its first event.
+ * The number of actors in a shard, counted only if some came or went since the last call: each heartbeat
+ * tells it. A cell without a state belongs to an actor that has ended or is about to take its first event.
  */
 export function livingIn(run: ShardRun): number {
+  if (run.living !== null) return run.living;
   let living = 0;
   for (const cell of run.cells.values()) if (stateOf(cell) !== '') living++;
+  run.living = living;
   return living;
 }
 

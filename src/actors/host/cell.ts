@@ -34,7 +34,9 @@ export function createCell(id: ActorId, shard: ShardRun, packed: Uint8Array | nu
  * present chart
  */
 export function note(cell: Cell, record: ActorRecord, state: string, chart: Chart | undefined): void {
-  cell.state = record.gone ? '' : state;
+  const now = record.gone ? '' : state;
+  if ((now === '') !== (cell.state === '')) cell.shard.living = null;
+  cell.state = now;
   const isWell = record.gone || chart === undefined || stateWords(chart, state).health === 'ok';
   // An earlier release did not store when the trouble began.
   cell.trouble = isWell ? null : (record.trouble ?? record.since);

@@ -26,7 +26,7 @@ import { isOutboxFull, isTurnedAway, placeOfOutcome, refuse, settle, takeNext } 
 import { afterIgnored, afterSave, isForFormer, nextRecord } from './next-record.ts';
 import { type OldestWork, oldestWork } from './oldest-work.ts';
 import type { Cell, Hot, MailboxItem, ShardRun } from './owned.ts';
-import { createParking, type Parking } from './parking.ts';
+import { createParking, markUnreadable, type Parking } from './parking.ts';
 import { type ActorRecord, goneRecordSeconds, packRecord } from './records.ts';
 import { createSaver, type Saver, type Saving } from './saver.ts';
 import type { StampedEvent, Stepper, StepResult } from './step.ts';
@@ -193,7 +193,7 @@ export class Host {
   }
 
   #giveUp(cell: Cell, error: unknown): void {
-    cell.unreadable = asError(error).message;
+    markUnreadable(cell, asError(error).message);
     const facts = { actor: cell.id, error: cell.unreadable };
     this.#parts.log.error(facts, 'actor parked: its record cannot be used');
   }

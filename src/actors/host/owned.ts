@@ -116,6 +116,8 @@ export interface ShardRun {
   /** Sequence of the fence message that made this replica the owner; every save is conditional on it. */
   readonly fence: number;
   readonly cells: Map<ActorId, Cell>;
+  /** How many of them live (control/actor-views.ts); null: to be counted, because some came or went. */
+  living: number | null;
   /** Aborted when the shard is given up or lost: effects end, nothing more is saved. */
   readonly abort: AbortController;
   /** loading: accepts events but does not process them; active; draining: finishes what it started. */

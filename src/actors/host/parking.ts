@@ -14,6 +14,12 @@ import type { Log } from '../../base/log-port.ts';
 import { settle } from './mailbox.ts';
 import type { Cell, Hot, MailboxItem } from './owned.ts';
 
+/** The actor is parked until a replica that can read its record owns it. @param reason for people */
+export function markUnreadable(cell: Cell, reason: string): void {
+  cell.unreadable = reason;
+  cell.shard.living = null;
+}
+
 export type Parking = ReturnType<typeof createParking>;
 
 /** After this many failures the event is put aside, so that it does not block the actor for ever. */

@@ -19,6 +19,7 @@ export function createShardRun(shard: ShardName, fence: number): ShardRun {
     shard,
     fence,
     cells: new Map(),
+    living: null,
     abort: new AbortController(),
     phase: 'loading',
     saving: new Set(),

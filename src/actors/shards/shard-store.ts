@@ -16,6 +16,7 @@ import { createCell, note } from '../host/cell.ts';
 import { lastPublished, type Published } from '../host/feed.ts';
 import type { HostParts } from '../host/host-parts.ts';
 import type { ShardRun } from '../host/owned.ts';
+import { markUnreadable } from '../host/parking.ts';
 import { type ActorRecord, goneRecordSeconds, packRecord, unpackRecord } from '../host/records.ts';
 import type { Saver } from '../host/saver.ts';
 import { stateText } from '../host/step.ts';
@@ -253,7 +254,7 @@ function stateNow(chart: Chart | undefined, { snapshot, version }: ActorRecord):
 /** A bad record hurts its own actor only (I8). */
 function park(parts: ShardStoreParts, run: ShardRun, id: ActorId, bytes: Uint8Array, error: unknown): void {
   const cell = createCell(id, run, bytes);
-  cell.unreadable = asError(error).message;
+  markUnreadable(cell, asError(error).message);
   run.cells.set(id, cell);
   parts.metrics.unreadable?.('record');
   parts.log.error({ actor: id, error: cell.unreadable }, 'actor parked: its record cannot be read');
@@ -283,7 +284,7 @@ function place(
   const chart = steppers.get(record.machine)?.chart;
   note(cell, record, stateNow(chart, record), chart);
   if (!chart || chart.version < record.version) {
-    cell.unreadable = `machine ${record.machine} version ${record.version} is unknown to this release`;
+    markUnreadable(cell, `machine ${record.machine} version ${record.version} is unknown to this release`);
   }
   run.cells.set(id, cell);
 }

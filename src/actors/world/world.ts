@@ -13,6 +13,7 @@ import {
   type SyncedDigest,
   type WorldEntry,
 } from '../../base/digests.ts';
+import { shareEqual } from '../../base/equal.ts';
 import { asError } from '../../base/errors.ts';
 import { type TraceContext, traceHeader } from '../../base/tracing.ts';
 import type { StoredMessage } from '../../bus/bus.ts';
@@ -29,9 +30,14 @@ interface WorldParts extends Pick<HostParts, 'bus' | 'subjects' | 'clock' | 'log
   readonly isAlive: IsAlive;
 }
 
+/** How deep entries are compared with their neighbours: down to the fields of an endpoint of a slice. */
+const digestLevels = 6;
+
 export class World {
   readonly #parts: WorldParts;
   readonly #resources = new Map<ResourceName, Map<string, WorldEntry>>();
+  /** The entry that came last, by resource. */
+  readonly #latest = new Map<ResourceName, WorldEntry>();
   readonly #onChange: Array<(entry: WorldEntry, before: AnyDigest | null) => void> = [];
   readonly #onStatement: Array<(mirror: string) => void> = [];
   readonly #onWhole: Array<() => void> = [];
@@ -178,11 +184,19 @@ export class World {
     this.#resources.set(resource, objects);
     const key = `${namespace}/${name}`;
     const before = objects.get(key)?.digest ?? null;
-    if (digest !== null) objects.set(key, entry);
+    if (digest !== null) objects.set(key, this.#sharing(entry, objects.get(key)));
     else objects.delete(key);
     if (objects.size === 0) this.#resources.delete(resource);
     if (before === null && digest === null) return;
     for (const listener of this.#onChange) listener(entry, before);
+  }
+
+  /** What an object has in common with its earlier version, or with its neighbour, is held once. */
+  #sharing(entry: WorldEntry, before: WorldEntry | undefined): WorldEntry {
+    const known = before ?? this.#latest.get(entry.resource);
+    const shared = known === undefined ? entry : shareEqual(entry, known, digestLevels);
+    this.#latest.set(entry.resource, shared);
+    return shared;
   }
 
   #beWhole(): void {

@@ -101,7 +101,8 @@ export class EndpointsIndex implements EndpointsScene {
     for (const pair of pairsOf(digest?.labels)) putIn(this.#workloadsByLabel, `${namespace} ${pair}`, name);
     if (digest === null) this.#workloads.delete(key);
     else this.#workloads.set(key, digest);
-    const affected = [`workload/${key}`];
+    const mayLive = [before, digest].some((one) => one !== null && mayHaveActor(name, one));
+    const affected = mayLive ? [`workload/${key}`] : [];
     const member = digest === null ? null : memberOf(name, digest);
     for (const service of new Set([
       ...this.#selecting(namespace, before),
@@ -135,7 +136,8 @@ export class EndpointsIndex implements EndpointsScene {
       const [namespace = '', name = ''] = key.split('/');
       if (this.isCalledFor(namespace, name)) yield `service/${key}`;
     }
-    for (const key of this.#workloads.keys()) yield `workload/${key}`;
+    for (const [key, digest] of this.#workloads)
+      if (mayHaveActor(key.slice(key.indexOf('/') + 1), digest)) yield `workload/${key}`;
   }
 
   isCalledFor(namespace: string, name: string): boolean {
@@ -273,6 +275,10 @@ function serviceToken({ uid, deleting, labels, selecting }: ServiceDigest): stri
   const text = canonical({ uid, deleting, labels, selecting: selecting ?? null });
   return `${hash(text).toString(36)}.${hash(`~${text}`).toString(36)}`;
 }
+
+/** Most workloads have none and never will: at the start, thousands of them are not asked about. */
+const mayHaveActor = (name: string, { probe, invalid }: WorkloadDigest) =>
+  probe !== null || invalid.length > 0 || !isDnsLabel(name);
 
 const members = new WeakMap<WorkloadDigest, Member>();
 

@@ -5,10 +5,11 @@
  * Promises: an older version of a known object changes nothing, unless a complete list contains it: then the
  * cluster was restored from a backup, and the list is right (docs/disaster-recovery.md); an object that was
  * not seen counts as gone only once the list of its namespace is complete; digests that differ only in their
- * version are equal. Absent: sending (publisher.ts), requests (scope.ts).
+ * version are equal. An object that the picture holds, too, is held once. Absent: sending (publisher.ts),
+ * requests (scope.ts).
  */
-import { isDeepStrictEqual } from 'node:util';
 import { isOfObject, type ObjectDigest, type SyncedDigest, type WorldEntry } from '../../base/digests.ts';
+import { equal, shareEqual } from '../../base/equal.ts';
 import { limits } from '../../base/limits.ts';
 import { isOlderVersion } from '../../base/resource-version.ts';
 import type { MirrorInterest } from './mirror-interest.ts';
@@ -62,6 +63,16 @@ export class Inventory {
     for (const { namespace, name, digest } of entries) {
       if (digest !== null && isOfObject(digest)) this.#known.set(keyOf(namespace, name), digest);
     }
+  }
+
+  /** The picture shows what was published: the one object serves both. */
+  share({ namespace, name, digest }: WorldEntry): void {
+    const objects = this.#objects.get(namespace);
+    const own = objects?.get(name);
+    if (own === undefined || digest === null || !isOfObject(digest) || !equal(own, digest)) return;
+    objects?.set(name, digest);
+    const key = keyOf(namespace, name);
+    if (this.#known.get(key) === own) this.#known.set(key, digest);
   }
 
   put(seen: Seen): void {
@@ -122,7 +133,9 @@ export class Inventory {
     const key = keyOf(namespace, name);
     const inNamespace = this.#objects.get(namespace) ?? new Map<string, ObjectDigest>();
     const before = inNamespace.get(name);
-    const digest = this.#parts.interest.carried(before ?? this.#known.get(key) ?? null, seen);
+    const held = before ?? this.#known.get(key) ?? null;
+    const carried = this.#parts.interest.carried(held, seen);
+    const digest = held === null ? carried : shared(carried, held);
     const wentBack = before !== undefined && isOlder(digest, before);
     if (wentBack && !isOfList) return;
     this.#objects.set(namespace, inNamespace.set(name, digest));
@@ -142,25 +155,34 @@ export class Inventory {
     const [namespace, name] = [key.slice(0, slash), key.slice(slash + 1)];
     const digest = this.#objects.get(namespace)?.get(name);
     const held = this.#known.get(key);
-    const subject = subjectOf(resource, namespace, name);
     if (digest !== undefined && interest.wants(namespace, name, digest)) {
       // The same content in an older version is published too, because later versions are compared with it.
       if (held !== undefined && isSame(held, digest) && !isOlder(digest, held)) return null;
-      return { subject, data: encode(digest), onStored: () => this.#known.set(key, digest) };
+      return {
+        subject: subjectOf(resource, namespace, name),
+        data: encode(digest),
+        onStored: () => this.#known.set(key, this.#asSeen(namespace, name, digest)),
+      };
     }
     if (held === undefined || (digest === undefined && !isListed(namespace))) return null;
     const { uid, resourceVersion } = digest ?? held;
     return {
-      subject,
+      subject: subjectOf(resource, namespace, name),
       data: encode({ deleted: true, uid, resourceVersion }),
       ttlSeconds: limits.worldTombstoneSeconds,
       onStored: () => this.#known.delete(key),
     };
   }
 
+  /** The equal object that is held already: the picture may have shown it before the answer came. */
+  #asSeen(namespace: string, name: string, digest: ObjectDigest): ObjectDigest {
+    const seen = this.#objects.get(namespace)?.get(name);
+    return seen !== undefined && equal(seen, digest) ? seen : digest;
+  }
+
   #takeStatement(): Outgoing | null {
     const next = this.#statement;
-    if (next === null || isDeepStrictEqual(next, this.#knownStatement)) return null;
+    if (next === null || equal(next, this.#knownStatement)) return null;
     return {
       subject: this.#parts.subjectOf(statements, '', this.#parts.name),
       data: this.#parts.encode(next),
@@ -175,8 +197,13 @@ function keyOf(namespace: string, name: string): string {
   return `${namespace}/${name}`;
 }
 
+/** The held digest if both are equal; otherwise the other, with the fields that they have in common. */
+function shared(digest: ObjectDigest, held: ObjectDigest): ObjectDigest {
+  return digest === held || equal(held, digest) ? held : shareEqual({ ...digest }, held, 1);
+}
+
 function isSame(a: ObjectDigest, b: ObjectDigest): boolean {
-  return isDeepStrictEqual({ ...a, resourceVersion: '' }, { ...b, resourceVersion: '' });
+  return a === b || equal({ ...a, resourceVersion: b.resourceVersion }, b);
 }
 
 /** Whether `a` is an earlier version of the same object as `b`. */

@@ -204,6 +204,7 @@ class Run {
   onWorldChange(entry: WorldEntry): void {
     // Before it starts, it will read the world as a whole.
     if (this.#phase !== 'running') return;
+    if (entry.resource === this.#interest.resource) this.#inventory.share(entry);
     const change = this.#interest.fold(entry);
     if (change === 'nothing') return;
     const namespace = this.#parts.resource.namespaced ? entry.namespace : null;

@@ -257,6 +257,21 @@ describe('what a workload is told', () => {
     expect([...join.members()]).toEqual([]);
   });
 
+  test('so nobody asks again when it changes, comes or goes: its Service alone is told', () => {
+    putService('one', { app: 'one' });
+    const changes = [{}, { ready: 'False' as const }, { deleting: true }];
+    for (const change of changes)
+      expect(putWorkload(1, { app: 'one' }, change)).toEqual(['service/shop/one']);
+    expect(put('externalworkloads.workload.linkerd.io', 'vm-1', null)).toEqual(['service/shop/one']);
+  });
+
+  test('one that had a reason is asked again when the reason goes', () => {
+    putWorkload(1, {}, { probe: 'tcp://:80' });
+    expect(putWorkload(1, {}, { probe: null })).toEqual(['workload/shop/vm-1']);
+    putWorkload(1, {}, { invalid: ['127.0.0.1'] });
+    expect(put('externalworkloads.workload.linkerd.io', 'vm-1', null)).toEqual(['workload/shop/vm-1']);
+  });
+
   test('one with an address that cannot be published hears of it, and is not probed', () => {
     putWorkload(1, { app: 'one' }, { invalid: ['127.0.0.1'], probe: 'tcp://:80' });
     expect(told(1)).toMatchObject({ addresses: [], problems: [expect.stringContaining('127.0.0.1')] });

@@ -60,6 +60,32 @@ async function startAgain(stage: Stage, lateMs: number, numbers = first(count)):
   return fewest;
 }
 
+test('where nothing has changed, a replica that starts saves no step, writes nothing and asks about no workload', async () => {
+  const stage = await whole();
+  const { cluster, api } = stage;
+  await stopAll(stage);
+  const before = { steps: cluster.transitions().length, writes: stage.writes, objects: api.objects.size };
+  const b = await cluster.replica('b');
+  stage.replicas.set('b', b);
+  const { index } = b.endpoints;
+  let asked = 0;
+  const workloadOf = index.workload.bind(index);
+  index.workload = (...at) => {
+    asked += 1;
+    return workloadOf(...at);
+  };
+  await stage.listed();
+  await cluster.clock.advance(15_000);
+  expect(cluster.states()['service/shop/web']).toContain('endpoints.written');
+  expect({ steps: cluster.transitions().length, writes: stage.writes, objects: api.objects.size }).toEqual(
+    before,
+  );
+  expect(asked).toBe(0);
+  await stage.put(7, { ready: 'False' });
+  await cluster.clock.advance(100);
+  expect(stage.writes).toBe(before.writes + 1);
+});
+
 const lists = [
   ['at once', 5],
   ['after 40 s of 503', 40_000],

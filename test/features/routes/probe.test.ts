@@ -241,13 +241,13 @@ describe('what cannot be reached', () => {
     started.length = 0;
     const { summary } = await sample(service.url);
     expect(summary.unreachable).toBe(3);
-    expect(summary.lastError).toContain('ECONNREFUSED');
+    expect(summary.lastError).toBe('connection refused');
   });
 
   test('a name that does not resolve is unreachable', async () => {
     const { summary } = await sample('http://no-such-name.invalid:80/healthz', { calls: 3 });
     expect(summary.unreachable).toBe(3);
-    expect(summary.lastError).toMatch(/ENOTFOUND|EAI_AGAIN/);
+    expect(summary.lastError).toMatch(/^the name no-such-name.invalid (does not exist|cannot be looked up)/);
   });
 
   test('a round in which nothing answers ends after as many calls as there are replicas', async () => {

@@ -1,6 +1,6 @@
 /** What a mirror sees beside what the world holds: which message an object needs, if any. */
-import { expect, test } from 'vitest';
-import type { WorldEntry } from '../../../src/base/digests.ts';
+import { describe, expect, test } from 'vitest';
+import type { ObjectDigest, WorldEntry } from '../../../src/base/digests.ts';
 import { encodeJson } from '../../../src/bus/codec.ts';
 import type { PodDigest } from '../../../src/features/routes/digests.ts';
 import { Inventory } from '../../../src/kube/mirror/inventory.ts';
@@ -132,4 +132,65 @@ test('an object that differs in nothing but a version that went back is publishe
   const { inventory, publish } = begin([digest('a', '900')]);
   inventory.replace('shop', [seen(digest('a', '20'))]);
   expect(publish()).toMatchObject({ resourceVersion: '20' });
+});
+
+describe('an object that the picture holds, too, is held once', () => {
+  function beginHolding(known: readonly PodDigest[]) {
+    const given: Array<ObjectDigest | null> = [];
+    const inventory = new Inventory({
+      ...{ resource: 'pods', name: 'pods', encode: encodeJson, isListed: () => true, onDirty: () => {} },
+      subjectOf: (...words) => words.join('/'),
+      interest: {
+        wants: () => true,
+        carried(before, after) {
+          given.push(before);
+          return after;
+        },
+      },
+    });
+    inventory.adopt(known.map((one) => ({ resource: 'pods', ...seen(one) })));
+    /** The object that it holds now: it is what the next one is compared with. */
+    const holds = () => {
+      inventory.put(seen(digest('a', '1')));
+      return given.at(-1);
+    };
+    return { inventory, holds };
+  }
+
+  test('when it is listed as the picture has it', () => {
+    const known = digest('a', '5');
+    const { inventory, holds } = beginHolding([known]);
+    inventory.put(seen(digest('a', '5')));
+    expect(holds()).toBe(known);
+  });
+
+  test('when the picture shows what was published, before or after the answer', () => {
+    for (const isBefore of [true, false]) {
+      const { inventory, holds } = beginHolding([]);
+      inventory.put(seen(digest('a', '5')));
+      const message = inventory.take('shop/web-0');
+      const shown = digest('a', '5');
+      if (!isBefore) message?.onStored();
+      inventory.share({ resource: 'pods', ...seen(shown) });
+      if (isBefore) message?.onStored();
+      expect(holds()).toBe(shown);
+      expect(inventory.take('shop/web-0')).toBeNull();
+    }
+  });
+
+  test('in part, when it differs in part', () => {
+    const known = digest('a', '5');
+    const { inventory, holds } = beginHolding([known]);
+    inventory.put(seen(digest('a', '7', { deleting: true })));
+    expect(holds()?.labels).toBe(known.labels);
+    expect(holds()).toMatchObject({ resourceVersion: '7', deleting: true });
+  });
+
+  test('what the picture shows of an earlier version changes nothing', () => {
+    const { inventory, holds } = beginHolding([]);
+    const own = digest('a', '7');
+    inventory.put(seen(own));
+    inventory.share({ resource: 'pods', ...seen(digest('a', '6')) });
+    expect(holds()).toBe(own);
+  });
 });

@@ -279,8 +279,7 @@ export class Ownership {
     const directory = this.#parts.directory();
     // Our own claim, whose answer was lost: take it up, whoever is wanted; the plan moves it later.
     if (owner?.replica === this.#parts.replica && owner.incarnation === directory.incarnation) return true;
-    // A former process of this replica counts as this replica, too.
-    if (!isMine && owner?.replica !== this.#parts.replica) return false;
+    if (!isMine) return false;
     if (!owner || owner.replica === null) return true;
     // A leaving replica hands over by itself; taking a holding from it would cut off what it is finishing. A
     // process under our name is not robbed either: one of the two ends (directory.ts).

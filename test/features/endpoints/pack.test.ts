@@ -140,7 +140,7 @@ describe('what goes', () => {
     expect(writes).toMatchObject([{ operation: 'delete', slice: { content: { addressType: 'IPv6' } } }]);
   });
 
-  test('slices of an earlier Service of that name are not filled anew', () => {
+  test('slices of an earlier Service of that name are not filled anew (docs/features/endpoints.md §5.8)', () => {
     const old = { ...slice('a', 'http', range(3)) };
     const content = { ...old.content, ownerReferences: [{ kind: 'Service', uid: 'earlier' }] };
     const { writes } = pack(wanted([['v4', 'http', range(3)]]), [{ ...old, content }], quiet);

@@ -1,6 +1,6 @@
 /**
  * A simulated Kubernetes API: whole objects with uids, versions and generations, their history, watches, and
- * what goes with its owner. Independent of time, except for the collector of orphans.
+ * what goes with its owner (collector.ts).
  *
  * Promises: what the API server promises of preconditions (uid, resourceVersion), of finalizers, of a status
  * that only its subresource changes, and of a write that changes nothing. Absent: the way to it
@@ -8,11 +8,13 @@
  */
 
 import { jsonPatch } from '../../../packages/kube-api/patching/json-patch.ts';
+import type { Chance } from '../../../packages/testing/time/chance.ts';
 import type { SimClock } from '../../../packages/testing/time/sim-clock.ts';
 import { equal } from '../../../src/base/equal.ts';
 import { OrreryError } from '../../../src/base/errors.ts';
 import type { KubeMeta, KubeObject, KubeResource, ListOptions } from '../../../src/base/kube-port.ts';
 import { kubeTime } from '../../../src/base/kube-time.ts';
+import { collectorName, createCollector } from './collector.ts';
 import { applyPatch, type Fields, mergePatch, type Owners, strategicPatch } from './patching.ts';
 import { isSelected } from './selecting.ts';
 
@@ -49,8 +51,6 @@ export interface ApiPatch {
   readonly fieldManager?: string;
 }
 
-/** How long orphans stay. */
-const orphanMs = 50;
 /** The API server has etcd forget what is older, ms. */
 const historyMs = 300_000;
 
@@ -59,6 +59,7 @@ export class SimApi {
   refuse: (write: ApiWrite) => OrreryError | null = () => null;
   readonly #clock: SimClock;
   readonly #kinds: readonly KubeResource[];
+  readonly #onGone: (uid: string) => void;
   readonly #objects = new Map<string, Map<string, KubeObject>>();
   readonly #owners = new Map<string, Owners>();
   readonly #watchers = new Set<Watcher>();
@@ -68,10 +69,18 @@ export class SimApi {
   #version = 1;
   #uids = 0;
 
-  /** @param kinds what discovery knows */
-  constructor(clock: SimClock, kinds: readonly KubeResource[]) {
+  /**
+   * @param kinds what discovery knows
+   * @param chance how fast orphans are collected
+   */
+  constructor(clock: SimClock, kinds: readonly KubeResource[], chance: Chance) {
     this.#clock = clock;
     this.#kinds = kinds;
+    this.#onGone = createCollector(clock, chance, {
+      owned: (uid) => [...this.#owned(uid)],
+      isOrphan: (object) => this.#isOrphan(object),
+      collect: (object) => this.#collect(object),
+    });
   }
 
   onWrite(listener: (write: ApiWrite) => void): void {
@@ -295,22 +304,21 @@ export class SimApi {
     this.#compact();
     for (const watcher of [...this.#watchers]) deliver(watcher, told_);
     for (const listener of this.#listeners) listener(write);
-    if (next === null) this.#collect(metadata.uid ?? '');
+    if (next === null) this.#onGone(metadata.uid ?? '');
     return object;
   }
 
-  /** What belonged to nobody else goes with its owner. */
-  #collect(uid: string): void {
-    const isOwned = ({ metadata }: KubeObject) =>
-      (metadata.ownerReferences ?? []).some((owner) => owner.uid === uid);
-    this.#clock.after(orphanMs, () => {
-      for (const resource of this.#kinds) {
-        for (const object of this.all(resource).filter(isOwned)) {
-          const { namespace, name } = object.metadata;
-          if (this.#isOrphan(object)) this.remove(resource, namespace, name);
-        }
-      }
-    });
+  *#owned(owner: string): Iterable<KubeObject> {
+    for (const objects of this.#objects.values())
+      for (const object of objects.values())
+        if ((object.metadata.ownerReferences ?? []).some(({ uid }) => uid === owner)) yield object;
+  }
+
+  /** What the collector decided to delete. */
+  #collect({ apiVersion = '', kind = '', metadata: { namespace, name, uid = '' } }: KubeObject): void {
+    const resource = this.resolve(apiVersion, kind);
+    if (this.find(resource, namespace, name)?.metadata.uid === uid)
+      this.remove(resource, namespace, name, { uid }, collectorName);
   }
 
   #isOrphan({ metadata }: KubeObject): boolean {

@@ -108,7 +108,7 @@ export class EndpointsIndex implements EndpointsScene {
       const at = digest?.readyAt ?? 0;
       if ((isLive || before !== null) && at > (before?.readyAt ?? 0))
         this.#trigger(`${namespace}/${service}`, at);
-      this.#touch(`${namespace}/${service}`);
+      if (isLive) this.#touch(`${namespace}/${service}`);
       affected.push(`service/${namespace}/${service}`);
     }
     return affected;

@@ -18,9 +18,12 @@ export function cpuSeconds(pid: number | undefined): number {
 
 export function processCosts(pid: number | undefined): string {
   if (pid === undefined) return 'it does not run';
-  const seconds = cpuSeconds(pid);
+  const [now, most] = [megabytes(pid, 'VmRSS'), megabytes(pid, 'VmHWM')];
+  return `${cpuSeconds(pid).toFixed(2)} s CPU, ${now} MB resident, ${most} MB at most`;
+}
+
+/** Its memory, now or at most. */
+export function megabytes(pid: number, field: 'VmRSS' | 'VmHWM'): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  const megabytes = (name: string) =>
-    Math.round((Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1]) * 1024) / 1e6);
-  return `${seconds.toFixed(2)} s CPU, ${megabytes('VmRSS')} MB resident, ${megabytes('VmHWM')} MB at most`;
+  return Math.round((Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(status)?.[1]) * 1024) / 1e6);
 }

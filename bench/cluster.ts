@@ -1,8 +1,10 @@
 /**
  * Replicas as real processes: how long a start takes, how long actors have no owner when theirs is killed or
- * ends in good order, and how many messages pass through `send` → step → event.
+ * ends in good order, whether pauses of a second move shards, and how many messages pass through `send` →
+ * step → event.
  *
  * Run: node bench/cluster.ts [--runs 10] [--pods 300] [--only start] [--program dist/main.js]
+ *      node bench/cluster.ts --only pauses --minutes 60
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -31,8 +33,10 @@ const { values } = parseArgs({
   options: {
     runs: { type: 'string', default: '10' },
     pods: { type: 'string', default: '300' },
-    /** start, crash, graceful, throughput; by default all */
+    /** start, crash, graceful, pauses, throughput; by default all */
     only: { type: 'string' },
+    /** How long replicas are paused in turn, under load. */
+    minutes: { type: 'string', default: '2' },
     /** What the replicas run, such as dist/main.js; default: the sources. */
     program: { type: 'string' },
   },
@@ -254,10 +258,14 @@ async function measureGraceful(): Promise<void> {
 }
 
 /**
- * Sends a message every 2 ms to one actor after another while `act` runs, and measures the time until its
- * transition is told.
+ * Sends a message every few milliseconds to one actor after another while `act` runs, and measures the time
+ * until its transition is told.
  */
-async function latenciesWhile({ bus, ids }: Bench, act: () => Promise<unknown>): Promise<number[]> {
+async function latenciesWhile(
+  { bus, ids }: Bench,
+  act: () => Promise<unknown>,
+  everyMs = 2,
+): Promise<number[]> {
   const sent = new Map<string, number>();
   const times: number[] = [];
   const text = new TextDecoder();
@@ -282,12 +290,44 @@ async function latenciesWhile({ bus, ids }: Bench, act: () => Promise<unknown>):
       sent.set(id, clock.monotonic());
       void recheck(bus, id);
     }
-    await sleep(clock, 2);
+    await sleep(clock, everyMs);
   }
   await acting;
   while (sent.size > 0) await sleep(clock, 5);
   await following.stop();
   return times;
+}
+
+/** Each four seconds one replica is stopped for a second, while 200 messages a second are sent. */
+async function measurePauses(): Promise<void> {
+  const bench = await setUp(3);
+  await untilSpread(bench);
+  const claims: string[] = [];
+  const following = await bench.bus.follow('state', {
+    subjects: [subjects.fenceAll],
+    from: { kind: 'new' },
+    onMessage: ({ subject }) => void claims.push(subject),
+  });
+  const end = clock.monotonic() + Number(values.minutes) * 60_000;
+  let pauses = 0;
+  const latencies = await latenciesWhile(
+    bench,
+    async () => {
+      while (clock.monotonic() < end) {
+        const pid = bench.replicas[pauses++ % 3]?.pid();
+        if (pid === undefined) throw new Error('a replica has ended');
+        process.kill(pid, 'SIGSTOP');
+        await sleep(clock, 1_000);
+        process.kill(pid, 'SIGCONT');
+        await sleep(clock, 2_000 + random.next() * 2_000);
+      }
+    },
+    5,
+  );
+  row(`shards moved by ${pauses} pauses of a second`, `${claims.length}`);
+  row('  message → event meanwhile', quantiles(latencies));
+  await following.stop();
+  await bench.stop();
 }
 
 async function fenceGaps(bus: Bus): Promise<number[]> {
@@ -346,6 +386,7 @@ const parts = {
   start: measureStarts,
   crash: measureCrashes,
   graceful: measureGraceful,
+  pauses: measurePauses,
   throughput: measureThroughput,
 };
 for (const [name, measure] of Object.entries(parts)) {

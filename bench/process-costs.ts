@@ -7,6 +7,14 @@ import { readFileSync } from 'node:fs';
 /** Ticks of a second in /proc, on every platform that Node runs on. */
 const ticksPerSecond = 100;
 
+/**
+ * Seconds for which the process's main thread could run but had no processor: on a machine that others use
+ * too, most of the difference between processor time and elapsed time.
+ */
+function waitedSeconds(pid: number): number {
+  return Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[1]) / 1e9;
+}
+
 /** Seconds of processor time; 0: it is not running. */
 export function cpuSeconds(pid: number | undefined): number {
   if (pid === undefined) return 0;
@@ -19,7 +27,8 @@ export function cpuSeconds(pid: number | undefined): number {
 export function processCosts(pid: number | undefined): string {
   if (pid === undefined) return 'it does not run';
   const [now, most] = [megabytes(pid, 'VmRSS'), megabytes(pid, 'VmHWM')];
-  return `${cpuSeconds(pid).toFixed(2)} s CPU, ${now} MB resident, ${most} MB at most`;
+  const waited = waitedSeconds(pid).toFixed(2);
+  return `${cpuSeconds(pid).toFixed(2)} s CPU (and waited ${waited} s for it), ${now} MB resident, ${most} MB at most`;
 }
 
 /** Its memory, now or at most. */

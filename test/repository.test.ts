@@ -23,7 +23,7 @@ describe('a release', () => {
     expect(sectionOf(changelog, '0.1.0')?.day).toBe('not yet released');
     expect(sectionOf(changelog, '0.3.0')).toBeUndefined();
     expect(objections('9.9.9')).toContain(`package.json names ${manifest.version}, not 9.9.9`);
-    expect(sectionOf(read('CHANGELOG.md'), manifest.version)?.text).toMatch(/^- /);
+    expect(sectionOf(read('CHANGELOG.md'), manifest.version)?.text).toMatch(/^(- |### )/);
   });
 });
 

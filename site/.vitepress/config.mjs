@@ -35,6 +35,14 @@ export default {
   outDir: '../dist-site',
   cacheDir: './cache',
   rewrites: { 'README.md': 'index.md', ':folder/README.md': ':folder/index.md' },
+  // Tables of five columns need more than the width of a text.
+  head: [
+    [
+      'style',
+      {},
+      '.VPDoc.has-aside .content-container { max-width: 60rem !important } :root { --vp-layout-max-width: 110rem }',
+    ],
+  ],
   markdown: { anchor: { slugify }, config: asTheRepository },
   // Of the inspector's modules, which the charts are drawn with; the builder does not know a newer one.
   vite: { esbuild: { tsconfigRaw: { compilerOptions: { target: 'es2022' } } } },

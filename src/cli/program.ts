@@ -5,7 +5,7 @@
  * command's modules are imported when it runs, so that reading commands start fast.
  */
 
-import { asError, hasCode } from '../base/errors.ts';
+import { asError, hasCode, inPlainWords } from '../base/errors.ts';
 import { readRelease } from '../replica/config.ts';
 import { adoptCommand } from './adopt.ts';
 import { healthCommand } from './agent/health.ts';
@@ -20,7 +20,6 @@ import { accessCommand } from './own/access.ts';
 import { forgetCommand } from './own/forget.ts';
 import { newFeatureCommand } from './own/new-feature.ts';
 import { createParser, endOf, oneLine, type Program, withFlagsBehind } from './parser.ts';
-import { inPlainWords } from './plain-words.ts';
 import { replayCommand } from './replay.ts';
 import { runCommand } from './run.ts';
 import { sendCommand } from './send.ts';

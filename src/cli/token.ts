@@ -123,8 +123,7 @@ export async function requestToken(
     return { token, expires: String(expirationTimestamp) };
   } catch (error) {
     if (!hasCode(error, 'KUBE_NOT_FOUND')) throw error;
-    const hint =
-      'install Orrery (kubectl apply -k deploy), or name another with --namespace and --service-account';
+    const hint = 'is Orrery installed there? Name another with --namespace and --service-account';
     throw new OrreryError('KUBE_NOT_FOUND', `there is no service account ${namespace}/${name}: ${hint}`, {
       cause: error,
     });

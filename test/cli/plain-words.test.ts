@@ -2,7 +2,7 @@
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { expect, test } from 'vitest';
-import { inPlainWords } from '../../src/cli/plain-words.ts';
+import { inPlainWords } from '../../src/base/errors.ts';
 import { inThisProcess } from './command.ts';
 
 test.each([
@@ -17,6 +17,10 @@ test.each([
   [
     "a cannot be read: ENOENT: no such file or directory, open 'a'",
     'a cannot be read: there is no such file',
+  ],
+  [
+    'write EPROTO 40ED:error:0A00010B:SSL routines:tls_validate_record_header:wrong version number:../x.c:77:\n',
+    'it speaks no TLS: is it http:// instead of https://?',
   ],
   ['what nobody translates', 'what nobody translates'],
 ])('%s', (message, words) => expect(inPlainWords(message)).toBe(words));

@@ -157,10 +157,17 @@ test.each([
   expect([code, err]).toEqual([2, expect.stringContaining(message)]);
 });
 
-test('an address where something else answers is told as that', async () => {
-  const { code, err } = await inThisProcess(['get', '--server', 'kube:orrery/orrery:acme-http'], env, cwd);
-  expect(code).toBe(1);
-  expect(err).toContain('no endpoints available for service');
+test.each([
+  [
+    'kube:orrery/orrery:acme-http',
+    'no endpoints available for service',
+    'no replica is ready: `kubectl get pods`',
+  ],
+  ['kube:elsewhere', 'not found', 'is Orrery installed there? --server kube:NAMESPACE names another place'],
+])('%s leads to no Orrery, and that is told with what to do', async (server, message, help) => {
+  const { code, err } = await inThisProcess(['get', '--server', server], env, cwd);
+  expect([code, err]).toEqual([1, expect.stringContaining(message)]);
+  expect(err).toContain(help);
 });
 
 test('login remembers where, and no token; logout forgets it', async () => {
@@ -171,7 +178,14 @@ test('login remembers where, and no token; logout forgets it', async () => {
   expect(statSync(file).mode & 0o077).toBe(0);
   expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ server: 'kube' });
   expect((await inThisProcess(['get'], home, cwd)).out).toContain('pod/shop/web-0');
-  expect((await inThisProcess(['logout'], home, cwd)).code).toBe(0);
+  expect(await inThisProcess(['logout'], home, cwd)).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/^forgotten: /),
+  });
+  expect(await inThisProcess(['logout'], home, cwd)).toMatchObject({
+    code: 0,
+    out: 'nothing was remembered\n',
+  });
   expect((await inThisProcess(['get'], home, cwd)).err).toContain('no NATS at');
 });
 

@@ -42,7 +42,9 @@ afterAll(async () => {
 test('where Orrery is not installed it says what to do', async () => {
   const { code, out, err } = await orrery(['token'], { cwd, env });
   expect([code, out]).toEqual([1, '']);
-  expect(err).toMatch(/no service account orrery\/orrery-inspector-view.*kubectl apply -k deploy/);
+  expect(err).toMatch(
+    /no service account orrery\/orrery-inspector-view: is Orrery installed there\?.*--namespace/,
+  );
 });
 
 test('prints a token that may look and may not send, and with --send one that may', async () => {

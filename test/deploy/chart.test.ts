@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { findHelm } from '../../scripts/chart/helm.ts';
+import { findHelm, runHelm } from '../../scripts/chart/helm.ts';
 import { placeOf, render, sources, sourcesOf, valueSets } from '../../scripts/chart/rendering.ts';
 import type { Need } from '../../src/actors/need.ts';
 import { runFlags } from '../../src/replica/config.ts';
@@ -39,6 +39,15 @@ describe('renderings', () => {
       expect([status, stdout]).toEqual([0, expect.stringContaining('0 chart(s) failed')]);
     },
   );
+});
+
+test.skipIf(helm === undefined)('alerts lead to where the pages are hosted (skipped without Helm)', () => {
+  const values = ['--values', join(root, 'deploy/chart/examples/whole.yaml')];
+  const manifests = runHelm(helm ?? '', ['template', 'orrery', join(root, 'deploy/chart'), ...values]);
+  const links = [...manifests.matchAll(/runbook_url: (\S+)/g)].map(([, link = '']) => link);
+  expect(links.length).toBeGreaterThan(20);
+  const elsewhere = links.filter((link) => !link.startsWith('https://wiki.example.com/orrery/alerts.md#'));
+  expect(elsewhere).toEqual([]);
 });
 
 describe('values', () => {
@@ -113,7 +122,7 @@ function granted(manifests: readonly Manifest[], account: string): ReadonlyMap<s
     const role = manifests.find((one) => one.kind === roleRef.kind && one.metadata.name === roleRef.name);
     if (role === undefined) throw new Error(`there is no ${roleRef.kind} ${roleRef.name}`);
     const place = binding.kind === 'ClusterRoleBinding' ? '*' : (metadata.namespace ?? '');
-    places.set(place, [...(places.get(place) ?? []), ...(role.rules as Rule[])]);
+    places.set(place, [...(places.get(place) ?? []), ...((role.rules ?? []) as Rule[])]);
   }
   return places;
 }
@@ -145,6 +154,12 @@ describe('rights', () => {
     }
   });
 
+  test('a role that Kubernetes fills states no rules: they would conflict with its own at an upgrade', () => {
+    const filled = rendered('whole').filter((one) => 'aggregationRule' in one);
+    expect(filled.map(({ metadata }) => metadata.name)).toEqual(['orrery-group-resources', 'orrery-bundle']);
+    expect(filled.filter((one) => 'rules' in one)).toEqual([]);
+  });
+
   test('those of a feature of your own are added', () => {
     const places = granted(rendered('own-feature'), 'drains');
     const extra = ['/nodes: patch', '/pods/eviction: create'];
@@ -159,7 +174,7 @@ describe('rights', () => {
   test.each(valueSets(root))('%s: no role has a wildcard, and one alone reaches Secrets', (set) => {
     const roles = rendered(set).filter(({ kind }) => /^(Cluster)?Role$/.test(kind));
     const reaching = (pattern: RegExp) =>
-      roles.flatMap(({ metadata, rules }) =>
+      roles.flatMap(({ metadata, rules = [] }) =>
         pairsOf(rules as Rule[]).some((pair) => pattern.test(pair)) ? [metadata.name] : [],
       );
     expect(reaching(/[*]|configmaps/)).toEqual([]);

@@ -106,7 +106,10 @@ describe('alerts', () => {
   test.each(rules)('$alert has a severity, a summary, and a section that says what to do', (rule) => {
     const { alert, labels, annotations } = rule;
     expect(['critical', 'warning']).toContain(labels.severity);
-    expect(annotations.summary).toMatch(/\.$/);
+    expect(annotations.summary).toMatch(/[.?]$/);
+    // Somebody who reads nothing else knows where to begin, and no figure has fifteen digits.
+    expect(annotations.summary).toMatch(/`(orrery|kubectl) [^`]+`|\b(check|log|restore)\b/i);
+    expect(annotations.summary).not.toMatch(/\{\{ \$value \}\} s\b/);
     expect(annotations.runbook_url).toMatch(new RegExp(`/alerts\\.md#${alert.toLowerCase()}$`));
     // A command to type, not only what it means.
     expect(sections.get(alert)).toMatch(/`(orrery|kubectl|nats) [^`]+`/);

@@ -299,6 +299,24 @@ describe.skipIf(!hasBrowser)('the inspector', { timeout: timeoutMs }, () => {
     expect(await accessibilityFaults(page)).toEqual([]);
   });
 
+  test.each(['#/pod', '#/events'])(
+    'on a phone the filters of %s are one line until they are wanted',
+    async (path) => {
+      const page = await signedIn(path, { viewport: { width: 360, height: 780 } });
+      await page.locator('.list-row, .event-row').first().waitFor();
+      const heights = async () => (await page.locator('.filters').boundingBox())?.height ?? 0;
+      expect(await heights()).toBeLessThan(70);
+      const unfold = page.getByRole('button', { name: /^Filters/ });
+      await unfold.click();
+      expect(await heights()).toBeGreaterThan(100);
+      await page.locator('.filters select').first().selectOption({ index: 1 });
+      await unfold.click();
+      expect(await unfold.textContent()).toBe('Filters (1)');
+      expect(await heights()).toBeLessThan(70);
+      await picture(page, `folded-${path.slice(2)}`);
+    },
+  );
+
   deadLetterTests(() => ({ natsUrl: cluster.natsUrl, tokens, signedIn }));
 
   test('shows shards that move when a replica dies, and what it owned is owned again', async () => {

@@ -113,6 +113,7 @@ export class SimMirror {
   /** Another replica becomes the mirror of everything. */
   takeOver(): void {
     const { hub, subjects } = this.#options;
+    void this.bus.close();
     this.isAway = false;
     this.#generation++;
     this.bus = hub.connect(`mirror-${this.#generation}`);

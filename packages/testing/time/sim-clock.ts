@@ -11,8 +11,8 @@ import type { Clock, Timer } from '../../../src/base/clock.ts';
 import { TimerHeap, type VirtualTimer } from './timer-heap.ts';
 import { eachTurn } from './turns.ts';
 
-/** How much slower the time of rhythms is: a beat every ten seconds instead of every half second. */
-const slowness = 20;
+/** How much slower the time of rhythms is: a beat every eight seconds instead of five a second. */
+const slowness = 40;
 
 export class SimClock implements Clock {
   readonly startedAt: number;

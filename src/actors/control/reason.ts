@@ -84,12 +84,19 @@ function deadline({ timers }: ActorRecord): Reason['next'] {
   return next === null ? null : { text: inWords(timerName(next.event.type)), at: next.at };
 }
 
-/** `askAgain`: ask again. */
+/** Delays whose names say too little by themselves. */
+const deadlineWords: Readonly<Record<string, string>> = {
+  backOff: 'it is tried again',
+  restate: 'its status is compared again',
+  period: 'the next round',
+};
+
+/** `askAgain`: ask again; `roundPatience`: round timeout. */
 const inWords = (name: string) =>
-  name.replaceAll(
-    /([a-z])([A-Z])/g,
-    (_, before: string, after: string) => `${before} ${after.toLowerCase()}`,
-  );
+  deadlineWords[name] ??
+  name
+    .replace(/Patience$/, 'Timeout')
+    .replaceAll(/([a-z])([A-Z])/g, (_, before: string, after: string) => `${before} ${after.toLowerCase()}`);
 
 function parked(cell: Cell, record: ActorRecord | null): Reason {
   const { unreadable, error, hot } = cell;

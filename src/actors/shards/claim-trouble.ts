@@ -6,12 +6,15 @@
  * while they keep failing, one line every ten seconds.
  */
 import type { HostParts } from '../host/host-parts.ts';
+import { beatMs } from './directory.ts';
 
 /** Each holding is planned at every beat, so by then each has failed once. */
 const gatherMs = 1_000;
 const quietMs = 10_000;
 const namedMax = 5;
 const lostAgainMs = 10_000;
+/** What failed is claimed again at every third beat. */
+export const failedPauseMs = 2.5 * beatMs;
 
 export function createClaimTrouble({ clock, log }: Pick<HostParts, 'clock' | 'log'>) {
   /** Reason → holdings that failed for it and were not logged yet. */

@@ -2,8 +2,8 @@
  * The directory of live replicas.
  *
  * Owns this replica's heartbeat, and what it hears of the others'. Promises: nobody is judged while this
- * replica does not hear its own beats, because then the broker is away, not the others. A beat of a new
- * incarnation is answered at once, so a starting replica knows the others within one round trip. Two
+ * replica does not hear its own beats, because then the broker is away, not the others (presence.ts). A beat
+ * of a new incarnation is answered at once, so a starting replica knows the others within one round trip. Two
  * processes under one name would take everything from each other for ever, so the younger one is told. The
  * last beats of a dead process do not count for that, nor do those of one that leaves.
  */
@@ -13,12 +13,10 @@ import type { BusMessage, Subscription } from '../../bus/bus.ts';
 import { encodeJson } from '../../bus/codec.ts';
 import type { HostParts } from '../host/host-parts.ts';
 import { type Beat, createMembers, latestWithoutTell, type Member, readBeat } from './members.ts';
+import { createPresence, silenceMaxMs } from './presence.ts';
 import { createTwins, type Twin } from './twins.ts';
 
-export const beatMs = 500;
-/** Missed beats after which a replica counts as missing. */
-const beatsMissed = 3;
-const silenceMaxMs = beatMs * beatsMissed;
+export const beatMs = 200;
 
 export interface Directory {
   readonly incarnation: string;
@@ -57,7 +55,7 @@ export function startDirectory(parts: DirectoryParts): Directory {
   const { bus, subjects, clock, replica, incarnation, describe, onChange } = parts;
   const members = createMembers(clock);
   const twins = createTwins({
-    ...{ clock, incarnation, livesAfterMs: 2 * beatMs, goneAfterMs: silenceMaxMs },
+    ...{ clock, incarnation, livesAfterMs: 5 * beatMs, goneAfterMs: silenceMaxMs },
     onNew: () => beat(),
     onTwin: (twin, isElder) => parts.onTwin?.(twin, isElder),
   });
@@ -74,41 +72,41 @@ export function startDirectory(parts: DirectoryParts): Directory {
     members.forgetOld();
     timer = clock.after(beatMs, tick);
   };
+  const presence = createPresence({ clock, beat, members, self: () => members.named(replica) });
   const hear = ({ data }: BusMessage) => {
     const heard = readBeat(data);
     if (!heard) return;
-    if (heard.replica === replica && heard.incarnation !== incarnation) return twins.hear(heard);
-    const before = members.note(heard);
-    if (!before && heard.replica !== replica) beat();
-    if (!before || before.leaving !== heard.leaving || before.serving !== heard.serving) onChange();
+    const isOwn = heard.replica === replica;
+    if (isOwn && heard.incarnation !== incarnation) return twins.hear(heard);
+    const before = members.process(heard.replica, heard.incarnation);
+    const isOneMissing = isOwn ? presence.noteOwn(heard) : void members.note(heard);
+    if (!before && !isOwn) beat();
+    const isChanged = before?.leaving !== heard.leaving || before.serving !== heard.serving;
+    if (isOneMissing || isChanged) onChange();
   };
   const subscription: Subscription = bus.subscribe(subjects.memberAll, hear);
   tick();
   return {
     incarnation,
     live() {
-      const isHeard = (one: Member) => clock.monotonic() - one.lastHeard <= silenceMaxMs;
-      const own = members.named(replica);
-      if (!own || !isHeard(own)) return null;
-      const living = members.all().filter((one) => isHeard(one) && !one.leaving);
+      if (!presence.hearsSelf()) return null;
+      const living = presence.heard().filter(({ leaving }) => !leaving);
       return new Map(living.map((one) => [one.replica, one]));
     },
     isPresent(name, itsIncarnation) {
       if (name === replica && itsIncarnation !== incarnation) return twins.isPresent(itsIncarnation);
       const heard = members.process(name, itsIncarnation);
-      return heard !== undefined && clock.monotonic() - heard.lastHeard <= silenceMaxMs;
+      return heard !== undefined && presence.isHeard(heard);
     },
     ageMs: twins.ageMs,
     sawTwin: (twin) => twins.hear(twin, true),
-    all() {
-      members.forgetOld();
-      return members.all();
-    },
+    all: members.all,
     earlierHeardAt: () => latestWithoutTell(members.all()),
     beat,
     stop() {
       stopped = true;
       timer?.cancel();
+      presence.stop();
       subscription.stop();
     },
   };

@@ -46,6 +46,8 @@ export interface Member extends Beat {
 /** A replica that is silent for longer is removed from the list, ms. */
 const rememberedMs = 60_000;
 
+export type Members = ReturnType<typeof createMembers>;
+
 export function createMembers(clock: Clock) {
   /** By name: the process that was last heard under it. */
   const named = new Map<string, Member>();

@@ -19,8 +19,8 @@ import { encodeJson } from '../../bus/codec.ts';
 import { type HoldingContext, type HoldingEffect, shardChart } from '../../machines/shard/shard.ts';
 import type { HostParts } from '../host/host-parts.ts';
 import { type LocalActor, startLocal } from '../host/local.ts';
-import { createClaimTrouble } from './claim-trouble.ts';
-import { beatMs, type Directory } from './directory.ts';
+import { createClaimTrouble, failedPauseMs } from './claim-trouble.ts';
+import type { Directory } from './directory.ts';
 import { holdersOf, mayHoldOf } from './editions.ts';
 import { type FenceValue, isOrphaned, nobodysFence, readFenceValue } from './fence-value.ts';
 import type { FencePlace, HoldingSpec, HoldingView } from './holding.ts';
@@ -55,8 +55,8 @@ interface Held {
 
 /** How long a replica must have lived before holdings move to it by plan. */
 const provenAfterMs = 5_000;
-/** Less than from beat to beat: what is claimed again at each is not claimed at all that happens between. */
-const failedPauseMs = beatMs / 2;
+/** What is lost a second time within this time is claimed at the next beat: a fault makes no tight loop. */
+const lostAgainMs = 500;
 
 export class Ownership {
   readonly #parts: OwnershipParts;
@@ -154,8 +154,7 @@ export class Ownership {
     const before = this.#fencedAt.get(name) ?? Number.NEGATIVE_INFINITY;
     this.#fencedAt.set(name, now);
     this.#claimTrouble.lost(name, now - before);
-    // At once the first time; if lost again so soon, at the next beat, so that a fault makes no tight loop.
-    if (now - before > beatMs) this.plan();
+    if (now - before > lostAgainMs) this.plan();
   }
 
   /** A recreated stream holds no fences: everything owned under one has to be claimed again. */
@@ -202,10 +201,11 @@ export class Ownership {
     const serving = [...live].flatMap(([replica, member]) => (member.serving ? [replica] : []));
     let moves = this.views().filter(({ state }) => /draining|releasing/.test(state)).length;
     const pausedAfter = this.#parts.clock.monotonic() - failedPauseMs;
-    for (const { spec, chart, lostTo, failedAt, isWanted } of [...this.#held.values()]) {
+    for (const held of [...this.#held.values()]) {
+      const { spec, chart, lostTo, failedAt, isWanted } = held;
       const state = chart.state();
       if (!isWanted) {
-        if (state === 'unowned') this.#forget(spec.name);
+        if (state === 'unowned') this.#forget(held);
         else chart.send({ type: 'holding.withdrawn' });
         continue;
       }
@@ -246,14 +246,13 @@ export class Ownership {
     for (const following of this.#followings) void following.stop();
   }
 
-  #forget(name: string): void {
-    const held = this.#held.get(name);
-    if (!held) return;
+  #forget(held: Held): void {
+    const { name, fenceSubject, onForgotten } = held.spec;
     held.chart.stop();
     this.#held.delete(name);
-    this.#bySubject.delete(held.spec.fenceSubject);
+    this.#bySubject.delete(fenceSubject);
     this.#fencedAt.delete(name);
-    held.spec.onForgotten?.();
+    onForgotten?.();
   }
 
   /** Sequence of the last fence message seen. */
@@ -280,8 +279,7 @@ export class Ownership {
     const directory = this.#parts.directory();
     // Our own claim, whose answer was lost: take it up, whoever is wanted; the plan moves it later.
     if (owner?.replica === this.#parts.replica && owner.incarnation === directory.incarnation) return true;
-    // A former process of this replica counts as this replica, too.
-    if (!isMine && owner?.replica !== this.#parts.replica) return false;
+    if (!isMine) return false;
     if (!owner || owner.replica === null) return true;
     // A leaving replica hands over by itself; taking a holding from it would cut off what it is finishing. A
     // process under our name is not robbed either: one of the two ends (directory.ts).

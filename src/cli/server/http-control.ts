@@ -95,7 +95,8 @@ function refusal(way: Way, { method }: HttpQuestion, { status, body }: Answer): 
     return new OrreryError(code as ErrorCode, message);
   }
   const words = message === '' ? `status ${status}` : message;
-  return new OrreryError('SERVER_REFUSED', `${way.name} refused: ${words}${hint(status, method)}`);
+  const help = body.kind === 'Status' ? kubernetesHint(status) : '';
+  return new OrreryError('SERVER_REFUSED', `${way.name} refused: ${words}${help || hint(status, method)}`);
 }
 
 function own(body: Answer['body']): { readonly code?: string; readonly message: string } {
@@ -104,6 +105,12 @@ function own(body: Answer['body']): { readonly code?: string; readonly message: 
     return { code: String(error.code), message: String(error.message) };
   }
   return { message: typeof message === 'string' ? message : '' };
+}
+
+/** Where the Kubernetes API itself answered, because it did not get through to Orrery. */
+function kubernetesHint(status: number): string {
+  if (status === 404) return ' (is Orrery installed there? --server kube:NAMESPACE names another place)';
+  return status === 503 ? ' (no replica is ready: `kubectl get pods` in that namespace says why)' : '';
 }
 
 function hint(status: number, method: string): string {

@@ -11,12 +11,11 @@ import { createServer, type IncomingMessage, request as requestHttp, type Server
 import { request as requestHttps } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { asError } from '../../base/errors.ts';
+import { asError, inPlainWords } from '../../base/errors.ts';
 import { joinSockets } from '../../base/http/joined-sockets.ts';
 import { systemRandom } from '../../base/random.ts';
 import { isForeign, isLoopbackName } from '../../inspector/http/credentials.ts';
 import type { Access } from '../../kube/api/kube-http.ts';
-import { inPlainWords } from '../plain-words.ts';
 import type { Right, Way } from './http-exchange.ts';
 
 export interface LocalPage {

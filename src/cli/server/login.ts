@@ -33,7 +33,10 @@ export function loginCommand(program: Program, terminal: Terminal): void {
     .command('logout')
     .summary('forget what login remembered')
     .description('Forget which Orrery `orrery login` remembered.')
-    .action(() => terminal.out(`forgotten: ${forgetServer(terminal)}\n`));
+    .action(() => {
+      const file = forgetServer(terminal);
+      terminal.out(file === undefined ? 'nothing was remembered\n' : `forgotten: ${file}\n`);
+    });
 }
 
 async function login(given: Readonly<Record<string, string | undefined>>, terminal: Terminal): Promise<void> {

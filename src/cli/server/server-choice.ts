@@ -4,7 +4,7 @@
  * Promises: a wrong value ends in one USAGE error with the flag, the value and what is allowed; the stored
  * choice contains no secret. Absent: any request.
  */
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { notAllowed } from '../../base/config-values.ts';
@@ -125,9 +125,10 @@ export function remember({ place: _, ...kept }: ServerChoice, terminal: Pick<Ter
   return file;
 }
 
-/** @returns the file */
-export function forgetServer(terminal: Pick<Terminal, 'env'>): string {
+/** @returns the file; undefined if nothing was remembered */
+export function forgetServer(terminal: Pick<Terminal, 'env'>): string | undefined {
   const file = memoryFile(terminal);
+  if (!existsSync(file)) return undefined;
   rmSync(file, { force: true });
   return file;
 }

@@ -37,7 +37,11 @@ interface IndexParts {
   readonly whole: (signal: AbortSignal) => Promise<void>;
   /** The other controller whose slices are adopted; null: none. */
   readonly takeOver: string | null;
+  readonly endpointsPerSlice: number;
 }
+
+/** Kubernetes' own. */
+export const endpointsPerSliceDefault = 100;
 
 export class EndpointsIndex implements EndpointsScene {
   readonly #slices;
@@ -48,14 +52,19 @@ export class EndpointsIndex implements EndpointsScene {
   /** `<ns> <key>=<value>` → names of the Services whose selector has it as its first requirement. */
   readonly #servicesByLabel = new Map<string, Set<string>>();
   readonly #changedAt = new Map<string, number>();
+  readonly #removedAt = new Map<string, number>();
+  readonly #sparseSince = new Map<string, number>();
   readonly #clock: Clock;
+  /** What replicas are configured with shows in slices, too; '' is the default. */
+  readonly #configured: string;
   readonly #triggers = new Map<string, number>();
 
   readonly isComplete: () => boolean;
   readonly whole: (signal: AbortSignal) => Promise<void>;
 
-  constructor({ clock, isComplete, whole, takeOver }: IndexParts) {
+  constructor({ clock, isComplete, whole, takeOver, endpointsPerSlice: max }: IndexParts) {
     this.#clock = clock;
+    this.#configured = max === endpointsPerSliceDefault ? '' : `.${max}`;
     this.isComplete = isComplete;
     this.whole = whole;
     this.#slices = createStandingSlices(clock, takeOver);
@@ -108,7 +117,8 @@ export class EndpointsIndex implements EndpointsScene {
       const at = digest?.readyAt ?? 0;
       if ((isLive || before !== null) && at > (before?.readyAt ?? 0))
         this.#trigger(`${namespace}/${service}`, at);
-      if (isLive) this.#touch(`${namespace}/${service}`);
+      this.#touch(`${namespace}/${service}`);
+      if (after === null) this.#removedAt.set(`${namespace}/${service}`, this.#clock.monotonic());
       affected.push(`service/${namespace}/${service}`);
     }
     return affected;
@@ -170,7 +180,7 @@ export class EndpointsIndex implements EndpointsScene {
   tokens(namespace: string, name: string): { readonly wanted: string; readonly standing: string } {
     const entry = this.#services.get(`${namespace}/${name}`);
     const sums = (entry?.sums ?? []).map((sum) => sum.toString(36)).join('.');
-    const wanted = entry === undefined ? '' : `${entry.token}.${sums}`;
+    const wanted = entry === undefined ? '' : `${entry.token}.${sums}${this.#configured}`;
     return { wanted, standing: this.#slices.token(namespace, name) };
   }
 
@@ -186,6 +196,19 @@ export class EndpointsIndex implements EndpointsScene {
 
   changedAt(namespace: string, name: string): number {
     return this.#changedAt.get(`${namespace}/${name}`) ?? Number.NEGATIVE_INFINITY;
+  }
+
+  removedAt(namespace: string, name: string): number {
+    return this.#removedAt.get(`${namespace}/${name}`) ?? Number.NEGATIVE_INFINITY;
+  }
+
+  sparseFor(namespace: string, name: string, isSparse: boolean): number {
+    const key = `${namespace}/${name}`;
+    const now = this.#clock.monotonic();
+    const since = this.#sparseSince.get(key) ?? now;
+    if (isSparse && this.#services.has(key)) this.#sparseSince.set(key, since);
+    else this.#sparseSince.delete(key);
+    return isSparse ? now - since : 0;
   }
 
   put(namespace: string, name: string, digest: EndpointSliceDigest): void {
@@ -220,7 +243,7 @@ export class EndpointsIndex implements EndpointsScene {
   }
 
   #forget(key: string): void {
-    this.#changedAt.delete(key);
+    for (const times of [this.#changedAt, this.#removedAt, this.#sparseSince]) times.delete(key);
     this.#triggers.delete(key);
   }
 

@@ -10,7 +10,7 @@ import { get as httpGet, type IncomingMessage, type RequestOptions } from 'node:
 import { get as httpsGet } from 'node:https';
 import { connect } from 'node:net';
 import type { Clock } from '../../base/clock.ts';
-import { asError } from '../../base/errors.ts';
+import { asError, inPlainWords } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 
 export interface ReachTarget {
@@ -76,5 +76,5 @@ function ask({ scheme, address, port, host, path }: ReachTarget, end: (problem: 
 
 function textOf(thrown: unknown): string {
   const error: NodeJS.ErrnoException = asError(thrown);
-  return error.message || error.code || error.name;
+  return inPlainWords(error.message || error.code || error.name);
 }

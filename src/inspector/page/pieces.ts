@@ -105,6 +105,27 @@ export function Owner({ owner, replicas }: { owner: string | null; replicas: rea
   return html`<span class="owner"><span class="owner-dot owner-${index < 0 ? 'none' : index % 8}" aria-hidden="true">${ownerLetter(index)}</span>${owner ?? 'nobody'}</span>`;
 }
 
+/**
+ * Fields that narrow a view down. On a narrow screen only the first shows, and a button unfolds the others.
+ * @param set how many of the others narrow it down now
+ */
+export function FilterForm({
+  first,
+  set,
+  children,
+}: {
+  first: VNode;
+  set: number;
+  children: unknown;
+}): VNode {
+  const [isOpen, setOpen] = useState(false);
+  return html`<form class="filters ${isOpen ? 'open' : ''}" onSubmit=${(event: Event) => event.preventDefault()}>
+    ${first}
+    <button type="button" class="unfold" aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>Filters${set === 0 ? '' : ` (${set})`}</button>
+    ${children}
+  </form>`;
+}
+
 /** A small area chart of numbers over time, with a label. */
 export function Sparkline({ values, label }: { values: readonly number[]; label: string }): VNode {
   const most = Math.max(1, ...values);

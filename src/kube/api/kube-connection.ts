@@ -139,9 +139,15 @@ function loadConfig(kubeconfig: string | undefined, context: string | undefined)
     return config;
   } catch (thrown) {
     if (thrown instanceof OrreryError) throw thrown;
-    const where = kubeconfig === undefined ? 'the service account' : `--kubeconfig ${kubeconfig}`;
+    const where = kubeconfig === undefined ? 'the service account' : nameOf(kubeconfig);
     throw new OrreryError('USAGE', `${where} cannot be used: ${asError(thrown).message}`, { cause: thrown });
   }
+}
+
+/** Who did not give the flag is told where the value comes from. */
+function nameOf(kubeconfig: string): string {
+  const variable = ['ORRERY_KUBECONFIG', 'KUBECONFIG'].find((name) => process.env[name] === kubeconfig);
+  return `the kubeconfig ${kubeconfig}${variable === undefined ? '' : ` (from ${variable})`}`;
 }
 
 function choose(config: KubeConfig, context: string): void {

@@ -90,7 +90,8 @@ export function createTransport(parts: { readonly clock: Clock; readonly getAcce
       try {
         return await exchange(access, call, access.proxy ?? pools.agent(access, pool), signal);
       } catch (thrown) {
-        if (!(thrown instanceof StaleConnection) || repeats >= repeatsMax) throw unreachable(call, thrown);
+        if (!(thrown instanceof StaleConnection) || repeats >= repeatsMax)
+          throw unreachable(call, thrown, access.server);
       }
     }
   };
@@ -223,10 +224,10 @@ function isStale(request: ClientRequest, call: HttpCall, error: NodeJS.ErrnoExce
   return call.repeatable && request.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE');
 }
 
-function unreachable(call: HttpCall, thrown: unknown): OrreryError {
+function unreachable(call: HttpCall, thrown: unknown, server = ''): OrreryError {
   if (thrown instanceof OrreryError) return thrown;
   const error: NodeJS.ErrnoException = asError(thrown);
-  const what = `${call.method} ${bare(call.path)}`;
+  const what = `${call.method} ${server}${bare(call.path)}`;
   const why = isDistrust(error)
     ? `the API server's certificate is not trusted (${error.code}): which authority is configured?`
     : error.message || error.code;

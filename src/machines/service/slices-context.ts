@@ -82,17 +82,18 @@ const stuckMs = 180_000;
 const denseMs = 4;
 /**
  * How long a pass gathers: until nothing has changed for `quietMs`, at most `maxMs`. The first pass of a
- * Service: while everything is being listed. Alone: a few milliseconds; changes that have not stopped by then
- * are a burst already. In a burst: gaps of 15 ms end it, so that 50 changes a second are still written one by
- * one. In a flood: a thousand changes become one pass a second, and gaps of 30 ms end it. A busy API server
- * accepts changes in clumps, and the last of them is to be written within 0.1 s.
+ * Service: while everything is being listed. Alone: not at all; what changed while the step was saved is in
+ * the same pass. In a burst: gaps of 15 ms end it, so that 50 changes a second are still written one by one.
+ * A removal begins one, because endpoints are mostly removed in company, and each would cost a write of a
+ * slice that the next writes again. In a flood gaps of 30 ms end it. A busy API server accepts changes in
+ * clumps, and the last of them is to be written within 0.1 s. A pass in a burst may write every slice, so
+ * Services with many slices gather longer: five slices are written a second.
  */
 const gathering = {
   none: { quietMs: 0, maxMs: 0 },
   first: { quietMs: 20, maxMs: 200 },
-  alone: { quietMs: 2, maxMs: 10 },
-  burst: { quietMs: 15, maxMs: 500 },
-  flood: { quietMs: 30, maxMs: 1_000 },
+  burst: { quietMs: 15, maxMs: 500, perSliceMs: 200 },
+  flood: { quietMs: 30, maxMs: 1_000, perSliceMs: 200 },
 } as const;
 
 const isDue = ({ facts, done }: SlicesContext) =>
@@ -217,7 +218,7 @@ type Pass = Omit<SlicesReconcile, 'type'>;
 
 export const firstPass = (moment: Moment): Pass => passOf(moment, gathering.first);
 export const alonePass = (moment: Moment): Pass =>
-  passOf(moment, { ...gathering.alone, burst: gathering.burst });
+  passOf(moment, { ...gathering.none, burst: gathering.burst });
 export const burstPass = (moment: Moment): Pass => passOf(moment, gathering.burst);
 export const floodPass = (moment: Moment): Pass => passOf(moment, gathering.flood);
 export const retryPass = (moment: Moment): Pass => passOf(moment, gathering.none);

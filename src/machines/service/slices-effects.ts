@@ -5,6 +5,8 @@ import type { SlicesFailed } from './slices-events.ts';
 export interface Gathering {
   readonly quietMs: number;
   readonly maxMs: number;
+  /** A Service with many slices gathers for this long for each of them, up to 2 s, if that is longer. */
+  readonly perSliceMs?: number;
 }
 
 /**
@@ -22,7 +24,10 @@ export interface SlicesReconcile {
    * write.
    */
   readonly gather: Gathering & {
-    /** Applies if changes have not stopped by `maxMs`; its own `maxMs` counts from the same beginning. */
+    /**
+     * Applies if changes have not stopped by `maxMs`, and, with a longer `quietMs`, after the removal of an
+     * endpoint; its own `maxMs` counts from the same beginning.
+     */
     readonly burst?: Gathering;
   };
   /**

@@ -128,6 +128,21 @@ describe('words', () => {
     });
   });
 
+  test.each([
+    ['lookAgain', 'look again'],
+    ['roundPatience', 'round timeout'],
+    ['restate', 'its status is compared again'],
+    ['period', 'the next round'],
+  ])('a deadline %s is told as: %s', (delay, text) => {
+    const record = recordAfter(chartOf(), ['none', 'fail', 'try']);
+    const timers = record.timers.map((timer) => ({
+      ...timer,
+      event: { type: `xstate.after.${delay}.thing.trying` },
+    }));
+    const { reason } = reasonOf(cell('trying'), { ...record, timers }, chartOf(), 9_000);
+    expect(reason.next).toEqual({ text, at: 3_500 });
+  });
+
   test('a chart tells in its own, with facts, and may say that nothing comes next', () => {
     const chart = chartOf(
       tells(({ states, at, since }) => ({

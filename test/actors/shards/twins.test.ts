@@ -172,3 +172,22 @@ test('two that do not hear each other find out by what they take from each other
   // Taken, given back to the elder after a silence, and so on, until the younger has seen it for a second.
   expect(written(cluster) - before).toBeLessThan(64 * 4);
 });
+
+test('what a former process of the name held goes straight to whoever should have it', async () => {
+  const cluster = new TestCluster();
+  const first = await cluster.replica('a');
+  await cluster.clock.advance(5_000);
+  await cluster.replica('b');
+  // Nothing has moved by plan yet: `b` has not proven itself.
+  expect(first.engine.ownership.active()).toHaveLength(64);
+  const claims = new Map<string, number>();
+  cluster.hub.observe((stream, { subject }) => {
+    if (stream === 'state' && subject.includes('.fence.'))
+      claims.set(subject, (claims.get(subject) ?? 0) + 1);
+  });
+  first.engine.kill();
+  await cluster.replica('a');
+  await cluster.clock.advance(20_000);
+  expect(claims.size).toBe(64);
+  expect(Math.max(...claims.values())).toBe(1);
+});

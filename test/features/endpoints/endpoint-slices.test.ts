@@ -343,13 +343,55 @@ test('half of the endpoints gone, from every slice: half as many slices stand, w
   expect(sizes(api)).toEqual([100, 100]);
 });
 
-test('half of the endpoints gone, but not from every slice: they are compacted when that is asked for', async () => {
+test.each([
+  [100, 500],
+  [400, 800],
+  [1_200, 2_000],
+])('§4.5: of %s endpoints that change without end, a pass gathers for %s ms', async (count, ms) => {
+  const api = new SliceApi(count);
+  await api.pass();
+  const begun = api.clock.monotonic();
+  const change = (at: number) => {
+    const ready = at % 2 === 0 ? 'False' : 'True';
+    api.index.setWorkload('shop', 'vm-0', workload(0, { ready }), true);
+    if (api.clock.monotonic() < begun + 5_000) api.clock.after(5, () => change(at + 1));
+  };
+  change(0);
+  await api.pass({ gather: { quietMs: 15, maxMs: 500, perSliceMs: 200 } });
+  expect(api.clock.monotonic() - begun).toBeGreaterThanOrEqual(ms);
+  expect(api.clock.monotonic() - begun).toBeLessThanOrEqual(ms + 20);
+});
+
+test('§4.4: slices of a Service that never rests are compacted after a minute', async () => {
   const api = new SliceApi(400);
   await api.pass();
-  const [untouched = []] = Object.values(api.stand());
-  for (let n = 0; n < 400; n++)
-    if (n % 4 > 0 && !untouched.includes(`vm-${n}`)) api.index.setWorkload('shop', `vm-${n}`, null, true);
-  expect(await api.pass()).toMatchObject({ writes: 3, compactable: true });
+  for (const names of Object.values(api.stand())) {
+    for (const name of names.slice(0, 50)) api.index.setWorkload('shop', name, null, true);
+    await api.pass();
+  }
+  const [[changing = ''] = []] = Object.values(api.stand());
+  const n = Number(changing.slice('vm-'.length));
+  const flip = async (at: number) => {
+    api.echo();
+    await api.clock.advance(6_000);
+    api.index.setWorkload('shop', changing, workload(n, { ready: at % 2 === 0 ? 'False' : 'True' }), true);
+    await api.pass();
+  };
+  for (let at = 0; at < 9; at++) await flip(at);
+  expect(sizes(api)).toEqual([50, 50, 50, 50]);
+  await flip(9);
+  expect(sizes(api)).toEqual([100, 100]);
+});
+
+test('half of the endpoints gone, from one slice after the other: they are compacted when that is asked for', async () => {
+  const api = new SliceApi(400);
+  await api.pass();
+  let last: unknown;
+  for (const names of Object.values(api.stand())) {
+    for (const name of names.slice(0, 50)) api.index.setWorkload('shop', name, null, true);
+    last = await api.pass();
+  }
+  expect(last).toMatchObject({ writes: 1, compactable: true });
   expect(sizes(api)).toHaveLength(4);
   expect(await api.pass({ compact: true })).toMatchObject({ compactable: false });
   expect(sizes(api)).toHaveLength(2);

@@ -15,7 +15,10 @@ async function thousand(): Promise<Stage> {
   return stage;
 }
 
-test.each([0.2, 1, 1.5])(
+/** So many ms lie between the change of that number and the next, where one is made each `everyMs`. */
+const gapMs = (at: number, everyMs: number) => Math.floor((at + 1) * everyMs) - Math.floor(at * everyMs);
+
+test.each([0.2, 1, 2.6])(
   '1,000 flips in one Service, one each %s ms: at most 31 writes, the last 0.1 s after the last flip',
   async (everyMs) => {
     const stage = await thousand();
@@ -23,8 +26,7 @@ test.each([0.2, 1, 1.5])(
     const order = Array.from({ length: 1_000 }, (_, n) => (n * 389) % 1_000);
     for (const [at, n] of order.entries()) {
       await stage.put(n, { ready: 'False', readyAt: clock.now() });
-      if (Math.floor(at * everyMs) !== Math.floor((at + 1) * everyMs))
-        await clock.advance(Math.ceil(everyMs));
+      if (gapMs(at, everyMs) > 0) await clock.advance(gapMs(at, everyMs));
     }
     const last = clock.now();
     await clock.advance(2_000);
@@ -51,24 +53,43 @@ test('flips of one Service, each made when the last was seen: none is kept waiti
   expect(slowest).toBeLessThanOrEqual(6);
 });
 
-test.each([0, 0.5, 1])(
-  'half of 1,000 endpoints deleted, one each %s ms: at most ten writes, and five slices are left',
+test.each([0, 1, 3.8])(
+  '§9.3: half of 1,000 endpoints deleted, one each %s ms: at most ten writes, and five slices are left at once',
   async (everyMs) => {
     const stage = await thousand();
     const { clock } = stage.cluster;
     for (let n = 0; n < 1_000; n += 2) {
       await stage.put(n, null);
-      if (Math.floor((n / 2) * everyMs) !== Math.floor((n / 2 + 1) * everyMs)) await clock.advance(1);
+      if (gapMs(n / 2, everyMs) > 0) await clock.advance(gapMs(n / 2, everyMs));
     }
+    const last = clock.now();
     await clock.advance(2_000);
     expect(stage.ready()).toHaveLength(500);
     expect(stage.writes).toBeLessThanOrEqual(10);
+    expect(stage.lastWriteAt - last).toBeLessThanOrEqual(100);
     await clock.advance(12_000);
     expect(stage.api.objects.size).toBe(5);
-    expect(stage.ready()).toHaveLength(500);
+    expect(stage.writes).toBeLessThanOrEqual(10);
   },
   60_000,
 );
+
+test('§4.5: an endpoint that is removed alone waits 40 ms for company, no longer', async () => {
+  const stage = new Stage();
+  const { clock } = stage.cluster;
+  await stage.begin('a');
+  for (let n = 0; n < 20; n++) await stage.put(n, {});
+  await clock.advance(15_000);
+  const [begun, before] = [clock.now(), stage.writes];
+  await stage.put(0, null);
+  await clock.advance(2);
+  await stage.put(1, null);
+  while (stage.writes === before) await clock.advance(1);
+  expect(stage.lastWriteAt - begun).toBeLessThanOrEqual(40);
+  await clock.advance(1_000);
+  expect(stage.writes).toBe(before + 1);
+  expect(stage.ready()).toHaveLength(18);
+});
 
 test('50 flips a second in one Service: each is written once, within 0.1 s', async () => {
   const stage = await thousand();

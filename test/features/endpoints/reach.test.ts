@@ -53,12 +53,12 @@ test('the path and the Host are those of the annotation', async () => {
 
 test('nobody listens, nobody answers in time, the connection breaks: each is a problem in words', async () => {
   const port = await listen(createTcp((socket) => socket.destroy()));
-  expect(await call({ port })).toMatch(/socket hang up|ECONNRESET/);
+  expect(await call({ port })).toBe('the connection was cut');
   const silent = await listen(createTcp((socket) => socket.on('error', () => {})));
   expect(await call({ port: silent, timeoutMs: 50 })).toBe('no answer within 50 ms');
   const closed = await listen(createTcp());
   await new Promise((resolve) => servers.pop()?.close(resolve));
-  expect(await call({ port: closed })).toMatch(/ECONNREFUSED/);
+  expect(await call({ port: closed })).toBe('connection refused');
 });
 
 test('TCP: a connection that opens is an answer', async () => {

@@ -280,7 +280,7 @@ describe('credentials', () => {
   test('a kubeconfig that cannot be used is refused with its name', () => {
     expect(() =>
       connectKube({ kubeconfig: '/nowhere/kubeconfig', clock: systemClock, random: systemRandom }),
-    ).toThrow(/--kubeconfig \/nowhere\/kubeconfig cannot be used/);
+    ).toThrow(/the kubeconfig \/nowhere\/kubeconfig cannot be used/);
     rmSync(api.kubeconfig);
     expect(() => connect()).toThrow(OrreryError);
   });

@@ -1,17 +1,20 @@
 /**
  * A simulated Kubernetes API: whole objects with uids, versions and generations, their history, watches, and
- * what goes with its owner. Independent of time, except for the collector of orphans.
+ * what goes with its owner (collector.ts).
  *
  * Promises: what the API server promises of preconditions (uid, resourceVersion), of finalizers, of a status
  * that only its subresource changes, and of a write that changes nothing. Absent: the way to it
  * (api-port.ts), schemas, rights; `refuse` decides what else is refused.
  */
 
+import { jsonPatch } from '../../../packages/kube-api/patching/json-patch.ts';
+import type { Chance } from '../../../packages/testing/time/chance.ts';
 import type { SimClock } from '../../../packages/testing/time/sim-clock.ts';
 import { equal } from '../../../src/base/equal.ts';
 import { OrreryError } from '../../../src/base/errors.ts';
 import type { KubeMeta, KubeObject, KubeResource, ListOptions } from '../../../src/base/kube-port.ts';
 import { kubeTime } from '../../../src/base/kube-time.ts';
+import { collectorName, createCollector } from './collector.ts';
 import { applyPatch, type Fields, mergePatch, type Owners, strategicPatch } from './patching.ts';
 import { isSelected } from './selecting.ts';
 
@@ -48,8 +51,6 @@ export interface ApiPatch {
   readonly fieldManager?: string;
 }
 
-/** How long orphans stay. */
-const orphanMs = 50;
 /** The API server has etcd forget what is older, ms. */
 const historyMs = 300_000;
 
@@ -58,6 +59,7 @@ export class SimApi {
   refuse: (write: ApiWrite) => OrreryError | null = () => null;
   readonly #clock: SimClock;
   readonly #kinds: readonly KubeResource[];
+  readonly #onGone: (uid: string) => void;
   readonly #objects = new Map<string, Map<string, KubeObject>>();
   readonly #owners = new Map<string, Owners>();
   readonly #watchers = new Set<Watcher>();
@@ -67,10 +69,18 @@ export class SimApi {
   #version = 1;
   #uids = 0;
 
-  /** @param kinds what discovery knows */
-  constructor(clock: SimClock, kinds: readonly KubeResource[]) {
+  /**
+   * @param kinds what discovery knows
+   * @param chance how fast orphans are collected
+   */
+  constructor(clock: SimClock, kinds: readonly KubeResource[], chance: Chance) {
     this.#clock = clock;
     this.#kinds = kinds;
+    this.#onGone = createCollector(clock, chance, {
+      owned: (uid) => [...this.#owned(uid)],
+      isOrphan: (object) => this.#isOrphan(object),
+      collect: (object) => this.#collect(object),
+    });
   }
 
   onWrite(listener: (write: ApiWrite) => void): void {
@@ -122,6 +132,10 @@ export class SimApi {
     const { namespace, name, type, body, subresource, fieldManager = '' } = patch;
     if (type === 'apply') return this.#apply(resource, patch, fieldManager, by);
     const before = this.get(resource, namespace, name);
+    if (type === 'json') {
+      const next = jsonPatch(before as never, body as never) as unknown as KubeObject;
+      return this.#change(resource, before, next, by, subresource);
+    }
     const change = type === 'strategic' ? strategicPatch : mergePatch;
     const after = change(before as Fields, body as Fields) as KubeObject;
     const { uid, resourceVersion } = ((body as Fields).metadata ?? {}) as Partial<KubeMeta>;
@@ -290,22 +304,21 @@ export class SimApi {
     this.#compact();
     for (const watcher of [...this.#watchers]) deliver(watcher, told_);
     for (const listener of this.#listeners) listener(write);
-    if (next === null) this.#collect(metadata.uid ?? '');
+    if (next === null) this.#onGone(metadata.uid ?? '');
     return object;
   }
 
-  /** What belonged to nobody else goes with its owner. */
-  #collect(uid: string): void {
-    const isOwned = ({ metadata }: KubeObject) =>
-      (metadata.ownerReferences ?? []).some((owner) => owner.uid === uid);
-    this.#clock.after(orphanMs, () => {
-      for (const resource of this.#kinds) {
-        for (const object of this.all(resource).filter(isOwned)) {
-          const { namespace, name } = object.metadata;
-          if (this.#isOrphan(object)) this.remove(resource, namespace, name);
-        }
-      }
-    });
+  *#owned(owner: string): Iterable<KubeObject> {
+    for (const objects of this.#objects.values())
+      for (const object of objects.values())
+        if ((object.metadata.ownerReferences ?? []).some(({ uid }) => uid === owner)) yield object;
+  }
+
+  /** What the collector decided to delete. */
+  #collect({ apiVersion = '', kind = '', metadata: { namespace, name, uid = '' } }: KubeObject): void {
+    const resource = this.resolve(apiVersion, kind);
+    if (this.find(resource, namespace, name)?.metadata.uid === uid)
+      this.remove(resource, namespace, name, { uid }, collectorName);
   }
 
   #isOrphan({ metadata }: KubeObject): boolean {

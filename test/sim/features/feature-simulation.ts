@@ -162,7 +162,7 @@ async function peace({
 export function apiStage(parts: StageParts, { kinds }: Pick<FeatureSimulation, 'kinds'>): ApiStage {
   const { chance } = parts;
   const base = createStage(parts, chance.of('network'));
-  const api = new SimApi(base.clock, kinds);
+  const api = new SimApi(base.clock, kinds, chance.of('collector'));
   const breaks = chance.of('watches');
   const stage: ApiStage = {
     ...base,

@@ -42,6 +42,15 @@ export interface SlicesParts {
   readonly onWrite: (operation: PlannedWrite['operation']) => void;
 }
 
+/**
+ * After the removal of an endpoint a pass gathers until nothing has changed for this time, ms: an API server
+ * tells of hundreds of deletions in clumps.
+ */
+const waveMs = 30;
+/** How long Services with many slices gather at most in a burst, ms. */
+const widestMs = 2_000;
+/** For so long a Service may have twice the slices that it needs, ms; a quiet one has them for 10 s. */
+const sparseMs = 60_000;
 /** Longest wait for a picture that is being read, ms: as long as others wait to be told of it. */
 const wholeMs = 5_000;
 
@@ -81,7 +90,10 @@ export function reconcileSlices(parts: SlicesParts): EffectRunner<SlicesReconcil
   };
 }
 
-/** Waits until nothing has changed for a moment; a longer moment where changes do not stop. */
+/**
+ * Waits until nothing has changed for a moment; a longer moment where changes do not stop, or where an
+ * endpoint was removed.
+ */
 async function gather(
   scene: EndpointsScene,
   effect: SlicesReconcile,
@@ -90,6 +102,9 @@ async function gather(
 ): Promise<void> {
   const begun = clock.monotonic();
   const { burst, ...first } = effect.gather;
+  const { namespace, name } = effect;
+  const isWave = burst !== undefined && scene.removedAt(namespace, name) + waveMs > begun;
+  if (isWave) return void (await quiet(scene, effect, { ...burst, quietMs: waveMs, begun }, clock, signal));
   const isOver = await quiet(scene, effect, { ...first, begun }, clock, signal);
   if (!isOver && burst !== undefined) await quiet(scene, effect, { ...burst, begun }, clock, signal);
 }
@@ -98,16 +113,18 @@ async function gather(
 async function quiet(
   scene: EndpointsScene,
   { namespace, name }: SlicesReconcile,
-  { quietMs, maxMs, begun }: Gathering & { readonly begun: number },
+  { quietMs, maxMs, perSliceMs = 0, begun }: Gathering & { readonly begun: number },
   clock: Clock,
   signal: AbortSignal,
 ): Promise<boolean> {
+  const slices = perSliceMs === 0 ? 0 : (scene.read(namespace, name)?.slices.length ?? 0);
+  const longestMs = Math.max(maxMs, Math.min(perSliceMs * slices, widestMs));
   for (;;) {
     const now = clock.monotonic();
     // Quiet time before the step was saved counts.
     const restMs = scene.changedAt(namespace, name) + quietMs - now;
     if (restMs <= 0) return true;
-    if (now - begun >= maxMs) return false;
+    if (now - begun >= longestMs) return false;
     await sleep(clock, Math.max(1, restMs), signal);
   }
 }
@@ -145,10 +162,13 @@ async function makeRound(
   const { namespace, name, since } = effect;
   const now = scene.read(namespace, name);
   if (now === null) return { kind: 'settled', compactable: false };
-  const { wanted, plan } = planOf(effect, now, parts.endpointsPerSlice, effect.compact);
+  const plans = (compact: boolean) => planOf(effect, now, parts.endpointsPerSlice, compact);
+  const least = plans(effect.compact);
+  const isLong = scene.sparseFor(namespace, name, least.plan.compactable) >= sparseMs;
+  const { wanted, plan } = isLong ? plans(true) : least;
   const trigger = scene.takeTrigger(namespace, name);
   if (plan.writes.length === 0) {
-    return { kind: 'settled', compactable: plan.compactable && !effect.compact };
+    return { kind: 'settled', compactable: plan.compactable };
   }
   const results = await makeWrites(plan.writes, {
     ...parts,

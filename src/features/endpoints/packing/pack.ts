@@ -6,7 +6,9 @@
  * slices that are written anyway, the fullest first (a slice that has become empty is filled again under its
  * name instead of being deleted), then into the fullest slice that has room for all, then into new slices. If
  * the ports of all endpoints of a slice change in the same way, the slice stays and its ports change. Slices
- * that are all written anyway become half as many if that is enough. If nothing changes, nothing is written.
+ * of which half are written anyway become half as many if that is enough. If nothing changes, nothing is
+ * written.
+ *
  * Promises: no slice has more than `max` endpoints; an endpoint is in one slice of its family; an endpoint
  * that moves can be written in an order in which it is never absent (order.ts).
  */
@@ -83,10 +85,12 @@ function packFamily(
     fill.fullestOrNew();
   }
   const compactable = groups.filter((group) => isCompactable(bins, group, options.max));
-  // Where every slice is written anyway, half as many cost no more writes: deletes replace updates.
-  const isFree = (group: SliceGroup) =>
-    bins.every((bin) => bin.group !== group || (bin.slice !== null && isChanged(wanted, bin)));
-  const now = compactable.filter((group) => options.compact || isFree(group));
+  // Where half of the slices are written anyway, this costs less than to write all of them later.
+  const isCheap = (group: SliceGroup) => {
+    const held = bins.filter((bin) => bin.group === group);
+    return 2 * held.filter((bin) => isChanged(wanted, bin)).length >= held.length;
+  };
+  const now = compactable.filter((group) => options.compact || isCheap(group));
   for (const group of now) compact(bins, group, options.max);
   return { bins, compactable: compactable.length > now.length };
 }

@@ -31,6 +31,13 @@ export interface EndpointsScene {
   read(namespace: string, service: string): ServiceScene | null;
   /** When something last changed that concerns the Service's slices, monotonic ms; -Infinity: never. */
   changedAt(namespace: string, service: string): number;
+  /** When the Service last lost an endpoint, monotonic ms; -Infinity: never. */
+  removedAt(namespace: string, service: string): number;
+  /**
+   * Notes whether half as many slices would do.
+   * @returns for how long that has been so, ms; 0: it is not
+   */
+  sparseFor(namespace: string, service: string, isSparse: boolean): number;
   /** Takes a slice that was written or read, as it is in the API server. */
   put(namespace: string, name: string, digest: EndpointSliceDigest): void;
   /** A slice with that uid no longer exists. */

@@ -7,10 +7,10 @@
  * called. An answer counts as soon as its head has arrived.
  */
 import { get, type IncomingMessage } from 'node:http';
-import type { LookupFunction } from 'node:net';
+import { connect, type LookupFunction, type NetConnectOpts } from 'node:net';
 import type { Address, IpFamily } from '../../../base/address.ts';
 import type { Clock } from '../../../base/clock.ts';
-import { asError } from '../../../base/errors.ts';
+import { asError, inPlainWords } from '../../../base/errors.ts';
 import { limits } from '../../../base/limits.ts';
 
 export interface ProbeTarget {
@@ -63,7 +63,8 @@ export function probeCall(
       onAnswer(known);
     };
     const request = get(target.url, {
-      agent: false,
+      // An agent for one call costs a quarter of it.
+      createConnection: (options) => connect(options as NetConnectOpts),
       maxHeaderSize: limits.probeAnswerBytes,
       headers: { accept: '*/*', 'user-agent': 'orrery-probe', connection: 'close' },
       // A name may have addresses of both families; only the one asked for proves anything.
@@ -125,5 +126,5 @@ function drain(response: IncomingMessage): void {
 function textOf(thrown: unknown): string {
   const error: NodeJS.ErrnoException & { errors?: readonly Error[] } = asError(thrown);
   // The error of a name with several addresses has no message of its own, only one for each address.
-  return error.message || error.errors?.[0]?.message || error.code || error.name;
+  return inPlainWords(error.message || error.errors?.[0]?.message || error.code || error.name);
 }

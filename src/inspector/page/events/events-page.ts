@@ -8,7 +8,7 @@ import { go } from '../navigation.ts';
 import { VirtualList } from '../overview/virtual-list.ts';
 import { type EventsPlace, eventsHref } from '../page-address.ts';
 import type { Store } from '../page-store.ts';
-import { ActorLink, Mark } from '../pieces.ts';
+import { ActorLink, FilterForm, Mark } from '../pieces.ts';
 import { html, useEffect, useState, type VNode } from '../vendor.ts';
 import { Sequence } from './sequence.ts';
 import { readWhen } from './when.ts';
@@ -94,14 +94,16 @@ function Filters({
   const field = (name: 'from' | 'to' | 'text', label: string, placeholder: string) =>
     html`<label>${label} <input type="text" value=${place[name]} placeholder=${placeholder} spellcheck=${false}
       onChange=${({ currentTarget }: Field) => change({ [name]: currentTarget.value.trim() })} /></label>`;
-  return html`<form class="filters" onSubmit=${(event: Event) => event.preventDefault()}>
-    ${field('from', 'From', '15m, 03:10, 2026-11-22T03:10')} ${field('to', 'To', 'now')}
+  const first = field('from', 'From', '15m, 03:10, 2026-11-22T03:10');
+  const set = (['to', 'kind', 'text'] as const).filter((name) => place[name] !== '');
+  return html`<${FilterForm} first=${first} set=${set.length}>
+    ${field('to', 'To', 'now')}
     <label>Kind <select value=${place.kind} onChange=${({ currentTarget }: Field) => change({ kind: currentTarget.value })}>
       <option value="">all</option>${kinds.map((one) => html`<option value=${one} selected=${place.kind === one}>${one}</option>`)}</select></label>
     ${field('text', 'Saying', 'event, state, effect, field')}
     <label>Times <select value=${place.utc ? 'utc' : 'local'} onChange=${({ currentTarget }: Field) => change({ utc: currentTarget.value === 'utc' })}>
       <option value="local">local</option><option value="utc" selected=${place.utc}>UTC</option></select></label>
-  </form>`;
+  <//>`;
 }
 
 function Row({

@@ -7,7 +7,7 @@ import { isDialogOpen, isTyping } from '../keys.ts';
 import { go } from '../navigation.ts';
 import { actorHref, type ListFilter, listHref, noFilter } from '../page-address.ts';
 import type { Store } from '../page-store.ts';
-import { ActorLink, Age, Mark, Owner, StateName, Until, useTick } from '../pieces.ts';
+import { ActorLink, Age, FilterForm, Mark, Owner, StateName, Until, useTick } from '../pieces.ts';
 import { html, useEffect, useRef, useState, type VNode } from '../vendor.ts';
 import { factOf, type Ordered, orderedRows, tally } from './list-order.ts';
 import { VirtualList } from './virtual-list.ts';
@@ -132,9 +132,10 @@ function Filters({
       <option value="">all</option>
       ${[...new Set([...counts.keys(), ...(filter[name] === '' ? [] : [filter[name]])])].map((value) => html`<option value=${value} selected=${filter[name] === value}>${value === '_' ? 'none' : value}${name === 'owner' ? '' : ` (${counts.get(value) ?? 0})`}</option>`)}
     </select></label>`;
-  return html`<form class="filters" onSubmit=${(event: Event) => event.preventDefault()}>
-    <label class="text">Filter <input type="search" value=${filter.q} placeholder="name, reason, error"
-      onInput=${({ currentTarget }: { currentTarget: HTMLInputElement }) => change({ q: currentTarget.value })} /></label>
+  const first = html`<label class="text">Filter <input type="search" value=${filter.q} placeholder="name, reason, error"
+      onInput=${({ currentTarget }: { currentTarget: HTMLInputElement }) => change({ q: currentTarget.value })} /></label>`;
+  const set = (['ns', 'state', 'health', 'owner', 'ending'] as const).filter((name) => filter[name] !== '');
+  return html`<${FilterForm} first=${first} set=${set.length}>
     <label>Health <select value=${filter.health} onChange=${({ currentTarget }: { currentTarget: HTMLSelectElement }) => change({ health: currentTarget.value })}>
       <option value="">all</option>${['wrong', 'waiting', 'ok'].map((one) => html`<option value=${one} selected=${filter.health === one}>${one}</option>`)}
     </select></label>
@@ -148,7 +149,7 @@ function Filters({
         return html`<option value=${value} selected=${filter.sort === value}>${isCount ? `most first: ${label}` : `by ${label}`}</option>`;
       })}
     </select></label>
-  </form>`;
+  <//>`;
 }
 
 const endings = { '': 'any time', '7d': '7 days, or not ok', '30d': '30 days, or not ok' } as const;

@@ -2,7 +2,8 @@
  * "Creations and updates come before deletions: an endpoint that moves stands in its new slice before it
  * leaves the old one" (docs/features/endpoints.md §5.1): no write of ours removes the last place of an
  * endpoint that its Service and workload have wanted, unchanged, for a while in which every replica could
- * hear of it.
+ * hear of it. Nor is a slice given to a Service while the garbage collector may still take it for an orphan
+ * of an earlier one (§5.8).
  */
 import type { CheckerKind } from '../../../../packages/testing/checkers/checker.ts';
 import {
@@ -11,6 +12,7 @@ import {
   serviceNameLabel,
 } from '../../../../src/features/endpoints/slice-labels.ts';
 import { services } from '../../../../src/kube/api/resources.ts';
+import { collectorName } from '../../api/collector.ts';
 import type { SeenStage } from '../../api/seen-api.ts';
 import { createUntroubled } from '../../checkers/quiet-time.ts';
 import { namespace } from '../endpoint-world.ts';
@@ -36,13 +38,16 @@ export const neverMissing = ({ api }: SeenStage): CheckerKind => ({
     api.onWrite(({ resource, before, by }) => {
       if (resource.plural !== 'endpointslices') return note();
       const labels = before?.metadata.labels ?? {};
-      if (before === null || !/^r\d+$/.test(by) || labels[managedByLabel] !== managedBy) return;
+      if (before === null || labels[managedByLabel] !== managedBy) return;
       const service = labels[serviceNameLabel] ?? '';
+      const owner = api.find(services, namespace, service)?.metadata.uid;
+      const isOwned = before.metadata.ownerReferences?.some(({ uid }) => uid === owner) === true;
+      if (by === collectorName ? !isOwned : !/^r\d+$/.test(by)) return;
       const listed = new Set(listedIn(slicesOf(api, service)));
       for (const one of listedIn([before])) {
-        const known = Math.max(since.get(`${service} ${one}`) ?? eye.now(), untroubled.since());
-        const wantedMs = eye.now() - known;
-        if (wantedMs > knownMs && !listed.has(one))
+        const wantedSince = since.get(`${service} ${one}`) ?? eye.now();
+        const wantedMs = eye.now() - Math.max(wantedSince, untroubled.since());
+        if ((by === collectorName || wantedMs > knownMs) && !listed.has(one))
           eye.breach(
             `${by} takes ${one} out of ${namespace}/${before.metadata.name}, and it stands nowhere else`,
           );

@@ -3,6 +3,7 @@
  * RouteGate with its Services, and what is seen of each Pod.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
+import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -84,15 +85,30 @@ interface Stage {
   /** How late the routing learns. */
   readonly delay: string;
   readonly whenRouteIsLost?: 'keep' | 'withdraw';
+  /** Pods neither stop nor fail: the routing answers in their place, which costs a third of the sockets. */
+  readonly isSteady?: boolean;
 }
 
-export async function setUp({ services: serviceCount, groups = 1, delay, ...gate }: Stage): Promise<Bench> {
+/** What the backend of a Pod answers (packages/dev-cluster/nodes/backend.ts), without a server of its own. */
+function answerFor(ip: string) {
+  const head = ['HTTP/1.1 200 OK', `Pod-IPv4: ${ip}`, 'Content-Length: 3', 'Connection: close'];
+  return (client: Socket) => {
+    client.on('data', () => client.end(`${head.join('\r\n')}\r\n\r\nok\n`));
+    client.on('error', () => {});
+  };
+}
+
+export async function setUp(stage: Stage): Promise<Bench> {
+  const { services: serviceCount, groups = 1, delay, isSteady = false, ...gate } = stage;
   const replicas = Number(values.replicas);
   const dir = mkdtempSync(join(tmpdir(), 'orrery-bench-'));
   const basics = { clock, random, log };
   const http = { host: '127.0.0.1', port: 0 };
   const cluster = await startDevCluster(
-    { ...basics, dir, replicas, http, restarts: false, print: () => {}, ...replicaOptions() },
+    {
+      ...{ ...basics, dir, replicas, http, restarts: false, print: () => {}, ...replicaOptions() },
+      ...(isSteady ? { answerFor } : {}),
+    },
     signal,
   );
   for (const replica of cluster.replicas) await untilReady(replica, clock, signal);

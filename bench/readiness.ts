@@ -94,7 +94,7 @@ async function allAtOnce(
   delay: string,
   groups = 1,
 ): Promise<void> {
-  const bench = await setUp({ services: serviceCount, delay, groups });
+  const bench = await setUp({ services: serviceCount, delay, groups, isSteady: true });
   await costs(bench);
   const started = clock.monotonic();
   await createPods(bench, podCount, groups);
@@ -130,7 +130,7 @@ async function allAtOnce(
 /** A replica dies while 15 Pods prove 1,500 routes. */
 async function killed(): Promise<void> {
   const [groups, serviceCount, podCount] = [5, 100, 15];
-  const bench = await setUp({ services: serviceCount, groups, delay: '0ms-200ms' });
+  const bench = await setUp({ services: serviceCount, groups, delay: '0ms-200ms', isSteady: true });
   const routes = () => [...bench.seen.values()].reduce((sum, { programmed }) => sum + programmed, 0);
   await createPods(bench, podCount, groups);
   await until(() => routes() >= (podCount * serviceCount) / 3, 60_000);

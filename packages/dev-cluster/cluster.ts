@@ -23,7 +23,7 @@ import { clusterLimits } from './limits.ts';
 import { ensureDefinitions, ensureInspectorAccess, readManifests } from './manifests.ts';
 import { startDns } from './network/dns.ts';
 import { outsideVariable } from './network/outside-network.ts';
-import { Routing } from './network/routing.ts';
+import { Routing, type RoutingParts } from './network/routing.ts';
 import { Kubelet } from './nodes/kubelet.ts';
 import type { DevParts } from './parts.ts';
 import { lockFolder } from './processes/folder-lock.ts';
@@ -55,6 +55,8 @@ export interface DevClusterParts {
   /** Defaults of the routing's delays; Services can set their own. */
   readonly addDelay?: DurationRange;
   readonly removeDelay?: DurationRange;
+  /** Who answers connections to a Pod in its place, if not the Pod itself; for benchmarks. */
+  readonly answerFor?: RoutingParts['answerFor'];
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -207,7 +209,7 @@ async function startParts(
   const isReal = options.kubeconfig !== undefined;
   const podCidr = isReal ? range.podCidr.replace(/^127/, advertisedNet) : range.podCidr;
   const nodeName = options.nodeName ?? 'orrery-dev';
-  const { addDelay, removeDelay } = options;
+  const { addDelay, removeDelay, answerFor } = options;
   const kubelet = new Kubelet({ ...parts, nodeName, podCidr, schedules: !controlPlane.hasScheduler });
   onStop(() => kubelet.stop());
   const routing = new Routing({
@@ -216,6 +218,7 @@ async function startParts(
     outsideCidr: outsideCidr(range),
     ...(addDelay === undefined ? {} : { addDelay }),
     ...(removeDelay === undefined ? {} : { removeDelay }),
+    ...(answerFor === undefined ? {} : { answerFor }),
   });
   onStop(() => routing.stop());
   const endpoints = startEndpoints({ ...parts, onlyAnnotated: controlPlane.hasControllers });

@@ -81,6 +81,8 @@ export interface PatchOptions {
   /** Needed for `apply`. */
   readonly fieldManager?: string;
   readonly force?: boolean;
+  /** Of a JSON patch: repeating it changes nothing more. Any other patch is repeatable. */
+  readonly isRepeatable?: boolean;
 }
 
 export interface KubePort {

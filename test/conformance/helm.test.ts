@@ -117,6 +117,26 @@ describe.skipIf(program === undefined)('the charts by Helm (skipped where there 
     expect(await passwords()).toEqual(first);
   });
 
+  test('what kubectl applied is taken over, and upgraded from then on (docs/operating.md, Upgrading)', {
+    timeout,
+  }, async ({ api, helm, namespace }) => {
+    const values = ['--values', 'deploy/chart/examples/kustomize.yaml', ...here(namespace)];
+    const [deployment] = objectsIn(await helm('template', 'it', 'deploy/chart', ...values)).filter(
+      ({ kind }) => kind === 'Deployment',
+    );
+    const byKubectl = `${deployments(namespace)}?fieldManager=kubectl-client-side-apply`;
+    const made = await api.post(byKubectl, deployment as JsonObject);
+    expect(made.code).toBe(201);
+
+    // Helm 3 knows no other way, nor the flag.
+    const way = (await helm('version', '--short')).startsWith('v3') ? [] : ['--server-side=false'];
+    await helm('install', 'it', 'deploy/chart', ...values, '--take-ownership', ...way);
+    await helm('upgrade', 'it', 'deploy/chart', ...values, '--set', 'replicas=2');
+    const { body } = await api.get(`${deployments(namespace)}/${namespace}`);
+    expect(body.spec).toMatchObject({ replicas: 2 });
+    expect(metaOf(body).uid).toBe(metaOf(made.body).uid);
+  });
+
   test('the definitions, that of ExternalWorkload too, outlive an uninstall with their objects', {
     timeout,
   }, async ({ api, helm, namespace }) => {
@@ -152,6 +172,11 @@ async function giveTo(
   });
 }
 
+const objectsIn = (manifest: string): readonly JsonObject[] =>
+  parseAllDocuments(manifest)
+    .map((one) => one.toJS() as JsonObject | null)
+    .filter((one) => one !== null);
+
 /** Deployments, Services, accounts and roles of a manifest that the server does not have. */
 async function missing(api: Client, namespace: string, manifest: string): Promise<readonly string[]> {
   const places: Readonly<Record<string, string>> = {
@@ -161,10 +186,9 @@ async function missing(api: Client, namespace: string, manifest: string): Promis
     ServiceAccount: `/api/v1/namespaces/${namespace}/serviceaccounts`,
     ClusterRole: clusterRoles,
   };
-  const objects = parseAllDocuments(manifest).map((one) => one.toJS() as JsonObject | null);
-  const paths = objects.flatMap((one) => {
-    const place = places[String(one?.kind)];
-    return one === null || place === undefined ? [] : [`${place}/${metaOf(one).name}`];
+  const paths = objectsIn(manifest).flatMap((one) => {
+    const place = places[String(one.kind)];
+    return place === undefined ? [] : [`${place}/${metaOf(one).name}`];
   });
   expect(paths.length).toBeGreaterThan(3);
   const codes = await Promise.all(paths.map(async (path) => [path, (await api.get(path)).code] as const));

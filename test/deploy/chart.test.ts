@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { findHelm } from '../../scripts/chart/helm.ts';
+import { findHelm, runHelm } from '../../scripts/chart/helm.ts';
 import { placeOf, render, sources, sourcesOf, valueSets } from '../../scripts/chart/rendering.ts';
 import type { Need } from '../../src/actors/need.ts';
 import { runFlags } from '../../src/replica/config.ts';
@@ -39,6 +39,15 @@ describe('renderings', () => {
       expect([status, stdout]).toEqual([0, expect.stringContaining('0 chart(s) failed')]);
     },
   );
+});
+
+test.skipIf(helm === undefined)('alerts lead to where the pages are hosted (skipped without Helm)', () => {
+  const values = ['--values', join(root, 'deploy/chart/examples/whole.yaml')];
+  const manifests = runHelm(helm ?? '', ['template', 'orrery', join(root, 'deploy/chart'), ...values]);
+  const links = [...manifests.matchAll(/runbook_url: (\S+)/g)].map(([, link = '']) => link);
+  expect(links.length).toBeGreaterThan(20);
+  const elsewhere = links.filter((link) => !link.startsWith('https://wiki.example.com/orrery/alerts.md#'));
+  expect(elsewhere).toEqual([]);
 });
 
 describe('values', () => {

@@ -24,14 +24,17 @@ function portOf(server: Server): number {
   const address = server.address();
   return typeof address === 'object' ? (address?.port ?? 0) : 0;
 }
-async function relayTo(pick: () => number | undefined): Promise<{ relay: Relay; port: number }> {
+async function relayTo(
+  pick: () => number | undefined,
+  answer?: (client: Socket) => void,
+): Promise<{ relay: Relay; port: number }> {
   const free = createServer();
   await new Promise<void>((resolve) => free.listen(0, host, resolve));
   const port = portOf(free);
   await new Promise((resolve) => free.close(resolve));
   const target = () => {
     const chosen = pick();
-    return chosen === undefined ? undefined : { host, port: chosen };
+    return chosen === undefined ? undefined : { host, port: chosen, answer };
   };
   const relay = await startRelay({ host, port, clock: systemClock, pick: target });
   relays.push(relay);
@@ -47,6 +50,21 @@ test('a client that has said all gets the whole answer that comes afterwards', a
   const client = connect({ host, port, allowHalfOpen: true });
   client.end('x'.repeat(300_000));
   expect(await text(client)).toBe('you said 300000 characters');
+});
+
+test('a client is answered in place of the backend, which hears nothing of it', async () => {
+  let connections = 0;
+  const backend = await serve(() => {
+    connections += 1;
+  });
+  const { port } = await relayTo(
+    () => backend,
+    (client) => client.once('data', (said) => client.end(`heard ${said}`)),
+  );
+  const client = connect({ host, port });
+  client.write('hello');
+  expect(await text(client)).toBe('heard hello');
+  expect(connections).toBe(0);
 });
 
 test('a client whose backend resets is reset', async () => {

@@ -23,6 +23,7 @@ import {
   type ServiceObject,
   type ServicePort,
 } from '../objects.ts';
+import type { Change } from './informer.ts';
 
 export const managedBy = 'endpointslice-controller.dev.orrery.dev';
 export const managedByLabel = 'endpointslice.kubernetes.io/managed-by';
@@ -81,6 +82,18 @@ function pack(
   );
   for (const part of parts) part.push(...left.splice(0, Math.max(0, endpointsPerSlice - part.length)));
   return parts;
+}
+
+/** Whether every slice that lists the Pod says the same as before the change. */
+export function isSameEndpoint(change: Change<PodObject>): boolean {
+  if (change.type === 'gone' || change.previous === undefined) return false;
+  return JSON.stringify(podShape(change.previous)) === JSON.stringify(podShape(change.object));
+}
+
+function podShape(pod: PodObject) {
+  const { uid, labels } = pod.metadata;
+  const states = [hasEnded(pod), isDeleting(pod), isTrue(pod, 'ContainersReady'), isTrue(pod, 'Ready')];
+  return [uid, labels, addressOf(pod), pod.spec?.nodeName, ...states];
 }
 
 /** Whether the slice is already as wanted. */

@@ -18,7 +18,14 @@ import {
 } from '../objects.ts';
 import type { DevPart, DevParts } from '../parts.ts';
 import { pods as podResource } from '../resources.ts';
-import { isSameSlice, managedBy, managedByLabel, serviceLabel, slicesOf } from './endpoint-slices.ts';
+import {
+  isSameEndpoint,
+  isSameSlice,
+  managedBy,
+  managedByLabel,
+  serviceLabel,
+  slicesOf,
+} from './endpoint-slices.ts';
 import { startInformer } from './informer.ts';
 import { createReconciler } from './reconciler.ts';
 import { createSelections } from './selections.ts';
@@ -41,7 +48,6 @@ export interface Endpoints extends DevPart {
 
 export function startEndpoints(parts: EndpointsParts): Endpoints {
   const { kube } = parts;
-
   const isOurs = (service: ServiceObject) =>
     (service.spec?.selector !== undefined && parts.onlyAnnotated !== true) ||
     devAnnotation(service, 'publish') !== undefined;
@@ -86,8 +92,9 @@ export function startEndpoints(parts: EndpointsParts): Endpoints {
   const pods = startInformer<PodObject>({
     ...parts,
     resource: podResource,
-    onChange({ type, object }) {
-      for (const key of selections.setPod(object, type === 'gone')) queue.enqueue(key);
+    onChange(change) {
+      const keys = selections.setPod(change.object, change.type === 'gone');
+      for (const key of isSameEndpoint(change) ? [] : keys) queue.enqueue(key);
     },
   });
   const slices = startInformer<EndpointSliceObject>({

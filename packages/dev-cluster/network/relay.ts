@@ -13,8 +13,17 @@ export interface RelayParts {
   readonly host: string;
   readonly port: number;
   readonly clock: Clock;
-  readonly pick: () => { readonly host: string; readonly port: number } | undefined;
+  readonly pick: () => Backend | undefined;
 }
+
+interface Backend {
+  readonly host: string;
+  readonly port: number;
+  /** Answers the client in the backend's place, without a connection to it; absent: the backend does. */
+  readonly answer?: AnswerClient | undefined;
+}
+
+export type AnswerClient = (client: Socket) => void;
 
 export interface Relay {
   /** The real one. */
@@ -41,7 +50,9 @@ export function startRelay(parts: RelayParts): Promise<Relay> {
     hold(client);
     const target = parts.pick();
     if (target === undefined) return void client.resetAndDestroy();
-    const backend = connect({ ...target, allowHalfOpen: true });
+    if (target.answer !== undefined) return target.answer(client);
+    const { host, port } = target;
+    const backend = connect({ host, port, allowHalfOpen: true });
     hold(backend);
     const timer = parts.clock.after(clusterLimits.backendConnectMs, () =>
       backend.destroy(new Error('connect timed out')),

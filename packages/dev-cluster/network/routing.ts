@@ -27,7 +27,7 @@ import {
 } from '../objects.ts';
 import type { DevPart, DevParts } from '../parts.ts';
 import { type DurationRange, drawMs, parseDurationRange } from '../scenarios/durations.ts';
-import { type Relay, startRelay } from './relay.ts';
+import { type AnswerClient, type Relay, startRelay } from './relay.ts';
 import { createRouteTable, type RouteChange, type RouteTable, targetsOf } from './route-table.ts';
 
 export interface RoutingParts extends DevParts {
@@ -40,6 +40,8 @@ export interface RoutingParts extends DevParts {
   readonly outsideCidr?: string;
   readonly addDelay?: DurationRange;
   readonly removeDelay?: DurationRange;
+  /** Who answers connections to a Pod's address in its place; absent, or undefined: the Pod itself. */
+  readonly answerFor?: (address: string) => AnswerClient | undefined;
   readonly onEvent?: (event: RoutingEvent) => void;
 }
 
@@ -232,7 +234,8 @@ export class Routing implements DevPart {
       const { address: to } = target;
       for (const watcher of this.#watchers) watcher({ namespace, service, portName, address: to });
       const isHere = this.#networks.some((network) => network.contains(target.address));
-      return { host: isHere ? socketAddress(target.address) : target.address, port: target.port };
+      const host = isHere ? socketAddress(target.address) : target.address;
+      return { host, port: target.port, answer: this.#parts.answerFor?.(target.address) };
     };
     log.debug({ service: key, address }, 'routing listens');
     return startRelay({ host, port: Number(port), clock, pick });

@@ -118,9 +118,10 @@ export function slicePart(object: KubeObject): DigestPart<EndpointSliceDigest> {
   const labels = textMap(object.metadata.labels);
   const service = labels[serviceNameLabel] ?? '';
   const writer = labels[managedByLabel];
-  if (writer === managedBy) return { service, managed: contentOf(object) };
+  const annotations = textMap(object.metadata.annotations);
+  if (writer === managedBy) return { service, annotations, managed: contentOf(object) };
   if (!otherWriters.some((one) => one === writer) || writer === undefined) return { service };
-  return { service, foreign: { writer, content: contentOf(object) } };
+  return { service, annotations, foreign: { writer, content: contentOf(object) } };
 }
 
 function contentOf(object: KubeObject): SliceContent {

@@ -28,6 +28,8 @@ export interface EndpointSliceDigest extends DigestBase {
   readonly kind: 'endpointslices';
   /** Name of the Service (label `kubernetes.io/service-name`). */
   readonly service: string;
+  /** Of slices with a content. Absent in what a mirror of 0.1.0 wrote. */
+  readonly annotations?: Labels;
   /** Its content, if the slice is ours. */
   readonly managed?: SliceContent;
   /** Its writer and content, if another controller made it for external workloads. */

@@ -37,7 +37,11 @@ interface IndexParts {
   readonly whole: (signal: AbortSignal) => Promise<void>;
   /** The other controller whose slices are adopted; null: none. */
   readonly takeOver: string | null;
+  readonly endpointsPerSlice: number;
 }
+
+/** Kubernetes' own. */
+export const endpointsPerSliceDefault = 100;
 
 export class EndpointsIndex implements EndpointsScene {
   readonly #slices;
@@ -51,13 +55,16 @@ export class EndpointsIndex implements EndpointsScene {
   readonly #removedAt = new Map<string, number>();
   readonly #sparseSince = new Map<string, number>();
   readonly #clock: Clock;
+  /** What replicas are configured with shows in slices, too; '' is the default. */
+  readonly #configured: string;
   readonly #triggers = new Map<string, number>();
 
   readonly isComplete: () => boolean;
   readonly whole: (signal: AbortSignal) => Promise<void>;
 
-  constructor({ clock, isComplete, whole, takeOver }: IndexParts) {
+  constructor({ clock, isComplete, whole, takeOver, endpointsPerSlice: max }: IndexParts) {
     this.#clock = clock;
+    this.#configured = max === endpointsPerSliceDefault ? '' : `.${max}`;
     this.isComplete = isComplete;
     this.whole = whole;
     this.#slices = createStandingSlices(clock, takeOver);
@@ -173,7 +180,7 @@ export class EndpointsIndex implements EndpointsScene {
   tokens(namespace: string, name: string): { readonly wanted: string; readonly standing: string } {
     const entry = this.#services.get(`${namespace}/${name}`);
     const sums = (entry?.sums ?? []).map((sum) => sum.toString(36)).join('.');
-    const wanted = entry === undefined ? '' : `${entry.token}.${sums}`;
+    const wanted = entry === undefined ? '' : `${entry.token}.${sums}${this.#configured}`;
     return { wanted, standing: this.#slices.token(namespace, name) };
   }
 

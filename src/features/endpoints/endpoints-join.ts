@@ -15,7 +15,7 @@ import { type AnyDigest, asDigest, type WorldEntry } from '../../base/digests.ts
 import type { EndpointsFacts } from '../../machines/service/slices-events.ts';
 import type { WorkloadFacts } from '../../machines/workload/workload-facts.ts';
 import type { EndpointSliceDigest, ServiceDigest, WorkloadDigest } from './digests.ts';
-import { EndpointsIndex } from './endpoints-index.ts';
+import { EndpointsIndex, endpointsPerSliceDefault } from './endpoints-index.ts';
 import { isDnsLabel } from './packing/desired.ts';
 
 export interface EndpointsJoin extends Join {
@@ -30,13 +30,14 @@ export function createEndpointsJoin(parts: {
   readonly clock: Clock;
   /** The other controller whose slices are adopted; absent: none. */
   readonly takeOver?: string | null;
+  readonly endpointsPerSlice?: number;
 }): EndpointsJoin {
-  const { world, clock, takeOver = null } = parts;
+  const { world, clock, takeOver = null, endpointsPerSlice = endpointsPerSliceDefault } = parts;
   const isListed = () => neededResources.every((resource) => world.statement(resource) !== null);
   // While the stream is read after an interruption, an object that moved within it may look gone.
   const isComplete = () => world.isWhole && isListed();
   const index = new EndpointsIndex({
-    ...{ clock, isComplete, takeOver },
+    ...{ clock, isComplete, takeOver, endpointsPerSlice },
     whole: (signal) => world.whole(signal),
   });
   return {

@@ -75,9 +75,9 @@ export function createStandingSlices(clock: Clock, takeOver: string | null): Sta
     remove: (namespace, name, uid) => latest.remove(`${namespace}/${name}`, uid),
     of: (namespace, service) =>
       staying(namespace, service).flatMap(([name, digest]) => {
-        const { uid, resourceVersion, labels } = digest;
+        const { uid, resourceVersion, labels, annotations } = digest;
         const content = contentOf(digest);
-        return content === undefined ? [] : [{ name, uid, resourceVersion, labels, content }];
+        return content === undefined ? [] : [{ name, uid, resourceVersion, labels, annotations, content }];
       }),
     otherWriter(namespace, service) {
       const others = listAll(namespace, service).filter(

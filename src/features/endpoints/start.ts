@@ -31,7 +31,7 @@ export function startEndpoints({
 }: EndpointsSettings): StartFeature {
   return ({ engine, kube, clock, metrics }): FeatureRun => {
     const { world } = engine;
-    const join = createEndpointsJoin({ world, clock, takeOver });
+    const join = createEndpointsJoin({ world, clock, takeOver, endpointsPerSlice });
     const onWrite = (operation: string) => metrics.count('orrery_endpointslice_writes_total', { operation });
     const slices = { kube, clock, scene: () => join.index, endpointsPerSlice, takeOver, onWrite };
     return {

@@ -109,6 +109,23 @@ export class Groups {
   }
 
   /**
+   * Address → uid of the Pods that the Service's slices list and its gate holds back, if the group is not too
+   * large for answers to be kept. @param name of an actor
+   */
+  heldAt(namespace: string, name: string): ReadonlyMap<string, string> {
+    const held = new Map<string, string>();
+    const group = this.groupOfService(namespace, name);
+    if (group === null || group.pods.size > limits.probeKeptAnswers) return held;
+    const listed = this.listedAddresses(namespace, name);
+    for (const { address, uid, deleting, finished, conditions } of group.pods.values()) {
+      const isGone = deleting || finished === true || address === null || !('ip' in address);
+      if (isGone || conditions[group.gate.spec.conditionType] === 'True') continue;
+      if (listed.has(address.ip)) held.set(address.ip, uid);
+    }
+    return held;
+  }
+
+  /**
    * The uid of the only Pod of the Service's group with this address, if it has had it since before that
    * change, and if the group is not too large for answers to be kept. @param name of an actor
    */

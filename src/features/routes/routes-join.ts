@@ -177,7 +177,7 @@ function podFacts(world: Pick<World, 'get' | 'statement'>, group: Group, name: s
       whenRouteIsLost: spec.whenRouteIsLost,
       whenUnverifiable: spec.whenUnverifiable ?? 'pass',
     },
-    groupResource: groupResourceOf(world, group).state,
+    ...ownerOf(world, group),
     services: Object.fromEntries(
       [...group.services]
         .sort(byName)
@@ -190,6 +190,15 @@ function podFacts(world: Pick<World, 'get' | 'statement'>, group: Group, name: s
       }),
     ),
   };
+}
+
+/** Whether the group's owner is there; where it is not, which object is missing. */
+function ownerOf(world: Pick<World, 'get' | 'statement'>, group: Group) {
+  const { state } = groupResourceOf(world, group);
+  const { groupResource, group: labels } = group.gate.spec;
+  if (state !== 'missing' || groupResource === null) return { groupResource: state };
+  const owner = { kind: groupResource.kind, name: group.value, label: labels.podLabel };
+  return { groupResource: state, owner };
 }
 
 const byName = ([a]: [string, unknown], [b]: [string, unknown]) => (a < b ? -1 : 1);

@@ -56,6 +56,7 @@ export function listingOf(groups: Groups): Listing {
     addressesOf: (group) => groups.listedAddresses(...placeOf(group)),
     comingTo: (group) => groups.comingTo(...placeOf(group)),
     moment: () => groups.podChanges,
+    heldAt: (group) => groups.heldAt(...placeOf(group)),
     podAt: (group, ip, since) => groups.podAt(...placeOf(group), { ip, since }),
     onChange: (group, listener) => groups.onSlices(...placeOf(group), listener),
   };

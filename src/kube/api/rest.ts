@@ -102,7 +102,7 @@ function deleteOptions({ uid, resourceVersion, gracePeriodSeconds }: Parameters<
 }
 
 function patchCall(resource: KubeResource, patch: PatchOptions): Omit<HttpCall, 'timeoutMs'> {
-  const { namespace, name, subresource, type, body, fieldManager, force } = patch;
+  const { namespace, name, subresource, type, body, fieldManager, force, isRepeatable } = patch;
   return {
     method: 'PATCH',
     path: pathOf(resource, namespace, name, subresource) + queryText({ fieldManager, force }),
@@ -110,7 +110,7 @@ function patchCall(resource: KubeResource, patch: PatchOptions): Omit<HttpCall, 
     body: type === 'apply' ? { ...typeOf(resource), ...(body as object) } : body,
     contentType: patchTypes[type],
     // JSON patch operations may append to a list.
-    repeatable: type !== 'json',
+    repeatable: type !== 'json' || isRepeatable === true,
   };
 }
 

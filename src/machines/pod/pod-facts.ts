@@ -26,6 +26,8 @@ export interface PodFacts {
   };
   /** The object that owns the group. `none`: the RouteGate names no such kind. */
   readonly groupResource: 'none' | 'found' | 'missing' | 'mismatch';
+  /** The missing owner of the group, and the Pod's label that names it. */
+  readonly owner?: { readonly kind: string; readonly name: string; readonly label: string };
   /**
    * The actors of the group's Services: name → the first eight characters of the Service's uid, or `null` if
    * it cannot be asked.

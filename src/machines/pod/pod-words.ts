@@ -58,11 +58,19 @@ export const missingNote = (moment: Moment) =>
 export const invalidNote = (moment: Moment) =>
   note(moment, { eventType: 'Warning', reason: 'InvalidAddress', note: invalidMessage(moment.context) });
 
-const missingMessage = ({ facts }: PodContext) =>
-  `The object that owns this Pod's group, named by RouteGate ${facts?.gate.name ?? ''}, does not exist.`;
+function missingMessage({ facts }: PodContext): string {
+  const gate = `RouteGate ${facts?.gate.name ?? ''}`;
+  // Facts of an earlier release do not name it.
+  if (facts?.owner === undefined)
+    return `The object that owns this Pod's group, named by ${gate}, does not exist.`;
+  const { kind, name, label } = facts.owner;
+  return `${kind} ${name}, which owns this Pod's group by ${gate}, does not exist. Create it, or correct the Pod's label ${label}.`;
+}
 
-const invalidMessage = ({ facts }: PodContext) =>
-  `status.podIPs[0] is no IP address: ${JSON.stringify(facts?.address)}`;
+function invalidMessage({ facts }: PodContext): string {
+  const text = facts?.address && 'invalid' in facts.address ? facts.address.invalid : '';
+  return `The Pod's first address (status.podIPs), which its node's network sets, is no IP address: ${JSON.stringify(text)}. No Service is probed until it is one.`;
+}
 
 export function lostMessage({ lostRoute }: PodContext): string {
   return `Service ${objectName(lostRoute ?? '')} no longer reaches this Pod.`;

@@ -28,4 +28,11 @@ const underLeading: Migration = ({ value, context }) => {
   return { value: place === undefined ? value : { leading: place }, context };
 };
 
-export const releaseMigrations: Readonly<Record<number, Migration>> = { 1: withChanges, 2: underLeading };
+/** Whoever waits for nodes has not done so for long. */
+const withHeldUp: Migration = (stored) => stored;
+
+export const releaseMigrations: Readonly<Record<number, Migration>> = {
+  1: withChanges,
+  2: underLeading,
+  3: withHeldUp,
+};

@@ -51,7 +51,7 @@ function sentenceOf(standing: ReleaseStanding): Told {
 
 function preparedSentence(standing: ReleaseStanding): Told {
   const { context, since } = standing;
-  if (isIn(standing, 'leading.waitingForNodes')) {
+  if (isIn(standing, 'leading.waitingForNodes') || isIn(standing, 'leading.heldUp')) {
     return { text: waitsText(context, hindrances(context)), next: null };
   }
   if (isIn(standing, 'leading.lettingEnd')) {

@@ -48,6 +48,21 @@ const untilNextRound = {
   after: { roundInterval: 'repeating' },
 } as const;
 
+/** Until replicas are gone that are in the way; looks again at times in case a report was lost. */
+const heldByNodes = {
+  entry: [
+    { type: 'release-resource.write', params: (args: Parameters<typeof blocked>[0]) => blocked(args) },
+    'noteHindrances',
+  ],
+  on: { 'release.observed': { guard: 'isOfThisReign', target: 'deciding', actions: 'noteRoster' } },
+  after: {
+    nodesPatience: [
+      { guard: 'isHindered', target: '#release.leading.heldUp', reenter: true },
+      { target: '#release.leading.deciding' },
+    ],
+  },
+} as const;
+
 const releaseMachine = releaseSetup.createMachine({
   id: 'release',
   context: ({ input }) => emptyContext(input.name),
@@ -99,12 +114,12 @@ const releaseMachine = releaseSetup.createMachine({
         waitingForNodes: {
           id: 'release.waitingForNodes',
           description: 'Waits for live replicas to leave that are too old for the bundle, or newer than it.',
+          ...heldByNodes,
+        },
+        heldUp: {
+          description: 'Such replicas have been there for half a minute without any change.',
           tags: 'wrong',
-          entry: [{ type: 'release-resource.write', params: (args) => blocked(args) }, 'noteHindrances'],
-          on: {
-            'release.observed': { guard: 'isOfThisReign', target: 'deciding', actions: 'noteRoster' },
-          },
-          after: { nodesPatience: 'deciding' },
+          ...heldByNodes,
         },
         announcing: {
           description: 'Writes which releases the objects will support, before touching any of them.',
@@ -282,7 +297,7 @@ const releaseMachine = releaseSetup.createMachine({
 export const releaseChart: Chart = {
   name: 'release',
   shortName: 'rel',
-  version: 3,
+  version: 4,
   description: 'Applies the objects of a bundle so that replicas of two releases can run side by side.',
   machine: releaseMachine,
   durable: true,

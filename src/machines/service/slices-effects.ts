@@ -25,8 +25,8 @@ export interface SlicesReconcile {
    */
   readonly gather: Gathering & {
     /**
-     * Applies if changes have not stopped by `maxMs`, and after the removal of an endpoint; its own `maxMs`
-     * counts from the same beginning.
+     * Applies if changes have not stopped by `maxMs`, and, with a longer `quietMs`, after the removal of an
+     * endpoint; its own `maxMs` counts from the same beginning.
      */
     readonly burst?: Gathering;
   };

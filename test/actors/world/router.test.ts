@@ -296,7 +296,9 @@ describe('“groupResource (if set)”', () => {
 
   test('“not found → groupMissing”, also where the kind does not exist in the cluster', async () => {
     const scene = await shop({ groupResource: ownedBy() });
-    expect((await scene.ownersSynced(null)).pod()?.groupResource).toBe('missing');
+    const facts = (await scene.ownersSynced(null)).pod();
+    expect(facts?.groupResource).toBe('missing');
+    expect(facts?.owner).toEqual({ kind: 'Owner', name: 'one', label: 'group' });
   });
 
   test('its creation and its deletion are told', async () => {

@@ -24,10 +24,15 @@ beforeEach(() => {
   clock = new VirtualClock();
   synced = new Set(needed);
   held.clear();
+  join = begin();
+});
+
+function begin(settings: { readonly endpointsPerSlice?: number } = {}): EndpointsJoin {
   const statement = (name: string) =>
     synced.has(name) ? ({ kind: 'synced', gates: [], resource: name } as const) : null;
-  join = createEndpointsJoin({ world: { statement, isWhole: true, whole: async () => {} }, clock });
-});
+  const world = { statement, isWhole: true, whole: async () => {} };
+  return createEndpointsJoin({ world, clock, ...settings });
+}
 
 /** Puts an object into the world. @returns who has to look again */
 function put(resource: string, name: string, digest: AnyDigest | null): string[] {
@@ -147,6 +152,19 @@ describe('what a Service is told', () => {
     expect(facts('nobody')).toBe(null);
     put('endpointslices', 'left', slice('left', 'one'));
     expect(facts('one')).toMatchObject({ empty: false });
+  });
+
+  test('§2.16: with another number of endpoints in a slice, every Service wants another look', () => {
+    const wantedWith = (endpointsPerSlice?: number) => {
+      join = begin(endpointsPerSlice === undefined ? {} : { endpointsPerSlice });
+      held.clear();
+      putService('one', { app: 'vm' });
+      putWorkload(1, { app: 'vm' });
+      return facts('one')?.wanted;
+    };
+    expect(wantedWith(100)).toBe(wantedWith());
+    expect(wantedWith(50)).not.toBe(wantedWith(100));
+    expect(wantedWith(50)).toBe(wantedWith(50));
   });
 
   test('the same wanted token in whatever order things came', () => {

@@ -3,6 +3,7 @@
  * failures as the test says.
  */
 
+import { jsonPatch } from '../../../packages/kube-api/patching/json-patch.ts';
 import { OrreryError } from '../../../src/base/errors.ts';
 import type { KubeObject, KubePort, PatchOptions } from '../../../src/base/kube-port.ts';
 import { sliceDigest } from '../../../src/features/endpoints/digest.ts';
@@ -74,6 +75,7 @@ export class SliceApi {
       isComplete: () => this.isComplete,
       whole: () => this.whole,
       takeOver,
+      endpointsPerSlice: 100,
     });
     this.index.setService('shop', 'web', service);
     for (let n = 0; n < workloads; n++) this.index.setWorkload('shop', `vm-${n}`, workload(n), false);
@@ -167,15 +169,10 @@ export class SliceApi {
       patch: async (_resource, { name, body }: PatchOptions) => {
         enter('patch', name);
         const held = this.#held(name);
-        const { metadata, ...rest } = body as { metadata: Record<string, unknown> };
-        if (metadata.resourceVersion !== held.metadata.resourceVersion)
+        const next = jsonPatch(held as never, body as never) as unknown as KubeObject;
+        if (next.metadata.resourceVersion !== held.metadata.resourceVersion)
           throw new OrreryError('KUBE_CONFLICT', 'another version');
-        const labels = withoutNulls({ ...held.metadata.labels, ...(metadata.labels as object) });
-        const annotations = withoutNulls({
-          ...held.metadata.annotations,
-          ...(metadata.annotations as object),
-        });
-        return this.put({ ...held, ...rest, metadata: { ...held.metadata, labels, annotations } });
+        return this.put(next);
       },
       delete: async (_resource, _namespace, name) => {
         enter('delete', name);
@@ -190,8 +187,4 @@ export class SliceApi {
     if (!held) throw new OrreryError('KUBE_NOT_FOUND', `there is no ${name}`);
     return held;
   }
-}
-
-function withoutNulls(fields: object): Record<string, string> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
 }

@@ -67,6 +67,18 @@ describe('whose an answer is', () => {
   });
 });
 
+test('who is held back is each listed Pod whose condition is not True, until it ends', () => {
+  const { put, groups, listing } = startGroup();
+  const { conditionType } = gateSpec;
+  put(1, { uid: 'one', ...at('10.0.0.1') });
+  put(2, { uid: 'two', ...at('10.0.0.2') });
+  put(3, { uid: 'open', ...at('10.0.0.3'), conditions: { [conditionType]: 'True' } });
+  put(4, { uid: 'ends', ...at('10.0.0.4'), deleting: true });
+  expect([...listing.heldAt('shop/svc-0')]).toEqual([]);
+  groups.setSlice('shop', 'a', 'svc-0', slice('10.0.0.1', '10.0.0.3', '10.0.0.4'));
+  expect([...listing.heldAt('shop/svc-0')]).toEqual([['10.0.0.1', 'one']]);
+});
+
 test('what slices list is known of all slices of the Service together, and a change is told', () => {
   const { groups, listing } = startGroup();
   let changes = 0;

@@ -17,6 +17,7 @@ function startRound(listed: readonly string[] | null, running = busy) {
     comingTo: () => slices.coming,
     moment: () => 0,
     podAt: () => undefined,
+    heldAt: () => new Map(),
     onChange(_group, listener) {
       slices.change = listener;
       return () => {};
@@ -82,10 +83,21 @@ describe('calls that nothing answers', () => {
   });
 });
 
+test('while few rounds run a refused call is followed by a tenth of a second, and answers by none', async () => {
+  const { callsWithin, refuse, answer } = startRound(null, 0);
+  expect(await callsWithin(99, refuse)).toBe(1);
+  expect(await callsWithin(1, refuse)).toBe(1);
+  expect(await callsWithin(100, () => answer('10.0.1.1'))).toBe(1_000);
+});
+
 describe('Pods that the slices do not list', () => {
-  test('cost no rest while few rounds run', async () => {
-    const { callsWithin, answer } = startRound(['10.0.1.1'], 0);
-    expect(await callsWithin(200, () => answer('10.0.1.1'))).toBe(1_000);
+  test('cost a call after each of three short rests while few rounds run, and again after a change', async () => {
+    const { callsWithin, answer, slices } = startRound(['10.0.1.1'], 0);
+    const meetOther = () => answer('10.0.1.1');
+    expect(await callsWithin(299, meetOther)).toBe(2);
+    expect(await callsWithin(1, meetOther)).toBe(1_000);
+    slices.change();
+    expect(await callsWithin(99, meetOther)).toBe(0);
   });
 
   test('cost a call after each rest, which grows to a second', async () => {

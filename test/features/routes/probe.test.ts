@@ -282,10 +282,12 @@ describe('what cannot be reached', () => {
       },
     );
     const sampling = sample(service.url, { timeoutMs: 3_000 }, createProber(clock));
+    await until(() => service.requests.length === 1, { what: 'the first call' });
+    await clock.advance(100);
     await until(() => service.requests.length === 3, { what: 'three calls' });
-    await clock.advance(2_999);
+    await clock.advance(2_899);
     expect(service.open).toBe(3);
-    await clock.advance(1);
+    await clock.advance(101);
     const { summary } = await sampling;
     expect(summary).toMatchObject({ unreachable: 3, lastError: 'no answer within 3000 ms' });
     await until(() => service.open === 0, { what: 'the end of the connections' });
@@ -296,6 +298,8 @@ describe('what cannot be reached', () => {
     const prober = createProber(clock);
     const service = await serve(silent);
     const first = sample(service.url, {}, prober);
+    await until(() => service.open === 1, { what: 'the first call' });
+    await clock.advance(100);
     await until(() => service.open === 3, { what: 'three calls' });
     await clock.advance(3_000);
     await first;
@@ -304,7 +308,7 @@ describe('what cannot be reached', () => {
     await until(() => service.open === 1, { what: 'the next call' });
     expect(prober.limiter.inFlight).toBe(1);
     service.backends = [pod('10.0.0.1')];
-    await clock.advance(3_000);
+    await clock.advance(3_100);
     expect((await second).healthy).toEqual(['10.0.0.1']);
   });
 
@@ -316,6 +320,8 @@ describe('what cannot be reached', () => {
       { timeoutMs: 600_000, calls: 900, replicas: 300 },
       createProber(clock),
     );
+    await until(() => service.open === 1, { what: 'the first call' });
+    await clock.advance(100);
     await until(() => service.open === 3, { what: 'three calls' });
     await clock.advance(limits.probeRoundMs);
     const { summary } = await sampling;

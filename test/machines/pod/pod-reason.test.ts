@@ -41,9 +41,11 @@ test.each<[string, PodDriver, string, string]>([
   ],
   [
     'gated.groupMissing.unsaid',
-    newPod(observed({ groupResource: 'missing' })),
+    newPod(
+      observed({ groupResource: 'missing', owner: { kind: 'ProxyGroup', name: 'egress', label: 'group' } }),
+    ),
     'wrong',
-    "The object that owns this Pod's group, named by RouteGate gate, does not exist.",
+    "ProxyGroup egress, which owns this Pod's group by RouteGate gate, does not exist. Create it, or correct the Pod's label group.",
   ],
   [
     'gated.groupMissing.reported',
@@ -64,7 +66,7 @@ test.each<[string, PodDriver, string, string]>([
     'gated.invalid.unsaid',
     newPod(observed({ address: { invalid: '1.2.3' } })),
     'wrong',
-    'status.podIPs[0] is no IP address: {"invalid":"1.2.3"}',
+    'The Pod\'s first address (status.podIPs), which its node\'s network sets, is no IP address: "1.2.3". No Service is probed until it is one.',
   ],
   [
     'gated.proving.asking',

@@ -29,17 +29,18 @@ test('no leader yet, and none any more', () => {
   expect(told(retired).text).toBe('the replicas now have a bundle with another name than platform');
 });
 
-test('waiting for nodes names them; it is wrong, and nothing comes by itself', () => {
+test('waiting for nodes names them; after half a minute it is wrong; nothing comes by itself', () => {
   const release = ledBy({ ...unsuited, nodes: [node('orrery-0', '0.1.0'), node('orrery-1', '0.3.0')] });
   const [write] = release.askedOf('release-resource.write');
   expect(told(release)).toMatchObject({
-    health: 'wrong',
+    health: 'waiting',
     text: 'release 0.3.0 waits: orrery-0 (0.1.0) is older than 0.3.0 (minServingRelease)',
     next: null,
     facts: { 'Waiting for': 'orrery-0 (0.1.0) is older than 0.3.0 (minServingRelease)', Leader: 'orrery-1' },
   });
   // The condition and the Event say the same.
   expect(write?.note?.text).toBe(told(release).text);
+  expect(told(release.wait(30_000))).toMatchObject({ health: 'wrong', text: write?.note?.text });
   expect(write?.conditions[0]).toMatchObject({ reason: 'Waiting', message: told(release).text });
 });
 

@@ -155,8 +155,10 @@ describe('else: L < V or C < M', () => {
         note: { eventType: 'Warning', reason: 'ReleaseBlocked' },
       },
     ]);
-    release.wait(120_000);
+    release.wait(29_000);
     expect(release.state).toBe('leading.waitingForNodes');
+    release.wait(91_000);
+    expect(release.state).toBe('leading.heldUp');
     const told = release.askedOf('release-resource.write');
     expect(told.map(({ note }) => note)).toEqual(told.map(() => null));
     release.observes([node('orrery-1', '0.3.0')], 12);

@@ -7,6 +7,7 @@
  * (api-port.ts), schemas, rights; `refuse` decides what else is refused.
  */
 
+import { jsonPatch } from '../../../packages/kube-api/patching/json-patch.ts';
 import type { Chance } from '../../../packages/testing/time/chance.ts';
 import type { SimClock } from '../../../packages/testing/time/sim-clock.ts';
 import { equal } from '../../../src/base/equal.ts';
@@ -131,6 +132,10 @@ export class SimApi {
     const { namespace, name, type, body, subresource, fieldManager = '' } = patch;
     if (type === 'apply') return this.#apply(resource, patch, fieldManager, by);
     const before = this.get(resource, namespace, name);
+    if (type === 'json') {
+      const next = jsonPatch(before as never, body as never) as unknown as KubeObject;
+      return this.#change(resource, before, next, by, subresource);
+    }
     const change = type === 'strategic' ? strategicPatch : mergePatch;
     const after = change(before as Fields, body as Fields) as KubeObject;
     const { uid, resourceVersion } = ((body as Fields).metadata ?? {}) as Partial<KubeMeta>;

@@ -100,7 +100,7 @@ function createReleases(parts: WorldParts): FeatureWorld {
     // go first.
     mayWait: (_id, { snapshot }) =>
       blockedObjects(stage, bundles[0]).length > 0 ||
-      JSON.stringify(snapshot.value).includes('waitingForNodes'),
+      /waitingForNodes|heldUp/.test(JSON.stringify(snapshot.value)),
     // A replica that is incompatible with the written state may not serve, and while something foreign is in
     // the way no round succeeds that would write another.
     isClosed: () => blockedObjects(stage, bundles[0]).length > 0,

@@ -42,6 +42,11 @@ export interface SlicesParts {
   readonly onWrite: (operation: PlannedWrite['operation']) => void;
 }
 
+/**
+ * After the removal of an endpoint a pass gathers until nothing has changed for this time, ms: an API server
+ * tells of hundreds of deletions in clumps.
+ */
+const waveMs = 30;
 /** How long Services with many slices gather at most in a burst, ms. */
 const widestMs = 2_000;
 /** For so long a Service may have twice the slices that it needs, ms; a quiet one has them for 10 s. */
@@ -98,8 +103,9 @@ async function gather(
   const begun = clock.monotonic();
   const { burst, ...first } = effect.gather;
   const { namespace, name } = effect;
-  const isWave = burst !== undefined && scene.removedAt(namespace, name) + burst.quietMs > begun;
-  const isOver = !isWave && (await quiet(scene, effect, { ...first, begun }, clock, signal));
+  const isWave = burst !== undefined && scene.removedAt(namespace, name) + waveMs > begun;
+  if (isWave) return void (await quiet(scene, effect, { ...burst, quietMs: waveMs, begun }, clock, signal));
+  const isOver = await quiet(scene, effect, { ...first, begun }, clock, signal);
   if (!isOver && burst !== undefined) await quiet(scene, effect, { ...burst, begun }, clock, signal);
 }
 

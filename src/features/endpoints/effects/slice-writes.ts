@@ -97,7 +97,10 @@ async function makeOne(write: PlannedWrite, at: number, parts: WriteParts): Prom
         )
       : await kube.patch(
           endpointSlices,
-          { namespace, name: write.slice.name, type: 'merge', body: slicePatch(frame, write, triggeredAt) },
+          {
+            ...{ namespace, name: write.slice.name, type: 'json', isRepeatable: true },
+            body: slicePatch(frame, write, triggeredAt),
+          },
           signal,
         );
   putInScene(scene, namespace, object);

@@ -37,6 +37,8 @@ export interface StandingSlice {
   readonly uid: string;
   readonly resourceVersion: string;
   readonly labels: Labels;
+  /** Absent: not known. */
+  readonly annotations?: Labels | undefined;
   readonly content: SliceContent;
 }
 

@@ -1,13 +1,13 @@
 /**
  * The pace of one round: may the next call be made now, or is it likely to be in vain?
  *
- * Promises: while few rounds run each call follows the one before it. In a busy process a call in vain is
- * followed by a rest. That is one of the first few which nothing answered, one
- * made while EndpointSlices list none of the missing Pods, or the last of so many answers without news that
- * a Pod that is routed would hardly have been missed. A rest lasts a fifth of a second, and longer each
- * time, up to a second; a changed slice, a new question and a Pod that was met end it. Not every proxy
- * follows the slices: one call is made after each rest, and once an address that is not listed has answered,
- * slices count for nothing in this round.
+ * Promises: a call that is likely to be in vain waits for a rest: while few rounds run for a tenth of a
+ * second, three times at most after each change. In a busy process that is one of the first few which nothing
+ * answered, one made while EndpointSlices list none of the missing Pods, or the last of so many answers
+ * without news that a Pod that is routed would hardly have been missed. A rest there lasts a fifth of a
+ * second, and longer each time, up to a second; a changed slice, a new question or a Pod that was met ends
+ * it. Not every proxy follows the slices: one call is made after each rest, and once an address that is not
+ * listed has answered, slices count for nothing in this round.
  * There a round that expects more Pods rests likewise after each call, as long as they keep coming: of n Pods
  * behind a Service each call meets a missing one by chance, and meeting them one by one takes three times the
  * calls that meeting all of them together does.
@@ -29,6 +29,8 @@ export interface Listing {
    * or it is not known.
    */
   podAt(group: string, ip: string, since: number): string | undefined;
+  /** Address → uid of the listed Pods that wait for proofs, whether they asked this Service or not. */
+  heldAt(group: string): ReadonlyMap<string, string>;
   /** Calls back when they may have changed; the answer ends it. */
   onChange(group: string, listener: () => void): () => void;
 }
@@ -61,7 +63,9 @@ export interface PaceParts {
 
 /** So many calls without an answer are made one by one; then the round finds out whether anything answers. */
 const refusalsMax = 3;
-const restMs = { first: 200, growth: 1.25, most: 1_000, gathering: 2_000 } as const;
+const restMs = { first: 200, growth: 1.25, most: 1_000, gathering: 2_000, calm: 100 } as const;
+/** So many rests after each change, where rounds do not wait for each other. */
+const calmRests = 3;
 /** Slices that have not changed for so long, ms, are not expected to list more Pods soon. */
 const comingMs = 5_000;
 
@@ -163,13 +167,21 @@ export class Pace {
   #isInVain(): boolean {
     const { progress, attempts, rounds } = this.#parts;
     const { answered, anonymous, unreachable, fruitless, missing } = progress;
-    if (!this.isBusy || missing.size === 0 || rounds.resting >= limits.probeRoundsResting) return false;
+    if (missing.size === 0 || rounds.resting >= limits.probeRoundsResting) return false;
+    if (!this.isBusy && this.#rests >= calmRests) return false;
     if (answered === 0 && unreachable > 0 && unreachable <= refusalsMax) return true;
     // Whether answers carry the header at all is found out without a rest.
     if (answered > 0 && anonymous === answered) return false;
     const prospects = this.prospects;
     if (prospects.missing === 0 || this.#isGathering()) return true;
-    return fruitless - this.#forgiven >= (attempts * prospects.backends) / prospects.missing;
+    const enough = (attempts * prospects.backends) / prospects.missing;
+    return this.isBusy && fruitless - this.#forgiven >= enough;
+  }
+
+  #restMs(): number {
+    if (!this.isBusy) return restMs.calm;
+    const grown = Math.min(restMs.first * restMs.growth ** this.#rests, restMs.most);
+    return this.#isGathering() ? restMs.gathering : grown;
   }
 
   #begin(signal: AbortSignal) {
@@ -186,8 +198,7 @@ export class Pace {
       resolve();
     };
     const rest = { over: promise, end };
-    const grown = Math.min(restMs.first * restMs.growth ** this.#rests, restMs.most);
-    const timer = clock.after(this.#isGathering() ? restMs.gathering : grown, end);
+    const timer = clock.after(this.#restMs(), end);
     this.#rests += 1;
     this.#rest = rest;
     rounds.resting += 1;

@@ -2,10 +2,10 @@
  * One round of calls through a Service: which Pods does it reach?
  *
  * Promises: each address that answers with status 200 is reported once, as soon as it answers. The round ends
- * early when every wanted address has answered, or when as many calls as there are replicas met nothing but
- * silence; it always ends `limits.probeRoundMs` after its first turn. It makes a few calls at a time, but
- * only one while the group's last round met nothing but silence, so that Services that swallow calls hold few
- * of the process's slots.
+ * early when every wanted address has answered and no other Pod that waits is likely to be met, or when as
+ * many calls as there are replicas met nothing but silence; it always ends `limits.probeRoundMs` after its
+ * first turn. It makes one call at a time until something answers, then a few, and only one while the group's
+ * last round met nothing but silence, so that Services that swallow calls hold few of the process's slots.
  * When the next call is due is in pace.ts, what the answers sum up to in tally.ts.
  * Absent: when the next round follows and what the answers mean; the Service chart decides both.
  */
@@ -54,15 +54,29 @@ export interface SamplerParts extends ProbeParts {
   readonly call?: typeof probeCall;
 }
 
+/** Pods that were met through a Service, of which no round expects anything: some 2 MB of names. */
+const metMax = 16_384;
+
 export function createSampler(parts: SamplerParts): Sampler {
   const silent = createBoundedSet(limits.probeSilentGroups);
+  const met = createBoundedSet(metMax);
   const rounds = { running: 0, resting: 0 };
   return {
     isBusy: () => isBusy(rounds),
     async sample(round, { signal, onHealthy, onBegun }) {
       const { listing } = parts;
-      const tally = new Tally(round, parts, (ip, since) =>
-        onHealthy(ip, listing?.podAt(round.group, ip, since)),
+      const tally: Tally = new Tally(
+        round,
+        parts,
+        (ip, since) => {
+          const uid = listing?.podAt(round.group, ip, since);
+          if (uid !== undefined) met.put(`${round.group}/${uid}`, true);
+          onHealthy(ip, uid);
+        },
+        () => {
+          const held = [...(listing?.heldAt(round.group) ?? [])];
+          return held.filter(([ip, uid]) => tally.asksFor(ip) && !met.has(`${round.group}/${uid}`)).length;
+        },
       );
       const ending = new AbortController();
       const timer = createEnd(parts.clock, ending, () => tally.cut());
@@ -147,10 +161,10 @@ async function makeCalls(calls: Calls): Promise<void> {
     begun += 1;
     return true;
   };
-  /** In a busy process no more calls at a time than could each meet somebody. */
+  /** No more calls at a time than could each meet somebody, unless calls are slow. */
   const wanted = () => {
     const most = tally.hasAnswer ? tally.missing.size : 1;
-    const isWide = (isSlow || !pace.isBusy) && (tally.hasAnswer || !isDoubtful);
+    const isWide = isSlow && (tally.hasAnswer || !isDoubtful);
     return isWide ? limits.probeCallsAtOnce : Math.min(limits.probeCallsAtOnce, most);
   };
   const isSpare = () => working > Math.max(1, wanted());

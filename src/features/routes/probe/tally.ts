@@ -20,6 +20,9 @@ export class Tally implements Progress {
   readonly #replicas: number;
   readonly #parse: ProbeParts['parseAddress'];
   readonly #onHealthy: (ip: string, since: number) => void;
+  readonly #others: () => number;
+  /** Answers in a row from addresses that had answered before. */
+  #stale = 0;
   readonly missing: Set<string>;
   /** An answer proves a Pod only in the family that was asked for. */
   readonly #families: ReadonlySet<IpFamily>;
@@ -40,7 +43,10 @@ export class Tally implements Progress {
     { parseAddress }: Pick<ProbeParts, 'parseAddress'>,
     /** `since`: when the call began, as it was noted. */
     onHealthy: (ip: string, since: number) => void,
+    /** Pods that nobody asked the round for, but somebody will. */
+    others: () => number = () => 0,
   ) {
+    this.#others = others;
     this.#replicas = round.replicas;
     this.#parse = parseAddress;
     this.#onHealthy = onHealthy;
@@ -55,12 +61,17 @@ export class Tally implements Progress {
   /** Adds addresses that the round has to meet from now on. */
   want(more: readonly string[]): void {
     for (const ip of more) {
-      const { family } = this.#parse(ip) ?? {};
-      if (family === undefined || !this.#families.has(family)) continue;
+      if (!this.asksFor(ip)) continue;
       this.missing.add(ip);
       // An answer from before this request proves nothing for it: the next one is reported again.
       this.#told.delete(ip);
     }
+  }
+
+  /** Whether an answer of the round can prove this address. */
+  asksFor(ip: string): boolean {
+    const { family } = this.#parse(ip) ?? {};
+    return family !== undefined && this.#families.has(family);
   }
 
   note(answer: ProbeAnswer, since: number): void {
@@ -76,6 +87,7 @@ export class Tally implements Progress {
 
   #noteNamed({ status, addresses, unreadable }: ProbeAnswer & { kind: 'named' }, since: number): void {
     const missing = this.missing.size;
+    this.#stale = addresses.some(({ ip }) => !this.named.has(ip)) ? 0 : this.#stale + 1;
     for (const value of unreadable) {
       // Not an address, but not anonymous either: a backend that names itself wrongly can name itself.
       this.#unhealthy.add(value);
@@ -103,7 +115,16 @@ export class Tally implements Progress {
   get isOver(): boolean {
     const isMute =
       this.answered === 0 && this.unreachable >= Math.max(limits.probeCallsAtOnce, this.#replicas);
-    return isMute || this.missing.size === 0;
+    return isMute || (this.missing.size === 0 && !this.#hopes());
+  }
+
+  /**
+   * Whether one more call would probably meet a Pod that will ask: together they are met with fewer calls and
+   * rounds than one after the other.
+   */
+  #hopes(): boolean {
+    const others = this.named.size > 0 ? this.#others() : 0;
+    return others > 0 && this.#stale < this.#replicas / others;
   }
 
   get hasAnswer(): boolean {

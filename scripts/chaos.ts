@@ -7,7 +7,7 @@
  * line for each fault and a summary at the end; exit code 1 with the seed and the broken promise. Ctrl-C ends
  * everything.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -27,6 +27,10 @@ const { values } = parseArgs({
     replicas: { type: 'string', default: '3' },
     'kube-apiserver': { type: 'string' },
     etcd: { type: 'string' },
+    /** Where NATS stores: a small file system of its own, which `diskFull` fills. */
+    'nats-dir': { type: 'string' },
+    /** No faults: a cluster in use, and what it holds at the beginning and at the end. */
+    soak: { type: 'boolean', default: false },
     /** Only these kinds of fault, separated by commas; absent: drawn. */
     only: { type: 'string' },
     /** Longest pause between two faults, seconds. */
@@ -43,6 +47,8 @@ const began = clock.monotonic();
 const ending = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.once(signal, () => ending.abort(new Error(`ended by ${signal}`)));
+
+const smallBytes = 2 ** 30;
 
 function say(text: string): void {
   process.stdout.write(`${((clock.monotonic() - began) / 1_000).toFixed(1).padStart(7)}  ${text}\n`);
@@ -63,21 +69,32 @@ function programsIn({ 'kube-apiserver': kubeApiserver, etcd }: typeof values) {
   return { programs: { kubeApiserver, etcd } };
 }
 
-function tell({ breach, steps, faults, failOvers, world, settledMs }: ChaosReport): void {
+function tell({ breach, steps, faults, failOvers, world, settledMs, growth }: ChaosReport): void {
   const counts = [...faults].map(([kind, count]) => `${count} ${kind}`).join(', ');
   const copies = values.r3 ? ', R3' : '';
   say(`${steps} steps of actors; faults: ${counts || 'none'}${copies}`);
   say(`fail-over after SIGKILL, ${failOvers}`);
   say(world);
+  for (const line of growth) say(line);
   if (breach === null)
     say(`every promise was kept; at rest ${(settledMs / 1_000).toFixed(0)} s after the last fault`);
   else say(`seed ${seed}: "${breach.promise}" is broken: ${breach.text}`);
 }
 
+/** @throws Error if filling it would take room from others */
+function smallDisk(dir: string | undefined): string | undefined {
+  if (dir === undefined) return undefined;
+  const { bsize, blocks } = statfsSync(dir);
+  if (bsize * blocks > smallBytes)
+    throw new Error(`--nats-dir: ${dir} is on a file system of more than 1 GiB, and would be filled up`);
+  return dir;
+}
+
 async function main(): Promise<number> {
   const dir = mkdtempSync(join(tmpdir(), 'orrery-chaos-'));
   const { KUBECONFIG: kubeconfig } = process.env;
-  const kinds = kindsIn(values.only);
+  const kinds = values.soak ? [] : kindsIn(values.only);
+  const natsDir = smallDisk(values['nats-dir']);
   let isKept = values.keep;
   try {
     const report = await runChaos({
@@ -90,6 +107,7 @@ async function main(): Promise<number> {
       ...programsIn(values),
       ...(kubeconfig === undefined ? {} : { kubeconfig }),
       ...(kinds === undefined ? {} : { kinds }),
+      ...(natsDir === undefined ? {} : { natsDir }),
     });
     tell(report);
     isKept ||= report.breach !== null;

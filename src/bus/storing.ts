@@ -56,7 +56,7 @@ export function watchStoring(
     if (isDue)
       log.error(
         { stream, error: error.message },
-        'NATS stores nothing; restarting replicas does not help, look at NATS',
+        'NATS stores nothing; restarting replicas does not help. Does a NATS server lack room, or did it? One whose disk was full stores again only after a restart',
       );
     known.set(stream, {
       stream,

@@ -87,6 +87,8 @@ export interface ReadinessParts {
   readonly health: Pick<Pipelines, 'complaints'>;
   /** Names of the mirrors whose first list makes the world complete. */
   readonly needed: readonly string[];
+  /** By the name of the mirror: the definition without which there is nothing to list. */
+  readonly definitions?: ReadonlyMap<string, string>;
   /** Monotonic ms. */
   readonly now: number;
 }
@@ -94,8 +96,30 @@ export interface ReadinessParts {
 /** A stream elects its leader within this time. */
 const storeTroubleMs = 5_000;
 
+/** A server whose disk was full takes writes, answers none, and does not recover when there is room again. */
+export function storeAdvice(error: string): string {
+  return error.endsWith('timeout')
+    ? '; if the disk of a NATS server was full, make room and restart that server'
+    : '';
+}
+
+/** A cluster without a definition has nothing to list; our own are in a chart. */
+function definitionAdvice(names: readonly string[]): string {
+  const ours = names.every((name) => name.endsWith('.orrery.dev'));
+  const how = ours ? ': helm upgrade --install orrery-crds deploy/chart-crds' : '';
+  return `if \`kubectl get crd ${names.join(' ')}\` finds nothing, install it${how}`;
+}
+
 /** Whether the replica may get requests, and if not, why. */
-export function readinessOf({ bus, storing, engine, health, needed, now }: ReadinessParts): Readiness {
+export function readinessOf({
+  bus,
+  storing,
+  engine,
+  health,
+  needed,
+  definitions = new Map(),
+  now,
+}: ReadinessParts): Readiness {
   const reasons: string[] = health.complaints();
   const blocked = engine.blocked();
   if (blocked !== null) reasons.push(`must not serve: ${blocked}`);
@@ -103,11 +127,15 @@ export function readinessOf({ bus, storing, engine, health, needed, now }: Readi
   for (const { stream, error, since } of storing.troubles()) {
     const forMs = now - since;
     if (forMs >= storeTroubleMs)
-      reasons.push(`NATS stores nothing in ${stream} for ${Math.round(forMs / 1000)} s: ${error}`);
+      reasons.push(
+        `NATS stores nothing in ${stream} for ${Math.round(forMs / 1000)} s: ${error}${storeAdvice(error)}`,
+      );
   }
   const unlisted = needed.filter((resource) => engine.world.statement(resource) === null);
   if (unlisted.length > 0)
     reasons.push(`not listed yet by the replicas that mirror them: ${unlisted.join(', ')}`);
+  const defined = unlisted.flatMap((mirror) => definitions.get(mirror) ?? []);
+  if (defined.length > 0) reasons.push(definitionAdvice(defined));
   const shards = engine.ownership.views().filter(({ name }) => name.startsWith('shard/'));
   const unowned = shardCount - shards.filter(({ owner }) => owner !== null).length;
   if (unowned > 0) reasons.push(`${unowned} of ${shardCount} shards have no owner`);

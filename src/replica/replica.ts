@@ -33,6 +33,7 @@ import {
   declaredHoldings,
   followNamedKinds,
   type HoldingParts,
+  neededDefinitions,
   neededMirrors,
 } from '../kube/mirror/holdings.ts';
 import type { Mirror } from '../kube/mirror/mirror.ts';
@@ -274,8 +275,10 @@ async function startHttpOf(
 ): Promise<HttpOfReplica> {
   const isOpen = config.inspectorAuth === 'none';
   const needed = neededMirrors(features);
+  const definitions = neededDefinitions(features);
   const told = {
-    readiness: () => readinessOf({ bus, storing, engine, health, needed, now: machineClock.monotonic() }),
+    readiness: () =>
+      readinessOf({ bus, storing, engine, health, needed, definitions, now: machineClock.monotonic() }),
     health(endpoint: 'healthz' | 'livez') {
       const answer = healthAnswer(endpoint, health.picture(), leaseClock(machineClock).now());
       const code = String(answer.status);

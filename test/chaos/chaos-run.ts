@@ -25,6 +25,7 @@ import { sightingLine } from '../sim/trace.ts';
 import { type ApiServers, apiServersOf, startApiServers } from './api-servers.ts';
 import { measureFailOvers } from './fail-over.ts';
 import { createFaults, drawKinds, type FaultKind, type Faults } from './faults.ts';
+import { watchGrowth } from './growth.ts';
 import { type NatsServers, startServers } from './nats-servers.ts';
 import { type Crew, createCrew } from './replica-crew.ts';
 import { createSettlement } from './settlement.ts';
@@ -41,6 +42,8 @@ export interface ChaosOptions {
   /** Everything is written there; must be empty. */
   readonly dir: string;
   readonly programs?: { readonly kubeApiserver: string; readonly etcd: string };
+  /** Where NATS stores, on a small file system of its own that may be filled; absent: within `dir`. */
+  readonly natsDir?: string;
   /** An existing API server. */
   readonly kubeconfig?: string;
   /** Absent: drawn. */
@@ -65,6 +68,8 @@ export interface ChaosReport {
   readonly world: string;
   /** Time until everything was at rest after the last fault, ms. */
   readonly settledMs: number;
+  /** Heap, sockets and streams, one line each. */
+  readonly growth: readonly string[];
 }
 
 const clusterName = 'dev';
@@ -123,8 +128,7 @@ async function play(options: ChaosOptions, onStop: OnStop): Promise<ChaosReport>
   onStop(() => witness.stop());
   const crew = startCrew(options, stage, (text) => story.breach('no replica ends by itself', text));
   onStop(() => crew.stop());
-  const names = Array.from({ length: options.replicas }, (_, n) => `orrery-${n}`);
-  for (const name of names) await crew.start(name);
+  for (let n = 0; n < options.replicas; n++) await crew.start(`orrery-${n}`);
   const world = await startWorld({
     ...{ cluster: stage.cluster, clusterName, bus, witness, chance: chance.of('world'), shards: shardCount },
     ...{ natsPorts: stage.natsPorts, hasElections: !kinds.has('clockSet') },
@@ -147,12 +151,13 @@ async function play(options: ChaosOptions, onStop: OnStop): Promise<ChaosReport>
     ...{ crew, streams, kinds, failOvers, say, nats: stage.nats, api: stage.api },
     chance: chance.of('faults'),
   });
+  const growth = watchGrowth({ crew, bus, cluster: clusterName, onStop });
   const run: Run = { kinds, options, story, world, faults, settlement, chance, signal };
   await chaos(run, chaosMs);
   const settledMs = story.isOver() ? 0 : await peace(run);
   const { breach, steps } = story.verdict();
   const told = { failOvers: failOvers.summary(), world: world.summary(), settledMs };
-  return { breach, steps, faults: faults.counts, ...told };
+  return { breach, steps, faults: faults.counts, ...told, growth: growth.summary() };
 }
 
 interface Run {
@@ -251,7 +256,7 @@ interface Stage {
 async function startServersOf(options: ChaosOptions, onStop: OnStop): Promise<Stage> {
   const { dir, copies, programs, signal } = options;
   mkdirSync(dir, { recursive: true });
-  const nats = await startServers(join(dir, 'servers'), copies);
+  const nats = await startServers(options.natsDir ?? join(dir, 'servers'), copies);
   onStop(() => nats.stop());
   const api =
     programs === undefined
@@ -290,11 +295,12 @@ function startCrew({ dir, copies }: ChaosOptions, stage: Stage, onBreach: (text:
   return crew;
 }
 
-function kindsOf({ seed, kinds, copies }: ChaosOptions, api: ApiServers): ReadonlySet<FaultKind> {
+function kindsOf({ seed, kinds, copies, natsDir }: ChaosOptions, api: ApiServers): ReadonlySet<FaultKind> {
   if (kinds !== undefined) return new Set(kinds);
   const drawn = drawKinds(createChance(seed).of('kinds'), {
     isReplicated: copies === 3,
     hasApi: api.canFail,
+    hasSmallDisk: natsDir !== undefined,
   });
   return drawn;
 }

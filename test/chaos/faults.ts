@@ -2,7 +2,8 @@
  * The faults of a run: drawn from a seed, one line for each. Every fault is undone after a while, and all are
  * by `end`; only what was killed stays dead, and a successor is started.
  */
-import { writeFileSync } from 'node:fs';
+import { closeSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Chance } from '../../packages/testing/time/chance.ts';
 import { systemClock as clock } from '../../src/base/clock.ts';
 import { asError } from '../../src/base/errors.ts';
@@ -26,6 +27,7 @@ export const faultKinds = [
   'natsStopped',
   'natsLeader',
   'storeFull',
+  'diskFull',
   'streamDeleted',
   'apiKilled',
   'apiStopped',
@@ -226,8 +228,23 @@ function serverFaults({ nats, api, chance, streams }: FaultParts) {
   } satisfies Partial<Record<FaultKind, Act>>;
 }
 
-function storeFaults({ streams, chance }: FaultParts) {
+function storeFaults({ streams, nats, chance }: FaultParts) {
   return {
+    /** As docs/disaster-recovery.md says: room is made, and the servers are restarted. */
+    async diskFull(forAWhile) {
+      if (nats.living.length < nats.copies) return null;
+      const filler = join(nats.dir, 'filler');
+      const ms = chance.seldomLong(2_000, 15_000);
+      forAWhile(ms, async () => {
+        rmSync(filler, { force: true });
+        for (const index of nats.living) {
+          await nats.kill(index);
+          await nats.start(index);
+        }
+      });
+      fillUp(filler);
+      return `for ${seconds(ms)}`;
+    },
     async storeFull(forAWhile) {
       const stream = chance.pick(['state', 'state', 'mail', 'event'] as const) ?? 'state';
       const ms = chance.seldomLong(1_000, 8_000);
@@ -243,15 +260,30 @@ function storeFaults({ streams, chance }: FaultParts) {
   } satisfies Partial<Record<FaultKind, Act>>;
 }
 
+const blockBytes = 65_536;
+
+/** Writes until the file system takes no more. */
+function fillUp(path: string): void {
+  const file = openSync(path, 'w');
+  try {
+    for (const block = Buffer.alloc(blockBytes); ; ) writeSync(file, block);
+  } catch {
+    // It is full.
+  } finally {
+    closeSync(file);
+  }
+}
+
 const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;
 
 /** Leaves out what has no meaning here. */
 export function drawKinds(
   chance: Chance,
-  options: { isReplicated: boolean; hasApi: boolean },
+  options: { isReplicated: boolean; hasApi: boolean; hasSmallDisk: boolean },
 ): Set<FaultKind> {
   const not = new Set<FaultKind>([
     ...(options.isReplicated ? [] : (['natsLeader'] as const)),
+    ...(options.hasSmallDisk ? [] : (['diskFull'] as const)),
     ...(options.hasApi ? [] : (['apiKilled', 'apiStopped'] as const)),
   ]);
   return new Set(faultKinds.filter((kind) => !not.has(kind) && chance.happens(0.7)));

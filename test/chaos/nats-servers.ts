@@ -11,6 +11,8 @@ import {
 
 export interface NatsServers {
   readonly copies: 1 | 3;
+  /** Where all of them store. */
+  readonly dir: string;
   /** undefined: it is not running. */
   server(index: number): NatsServer | undefined;
   port(index: number): number;
@@ -27,7 +29,7 @@ export async function startServers(dir: string, copies: 1 | 3): Promise<NatsServ
   let starting: Promise<void> = Promise.resolve();
   let isOver = false;
   return {
-    copies,
+    ...{ copies, dir },
     server: (index) => running[index],
     port: (index) => ports[index] ?? 0,
     get living() {

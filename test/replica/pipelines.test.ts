@@ -273,6 +273,11 @@ describe('in a cluster', () => {
           expect(reasons).toContainEqual(
             expect.stringMatching(/^NATS stores nothing in ORRERY_test_STATE for \d+ s: /),
           );
+        const told = ready().flatMap(({ reasons }) => reasons);
+        // Without an answer, the disk may have been full.
+        expect(told.some((reason) => reason.endsWith('make room and restart that server'))).toBe(
+          fate === 'requestLost',
+        );
       }
       for (const { bus } of replicas) bus.faults.onAppend = undefined;
       await scene.clock.advance(70_000);
@@ -287,6 +292,27 @@ describe('in a cluster', () => {
       expect(states).toEqual(ids.map(() => 'IPv4.synced,IPv6.starting,node.unknown'));
     },
   );
+
+  test('a custom resource that was never listed is told with its definition, and how to install that', async () => {
+    const { scene, replicas } = await cluster();
+    const [{ engine, bus }] = replicas;
+    const readiness = (definition: string) =>
+      readinessOf({
+        ...{ bus, engine, needed: ['pods', 'things'], definitions: new Map([['things', definition]]) },
+        ...{
+          storing: { troubles: () => [] },
+          health: { complaints: () => [] },
+          now: scene.clock.monotonic(),
+        },
+      }).reasons;
+    expect(readiness('things.orrery.dev')).toEqual([
+      expect.stringMatching(/^not listed yet by the replicas that mirror them: .*things$/),
+      'if `kubectl get crd things.orrery.dev` finds nothing, install it: helm upgrade --install orrery-crds deploy/chart-crds',
+    ]);
+    expect(readiness('things.example.com')[1]).toBe(
+      'if `kubectl get crd things.example.com` finds nothing, install it',
+    );
+  });
 
   test('replicas that all lose NATS neither fall ill nor give anything away', async () => {
     const { scene, healths, replicas } = await cluster();

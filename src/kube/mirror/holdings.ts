@@ -32,6 +32,19 @@ export function neededMirrors(features: readonly Watching[]): string[] {
   return watchesOf(features).flatMap(({ isNeeded, mirror }) => (isNeeded ? [mirror] : []));
 }
 
+/** The definitions of those that are custom resources, by the name of the mirror. */
+export function neededDefinitions(features: readonly Watching[]): ReadonlyMap<string, string> {
+  return new Map(
+    watchesOf(features).flatMap(({ isNeeded, mirror, resource }) => {
+      if (!isNeeded || !('plural' in resource) || !isCustom(resource.group)) return [];
+      return [[mirror, `${resource.plural}.${resource.group}`] as const];
+    }),
+  );
+}
+
+/** Kubernetes' own groups have no dot, or end like this. */
+const isCustom = (group: string) => group.includes('.') && !group.endsWith('.k8s.io');
+
 /** Holdings of the resources that features declare. @throws Error if two features contradict each other */
 export function declaredHoldings(parts: HoldingParts, ownership: () => Ownership): HoldingSpec[] {
   return watchesOf(parts.features).map((watch) => holding(parts, ownership, watch));

@@ -14,6 +14,7 @@ import {
   declaredHoldings,
   followNamedKinds,
   type HoldingParts,
+  neededDefinitions,
   neededMirrors,
 } from '../../../src/kube/mirror/holdings.ts';
 import { VirtualClock } from '../../virtual-clock.ts';
@@ -92,6 +93,7 @@ describe('declared resources', () => {
     const holdings = declaredHoldings(partsOf(features), () => ownership);
     expect(holdings.map(({ name }) => name)).toEqual(['watch/widgets', 'watch/example.com/v1/Gadget']);
     expect(neededMirrors(features)).toEqual(['widgets']);
+    expect([...neededDefinitions(features)]).toEqual([['widgets', 'widgets.example.com']]);
   });
 
   test('with a label are asked for by their label, and what is kept beside them lives as long as the reign', async () => {

@@ -6,6 +6,7 @@
  * of an earlier one (§5.8).
  */
 import type { CheckerKind } from '../../../../packages/testing/checkers/checker.ts';
+import { limits } from '../../../../src/base/limits.ts';
 import {
   managedBy,
   managedByLabel,
@@ -18,8 +19,11 @@ import { createUntroubled } from '../../checkers/quiet-time.ts';
 import { namespace } from '../endpoint-world.ts';
 import { listedIn, slicesOf, wantedOf } from '../wanted-endpoints.ts';
 
-/** What a writer knows of the world may be this old: a pause, and a late request. */
-const knownMs = 5_000;
+/**
+ * What a writer knows of the world may be this old: each kind of object is published again this long after an
+ * outage of the broker, with jitter; and a pause, and a late request.
+ */
+const knownMs = 1.25 * limits.worldRetryMaxMs + 2_000;
 
 export const neverMissing = ({ api }: SeenStage): CheckerKind => ({
   name: 'no endpoint is missing meanwhile',

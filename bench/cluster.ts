@@ -139,8 +139,9 @@ async function gatedPods(kube: KubeConnection): Promise<ActorId[]> {
   return ids;
 }
 
+/** The Pods: their RouteGate is an actor, too, and takes no `pod.recheck`. */
 async function list(bus: Bus): Promise<ListAnswer> {
-  const answer = await bus.request(subjects.rpcList, encode({}), { timeoutMs: 5_000 });
+  const answer = await bus.request(subjects.rpcList, encode({ kind: 'pod' }), { timeoutMs: 5_000 });
   return JSON.parse(new TextDecoder().decode(answer.data)) as ListAnswer;
 }
 

@@ -18,7 +18,7 @@ import { externalWorkloads } from '../src/features/endpoints/resources.ts';
 import { managedBy, managedByLabel } from '../src/features/endpoints/slice-labels.ts';
 import { endpointSlices, services } from '../src/kube/api/resources.ts';
 import { type Alone, otherController, replicaAlone } from './alone.ts';
-import { cpuSeconds, processCosts } from './process-costs.ts';
+import { cpuSeconds, megabytes, processCosts } from './process-costs.ts';
 
 export const { values } = parseArgs({
   options: {
@@ -26,6 +26,8 @@ export const { values } = parseArgs({
     /** How many, and how many workloads each; default: what each row uses. */
     services: { type: 'string' },
     workloads: { type: 'string' },
+    /** Services of each row of `sizes`. */
+    sizes: { type: 'string', default: '50,500,5000' },
     /** Changes a second of `storm`, and for how long, seconds. */
     flips: { type: 'string', default: '1000' },
     seconds: { type: 'string', default: '30' },
@@ -50,11 +52,14 @@ const kubeconfig = process.env.KUBECONFIG;
 export const patienceMs = 300_000;
 export const row = (what: string, value: string) => console.log(`${what.padEnd(60)} ${value}`);
 
-export function quantiles(times: readonly number[]): string {
+export function quantile(times: readonly number[], q: number): number {
   const sorted = [...times].sort((a, b) => a - b);
-  const at = (q: number) =>
-    (sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? Number.NaN).toFixed(1);
-  return `p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, max ${at(1)} ms (${sorted.length})`;
+  return sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? Number.NaN;
+}
+
+export function quantiles(times: readonly number[]): string {
+  const at = (q: number) => quantile(times, q).toFixed(1);
+  return `p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, max ${at(1)} ms (${times.length})`;
 }
 
 export async function until(isDone: () => boolean | Promise<boolean>): Promise<boolean> {
@@ -252,6 +257,12 @@ export class Bench {
   cpu(): number[] {
     const measured = this.#alone === undefined ? this.cluster.replicas : [this.#alone];
     return measured.map((one) => cpuSeconds(one.pid()));
+  }
+
+  /** Memory of the first replica now, MB. */
+  resident(): number {
+    const pid = (this.#alone ?? this.cluster.replicas[0])?.pid();
+    return pid === undefined ? Number.NaN : megabytes(pid, 'VmRSS');
   }
 
   costs(): string {

@@ -2,9 +2,9 @@
  * EndpointSlices for workloads outside the cluster, with real processes: how soon a change is written, in how
  * many writes, and what it costs the replica.
  *
- * Run: [KUBECONFIG=…] node bench/endpoints.ts [--only cold|flip|rate|crowd|touch|owner|size|storm]
- * [--services 500] [--workloads 10] [--flips 1000] [--seconds 30] [--program dist/main.js] [--node-options …]
- * [--controller 'COMMAND' --managed-by LABEL]
+ * Run: [KUBECONFIG=…] node bench/endpoints.ts [--only cold|flip|rate|crowd|touch|owner|size|sizes|storm]
+ * [--services 500] [--workloads 10] [--sizes 50,500,5000] [--flips 1000] [--seconds 30]
+ * [--program dist/main.js] [--node-options …] [--controller 'COMMAND' --managed-by LABEL]
  * The API server is that of KUBECONFIG, or else the development one, in a process of its own that shares this
  * one's CPU time. `--controller` measures another program instead of the replica. A change counts from the
  * API server's answer to it until a watch shows the slice that reflects it.
@@ -17,6 +17,7 @@ import {
   inParallel,
   ourSlices,
   patienceMs,
+  quantile,
   quantiles,
   row,
   scaleOf,
@@ -149,17 +150,21 @@ async function crowd(): Promise<void> {
 async function half(bench: Bench, names: readonly string[]): Promise<void> {
   bench.writes = 0;
   const going = names.filter((_, at) => at % 2 === 0);
+  const begun = clock.monotonic();
   await inParallel(going, (name) =>
     bench.cluster.kube.delete(externalWorkloads, bench.namespace, name, {}, signal),
   );
+  const took = Math.round(clock.monotonic() - begun);
   await until(() => bench.endpoints() === names.length - going.length);
   await bench.quiet(1_000);
   const atOnce = `${bench.writes} writes at once, ${bench.slices().length} slices`;
   bench.writes = 0;
-  await until(() => bench.writes > 0);
+  // What is packed later is packed after ten seconds without a change.
+  const patient = clock.monotonic() + 15_000;
+  await until(() => bench.writes > 0 || clock.monotonic() > patient);
   await bench.quiet(1_000);
   row(
-    'delete half of 1,000',
+    `half of 1,000 deleted within ${took} ms`,
     `${atOnce}; compaction: ${bench.writes} writes, ${bench.slices().length} slices left`,
   );
 }
@@ -182,8 +187,13 @@ async function touch(): Promise<void> {
 }
 
 async function owner(): Promise<void> {
+  row('owner killed: next write', `${Math.round(await failOver(...scaleOf(1, 1)))} ms`);
+}
+
+/** @returns from the kill of a Service's owner until another replica has written, ms */
+async function failOver(serviceCount: number, each: number): Promise<number> {
   const bench = await Bench.begin(2);
-  const names = await bench.fill(...scaleOf(1, 1));
+  const names = await bench.fill(serviceCount, each);
   await until(() => bench.isShown(names, true));
   // Shards settle between the two replicas within some seconds.
   await bench.quiet(6_000);
@@ -196,8 +206,9 @@ async function owner(): Promise<void> {
   await bench.cluster.kill(Number(/[0-9]+$/.exec(name)?.[0]));
   await bench.flip(names[0] ?? '', false);
   await until(() => bench.isShown(names.slice(0, 1), false));
-  row('owner killed: next write', `${Math.round(bench.lastWriteAt - killedAt)} ms`);
+  const took = bench.lastWriteAt - killedAt;
   await bench.end();
+  return took;
 }
 
 /**
@@ -205,38 +216,66 @@ async function owner(): Promise<void> {
  */
 async function size(): Promise<void> {
   const [serviceCount, each] = scaleOf(500, 10);
-  const objects = serviceCount * each;
+  const of = await sizeOf(serviceCount, each);
+  row(`${serviceCount * each} workloads in ${serviceCount} Services, made and settled`, seconds(of.madeMs));
+  row('  replica', of.madeAt);
+  row('restarted: until /readyz is 200', seconds(of.readyMs));
+  row('  a flip just then is written after', seconds(of.firstMs));
+  row('  replica', of.restartedAt);
+  row('one flip', quantiles(of.flips));
+}
+
+/** One replica that makes everything, starts again, and follows a hundred flips. */
+async function sizeOf(serviceCount: number, each: number) {
   const bench = await Bench.begin(1);
   const filling = clock.monotonic();
   const names = await bench.fill(serviceCount, each);
-  await until(() => bench.endpoints() === objects);
-  row(
-    `${objects} workloads in ${serviceCount} Services, made and settled`,
-    seconds(clock.monotonic() - filling),
-  );
+  await until(() => bench.endpoints() === serviceCount * each);
+  const madeMs = clock.monotonic() - filling;
   await bench.quiet(2_000);
-  row('  replica', bench.costs());
+  const madeAt = bench.costs();
   await bench.kill();
   const started = clock.monotonic();
   bench.start();
   await bench.untilReady(patienceMs);
-  const ready = clock.monotonic() - started;
+  const readyMs = clock.monotonic() - started;
   const [first = ''] = names;
   const flipped = await bench.flip(first, false);
   await until(() => bench.isShown([first], false));
-  row('restarted: until /readyz is 200', seconds(ready));
-  row('  a flip just then is written after', seconds((bench.shown.get(first)?.at ?? Number.NaN) - flipped));
-  row('  replica', bench.costs());
+  const firstMs = (bench.shown.get(first)?.at ?? Number.NaN) - flipped;
   await bench.quiet(2_000);
-  const times: number[] = [];
+  const [restartedAt, resident] = [bench.costs(), bench.resident()];
+  const flips: number[] = [];
   for (const name of names.slice(1, 101)) {
     const at = await bench.flip(name, false);
     await until(() => bench.isShown([name], false));
-    times.push((bench.shown.get(name)?.at ?? Number.NaN) - at);
+    flips.push((bench.shown.get(name)?.at ?? Number.NaN) - at);
     await sleep(clock, 20);
   }
-  row('one flip', quantiles(times));
   await bench.end();
+  return { madeMs, madeAt, readyMs, firstMs, restartedAt, resident, flips };
+}
+
+/** Cost against size: 20 workloads in each of so many Services, `--sizes`. */
+async function sizes(): Promise<void> {
+  const line = (...cells: readonly (string | number)[]) =>
+    console.log(cells.map((cell) => String(cell).padStart(14)).join(' '));
+  line('workloads', '/readyz', 'first flip', 'resident', 'flip p50', 'flip p99', 'owner killed');
+  for (const serviceCount of values.sizes.split(',').map(Number)) {
+    const each = Number(values.workloads ?? 20);
+    const { readyMs, firstMs, resident, flips } = await sizeOf(serviceCount, each);
+    const [p50, p99] = [quantile(flips, 0.5).toFixed(1), quantile(flips, 0.99).toFixed(1)];
+    const over = seconds(await failOver(serviceCount, each));
+    line(
+      serviceCount * each,
+      seconds(readyMs),
+      seconds(firstMs),
+      `${resident} MB`,
+      `${p50} ms`,
+      `${p99} ms`,
+      over,
+    );
+  }
 }
 
 const seconds = (ms: number) => `${(ms / 1_000).toFixed(2)} s`;
@@ -246,4 +285,5 @@ for (const [name, measure] of Object.entries(scenarios)) {
   if (values.only === undefined || values.only === name) await measure();
 }
 if (values.only === 'size') await size();
+if (values.only === 'sizes') await sizes();
 if (values.only === 'storm') await storm();

@@ -26,10 +26,13 @@ export function cpuSeconds(pid: number | undefined): number {
 
 export function processCosts(pid: number | undefined): string {
   if (pid === undefined) return 'it does not run';
-  const seconds = cpuSeconds(pid);
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  const megabytes = (name: string) =>
-    Math.round((Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1]) * 1024) / 1e6);
+  const [now, most] = [megabytes(pid, 'VmRSS'), megabytes(pid, 'VmHWM')];
   const waited = waitedSeconds(pid).toFixed(2);
-  return `${seconds.toFixed(2)} s CPU (and waited ${waited} s for it), ${megabytes('VmRSS')} MB resident, ${megabytes('VmHWM')} MB at most`;
+  return `${cpuSeconds(pid).toFixed(2)} s CPU (and waited ${waited} s for it), ${now} MB resident, ${most} MB at most`;
+}
+
+/** Its memory, now or at most. */
+export function megabytes(pid: number, field: 'VmRSS' | 'VmHWM'): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  return Math.round((Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(status)?.[1]) * 1024) / 1e6);
 }

@@ -20,14 +20,22 @@ const utf8 = new TextEncoder();
 export function writeToken(text: string): string {
   if (literalToken.test(text)) return text;
   invariant(text !== '', 'a subject token is not empty');
+  return escapedOf(text);
+}
+
+const escapedOf = remembered((text: string): string => {
   let token = '';
   for (const byte of utf8.encode(text)) token += isLiteral(byte) ? String.fromCharCode(byte) : escaped(byte);
   return token;
-}
+});
 
 /** The text of a token; undefined if `writeToken` does not produce this token. */
 export function readToken(token: string): string | undefined {
   if (literalToken.test(token)) return token;
+  return unescapedOf(token);
+}
+
+const unescapedOf = remembered((token: string): string | undefined => {
   if (!legalToken.test(token)) return undefined;
   try {
     const text = strictUtf8.decode(bytesOf(token));
@@ -35,6 +43,20 @@ export function readToken(token: string): string | undefined {
   } catch {
     return undefined;
   }
+});
+
+/** The names of resources come again with each of their objects. */
+const rememberedMax = 256;
+
+function remembered<T>(make: (text: string) => T): (text: string) => T {
+  const known = new Map<string, T>();
+  return (text) => {
+    if (known.has(text)) return known.get(text) as T;
+    if (known.size >= rememberedMax) known.clear();
+    const made = make(text);
+    known.set(text, made);
+    return made;
+  };
 }
 
 function bytesOf(token: string): Uint8Array {

@@ -79,6 +79,13 @@ export class Inventory {
     this.#put(seen, false);
   }
 
+  /** The same with the digest that is held already, if it is equal: of a long list little else stays. */
+  recognised(seen: Seen): Seen {
+    const { namespace, name, digest } = seen;
+    const held = this.#objects.get(namespace)?.get(name) ?? this.#known.get(keyOf(namespace, name));
+    return held === undefined ? seen : { ...seen, digest: shared(digest, held) };
+  }
+
   remove({ namespace, name, digest }: Seen): void {
     const before = this.#objects.get(namespace)?.get(name);
     // The end of an earlier object of that name says nothing about this one.
@@ -87,7 +94,7 @@ export class Inventory {
 
   /** Takes the complete list of a namespace, or of all (null). */
   replace(namespace: string | null, listed: readonly Seen[]): void {
-    const keys = new Set(listed.map((seen) => keyOf(seen.namespace, seen.name)));
+    const keys = new Set(this.#objects.size === 0 ? [] : listed.map((one) => keyOf(one.namespace, one.name)));
     for (const inside of namespace === null ? [...this.#objects.keys()] : [namespace]) {
       for (const name of [...(this.#objects.get(inside)?.keys() ?? [])]) {
         if (!keys.has(keyOf(inside, name))) this.#drop(inside, name);
@@ -107,10 +114,14 @@ export class Inventory {
     }
   }
 
-  /** Marks every known object of a namespace, or of all (null), for publication, seen or not. */
+  /** Marks known objects of a namespace, or of all (null), that the complete list does not have. */
   offerKnown(namespace: string | null): void {
-    for (const key of this.#known.keys())
-      if (namespace === null || key.startsWith(`${namespace}/`)) this.#parts.onDirty(key);
+    for (const key of this.#known.keys()) {
+      const [inside, name] = placeOf(key);
+      const isMeant = namespace === null || namespace === inside;
+      const isGone = isMeant && this.#objects.get(inside)?.has(name) !== true;
+      if (isGone && this.#parts.isListed(inside)) this.#parts.onDirty(key);
+    }
   }
 
   state(statement: SyncedDigest): void {
@@ -139,6 +150,8 @@ export class Inventory {
     const wentBack = before !== undefined && isOlder(digest, before);
     if (wentBack && !isOfList) return;
     this.#objects.set(namespace, inNamespace.set(name, digest));
+    const isAsKnown = before === undefined && digest === this.#known.get(key);
+    if (isAsKnown && this.#parts.interest.wants(namespace, name, digest)) return;
     if (before === undefined || wentBack || !isSame(before, digest)) this.#parts.onDirty(key);
   }
 
@@ -151,8 +164,7 @@ export class Inventory {
 
   #takeObject(key: string): Outgoing | null {
     const { resource, subjectOf, encode, interest, isListed } = this.#parts;
-    const slash = key.indexOf('/');
-    const [namespace, name] = [key.slice(0, slash), key.slice(slash + 1)];
+    const [namespace, name] = placeOf(key);
     const digest = this.#objects.get(namespace)?.get(name);
     const held = this.#known.get(key);
     if (digest !== undefined && interest.wants(namespace, name, digest)) {
@@ -195,6 +207,11 @@ export class Inventory {
 
 function keyOf(namespace: string, name: string): string {
   return `${namespace}/${name}`;
+}
+
+function placeOf(key: string): [namespace: string, name: string] {
+  const slash = key.indexOf('/');
+  return [key.slice(0, slash), key.slice(slash + 1)];
 }
 
 /** The held digest if both are equal; otherwise the other, with the fields that they have in common. */

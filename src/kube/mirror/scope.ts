@@ -49,7 +49,7 @@ export function startScope(parts: ScopeParts): Scope {
   let listedEpoch = -1;
 
   const sink: ObjectSink<SeenThen> = {
-    read: (object) => ({ ...seen(object, interest), epoch }),
+    read: (object) => ({ ...inventory.recognised(seen(object, interest)), epoch }),
     onReplace(objects) {
       listedEpoch = objects.reduce((oldest, object) => Math.min(oldest, object.epoch), epoch);
       inventory.replace(namespace, objects);

@@ -113,6 +113,14 @@ describe('few writes', () => {
     expect(compactable).toBe(false);
   });
 
+  test('§4.4: where all of them are written anyway, there are no more than are needed', () => {
+    const standing = standingOf(wanted([['v4', 'http', range(1_000)]]), quiet);
+    const fewer = wanted([['v4', 'http', range(1_000).filter((n) => n % 10 < 7)]]);
+    const { writes } = pack(fewer, standing, quiet);
+    expect(writes).toHaveLength(10);
+    expect(sizesOf(apply(standing, writes))).toEqual(Array(7).fill(100));
+  });
+
   test('§4.4: where that would cost more, it waits until it is asked for', () => {
     const standing = [0, 100, 200, 300].map((from) => slice(`s${from}`, 'http', range(50, from)));
     const fewer = wanted([

@@ -6,8 +6,8 @@
  * slices that are written anyway, the fullest first (a slice that has become empty is filled again under its
  * name instead of being deleted), then into the fullest slice that has room for all, then into new slices. If
  * the ports of all endpoints of a slice change in the same way, the slice stays and its ports change. Slices
- * of which half are written anyway become half as many if that is enough. If nothing changes, nothing is
- * written.
+ * of which half are written anyway become half as many if that is enough; of which all are, as few as can be.
+ * If nothing changes, nothing is written.
  *
  * Promises: no slice has more than `max` endpoints; an endpoint is in one slice of its family; an endpoint
  * that moves can be written in an order in which it is never absent (order.ts).
@@ -85,14 +85,17 @@ function packFamily(
     fill.fullestOrNew();
   }
   const compactable = groups.filter((group) => isCompactable(bins, group, options.max));
-  // Where half of the slices are written anyway, this costs less than to write all of them later.
+  // Where half of the slices are written anyway, this costs less than to write all of them later. Where all
+  // are, fewer slices cost nothing: deletes replace updates.
   const isCheap = (group: SliceGroup) => {
     const held = bins.filter((bin) => bin.group === group);
-    return 2 * held.filter((bin) => isChanged(wanted, bin)).length >= held.length;
+    const changed = held.filter((bin) => isChanged(wanted, bin));
+    if (compactable.includes(group)) return 2 * changed.length >= held.length;
+    return changed.length === held.length && held.every(({ slice }) => slice !== null);
   };
-  const now = compactable.filter((group) => options.compact || isCheap(group));
+  const now = groups.filter((group) => (options.compact && compactable.includes(group)) || isCheap(group));
   for (const group of now) compact(bins, group, options.max);
-  return { bins, compactable: compactable.length > now.length };
+  return { bins, compactable: compactable.some((group) => !now.includes(group)) };
 }
 
 /**

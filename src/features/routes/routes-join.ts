@@ -178,6 +178,9 @@ function podFacts(world: Pick<World, 'get' | 'statement'>, group: Group, name: s
       whenUnverifiable: spec.whenUnverifiable ?? 'pass',
     },
     ...ownerOf(world, group),
+    ...(group.services.size === 0 && {
+      noService: { label: spec.group.serviceLabel, value: group.value },
+    }),
     services: Object.fromEntries(
       [...group.services]
         .sort(byName)

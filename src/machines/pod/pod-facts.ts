@@ -26,6 +26,8 @@ export interface PodFacts {
   };
   /** The object that owns the group. `none`: the RouteGate names no such kind. */
   readonly groupResource: 'none' | 'found' | 'missing' | 'mismatch';
+  /** Where the group has no Service: the label, and its value, that one would have. */
+  readonly noService?: { readonly label: string; readonly value: string };
   /** The missing owner of the group, and the Pod's label that names it. */
   readonly owner?: { readonly kind: string; readonly name: string; readonly label: string };
   /**

@@ -94,7 +94,7 @@ export function opened(context: PodContext): { readonly reason: string; readonly
   if (total === 0)
     return {
       reason: 'NothingToVerify',
-      message: `RouteGate ${context.facts?.gate.name ?? ''} finds no Service for this Pod's group; no traffic was verified.`,
+      message: `${noServiceMessage(context)}; no traffic was verified.`,
     };
   const missing = Object.entries(unverifiable(context));
   const verified = total - missing.length;
@@ -118,11 +118,19 @@ function held(context: PodContext): { readonly reason: string; readonly message:
   return { reason: 'RouteLost', message: `${lostMessage(context)} ${waiting}` };
 }
 
+function noServiceMessage({ facts }: PodContext): string {
+  const gate = `RouteGate ${facts?.gate.name ?? ''}`;
+  // Facts of an earlier release do not name the label.
+  if (facts?.noService === undefined) return `${gate} finds no Service for this Pod's group`;
+  const { label, value } = facts.noService;
+  return `${gate} finds no Service for this Pod's group, which its serviceSelector selects and which has the label ${label}=${value}`;
+}
+
 function waitingMessage(context: PodContext): string {
   const { facts } = context;
   const services = facts?.services ?? {};
   if (Object.keys(services).length === 0)
-    return `RouteGate ${facts?.gate.name ?? ''} finds no Service for this Pod's group and holds what cannot be verified (whenUnverifiable: hold).`;
+    return `${noServiceMessage(context)}, and holds what cannot be verified (whenUnverifiable: hold).`;
   return missingList(context);
 }
 

@@ -51,6 +51,13 @@ describe('the facts of a Pod', () => {
     expect(scene.pod()).toMatchObject(facts);
   });
 
+  test('a group without a Service is told with the label that one would have', async () => {
+    const before = await shop();
+    expect(before.pod()?.noService).toBeUndefined();
+    const scene = await before.put({ 'services/web': null });
+    expect(scene.pod()).toMatchObject({ services: {}, noService: { label: 'group', value: 'one' } });
+  });
+
   test('“A Service without the named port counts as proven”: it is told without a uid', async () => {
     const scene = await (await shop()).put({
       'services/plain': serviceDigest({ ports: [{ name: 'http', port: 80, protocol: 'TCP' }] }),

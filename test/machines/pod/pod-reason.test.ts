@@ -57,6 +57,12 @@ test.each<[string, PodDriver, string, string]>([
     "The object that owns this Pod's group, named by RouteGate gate, does not exist. A Warning Event on the Pod says so.",
   ],
   [
+    'gated.marking.patching',
+    newPod(observed({ services: {}, noService: { label: 'group', value: 'g9' } })),
+    'waiting',
+    "RouteGate gate finds no Service for this Pod's group, which its serviceSelector selects and which has the label group=g9; no traffic was verified. The condition is being written.",
+  ],
+  [
     'gated.waitingForAddress.unsaid',
     newPod(observed({ address: null })),
     'waiting',

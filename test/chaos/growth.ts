@@ -3,7 +3,8 @@
  * each whether it stayed flat.
  *
  * A process is measured from a minute after its start on; one that was started meanwhile begins anew. The
- * least heap of a span of time counts, because garbage comes and goes; the first third is for warming up. The feed grows for a day by design.
+ * least heap of a span of time counts, because garbage comes and goes; the first third is for warming up.
+ * The feed grows for a day by design.
  */
 import { readdirSync, readlinkSync } from 'node:fs';
 import { systemClock as clock } from '../../src/base/clock.ts';

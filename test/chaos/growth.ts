@@ -3,7 +3,8 @@
  * each whether it stayed flat.
  *
  * A process is measured from a minute after its start on; one that was started meanwhile begins anew. The
- * least heap of a span of time counts, because garbage comes and goes. The feed grows for a day by design.
+ * least heap of a span of time counts, because garbage comes and goes; the first third is for warming up.
+ * The feed grows for a day by design.
  */
 import { readdirSync, readlinkSync } from 'node:fs';
 import { systemClock as clock } from '../../src/base/clock.ts';
@@ -26,7 +27,7 @@ const everyMs = 10_000;
 const warmUpMs = 60_000;
 const leastValues = 12;
 /** Beyond that share, and that much, it has grown. */
-const grownShare = 0.15;
+const grownShare = 0.1;
 const grownLeast = { MB: 8, '': 5 } as const;
 const megabyte = 1_000_000;
 const measured: readonly StreamName[] = ['state', 'mail', 'world', 'dead'];
@@ -87,10 +88,10 @@ export function watchGrowth({
 export function growthLine(what: string, { values, unit }: Series): string | null {
   if (values.length < leastValues) return null;
   const third = Math.floor(values.length / 3);
-  const [first, last] = [Math.min(...values.slice(0, third)), Math.min(...values.slice(-third))];
-  const hasGrown = last - first > Math.max(first * grownShare, grownLeast[unit]);
+  const [middle, last] = [Math.min(...values.slice(third, 2 * third)), Math.min(...values.slice(-third))];
+  const hasGrown = last - middle > Math.max(middle * grownShare, grownLeast[unit]);
   const shown = (value: number) => (unit === '' ? `${value}` : `${value.toFixed(1)} ${unit}`);
-  return `${what}: ${shown(first)} in the first third, ${shown(last)} in the last: ${hasGrown ? 'grown' : 'flat'}`;
+  return `${what}: ${shown(middle)} in the second third, ${shown(last)} in the last: ${hasGrown ? 'grown' : 'flat'}`;
 }
 
 function socketsOf(pid: number): number {

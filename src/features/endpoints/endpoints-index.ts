@@ -11,7 +11,7 @@ import { hash } from '../../actors/shards/rendezvous.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { EndpointSliceDigest, ServiceDigest, WorkloadDigest } from './digests.ts';
 import { isDnsLabel, type NamedWorkload } from './packing/desired.ts';
-import type { EndpointsScene, ServiceScene } from './packing/scene.ts';
+import type { EndpointsScene, ServiceScene, Wave } from './packing/scene.ts';
 import { canonical } from './packing/slices.ts';
 import { dropFrom, isSelected, pairsOf, putIn } from './selection.ts';
 import { zoneLabel } from './slice-labels.ts';
@@ -40,6 +40,9 @@ interface IndexParts {
   readonly endpointsPerSlice: number;
 }
 
+/** A pause that ends a wave of changes, ms. */
+const wavePauseMs = 100;
+
 /** Kubernetes' own. */
 export const endpointsPerSliceDefault = 100;
 
@@ -51,7 +54,10 @@ export class EndpointsIndex implements EndpointsScene {
   readonly #workloadsByLabel = new Map<string, Set<string>>();
   /** `<ns> <key>=<value>` → names of the Services whose selector has it as its first requirement. */
   readonly #servicesByLabel = new Map<string, Set<string>>();
-  readonly #changedAt = new Map<string, number>();
+  readonly #changed = new Map<
+    string,
+    { readonly at: number; readonly since: number; readonly count: number }
+  >();
   readonly #removedAt = new Map<string, number>();
   readonly #sparseSince = new Map<string, number>();
   readonly #clock: Clock;
@@ -195,7 +201,12 @@ export class EndpointsIndex implements EndpointsScene {
   }
 
   changedAt(namespace: string, name: string): number {
-    return this.#changedAt.get(`${namespace}/${name}`) ?? Number.NEGATIVE_INFINITY;
+    return this.#changed.get(`${namespace}/${name}`)?.at ?? Number.NEGATIVE_INFINITY;
+  }
+
+  waveOf(namespace: string, name: string): Wave {
+    const { at, since, count } = this.#changed.get(`${namespace}/${name}`) ?? { at: 0, since: 0, count: 0 };
+    return { changes: count, everyMs: (at - since) / Math.max(1, count - 1) };
   }
 
   removedAt(namespace: string, name: string): number {
@@ -235,7 +246,11 @@ export class EndpointsIndex implements EndpointsScene {
   }
 
   #touch(key: string): void {
-    if (this.#services.has(key)) this.#changedAt.set(key, this.#clock.monotonic());
+    if (!this.#services.has(key)) return;
+    const at = this.#clock.monotonic();
+    const last = this.#changed.get(key);
+    const isSameWave = last !== undefined && at - last.at < wavePauseMs;
+    this.#changed.set(key, isSameWave ? { ...last, at, count: last.count + 1 } : { at, since: at, count: 1 });
   }
 
   #trigger(key: string, at: number): void {
@@ -243,7 +258,7 @@ export class EndpointsIndex implements EndpointsScene {
   }
 
   #forget(key: string): void {
-    for (const times of [this.#changedAt, this.#removedAt, this.#sparseSince]) times.delete(key);
+    for (const times of [this.#changed, this.#removedAt, this.#sparseSince]) times.delete(key);
     this.#triggers.delete(key);
   }
 

@@ -74,6 +74,32 @@ test.each([0, 1, 3.8])(
   60_000,
 );
 
+test('waves that an API server tells in clumps, with stalls of 60 ms, are no more writes', async () => {
+  const stage = await thousand();
+  const { clock } = stage.cluster;
+  for (let n = 0; n < 1_000; n++) {
+    await stage.put(n, { ready: 'False', readyAt: clock.now() });
+    await clock.advance(n % 50 === 49 ? 60 : 2);
+  }
+  const flipped = clock.now();
+  await clock.advance(2_000);
+  expect(stage.ready()).toEqual(Array(1_000).fill(false));
+  expect(stage.writes).toBeLessThanOrEqual(31);
+  expect(stage.lastWriteAt - flipped).toBeLessThanOrEqual(100);
+  await clock.advance(15_000);
+  stage.writes = 0;
+  for (let n = 0; n < 1_000; n += 2) {
+    await stage.put(n, null);
+    await clock.advance(n % 100 === 98 ? 60 : 2);
+  }
+  const removed = clock.now();
+  await clock.advance(2_000);
+  expect(stage.ready()).toHaveLength(500);
+  expect(stage.writes).toBeLessThanOrEqual(10);
+  expect(stage.lastWriteAt - removed).toBeLessThanOrEqual(100);
+  expect(stage.api.objects.size).toBe(5);
+}, 60_000);
+
 test('§4.5: an endpoint that is removed alone waits 40 ms for company, no longer', async () => {
   const stage = new Stage();
   const { clock } = stage.cluster;

@@ -26,7 +26,7 @@ import type {
 import { wantedSlices } from '../packing/desired.ts';
 import type { PlannedWrite } from '../packing/order.ts';
 import { pack } from '../packing/pack.ts';
-import type { EndpointsScene, ServiceScene } from '../packing/scene.ts';
+import type { EndpointsScene, ServiceScene, Wave } from '../packing/scene.ts';
 import type { StandingSlice, WantedSlices } from '../packing/slices.ts';
 import { createSliceReading } from './slice-reading.ts';
 import { makeWrites, type WriteResult } from './slice-writes.ts';
@@ -47,6 +47,13 @@ export interface SlicesParts {
  * tells of hundreds of deletions in clumps.
  */
 const waveMs = 30;
+/**
+ * The same in the middle of a dense wave, of flips or removals, ms: a busy API server stalls for that long,
+ * and each part of a wave costs a write of every slice. The last change is still written within 0.1 s.
+ */
+const denseWaveMs = 70;
+/** Many changes, close together: fifty flips a second are no dense wave. */
+const isDense = ({ changes, everyMs }: Wave) => changes >= 16 && everyMs <= 10;
 /** How long Services with many slices gather at most in a burst, ms. */
 const widestMs = 2_000;
 /** For so long a Service may have twice the slices that it needs, ms; a quiet one has them for 10 s. */
@@ -121,11 +128,13 @@ async function quiet(
   const longestMs = Math.max(maxMs, Math.min(perSliceMs * slices, widestMs));
   for (;;) {
     const now = clock.monotonic();
+    const isWave = perSliceMs > 0 && isDense(scene.waveOf(namespace, name));
     // Quiet time before the step was saved counts.
-    const restMs = scene.changedAt(namespace, name) + quietMs - now;
+    const restMs =
+      scene.changedAt(namespace, name) + (isWave ? Math.max(quietMs, denseWaveMs) : quietMs) - now;
     if (restMs <= 0) return true;
     if (now - begun >= longestMs) return false;
-    await sleep(clock, Math.max(1, restMs), signal);
+    await sleep(clock, Math.max(1, Math.min(restMs, begun + longestMs - now)), signal);
   }
 }
 

@@ -18,6 +18,12 @@ export interface ServiceScene {
   readonly standing: string;
 }
 
+/** Changes of one Service with no pause of `wavePauseMs` between them. */
+export interface Wave {
+  readonly changes: number;
+  readonly everyMs: number;
+}
+
 export interface EndpointsScene {
   /**
    * Whether Services, workloads and slices have all been listed by their present mirrors. If not, part of
@@ -31,6 +37,8 @@ export interface EndpointsScene {
   read(namespace: string, service: string): ServiceScene | null;
   /** When something last changed that concerns the Service's slices, monotonic ms; -Infinity: never. */
   changedAt(namespace: string, service: string): number;
+  /** How many changes came in the wave that last ran, and how far apart, ms on average. */
+  waveOf(namespace: string, service: string): Wave;
   /** When the Service last lost an endpoint, monotonic ms; -Infinity: never. */
   removedAt(namespace: string, service: string): number;
   /**

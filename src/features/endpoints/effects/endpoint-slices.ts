@@ -48,10 +48,10 @@ export interface SlicesParts {
  */
 const waveMs = 30;
 /**
- * The same in the middle of a dense wave, of flips or removals, ms: a busy API server stalls for that long,
- * and each part of a wave costs a write of every slice. The last change is still written within 0.1 s.
+ * The same in the middle of a dense wave, ms: a busy API server stalls for that long, and each part of a wave
+ * costs a write of every slice. The last flip is still to be written within 0.1 s.
  */
-const denseWaveMs = 70;
+const stallsMs = { flips: 55, removals: 70 };
 /** Many changes, close together: fifty flips a second are no dense wave. */
 const isDense = ({ changes, everyMs }: Wave) => changes >= 16 && everyMs <= 10;
 /** How long Services with many slices gather at most in a burst, ms. */
@@ -111,16 +111,24 @@ async function gather(
   const { burst, ...first } = effect.gather;
   const { namespace, name } = effect;
   const isWave = burst !== undefined && scene.removedAt(namespace, name) + waveMs > begun;
-  if (isWave) return void (await quiet(scene, effect, { ...burst, quietMs: waveMs, begun }, clock, signal));
+  const wave = { quietMs: waveMs, stallMs: stallsMs.removals, begun };
+  if (isWave) return void (await quiet(scene, effect, { ...burst, ...wave }, clock, signal));
   const isOver = await quiet(scene, effect, { ...first, begun }, clock, signal);
   if (!isOver && burst !== undefined) await quiet(scene, effect, { ...burst, begun }, clock, signal);
+}
+
+interface Wait {
+  /** When the gathering began, monotonic ms. */
+  readonly begun: number;
+  /** Longer pauses end a dense wave, ms. */
+  readonly stallMs?: number;
 }
 
 /** @returns false if changes did not stop in time */
 async function quiet(
   scene: EndpointsScene,
   { namespace, name }: SlicesReconcile,
-  { quietMs, maxMs, perSliceMs = 0, begun }: Gathering & { readonly begun: number },
+  { quietMs, maxMs, perSliceMs = 0, stallMs = stallsMs.flips, begun }: Gathering & Wait,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<boolean> {
@@ -129,9 +137,9 @@ async function quiet(
   for (;;) {
     const now = clock.monotonic();
     const isWave = perSliceMs > 0 && isDense(scene.waveOf(namespace, name));
+    const stillMs = isWave ? Math.max(quietMs, stallMs) : quietMs;
     // Quiet time before the step was saved counts.
-    const restMs =
-      scene.changedAt(namespace, name) + (isWave ? Math.max(quietMs, denseWaveMs) : quietMs) - now;
+    const restMs = scene.changedAt(namespace, name) + stillMs - now;
     if (restMs <= 0) return true;
     if (now - begun >= longestMs) return false;
     await sleep(clock, Math.max(1, Math.min(restMs, begun + longestMs - now)), signal);

@@ -8,12 +8,12 @@
 import type { HostParts } from '../host/host-parts.ts';
 import { beatMs } from './directory.ts';
 
-/** Each holding is planned at every beat, so by then each has failed once. */
+/** Each holding is planned every 0.6 s, so by then each has failed once. */
 const gatherMs = 1_000;
 const quietMs = 10_000;
 const namedMax = 5;
 const lostAgainMs = 10_000;
-/** What failed is claimed again at every third beat. */
+/** What failed is claimed again when it is next looked at. */
 export const failedPauseMs = 2.5 * beatMs;
 
 export function createClaimTrouble({ clock, log }: Pick<HostParts, 'clock' | 'log'>) {

@@ -17,6 +17,8 @@ import { createPresence, silenceMaxMs } from './presence.ts';
 import { createTwins, type Twin } from './twins.ts';
 
 export const beatMs = 200;
+/** At every third beat all is looked at anew, because some waits end without news. */
+const looksAtBeat = 3;
 
 export interface Directory {
   readonly incarnation: string;
@@ -47,7 +49,7 @@ interface DirectoryParts extends Pick<HostParts, 'bus' | 'subjects' | 'clock'> {
   readonly describe: () => Omit<Beat, 'replica' | 'incarnation' | 'ageMs'>;
   /** Another process lives under this replica's name. @param isElder it was there first, and stays */
   readonly onTwin?: (incarnation: string, isElder: boolean) => void;
-  /** Called after each own beat, and when a replica came or left. */
+  /** Called when a replica came or left, and every 0.6 s. */
   readonly onChange: () => void;
 }
 
@@ -66,11 +68,11 @@ export function startDirectory(parts: DirectoryParts): Directory {
     const own = { replica, incarnation, ...describe(), ageMs: twins.ageMs() } satisfies Beat;
     bus.publish(subjects.member(replica), encodeJson(own));
   };
-  const tick = () => {
+  const tick = (beats = 0) => {
     beat();
-    onChange();
+    if (beats % looksAtBeat === 0) onChange();
     members.forgetOld();
-    timer = clock.after(beatMs, tick);
+    timer = clock.after(beatMs, () => tick(beats + 1));
   };
   const presence = createPresence({ clock, beat, members, self: () => members.named(replica) });
   const hear = ({ data }: BusMessage) => {

@@ -2,8 +2,9 @@
  * Whose silence says that it is missing.
  *
  * Silence is counted up to our own last beat, which comes back by the same way as everybody's: what was sent
- * before it has been read. A judge that was paused, or has much to read, so takes nobody for dead. If
- * somebody may be missing before our next beat, one is sent at that moment, so nobody is missed late.
+ * before it has been read. So a judge that was paused, or has much to read, takes nobody for dead; nor does
+ * one that was cut off, and hears itself first. If somebody may be missing before our next beat, one is sent
+ * at that moment, so nobody is missed late.
  */
 import type { Clock, Timer } from '../../base/clock.ts';
 import type { Beat, Member, Members } from './members.ts';
@@ -24,18 +25,27 @@ export interface PresenceParts {
 
 export function createPresence({ clock, self, members, beat }: PresenceParts) {
   let doubt: Timer | null = null;
-  const isHeard = (one: Member) => (self()?.lastHeard ?? one.lastHeard) - one.lastHeard <= silenceMaxMs;
+  /** When we last heard nothing for too long, not even ourselves: no silence of others. */
+  let deaf = { from: 0, until: 0 };
+  const isHeard = ({ lastHeard }: Member) => {
+    const deafMs = lastHeard < deaf.until ? deaf.until - Math.max(deaf.from, lastHeard) : 0;
+    return (self()?.lastHeard ?? lastHeard) - lastHeard - deafMs <= silenceMaxMs;
+  };
   const heard = () => members.all().filter(isHeard);
   /** Beats when the first of those who are heard will have been silent for too long. */
   const doubtInTime = () => {
     doubt?.cancel();
+    const now = clock.monotonic();
     const first = Math.min(...heard().map(({ lastHeard }) => lastHeard)) + silenceMaxMs + 1;
-    doubt = clock.after(first - clock.monotonic(), beat);
+    if (first > now) doubt = clock.after(first - now, beat);
   };
   return {
     /** Notes our own beat. @returns whether somebody turned out to be missing */
     noteOwn(own: Beat): boolean {
       const before = heard().length;
+      const from = self()?.lastHeard;
+      const until = clock.monotonic();
+      if (from !== undefined && until - from > silenceMaxMs) deaf = { from, until };
       members.note(own);
       doubtInTime();
       return heard().length < before;

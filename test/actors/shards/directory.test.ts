@@ -17,6 +17,7 @@ const missingWithinMs = 1_360;
 /** A process that can be stopped: what is due meanwhile is done afterwards, timers before messages. */
 function stoppable(clock: Clock, bus: Bus) {
   let isStopped = false;
+  let isCutOff = false;
   const timers: Array<() => void> = [];
   const received: Array<() => void> = [];
   const later = (queue: Array<() => void>, fn: () => void) => () => void (isStopped ? queue.push(fn) : fn());
@@ -26,10 +27,13 @@ function stoppable(clock: Clock, bus: Bus) {
       after: (delayMs, fn) => clock.after(delayMs, later(timers, fn)),
     } satisfies Clock,
     bus: {
-      publish: bus.publish.bind(bus),
+      publish: (subject: string, data: Uint8Array) => void (isCutOff || bus.publish(subject, data)),
       subscribe: (subject: string, hear: (message: BusMessage) => void) =>
-        bus.subscribe(subject, (message) => later(received, () => hear(message))()),
+        bus.subscribe(subject, (message) => isCutOff || later(received, () => hear(message))()),
     } as Bus,
+    cutOff(still: boolean): void {
+      isCutOff = still;
+    },
     stop(): void {
       isStopped = true;
     },
@@ -111,5 +115,26 @@ test('a judge that did not read for a while finds nobody missing', async () => {
       const wrong = changes.slice(before).filter((names) => names !== '' && names !== 'a b c');
       expect(wrong, `${pauseMs} ms, from ${offset} ms on`).toEqual([]);
       expect(a.living()).toBe('a b c');
+    }
+});
+
+test('who was cut off, and hears itself first, finds nobody missing but those who died meanwhile', async () => {
+  for (const awayMs of [1_500, 3_000, 20_000])
+    for (let offset = 0; offset < 200; offset += 20) {
+      const { clock, changes, a, c } = await scene();
+      await clock.advance(10_000 + offset);
+      const before = changes.length;
+      a.cutOff(true);
+      await clock.advance(awayMs);
+      a.cutOff(false);
+      await clock.advance(3_000);
+      const wrong = changes.slice(before).filter((names) => names !== '' && names !== 'a b c');
+      expect(wrong, `${awayMs} ms, from ${offset} ms on`).toEqual([]);
+      a.cutOff(true);
+      c.stop();
+      await clock.advance(awayMs);
+      a.cutOff(false);
+      await clock.advance(2 * missingWithinMs);
+      expect(a.living()).toBe('a b');
     }
 });

@@ -58,6 +58,7 @@ const machine = setup({
     isNews: o.isNews,
     isUnwanted: ({ context, event }) => ('facts' in event ? event.facts : context.facts) === null,
     isStuck: ({ context, event }) => 'blocked' in event && event.blocked.length > 0 && context.failures >= 10,
+    isLanded: o.not(o.stateIn('cordoning')),
     isFree: ({ context }) => context.facts?.free === true,
     isEmpty: ({ context }) => context.facts?.pods.length === 0,
     hasNoNode: ({ event }) => 'code' in event && event.code === 'KUBE_NOT_FOUND',
@@ -80,13 +81,13 @@ const machine = setup({
   initial: 'cordoning',
   on: {
     'drain.observed': [
-      { guard: o.and(['isNews', 'isUnwanted']), actions: 'remember', target: '.uncordoning' },
+      { guard: o.and(['isNews', 'isUnwanted', 'isLanded']), actions: 'remember', target: '.uncordoning' },
       { guard: 'isNews', actions: 'remember' },
     ],
   },
   states: {
     cordoning: {
-      description: 'The Node is told to take no more Pods.',
+      description: 'The Node is told to take no more Pods; that is taken back only once it has landed.',
       entry: cordoned(true),
       on: { 'node.cordon.done': 'evicting', 'node.cordon.failed': 'failing' },
       after: { 35000: 'failing' },
@@ -94,7 +95,10 @@ const machine = setup({
     evicting: {
       description: 'Every Pod that is not going yet is asked to.',
       entry: { type: 'pods.evict', params: ({ context }) => ({ pods: context.facts?.pods ?? [] }) },
-      always: { guard: 'isEmpty', target: 'drained' },
+      always: [
+        { guard: 'isUnwanted', target: 'uncordoning' },
+        { guard: 'isEmpty', target: 'drained' },
+      ],
       on: {
         'pods.evict.done': [
           { guard: 'isStuck', actions: 'noteRound', target: 'failing' },
@@ -105,9 +109,8 @@ const machine = setup({
       after: { 35000: 'failing' },
     },
     waiting: {
-      description: 'Pods end, or budgets hold them: they are asked again after a pause that grows.',
+      description: 'Pods end, or budgets hold them: they are asked again, and the Node if it takes Pods.',
       always: { guard: 'isEmpty', target: 'drained' },
-      // A write of before may land last: what counts is whether the Node is seen to take Pods.
       after: { backOff: [{ guard: 'isFree', target: 'cordoning' }, { target: 'evicting' }] },
     },
     drained: {

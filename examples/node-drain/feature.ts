@@ -22,12 +22,10 @@ const pods = o.watch('v1/Pod', {
   },
   wants: ({ node, stays }) => node !== '' && !stays,
 });
+const idOf = ({ namespace, name, uid }: o.Watched<object>) => ({ namespace, name, uid });
 const wanted = o.join(nodes, {
   with: { pods: o.related(pods, ({ node }) => [{ name: node }]) },
-  facts: (asked, found) => ({
-    ...asked,
-    pods: found.pods.map(({ namespace, name, uid }) => ({ namespace, name, uid })),
-  }),
+  facts: (asked, found) => ({ ...asked, pods: found.pods.map(idOf) }),
 });
 const cordon = o.kubernetes.patch('node.cordon', { resource: 'v1/Node' });
 /** Asks every Pod to go; a budget that says no holds its own alone. */
@@ -89,28 +87,27 @@ const machine = setup({
     cordoning: {
       description: 'The Node is told to take no more Pods; that is taken back only once it has landed.',
       entry: cordoned(true),
-      on: { 'node.cordon.done': 'evicting', 'node.cordon.failed': 'failing' },
+      on: {
+        'node.cordon.done': [{ guard: 'isUnwanted', target: 'uncordoning' }, { target: 'evicting' }],
+        'node.cordon.failed': 'failing',
+      },
       after: { 35000: 'failing' },
     },
     evicting: {
       description: 'Every Pod that is not going yet is asked to.',
       entry: { type: 'pods.evict', params: ({ context }) => ({ pods: context.facts?.pods ?? [] }) },
-      always: [
-        { guard: 'isUnwanted', target: 'uncordoning' },
-        { guard: 'isEmpty', target: 'drained' },
-      ],
+      exit: 'noteRound',
+      always: { guard: 'isEmpty', target: 'drained' },
       on: {
-        'pods.evict.done': [
-          { guard: 'isStuck', actions: 'noteRound', target: 'failing' },
-          { actions: 'noteRound', target: 'waiting' },
-        ],
+        'pods.evict.done': [{ guard: 'isStuck', target: 'failing' }, { target: 'waiting' }],
         'pods.evict.failed': 'failing',
       },
       after: { 35000: 'failing' },
     },
     waiting: {
-      description: 'Pods end, or budgets hold them: they are asked again, and the Node if it takes Pods.',
+      description: 'Pods end, or budgets hold them: they are asked again after a pause that grows.',
       always: { guard: 'isEmpty', target: 'drained' },
+      // A write of before may land last: what counts is whether the Node is seen to take Pods.
       after: { backOff: [{ guard: 'isFree', target: 'cordoning' }, { target: 'evicting' }] },
     },
     drained: {

@@ -1,9 +1,10 @@
 /**
  * The directory of live replicas.
  *
- * Owns this replica's heartbeat, and what it hears of the others'. Promises: nobody is judged while this
- * replica does not hear its own beats, because then the broker is away, not the others (presence.ts). A beat
- * of a new incarnation is answered at once, so a starting replica knows the others within one round trip. Two
+ * Owns this replica's heartbeat, and what it hears of the others'. A beat says everything that others know of
+ * a replica; between two of them come pulses, which say only that it lives, and go to the others alone: one
+ * that is by itself sends none. Promises: nobody is judged while this replica does not hear its own beats,
+ * because then the broker is away, not the others (presence.ts). A beat of a new incarnation is answered at once, so a starting replica knows the others within one round trip. Two
  * processes under one name would take everything from each other for ever, so the younger one is told. The
  * last beats of a dead process do not count for that, nor do those of one that leaves.
  */
@@ -16,9 +17,10 @@ import { type Beat, createMembers, latestWithoutTell, type Member, readBeat } fr
 import { createPresence, silenceMaxMs } from './presence.ts';
 import { createTwins, type Twin } from './twins.ts';
 
-export const beatMs = 200;
-/** At every third beat all is looked at anew, because some waits end without news. */
-const looksAtBeat = 3;
+/** The pause between two signs of life. */
+export const pulseMs = 200;
+/** Every third is a beat; all is looked at anew then, because some waits end without news. */
+const pulsesPerBeat = 3;
 
 export interface Directory {
   readonly incarnation: string;
@@ -57,10 +59,13 @@ export function startDirectory(parts: DirectoryParts): Directory {
   const { bus, subjects, clock, replica, incarnation, describe, onChange } = parts;
   const members = createMembers(clock);
   const twins = createTwins({
-    ...{ clock, incarnation, livesAfterMs: 5 * beatMs, goneAfterMs: silenceMaxMs },
+    ...{ clock, incarnation, livesAfterMs: 5 * pulseMs, goneAfterMs: silenceMaxMs },
     onNew: () => beat(),
     onTwin: (twin, isElder) => parts.onTwin?.(twin, isElder),
   });
+  /** Hear the others' pulses. */
+  const ears = new Map<string, Subscription>();
+  const ownPulse = Buffer.from(incarnation);
   let timer: Timer | null = null;
   let stopped = false;
   const beat = () => {
@@ -68,11 +73,35 @@ export function startDirectory(parts: DirectoryParts): Directory {
     const own = { replica, incarnation, ...describe(), ageMs: twins.ageMs() } satisfies Beat;
     bus.publish(subjects.member(replica), encodeJson(own));
   };
-  const tick = (beats = 0) => {
+  const tick = (pulses = 0) => {
+    const phase = pulses % pulsesPerBeat;
+    if (phase > 0) bus.publish(subjects.pulse(replica), ownPulse);
+    else {
+      beat();
+      onChange();
+      members.forgetOld();
+      forgetEars();
+    }
+    tickLater(pulses, ears.size > 0 ? 1 : pulsesPerBeat - phase);
+  };
+  const tickLater = (pulses: number, count: number) => {
+    timer?.cancel();
+    timer = clock.after(count * pulseMs, () => tick(pulses + count));
+  };
+  const forgetEars = () => {
+    for (const [other, ear] of ears) {
+      if (members.named(other)) continue;
+      ear.stop();
+      ears.delete(other);
+    }
+  };
+  const meet = (other: string) => {
     beat();
-    if (beats % looksAtBeat === 0) onChange();
-    members.forgetOld();
-    timer = clock.after(beatMs, () => tick(beats + 1));
+    // Who was alone has been sending no pulses.
+    if (ears.size === 0) tickLater(0, 1);
+    if (ears.has(other)) return;
+    const hearPulse = ({ data }: BusMessage) => members.notePulse(other, Buffer.from(data).toString());
+    ears.set(other, bus.subscribe(subjects.pulse(other), hearPulse));
   };
   const presence = createPresence({ clock, beat, members, self: () => members.named(replica) });
   const hear = ({ data }: BusMessage) => {
@@ -82,7 +111,7 @@ export function startDirectory(parts: DirectoryParts): Directory {
     if (isOwn && heard.incarnation !== incarnation) return twins.hear(heard);
     const before = members.process(heard.replica, heard.incarnation);
     const isOneMissing = isOwn ? presence.noteOwn(heard) : void members.note(heard);
-    if (!before && !isOwn) beat();
+    if (!before && !isOwn) meet(heard.replica);
     const isChanged = before?.leaving !== heard.leaving || before.serving !== heard.serving;
     if (isOneMissing || isChanged) onChange();
   };
@@ -109,7 +138,7 @@ export function startDirectory(parts: DirectoryParts): Directory {
       stopped = true;
       timer?.cancel();
       presence.stop();
-      subscription.stop();
+      for (const ear of [subscription, ...ears.values()]) ear.stop();
     },
   };
 }

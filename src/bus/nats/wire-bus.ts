@@ -45,9 +45,10 @@ export function wireBus(parts: WireBusParts): Bus {
       log.error({ error: asError(error), subject: message.subject }, 'a message handler threw');
     }
   };
+  const silence = createSilenceWatch(clock, silenceBounds);
   const following: FollowEnvironment = {
     ...parts,
-    silence: createSilenceWatch(clock, silenceBounds),
+    silence,
     deliver: guarded,
     onRestart: () => counters.followRestarts++,
   };
@@ -59,7 +60,14 @@ export function wireBus(parts: WireBusParts): Bus {
     onStatus: (callback) => wire.onStatus(callback),
     publish: (subject, data, sending = {}) => wire.publish(subject, data, sending.headers, sending.reply),
     subscribe: (subject, onMessage, { queue } = {}) =>
-      wire.subscribe(subject, (message) => guarded(onMessage, busMessage(message)), queue),
+      wire.subscribe(
+        subject,
+        (message) => {
+          silence.heard('');
+          guarded(onMessage, busMessage(message));
+        },
+        queue,
+      ),
     request: async (subject, data, asking) => {
       const failed = (failure: string) => unreachable(`request to ${subject}: ${failure}`);
       return ask(requests, { ...asking, subject, data, read: busMessage, failed });

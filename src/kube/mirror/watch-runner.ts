@@ -2,17 +2,17 @@
  * Runs the effects of the watch chart (machines/watch/watch.ts): requests pages, reads the stream, and passes
  * objects to a sink.
  *
- * Owns the requests of one watch: never two at a time, the older one is abandoned. Promises: `onReplace` gets
- * complete lists only; objects of an abandoned request reach nobody; an unreadable object, or an exception in
- * the sink, costs that object only (I8). Objects are read when their page arrives, so at most a page of them
- * is in memory in full. Versions that go back (a cluster restored from a backup) end the stream as expired,
+ * Owns the requests of one watch: never two at a time but for the next page of a list, which is on its way
+ * while one is read; the older one is abandoned. Promises: `onReplace` gets complete lists only; objects of an
+ * abandoned request reach nobody; an unreadable object, or an exception in the sink, costs that object only
+ * (I8). Objects are read when their page arrives, so at most two pages of them are in memory in full. Versions that go back (a cluster restored from a backup) end the stream as expired,
  * so that everything is listed again: the API server does not report this, and sends nothing to a watch from
  * a future version. So the present version is asked for where a stream ends without news, and before one is
  * opened after a failure. Absent: when to request what, which the chart decides.
  */
 
 import { asError, type ErrorCode, hasCode, OrreryError } from '../../base/errors.ts';
-import type { KubeObject, KubePort, KubeResource, KubeWatchEvent } from '../../base/kube-port.ts';
+import type { KubeList, KubeObject, KubePort, KubeResource, KubeWatchEvent } from '../../base/kube-port.ts';
 import { limits } from '../../base/limits.ts';
 import type { Ambient } from '../../base/log-port.ts';
 import { isOlderVersion } from '../../base/resource-version.ts';
@@ -60,16 +60,34 @@ export function createWatchRunner<T>(parts: WatchRunnerParts<T>): RunWatchEffect
   /** The API server may have been started again since, on an etcd that was restored. */
   let hasBrokenOff = false;
 
-  const list = async ({ attempt, page }: WatchList, signal: AbortSignal): Promise<WatchEvent> => {
+  /** The next page of the list, requested before the chart asks for it. */
+  let ahead: Requested | undefined;
+
+  const request = (page: string, stop: AbortController, signal: AbortSignal): Requested => {
     const from = page === '' ? {} : { continue: page };
     const options = { limit: limits.kubePageObjects, ...scopeOf(parts), ...from };
-    const answer = await parts.kube.list(parts.resource, options, signal);
+    const both = AbortSignal.any([signal, stop.signal]);
+    return { page, stop, answer: parts.kube.list(parts.resource, options, both) };
+  };
+  const lookAhead = (page: string, signal: AbortSignal): void => {
+    ahead = request(page, new AbortController(), signal);
+    // Whoever asks for the page learns of it.
+    ahead.answer.catch(() => undefined);
+  };
+
+  const list = async (
+    { attempt, page }: WatchList,
+    { answer: asked, stop }: Requested,
+    signal: AbortSignal,
+  ): Promise<WatchEvent> => {
+    const answer = await asked;
     // Abandoned while the answer was in transit: nobody may see it.
-    signal.throwIfAborted();
+    AbortSignal.any([signal, stop.signal]).throwIfAborted();
     // The first page's version: the watch replays whatever happened while the others were read.
     if (page === '') pages = { items: [], resourceVersion: answer.resourceVersion };
     if (pages === undefined) throw new OrreryError('KUBE_EXPIRED', 'the earlier pages are no longer held');
     const { items, resourceVersion } = pages;
+    if (answer.continue !== '') lookAhead(answer.continue, signal);
     for (const object of answer.items) items.push(...readOne(object, parts));
     if (answer.continue === '') {
       pages = undefined;
@@ -103,16 +121,27 @@ export function createWatchRunner<T>(parts: WatchRunnerParts<T>): RunWatchEffect
   };
 
   return async (effect, { signal, emit }) => {
-    current.abort(new OrreryError('KUBE_UNREACHABLE', 'another request follows'));
-    current = new AbortController();
-    const both = AbortSignal.any([signal, current.signal]);
-    if (effect.type === 'watch.open') return open(effect, both, emit);
+    const next = ahead;
+    ahead = undefined;
+    const isNext = effect.type === 'watch.list' && effect.page === next?.page;
+    const reason = new OrreryError('KUBE_UNREACHABLE', 'another request follows');
+    current.abort(reason);
+    if (!isNext) next?.stop.abort(reason);
+    current = isNext ? next.stop : new AbortController();
+    if (effect.type === 'watch.open') return open(effect, AbortSignal.any([signal, current.signal]), emit);
     try {
-      return await list(effect, both);
+      return await list(effect, isNext ? next : request(effect.page, current, signal), signal);
     } catch (thrown) {
       return failed(effect.attempt, thrown, null, parts);
     }
   };
+}
+
+/** A page on its way. */
+interface Requested {
+  readonly page: string;
+  readonly stop: AbortController;
+  readonly answer: Promise<KubeList>;
 }
 
 /** Which objects to request. */

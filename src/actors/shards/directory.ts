@@ -1,26 +1,20 @@
 /**
  * The directory of live replicas.
  *
- * Owns this replica's heartbeat, and what it hears of the others'. A beat says everything that others know of
- * a replica; between two of them come pulses, which say only that it lives, and go to the others alone: one
- * that is by itself sends none. Promises: nobody is judged while this replica does not hear its own beats,
- * because then the broker is away, not the others (presence.ts). A beat of a new incarnation is answered at once, so a starting replica knows the others within one round trip. Two
+ * Owns this replica's heartbeat, and what it hears of the others'. Promises: nobody is judged while this
+ * replica does not hear its own beats, because then the broker is away, not the others (presence.ts). A beat
+ * of a new incarnation is answered at once, so a starting replica knows the others within one round trip. Two
  * processes under one name would take everything from each other for ever, so the younger one is told. The
  * last beats of a dead process do not count for that, nor do those of one that leaves.
  */
 
-import type { Timer } from '../../base/clock.ts';
 import type { BusMessage, Subscription } from '../../bus/bus.ts';
 import { encodeJson } from '../../bus/codec.ts';
 import type { HostParts } from '../host/host-parts.ts';
+import { pulseMs, startPulses } from '../time/pulses.ts';
 import { type Beat, createMembers, latestWithoutTell, type Member, readBeat } from './members.ts';
 import { createPresence, silenceMaxMs } from './presence.ts';
 import { createTwins, type Twin } from './twins.ts';
-
-/** The pause between two signs of life. */
-export const pulseMs = 200;
-/** Every third is a beat; all is looked at anew then, because some waits end without news. */
-const pulsesPerBeat = 3;
 
 export interface Directory {
   readonly incarnation: string;
@@ -63,45 +57,11 @@ export function startDirectory(parts: DirectoryParts): Directory {
     onNew: () => beat(),
     onTwin: (twin, isElder) => parts.onTwin?.(twin, isElder),
   });
-  /** Hear the others' pulses. */
-  const ears = new Map<string, Subscription>();
-  const ownPulse = Buffer.from(incarnation);
-  let timer: Timer | null = null;
   let stopped = false;
   const beat = () => {
     if (stopped) return;
     const own = { replica, incarnation, ...describe(), ageMs: twins.ageMs() } satisfies Beat;
     bus.publish(subjects.member(replica), encodeJson(own));
-  };
-  const tick = (pulses = 0) => {
-    const phase = pulses % pulsesPerBeat;
-    if (phase > 0) bus.publish(subjects.pulse(replica), ownPulse);
-    else {
-      beat();
-      onChange();
-      members.forgetOld();
-      forgetEars();
-    }
-    tickLater(pulses, ears.size > 0 ? 1 : pulsesPerBeat - phase);
-  };
-  const tickLater = (pulses: number, count: number) => {
-    timer?.cancel();
-    timer = clock.after(count * pulseMs, () => tick(pulses + count));
-  };
-  const forgetEars = () => {
-    for (const [other, ear] of ears) {
-      if (members.named(other)) continue;
-      ear.stop();
-      ears.delete(other);
-    }
-  };
-  const meet = (other: string) => {
-    beat();
-    // Who was alone has been sending no pulses.
-    if (ears.size === 0) tickLater(0, 1);
-    if (ears.has(other)) return;
-    const hearPulse = ({ data }: BusMessage) => members.notePulse(other, Buffer.from(data).toString());
-    ears.set(other, bus.subscribe(subjects.pulse(other), hearPulse));
   };
   const presence = createPresence({ clock, beat, members, self: () => members.named(replica) });
   const hear = ({ data }: BusMessage) => {
@@ -111,12 +71,13 @@ export function startDirectory(parts: DirectoryParts): Directory {
     if (isOwn && heard.incarnation !== incarnation) return twins.hear(heard);
     const before = members.process(heard.replica, heard.incarnation);
     const isOneMissing = isOwn ? presence.noteOwn(heard) : void members.note(heard);
-    if (!before && !isOwn) meet(heard.replica);
+    if (!before && !isOwn) pulses.meet(heard.replica);
     const isChanged = before?.leaving !== heard.leaving || before.serving !== heard.serving;
     if (isOneMissing || isChanged) onChange();
   };
   const subscription: Subscription = bus.subscribe(subjects.memberAll, hear);
-  tick();
+  const signs = { bus, subjects, clock, replica, incarnation, members, beat, onChange };
+  const pulses = startPulses(signs);
   return {
     incarnation,
     live() {
@@ -136,9 +97,9 @@ export function startDirectory(parts: DirectoryParts): Directory {
     beat,
     stop() {
       stopped = true;
-      timer?.cancel();
+      pulses.stop();
       presence.stop();
-      for (const ear of [subscription, ...ears.values()]) ear.stop();
+      subscription.stop();
     },
   };
 }

@@ -75,7 +75,8 @@ export function createSilenceWatch(clock: Clock, bounds: SilenceBounds): Silence
       consumer.ask().then(() => hear(server), nothing);
     }
   };
-  const hear = (server: Server): void => {
+  const hear = (server: Server | undefined): void => {
+    if (server === undefined) return;
     server.heardAt = clock.monotonic();
     server.askedAt = undefined;
   };
@@ -84,10 +85,7 @@ export function createSilenceWatch(clock: Clock, bounds: SilenceBounds): Silence
     timer = clock.after(Math.min(...Array.from(all, dueAt)) - clock.monotonic(), look);
   };
   return {
-    heard(name) {
-      const server = servers.get(name);
-      if (server !== undefined) hear(server);
-    },
+    heard: (name) => hear(servers.get(name)),
     listen(consumer) {
       const server = servers.get(consumer.server) ?? { heardAt: 0, askedAt: undefined };
       servers.set(consumer.server, server);

@@ -30,6 +30,7 @@ export interface WireBusParts extends Ambient {
 
 export function wireBus(parts: WireBusParts): Bus {
   const { wire, requests, api, streams, clock, log } = parts;
+  const silence = createSilenceWatch(clock, silenceBounds);
   const counters = { handlerErrors: 0, disconnects: 0, followRestarts: 0 };
   wire.onStatus((status) => {
     if (status === 'disconnected') counters.disconnects++;
@@ -38,6 +39,7 @@ export function wireBus(parts: WireBusParts): Bus {
     handler: (message: T) => void,
     message: T,
   ): void => {
+    silence.heard('');
     try {
       handler(message);
     } catch (error) {
@@ -45,7 +47,6 @@ export function wireBus(parts: WireBusParts): Bus {
       log.error({ error: asError(error), subject: message.subject }, 'a message handler threw');
     }
   };
-  const silence = createSilenceWatch(clock, silenceBounds);
   const following: FollowEnvironment = {
     ...parts,
     silence,
@@ -60,14 +61,7 @@ export function wireBus(parts: WireBusParts): Bus {
     onStatus: (callback) => wire.onStatus(callback),
     publish: (subject, data, sending = {}) => wire.publish(subject, data, sending.headers, sending.reply),
     subscribe: (subject, onMessage, { queue } = {}) =>
-      wire.subscribe(
-        subject,
-        (message) => {
-          silence.heard('');
-          guarded(onMessage, busMessage(message));
-        },
-        queue,
-      ),
+      wire.subscribe(subject, (message) => guarded(onMessage, busMessage(message)), queue),
     request: async (subject, data, asking) => {
       const failed = (failure: string) => unreachable(`request to ${subject}: ${failure}`);
       return ask(requests, { ...asking, subject, data, read: busMessage, failed });

@@ -3,12 +3,13 @@
  * objects to a sink.
  *
  * Owns the requests of one watch: never two at a time but for the next page of a list, which is on its way
- * while one is read; the older one is abandoned. Promises: `onReplace` gets complete lists only; objects of an
- * abandoned request reach nobody; an unreadable object, or an exception in the sink, costs that object only
- * (I8). Objects are read when their page arrives, so at most two pages of them are in memory in full. Versions that go back (a cluster restored from a backup) end the stream as expired,
- * so that everything is listed again: the API server does not report this, and sends nothing to a watch from
- * a future version. So the present version is asked for where a stream ends without news, and before one is
- * opened after a failure. Absent: when to request what, which the chart decides.
+ * while one is read; the older one is abandoned. Promises: `onReplace` gets complete lists only; objects of
+ * an abandoned request reach nobody; an unreadable object, or an exception in the sink, costs that object
+ * only (I8). Objects are read when their page arrives, so at most two pages of them are in memory in full.
+ * Versions that go back (a cluster restored from a backup) end the stream as expired, so that everything is
+ * listed again: the API server does not report this, and sends nothing to a watch from a future version. So
+ * the present version is asked for where a stream ends without news, and before one is opened after a
+ * failure. Absent: when to request what, which the chart decides.
  */
 
 import { asError, type ErrorCode, hasCode, OrreryError } from '../../base/errors.ts';
@@ -55,47 +56,10 @@ export type RunWatchEffect = (
 const reportEveryMs = 1_000;
 
 export function createWatchRunner<T>(parts: WatchRunnerParts<T>): RunWatchEffect {
+  const lister = createLister(parts);
   let current = new AbortController();
-  let pages: { items: T[]; resourceVersion: string } | undefined;
   /** The API server may have been started again since, on an etcd that was restored. */
   let hasBrokenOff = false;
-
-  /** The next page of the list, requested before the chart asks for it. */
-  let ahead: Requested | undefined;
-
-  const request = (page: string, stop: AbortController, signal: AbortSignal): Requested => {
-    const from = page === '' ? {} : { continue: page };
-    const options = { limit: limits.kubePageObjects, ...scopeOf(parts), ...from };
-    const both = AbortSignal.any([signal, stop.signal]);
-    return { page, stop, answer: parts.kube.list(parts.resource, options, both) };
-  };
-  const lookAhead = (page: string, signal: AbortSignal): void => {
-    ahead = request(page, new AbortController(), signal);
-    // Whoever asks for the page learns of it.
-    ahead.answer.catch(() => undefined);
-  };
-
-  const list = async (
-    { attempt, page }: WatchList,
-    { answer: asked, stop }: Requested,
-    signal: AbortSignal,
-  ): Promise<WatchEvent> => {
-    const answer = await asked;
-    // Abandoned while the answer was in transit: nobody may see it.
-    AbortSignal.any([signal, stop.signal]).throwIfAborted();
-    // The first page's version: the watch replays whatever happened while the others were read.
-    if (page === '') pages = { items: [], resourceVersion: answer.resourceVersion };
-    if (pages === undefined) throw new OrreryError('KUBE_EXPIRED', 'the earlier pages are no longer held');
-    const { items, resourceVersion } = pages;
-    if (answer.continue !== '') lookAhead(answer.continue, signal);
-    for (const object of answer.items) items.push(...readOne(object, parts));
-    if (answer.continue === '') {
-      pages = undefined;
-      parts.sink.onReplace(items);
-    }
-    const objects = answer.items.length;
-    return { type: 'watch.page.listed', attempt, page: answer.continue, resourceVersion, objects };
-  };
 
   const open = async (
     effect: WatchOpen,
@@ -121,16 +85,13 @@ export function createWatchRunner<T>(parts: WatchRunnerParts<T>): RunWatchEffect
   };
 
   return async (effect, { signal, emit }) => {
-    const next = ahead;
-    ahead = undefined;
-    const isNext = effect.type === 'watch.list' && effect.page === next?.page;
-    const reason = new OrreryError('KUBE_UNREACHABLE', 'another request follows');
-    current.abort(reason);
-    if (!isNext) next?.stop.abort(reason);
-    current = isNext ? next.stop : new AbortController();
+    current.abort(new OrreryError('KUBE_UNREACHABLE', 'another request follows'));
+    current = new AbortController();
     if (effect.type === 'watch.open') return open(effect, AbortSignal.any([signal, current.signal]), emit);
     try {
-      return await list(effect, isNext ? next : request(effect.page, current, signal), signal);
+      const requested = lister.request(effect.page, signal);
+      current = requested.stop;
+      return await lister.read(effect, requested, signal);
     } catch (thrown) {
       return failed(effect.attempt, thrown, null, parts);
     }
@@ -142,6 +103,49 @@ interface Requested {
   readonly page: string;
   readonly stop: AbortController;
   readonly answer: Promise<KubeList>;
+}
+
+/** Reads lists page by page, each next page on its way while one is read. */
+function createLister<T>(parts: WatchRunnerParts<T>) {
+  let pages: { items: T[]; resourceVersion: string } | undefined;
+  let ahead: Requested | undefined;
+
+  const ask = (page: string, signal: AbortSignal): Requested => {
+    const from = page === '' ? {} : { continue: page };
+    const options = { limit: limits.kubePageObjects, ...scopeOf(parts), ...from };
+    const stop = new AbortController();
+    const answer = parts.kube.list(parts.resource, options, AbortSignal.any([signal, stop.signal]));
+    // Whoever reads the page learns of it.
+    answer.catch(() => undefined);
+    return { page, stop, answer };
+  };
+  return {
+    /** The page may have been requested already. @param signal ends the whole watch */
+    request(page: string, signal: AbortSignal): Requested {
+      const next = ahead;
+      ahead = undefined;
+      if (next?.page === page) return next;
+      next?.stop.abort(new OrreryError('KUBE_UNREACHABLE', 'another list follows'));
+      return ask(page, signal);
+    },
+    async read({ attempt, page }: WatchList, requested: Requested, signal: AbortSignal): Promise<WatchEvent> {
+      const answer = await requested.answer;
+      // Abandoned while the answer was in transit: nobody may see it.
+      AbortSignal.any([signal, requested.stop.signal]).throwIfAborted();
+      // The first page's version: the watch replays whatever happened while the others were read.
+      if (page === '') pages = { items: [], resourceVersion: answer.resourceVersion };
+      if (pages === undefined) throw new OrreryError('KUBE_EXPIRED', 'the earlier pages are no longer held');
+      const { items, resourceVersion } = pages;
+      if (answer.continue !== '') ahead = ask(answer.continue, signal);
+      for (const object of answer.items) items.push(...readOne(object, parts));
+      if (answer.continue === '') {
+        pages = undefined;
+        parts.sink.onReplace(items);
+      }
+      const objects = answer.items.length;
+      return { type: 'watch.page.listed', attempt, page: answer.continue, resourceVersion, objects };
+    },
+  };
 }
 
 /** Which objects to request. */

@@ -1,7 +1,17 @@
 /** `orrery explain`: one actor in words. */
 import { systemClock, timestamp } from '../base/clock.ts';
 import type { ActorView, Transition } from '../base/views.ts';
-import { age, causeText, change, deadlineText, effectList, eventName, factText, timerName, until } from '../base/words.ts';
+import {
+  age,
+  causeText,
+  change,
+  deadlineText,
+  effectList,
+  eventName,
+  factText,
+  timerName,
+  until,
+} from '../base/words.ts';
 import { knownKind, missingActor, readKnownId } from './actor-argument.ts';
 import { withClient } from './cluster-connection.ts';
 import { loadedKinds } from './own/loaded-kinds.ts';

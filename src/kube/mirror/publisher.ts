@@ -4,8 +4,8 @@
  * Promises: for one key, messages are sent in order and one at a time; values offered meanwhile follow, the
  * latest only. A message with an unknown outcome is sent again unchanged, with the same id, before anything
  * newer. While NATS takes nothing, keys wait (at most one for each object), and nothing is lost; one message
- * at a time asks whether it takes something again. A refused guard ends everything. Absent: the values (`take` provides them at the moment of sending), and whether one has to
- * be sent.
+ * at a time asks whether it takes something again. A refused guard ends everything. Absent: the values
+ * (`take` provides them at the moment of sending), and whether one has to be sent.
  */
 
 import { leaseClock } from '../../actors/time/lease-clock.ts';

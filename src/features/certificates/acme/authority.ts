@@ -42,7 +42,7 @@ export type CertificateAuthority = ReturnType<typeof openAuthority>;
  */
 const backdateMs = (lifetimeMs: number) => Math.min(60_000, Math.max(0, lifetimeMs) / 20);
 
-/** @throws OrreryError CERTIFICATE_UNUSABLE if certificate and key do not match, or cannot sign for servers */
+/** @throws OrreryError CERTIFICATE_UNUSABLE if the two do not match, or cannot sign for servers */
 export function openAuthority(chainPem: string, keyPem: string, now: number) {
   const { certificate, key } = checkedPair(chainPem, keyPem, now);
   const { subject, keyId, constraints, flaw } = readAuthority(chainPem);

@@ -13,7 +13,7 @@ import { subjects as subjectsOf } from '../../../src/bus/subjects.ts';
 import { VirtualClock } from '../../virtual-clock.ts';
 
 const subjects = subjectsOf('test');
-const fenceSubject = subjects.fence('64');
+const fenceSubject = subjects.fence(7);
 
 function replicaOf(hub: MemoryHub, clock: VirtualClock, name: string) {
   const bus = hub.connect(name);

@@ -1,9 +1,9 @@
 /**
  * When the deadlines of records are over, by the world's clock.
  *
- * A record names the moment by the clock of the replica that wrote it, which may have been wrong; that replica
- * waits as long as was meant (`delayMs`) from when it set the deadline. A replica that reads the record later
- * goes by the moment. Either is right, so a deadline is over only once both times are.
+ * A record names the moment by the clock of the replica that wrote it, which may have been wrong; that
+ * replica waits as long as was meant (`delayMs`) from when it set the deadline. A replica that reads the
+ * record later goes by the moment. Either is right, so a deadline is over only once both times are.
  */
 import type { ActorRecord, TimerRecord } from '../../../src/actors/host/records.ts';
 

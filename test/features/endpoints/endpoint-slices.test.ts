@@ -396,31 +396,3 @@ test('half of the endpoints gone, from one slice after the other: they are compa
   expect(await api.pass({ compact: true })).toMatchObject({ compactable: false });
   expect(sizes(api)).toHaveLength(2);
 });
-
-test('a write that waited long for another takes nothing out that is wanted again by then', async () => {
-  const api = new SliceApi();
-  api.max = 2;
-  await api.pass();
-  api.echo();
-  // One slice has to change, and the other to go.
-  await api.clock.advance(1);
-  api.index.setWorkload('shop', 'vm-0', workload(9), true);
-  const [alone] = Object.entries(api.stand()).find(([, members]) => members.length === 1) ?? [];
-  const [last = ''] = Object.values(api.stand()).find((members) => members.length === 1) ?? [];
-  const number = Number(last.slice('vm-'.length));
-  api.index.setWorkload('shop', last, null, true);
-  api.before = (operation) => {
-    if (operation !== 'patch') return;
-    api.before = () => {};
-    api.clock.spend(25_000);
-    api.index.setWorkload('shop', last, workload(number), true);
-  };
-  api.calls.length = 0;
-  const outcome = await api.pass();
-  expect(api.calls.filter((call) => call.startsWith('delete'))).toEqual([]);
-  expect(api.stand()[alone ?? '']).toEqual([last]);
-  expect(outcome).toMatchObject({ type: 'slices.reconciled' });
-  // The next pass has nothing left to do.
-  api.echo();
-  expect(await api.pass()).toMatchObject({ type: 'slices.reconciled', writes: 0 });
-});

@@ -34,8 +34,9 @@ export interface WriteParts {
 }
 
 /**
- * `written`: it succeeded. `stale`: the slice has another version or is gone, or the plan is outdated. `closed`: the namespace is
- * being deleted or gone, nothing can be created there. `skipped`: a write that it depends on did not succeed.
+ * `written`: it succeeded. `stale`: the slice has another version or is gone, or the plan is outdated.
+ * `closed`: the namespace is being deleted or gone, nothing can be created there. `skipped`: a write that it
+ * depends on did not succeed.
  */
 export type WriteResult = 'written' | 'stale' | 'closed' | 'skipped' | Error;
 

@@ -155,12 +155,15 @@ export class EndpointsIndex implements EndpointsScene {
     return this.#workloads.get(`${namespace}/${name}`) ?? null;
   }
 
+  /** The headless Services that list the workload. */
   headlessServices(namespace: string, name: string): string[] {
     const digest = this.workload(namespace, name);
     return [...this.#selecting(namespace, digest)]
       .filter((service) => {
         const entry = this.#services.get(`${namespace}/${service}`);
-        return entry?.members.has(name) === true && entry.digest.selecting?.headless === true;
+        const { headless = false, families = [] } = entry?.digest.selecting ?? {};
+        const isListed = digest?.addresses.some(({ family }) => families.includes(family));
+        return headless && isListed && entry?.members.has(name);
       })
       .sort();
   }
@@ -292,8 +295,8 @@ function serviceToken({ uid, deleting, labels, selecting }: ServiceDigest): stri
 }
 
 /** Most workloads have none and never will: at the start, thousands of them are not asked about. */
-const mayHaveActor = (name: string, { probe, invalid }: WorkloadDigest) =>
-  probe !== null || invalid.length > 0 || !isDnsLabel(name);
+const mayHaveActor = (name: string, { probe, invalid, addresses }: WorkloadDigest) =>
+  probe !== null || invalid.length > 0 || addresses.length === 0 || !isDnsLabel(name);
 
 const members = new WeakMap<WorkloadDigest, Member>();
 

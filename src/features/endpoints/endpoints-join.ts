@@ -115,10 +115,12 @@ function problemsOf(
     (ip) =>
       `address "${ip}" cannot be published: it is malformed, loopback, link-local, unspecified or multicast`,
   );
+  const isBare = digest.addresses.length + digest.invalid.length === 0;
+  const bare = isBare ? ['it has no address; its addresses belong into spec.workloadIPs'] : [];
   const headless = isDnsLabel(name) ? [] : index.headlessServices(namespace, name);
   const hostnames = headless.map(
     (service) =>
       `headless Service ${service} lists the workload without a hostname: its name is not a DNS label`,
   );
-  return [...addresses, ...hostnames];
+  return [...addresses, ...bare, ...hostnames];
 }

@@ -104,6 +104,7 @@ const control: ControlPort = {
   list: async (request) => {
     asked.push(request);
     if (request.namespace === 'empty') return { actors: [], next: null, missingShards: [] };
+    if (request.namespace === 'whole') return { actors, next: null, missingShards: [] };
     const rest = request.after === undefined ? actors.slice(0, 2) : actors.slice(2);
     return { actors: rest, next: request.after === undefined ? 'pod/shop/web-1' : null, missingShards: [9] };
   },
@@ -198,6 +199,20 @@ describe('orrery get', () => {
     const answer = JSON.parse(out);
     expect(answer.actors).toHaveLength(5);
     expect(answer).toMatchObject({ next: null, missingShards: [9] });
+  });
+
+  test('a name that no actor has is a failure, after what was found', async () => {
+    const { code, out, err } = await run('get', 'pod', 'web-1', 'nobody', '-n', 'whole', '-o', 'json');
+    expect(JSON.parse(out).actors).toMatchObject([{ id: 'pod/shop/web-1' }]);
+    expect({ code, err }).toEqual({
+      code: 1,
+      err: 'error: no actors found of kind pod named nobody in namespace whole\n',
+    });
+    expect(await run('get', 'pod', 'nobody', '-n', 'empty')).toEqual({
+      code: 1,
+      out: '',
+      err: 'error: no actors found of kind pod named nobody in namespace empty\n',
+    });
   });
 
   test('nothing found is said on the error stream and is no failure', async () => {

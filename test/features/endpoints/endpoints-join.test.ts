@@ -278,15 +278,26 @@ describe('what a workload is told', () => {
     expect([...join.members()]).toEqual(['workload/shop/vm-1']);
   });
 
-  test('one without any address hears of it, also if it is not to be probed (§2.3)', () => {
+  test.each([
+    ['127.0.0.2', 'a loopback address'],
+    ['fe80::1', 'link-local'],
+    ['::', 'no host’s address'],
+    ['239.1.2.3', 'a multicast address'],
+    ['255.255.255.255', 'a broadcast address'],
+    ['fd00::1%eth0', 'an address with a zone'],
+    ['010.1.0.7', 'malformed'],
+  ])('§2.3: why the address %s cannot be published: it is %s', (ip, why) => {
+    putWorkload(1, {}, { invalid: [ip] });
+    expect(told(1)?.problems).toEqual([`address "${ip}" cannot be published: it is ${why}`]);
+  });
+
+  test('§2.3: one without an address hears that no Service publishes it', () => {
     putWorkload(1, { app: 'one' }, { addresses: [] });
     expect(told(1)).toMatchObject({
       addresses: [],
-      problems: ['it has no address; its addresses belong into spec.workloadIPs'],
+      problems: ['the workload has no address (spec.workloadIPs)'],
     });
     expect([...join.members()]).toEqual(['workload/shop/vm-1']);
-    putWorkload(1, { app: 'one' });
-    expect(told(1)).toBe(null);
   });
 
   test('one whose name is no hostname hears which headless Services list it, and not of those of the other family (§2.11)', () => {

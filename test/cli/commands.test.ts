@@ -53,8 +53,6 @@ const actors = [
     reason: because('wrong', 'parked: its chart failed'),
   }),
 ];
-/** Sets a terminal's title, turns colours and the text around, overwrites the line. */
-const hostile = 'a\u001b]0;x\u0007b\u001b[31mc\u009b2J\u202e\rd';
 const transition: Transition = {
   id: 'pod/shop/web-1',
   rev: 4,
@@ -106,13 +104,6 @@ const control: ControlPort = {
   list: async (request) => {
     asked.push(request);
     if (request.namespace === 'empty') return { actors: [], next: null, missingShards: [] };
-    if (request.namespace === 'hostile')
-      return {
-        actors: [summary('web-5', { reason: because('wrong', hostile) })],
-        next: null,
-        missingShards: [],
-      };
-    if (request.namespace === 'whole') return { actors, next: null, missingShards: [] };
     const rest = request.after === undefined ? actors.slice(0, 2) : actors.slice(2);
     return { actors: rest, next: request.after === undefined ? 'pod/shop/web-1' : null, missingShards: [9] };
   },
@@ -207,29 +198,6 @@ describe('orrery get', () => {
     const answer = JSON.parse(out);
     expect(answer.actors).toHaveLength(5);
     expect(answer).toMatchObject({ next: null, missingShards: [9] });
-  });
-
-  test.each(['table', 'wide', 'json', 'yaml'])(
-    'words of others cannot steer the terminal: -o %s',
-    async (format) => {
-      const { out } = await run('get', 'pod', '-n', 'hostile', '-o', format);
-      expect(out).toMatch(/a\\(u001b|e)\]0;x/);
-      expect(out.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\u202e]/u);
-    },
-  );
-
-  test('a name that no actor has is a failure, after what was found', async () => {
-    const { code, out, err } = await run('get', 'pod', 'web-1', 'nobody', '-n', 'whole', '-o', 'json');
-    expect(JSON.parse(out).actors).toMatchObject([{ id: 'pod/shop/web-1' }]);
-    expect({ code, err }).toEqual({
-      code: 1,
-      err: 'error: no actors found of kind pod named nobody in namespace whole\n',
-    });
-    expect(await run('get', 'pod', 'nobody', '-n', 'empty')).toEqual({
-      code: 1,
-      out: '',
-      err: 'error: no actors found of kind pod named nobody in namespace empty\n',
-    });
   });
 
   test('nothing found is said on the error stream and is no failure', async () => {

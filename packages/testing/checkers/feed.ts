@@ -45,7 +45,7 @@ export const feed: CheckerKind = {
       if (sighting.kind === 'told') {
         const { id, rev } = sighting.transition;
         const before = told.get(id) ?? { rev: 0, at: 0 };
-        if (rev === before.rev && eye.now() - before.at > rememberedMs) return;
+        if (rev <= before.rev && eye.now() - before.at > rememberedMs) return;
         if (rev !== before.rev + 1) return eye.breach(`${id}: revision ${rev} is told after ${before.rev}`);
         told.set(id, { rev, at: eye.now() });
         const stored = due.get(id)?.get(rev)?.text;

@@ -33,6 +33,7 @@ export const faultKinds = [
   'apiStopped',
   'clockSet',
   'twin',
+  'stateDeleted',
 ] as const;
 export type FaultKind = (typeof faultKinds)[number];
 
@@ -256,6 +257,15 @@ function storeFaults({ streams, nats, chance }: FaultParts) {
       const stream = chance.pick(['mail', 'dead', 'world'] as const) ?? 'mail';
       await streams.remove(stream);
       return stream;
+    },
+    async stateDeleted() {
+      if (nats.living.length < nats.copies) return null;
+      try {
+        await streams.loseState();
+      } finally {
+        await streams.empty('state');
+      }
+      return 'records and fences';
     },
   } satisfies Partial<Record<FaultKind, Act>>;
 }

@@ -55,7 +55,8 @@ const patienceMs = 60_000;
 /** Whatever is held back for longer waits in vain. */
 const lateMs = 5_000;
 const releaseEveryMs = 50;
-const recordsKept = 64;
+/** After the loss of its record an actor takes all mail again that is still there, in a moment. */
+const recordsKept = 1_000;
 /** The order in which messages of one moment are seen. */
 const streams: readonly StreamName[] = ['mail', 'dead', 'world', 'state', 'event'];
 

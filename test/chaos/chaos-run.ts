@@ -149,6 +149,8 @@ async function play(options: ChaosOptions, onStop: OnStop): Promise<ChaosReport>
   const streams = createStreamFaults(bus, clusterName, witness);
   const faults = createFaults({
     ...{ crew, streams, kinds, failOvers, say, nats: stage.nats, api: stage.api },
+    onRestoring: () => world.restoring(),
+    onRestored: () => world.restored(),
     chance: chance.of('faults'),
   });
   const growth = watchGrowth({ crew, bus, cluster: clusterName, onStop });
@@ -300,6 +302,7 @@ function kindsOf({ seed, kinds, copies, natsDir }: ChaosOptions, api: ApiServers
   const drawn = drawKinds(createChance(seed).of('kinds'), {
     isReplicated: copies === 3,
     hasApi: api.canFail,
+    hasBackups: api.backups !== undefined,
     hasSmallDisk: natsDir !== undefined,
   });
   return drawn;

@@ -3,7 +3,8 @@
  * (test/sim/api/seen-api.ts): the events of its watches, and writes that are passed on.
  *
  * Promises: objects and writes are reported in the order in which the API accepted them, across all
- * resources, each with its writer: `r0` for any replica, `world` for us. Each is reported late for that
+ * resources, each with its writer: `r0` for any replica, `world` for us, `backup` while everybody finds out
+ * that Kubernetes was put back to an earlier state. Each is reported late for that
  * (`holdMs`). Our writes to one object follow each other. Absent: waiting; a write is seen once the watch
  * reports it, and refusals of the API are counted (`refused`).
  */
@@ -12,6 +13,7 @@ import type { DevParts } from '../../packages/dev-cluster/parts.ts';
 import type { Timer } from '../../src/base/clock.ts';
 import { asError, hasCode } from '../../src/base/errors.ts';
 import type { KubeObject, KubePort, KubeResource } from '../../src/base/kube-port.ts';
+import { backupName } from '../sim/api/backup.ts';
 import type { ActedApi } from '../sim/api/seen-api.ts';
 import type { ApiWrite } from '../sim/api/sim-api.ts';
 
@@ -32,11 +34,17 @@ export interface MirroredApi extends ActedApi {
   readonly port: KubePort;
   /** What the API refused, and how often. */
   readonly refused: ReadonlyMap<string, number>;
+  /** Kubernetes is put back to an earlier state: versions may come again. Nobody is judged by what he writes. */
+  restoring(): void;
+  /** It was, and those who have to be started again were. */
+  restored(): void;
   stop(): Promise<void>;
 }
 
 const ofReplicas = 'r0';
 const ofWorld = 'world';
+/** Within this time all have listed anew after Kubernetes was put back, ms. */
+const restoringMs = 10_000;
 
 export function mirrorApi(parts: MirroredParts): MirroredApi {
   const { kube, namespace, called, resources, dressed = (_, object) => object } = parts;
@@ -50,15 +58,16 @@ export function mirrorApi(parts: MirroredParts): MirroredApi {
   const inWorld = (object: KubeObject): KubeObject => renamed(object, namespace, called);
   const outside = (object: KubeObject): KubeObject => renamed(object, called, namespace);
 
-  const tell = (resource: KubeResource, before: KubeObject | null, after: KubeObject | null) => {
+  let restoredUntil = 0;
+  const isRestoring = () => parts.clock.monotonic() < restoredUntil;
+  const tell = (resource: KubeResource, before: KubeObject | null, after: KubeObject | null, by: string) => {
     const copy = copies.get(kindOf(resource));
     const name = (after ?? before)?.metadata.name ?? '';
     if (after === null) copy?.delete(name);
     else copy?.set(name, inWorld(after));
     const isOurs = after === null ? own.isRemoved(before) : own.isOurs(after);
-    const by = isOurs ? ofWorld : ofReplicas;
     const write = {
-      ...{ resource, by },
+      ...{ resource, by: isOurs ? ofWorld : isRestoring() ? backupName : by },
       before: before && inWorld(before),
       after: after && inWorld(after),
     };
@@ -73,10 +82,12 @@ export function mirrorApi(parts: MirroredParts): MirroredApi {
         // The writer is known once our writes in progress have been answered.
         const answered = own.answered(keyOf(resource, change.object.metadata.name));
         const { object } = change;
-        if (change.type === 'gone') order.add(change.version, answered, () => tell(resource, object, null));
+        const by = isRestoring() ? backupName : ofReplicas;
+        if (change.type === 'gone')
+          order.add(change.version, answered, () => tell(resource, object, null, by));
         else
           order.add(object.metadata.resourceVersion, answered, () =>
-            tell(resource, change.previous ?? null, object),
+            tell(resource, change.previous ?? null, object, by),
           );
       },
     }),
@@ -89,6 +100,14 @@ export function mirrorApi(parts: MirroredParts): MirroredApi {
     find: (resource, _namespace, name) => copies.get(kindOf(resource))?.get(name) ?? null,
     all: (resource) => [...(copies.get(kindOf(resource))?.values() ?? [])],
     onWrite: (listener) => void listeners.push(listener),
+    restoring() {
+      restoredUntil = Number.POSITIVE_INFINITY;
+      order.restart();
+      own.forget();
+    },
+    restored() {
+      restoredUntil = parts.clock.monotonic() + restoringMs;
+    },
     ...writesOf({ ...parts, dressed, own, copies, refused, outside, signal }),
     async stop() {
       ending.abort();
@@ -175,6 +194,11 @@ function inOrder({ clock, holdMs }: Pick<MirroredParts, 'clock' | 'holdMs'>) {
         told.isAnswered = true;
       });
     },
+    /** Versions begin again from a lower one: what waits is told first. */
+    restart(): void {
+      for (const one of waiting.splice(0)) one.tell();
+      latest = 0;
+    },
     stop: () => timer?.cancel(),
   };
 }
@@ -199,6 +223,11 @@ function ownWrites() {
       return done;
     },
     remove: (object: KubeObject | undefined) => void removed.add(object?.metadata.uid ?? ''),
+    /** Their versions may come again for writes of others. */
+    forget(): void {
+      versions.clear();
+      removed.clear();
+    },
     answered: (key: string): Promise<unknown> => under.get(key) ?? Promise.resolve(),
     isOurs: ({ metadata: { uid = '', resourceVersion = '' } }: KubeObject) =>
       versions.has(`${uid} ${resourceVersion}`),

@@ -3,7 +3,8 @@
  *
  * Owns one resource's copy. Promises: `onChange` is called once for each change, in order. An object that
  * came back under its old name with a new uid is reported as gone first. A broken watch continues where it
- * stopped; an expired one (410) lists again and reports the differences. Absent: paging back-pressure, resync
+ * stopped; an expired one (410), or one of a cluster that was restored to an earlier version, lists again and
+ * reports the differences. Absent: paging back-pressure, resync
  * timers, sharing between processes.
  */
 import { sleep } from '../../../src/base/clock.ts';
@@ -63,12 +64,14 @@ export function startInformer<T extends KubeObject>(parts: InformerParts<T>): In
     bury(object.metadata.uid);
     report({ type: 'gone', object, ...(version === undefined ? {} : { version }) });
   };
-  const take = (object: KubeObject) => {
+  /** @param isRight whatever is held: a list said so, later than that or of another history */
+  const take = (object: KubeObject, isRight = false) => {
     const key = keyOf(object);
     const held = copy.get(key);
+    if (isRight) graves.delete(object.metadata.uid ?? '');
     // The answer to one of our writes may come after the watch reported the object's end.
     if (graves.has(object.metadata.uid ?? '')) return;
-    if (held !== undefined && !isNewer(object, held.metadata.resourceVersion)) return;
+    if (!isRight && held !== undefined && !isNewer(object, held.metadata.resourceVersion)) return;
     if (held !== undefined && held.metadata.uid !== object.metadata.uid) forget(key);
     const previous = copy.get(key);
     // What the API server stores under this resource has this shape; each field of the type is optional.
@@ -80,6 +83,10 @@ export function startInformer<T extends KubeObject>(parts: InformerParts<T>): In
     if (copy.get(keyOf(object))?.metadata.uid === uid) forget(keyOf(object), resourceVersion);
   };
 
+  /** The newest version that was heard of. */
+  let latest: string | undefined;
+  const isRestored = (now: { readonly resourceVersion: string }) =>
+    isOlderVersion(now.resourceVersion, latest);
   const relist = async (): Promise<string> => {
     const seen = new Set<string>();
     const scope = scopeOf(parts);
@@ -91,14 +98,19 @@ export function startInformer<T extends KubeObject>(parts: InformerParts<T>): In
         signal,
       );
       for (const item of page.items) {
-        seen.add(keyOf(item));
-        take(item);
+        const key = keyOf(item);
+        seen.add(key);
+        const held = copy.get(key);
+        const isOther = held?.metadata.resourceVersion !== item.metadata.resourceVersion;
+        const isEarlier = held !== undefined && !isNewer(held, page.resourceVersion);
+        take(item, isRestored(page) || (isOther && isEarlier));
       }
       next = page.continue;
       if (next !== '') continue;
       for (const [key, object] of copy.entries())
-        if (!seen.has(key) && !isNewer(object, page.resourceVersion)) forget(key);
-      return page.resourceVersion;
+        if (!seen.has(key) && (isRestored(page) || !isNewer(object, page.resourceVersion))) forget(key);
+      latest = page.resourceVersion;
+      return latest;
     }
   };
 
@@ -106,6 +118,7 @@ export function startInformer<T extends KubeObject>(parts: InformerParts<T>): In
     const onEvent = (event: KubeWatchEvent) => {
       if (signal.aborted) return;
       version = event.type === 'BOOKMARK' ? event.resourceVersion : event.object.metadata.resourceVersion;
+      latest = version;
       if (event.type === 'DELETED') drop(event.object);
       else if (event.type !== 'BOOKMARK') take(event.object);
       failures = 0;
@@ -117,17 +130,24 @@ export function startInformer<T extends KubeObject>(parts: InformerParts<T>): In
 
   let version: string | undefined;
   let failures = 0;
+  /** The API server may have been started again since, on an etcd that was restored. */
+  let hasBrokenOff = false;
+  const present = () => parts.kube.list(resource, { ...scopeOf(parts), limit: 1 }, signal);
   const run = async () => {
     while (!signal.aborted) {
       const began = clock.monotonic();
       try {
+        if (version !== undefined && hasBrokenOff && isRestored(await present())) version = undefined;
+        hasBrokenOff = false;
         version ??= await relist();
         sync.resolve();
         await follow(version);
-        if (clock.monotonic() - began < 1_000) failures += 1;
+        hasBrokenOff = clock.monotonic() - began < 1_000;
+        if (hasBrokenOff) failures += 1;
       } catch (thrown) {
         if (signal.aborted) return;
         failures += 1;
+        hasBrokenOff = true;
         if (hasCode(thrown, 'KUBE_EXPIRED')) version = undefined;
         log.debug({ resource: resource.plural, error: asError(thrown).message }, 'watch broke; going on');
       }

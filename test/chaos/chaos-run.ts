@@ -149,8 +149,14 @@ async function play(options: ChaosOptions, onStop: OnStop): Promise<ChaosReport>
   const streams = createStreamFaults(bus, clusterName, witness);
   const faults = createFaults({
     ...{ crew, streams, kinds, failOvers, say, nats: stage.nats, api: stage.api },
-    onRestoring: () => world.restoring(),
-    onRestored: () => world.restored(),
+    onRestoring() {
+      witness.hold(true);
+      world.restoring();
+    },
+    onRestored() {
+      world.restored();
+      witness.hold(false);
+    },
     chance: chance.of('faults'),
   });
   const growth = watchGrowth({ crew, bus, cluster: clusterName, onStop });

@@ -240,7 +240,10 @@ function serverFaults({ nats, api, chance, streams }: FaultParts) {
   } satisfies Partial<Record<FaultKind, Act>>;
 }
 
-/** Nobody can notice that versions went back once they have passed the old ones, ms after the restore. */
+/**
+ * By then whoever can notice the restore has: nobody can once the versions have passed the old ones, ms after
+ * it.
+ */
 const noticedMs = 6_000;
 
 /** As docs/disaster-recovery.md says, with a bump of the versions or without. */
@@ -267,9 +270,8 @@ function etcdRestored({ api, chance, crew, onRestoring, onRestored, say }: Fault
       try {
         const before = await backups.revision().catch(() => Number.POSITIVE_INFINITY);
         await backups.putBack(isBumped, onRestoring);
-        if (isBumped) return;
         await sleep(clock, noticedMs);
-        if ((await backups.revision()) >= before) await restartAll();
+        if (!isBumped && (await backups.revision()) >= before) await restartAll();
       } finally {
         onRestored();
         isUnderWay = false;

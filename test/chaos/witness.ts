@@ -34,6 +34,8 @@ export interface Witness {
   lose(stream: StreamName): void;
   /** The last message of the stream that was read. */
   place(stream: StreamName): number;
+  /** Reports nothing for now: what Kubernetes reported before is not known yet. */
+  hold(isHeld: boolean): void;
   /** Keeps more than the last message of each subject. @throws Error with the server's words */
   keepHistory(): Promise<void>;
   /** Sees it this much later, and again that much later while it is null, until the last time. */
@@ -83,7 +85,9 @@ export async function startWitness(parts: WitnessParts): Promise<Witness> {
     saved.clear();
     see({ kind: 'lost', stream: 'state' });
   };
+  let isHeld = false;
   const release = () => {
+    if (isHeld) return;
     const now = clock.monotonic();
     for (const name of streams) {
       const queue = queues.get(name) ?? [];
@@ -121,6 +125,9 @@ export async function startWitness(parts: WitnessParts): Promise<Witness> {
       return [...queues.values()].flat().filter(({ at }) => at < due).length;
     },
     place: (stream) => places.get(stream) ?? 0,
+    hold(wanted) {
+      isHeld = wanted;
+    },
     keepHistory: () => keepHistory(bus, cluster),
     lose(stream) {
       if (stream === 'state') {

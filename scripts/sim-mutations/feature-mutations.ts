@@ -162,8 +162,8 @@ const endpoints: readonly Mutation[] = [
     'endpoints',
     'an address that clients cannot be sent to is published',
     'src/features/endpoints/digest.ts',
-    'return address !== undefined && isPublishable(address) ? address : undefined;',
-    'return address;',
+    'return unreachability(text) === null ? parseAddress(text) : undefined;',
+    'return parseAddress(text);',
   ),
   one(
     'endpoints',

@@ -29,11 +29,20 @@ export function parseAddress(text: string): Address | undefined {
     : { ip: parsed.toRFC5952String(), family: 'IPv6' };
 }
 
+const unreachable: Readonly<Record<string, string>> = {
+  loopback: 'a loopback address',
+  linkLocal: 'link-local',
+  unspecified: 'no host’s address',
+  multicast: 'a multicast address',
+  broadcast: 'a broadcast address',
+};
+
 /**
- * Whether clients on other hosts can reach the address: it is not loopback, link-local, unspecified or
- * multicast. The API server refuses most of those in EndpointSlices.
+ * Why clients on other hosts cannot reach the address, after "it is"; null: they can. The API server refuses
+ * most of those in EndpointSlices.
  */
-export function isPublishable({ ip }: Address): boolean {
-  const range: string = ipaddr.parse(ip).range();
-  return !['loopback', 'linkLocal', 'unspecified', 'multicast', 'broadcast'].includes(range);
+export function unreachability(text: string): string | null {
+  const address = parseAddress(text);
+  if (address === undefined) return text.includes('%') ? 'an address with a zone' : 'malformed';
+  return unreachable[ipaddr.parse(address.ip).range()] ?? null;
 }

@@ -183,7 +183,7 @@ export const limits = {
    */
   worldTombstoneSeconds: 3_600,
   /** Longest pause before a digest that NATS did not take is offered again, ms; a reconnection ends it. */
-  worldRetryMaxMs: 5_000,
+  worldRetryMaxMs: 1_000,
   /**
    * A write to an EndpointSlice that the world does not show within this time, ms, no longer counts: ten
    * times a slow echo.

@@ -75,6 +75,23 @@ export function timerName(event: string): string {
   return /^\d+$/.test(delay) ? `after ${Number(delay) / 1000} s` : delay;
 }
 
+/** Delays whose names say too little by themselves. */
+const deadlineTexts: Readonly<Record<string, string>> = {
+  backOff: 'it is tried again',
+  restate: 'its status is compared again',
+  period: 'the next round',
+};
+
+/** A deadline's name (`timerName`) for people: `askAgain`: ask again; `roundPatience`: round timeout. */
+export function deadlineText(name: string): string {
+  return (
+    deadlineTexts[name] ??
+    name
+      .replace(/Patience$/, 'Timeout')
+      .replaceAll(/([a-z])([A-Z])/g, (_, before: string, after: string) => `${before} ${after.toLowerCase()}`)
+  );
+}
+
 /** The type of an event; for a deadline, the name of its delay: `after askAgain`. */
 export function eventName(type: string): string {
   const name = timerName(type);

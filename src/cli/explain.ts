@@ -1,7 +1,17 @@
 /** `orrery explain`: one actor in words. */
 import { systemClock, timestamp } from '../base/clock.ts';
 import type { ActorView, Transition } from '../base/views.ts';
-import { age, causeText, change, effectList, eventName, factText, timerName, until } from '../base/words.ts';
+import {
+  age,
+  causeText,
+  change,
+  deadlineText,
+  effectList,
+  eventName,
+  factText,
+  timerName,
+  until,
+} from '../base/words.ts';
 import { knownKind, missingActor, readKnownId } from './actor-argument.ts';
 import { withClient } from './cluster-connection.ts';
 import { loadedKinds } from './own/loaded-kinds.ts';
@@ -123,7 +133,7 @@ function stepText(step: Transition): string {
 function waits({ timers, accepts }: ActorView, now: number): string[] {
   const deadlines = [...timers]
     .sort((a, b) => a.at - b.at)
-    .map(({ event, at }) => `${timerName(event)} ${until(at, now)}, at ${timestamp(at)}`);
+    .map(({ event, at }) => `${deadlineText(timerName(event))} ${until(at, now)}, at ${timestamp(at)}`);
   const events = accepts.length === 0 ? [] : [`any of the events ${accepts.join(', ')}`];
   if (deadlines.length + events.length === 0) return ['nothing: it has ended'];
   return [...deadlines, ...events];

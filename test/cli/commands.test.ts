@@ -222,7 +222,7 @@ describe('orrery explain', () => {
       /\d+s ago {2}@\d+ {2}pod\.observed: deciding → proving\.asking; asked for message\.send ×2 \(because of service\/shop\/web@9\)\n/,
     );
     expect(out).toContain('route.wanted: stays (3 times)');
-    expect(out).toMatch(/askAgain in \d+m\d*s?, at 20/);
+    expect(out).toMatch(/ask again in \d+m\d*s?, at 20/);
     expect(out).toContain('any of the events route.proven, pod.recheck');
     expect(out).toContain('message.send  (pod/shop/web-1/4/0)');
     expect(out).toContain('r1 owns shard 7 with fence 31');

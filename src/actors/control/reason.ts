@@ -5,7 +5,7 @@
  */
 import { attempt } from '../../base/errors.ts';
 import type { Fact, Health, Reason } from '../../base/views.ts';
-import { timerName } from '../../base/words.ts';
+import { deadlineText, timerName } from '../../base/words.ts';
 import { asOfNow, type Chart } from '../../machines/chart.ts';
 import { type Standing, stateWords, type Told } from '../../machines/tell.ts';
 import type { Cell } from '../host/owned.ts';
@@ -81,22 +81,8 @@ function deadline({ timers }: ActorRecord): Reason['next'] {
     (earliest, timer) => (earliest === null || timer.at < earliest.at ? timer : earliest),
     null,
   );
-  return next === null ? null : { text: inWords(timerName(next.event.type)), at: next.at };
+  return next === null ? null : { text: deadlineText(timerName(next.event.type)), at: next.at };
 }
-
-/** Delays whose names say too little by themselves. */
-const deadlineWords: Readonly<Record<string, string>> = {
-  backOff: 'it is tried again',
-  restate: 'its status is compared again',
-  period: 'the next round',
-};
-
-/** `askAgain`: ask again; `roundPatience`: round timeout. */
-const inWords = (name: string) =>
-  deadlineWords[name] ??
-  name
-    .replace(/Patience$/, 'Timeout')
-    .replaceAll(/([a-z])([A-Z])/g, (_, before: string, after: string) => `${before} ${after.toLowerCase()}`);
 
 function parked(cell: Cell, record: ActorRecord | null): Reason {
   const { unreadable, error, hot } = cell;

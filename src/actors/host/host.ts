@@ -22,7 +22,7 @@ import { untilItsTurn } from '../time/pace.ts';
 import { createCell, forgetEnded, isIdle, isRepetition, kindOf, note, recordOf, rest, wake } from './cell.ts';
 import { type Consequences, createConsequences } from './consequences.ts';
 import type { HostListener, HostParts } from './host-parts.ts';
-import { isOutboxFull, isTurnedAway, placeOfOutcome, refuse, settle, takeNext } from './mailbox.ts';
+import { isOutboxFull, isTurnedAway, put, refuse, settle, takeNext } from './mailbox.ts';
 import { afterIgnored, afterSave, isForFormer, nextRecord } from './next-record.ts';
 import { type OldestWork, oldestWork } from './oldest-work.ts';
 import type { Cell, Hot, MailboxItem, ShardRun } from './owned.ts';
@@ -212,10 +212,7 @@ export class Host {
   }
 
   #enqueue(cell: Cell, hot: Hot, item: MailboxItem): void {
-    const older = item.replaces ? hot.mailbox.findIndex((one) => one.replaces === item.replaces) : -1;
-    if (older >= 0) hot.mailbox[older] = item;
-    else if (item.completes === undefined) hot.mailbox.push(item);
-    else hot.mailbox.splice(placeOfOutcome(hot.mailbox, item.completes), 0, item);
+    put(hot, item, this.#parts.clock.monotonic());
     this.#startWork(cell, hot);
   }
 

@@ -15,10 +15,23 @@ export function isTurnedAway(cell: Cell, hot: Hot, item: MailboxItem): boolean {
 }
 
 /**
+ * Puts an item into its place. A new observation replaces the older one of its sort. What comes while
+ * observations wait for company goes before them: nobody promises an order between the world and messages,
+ * and they would split what one step can take.
+ */
+export function put({ mailbox, company }: Hot, item: MailboxItem, now: number): void {
+  const older = item.replaces ? mailbox.findIndex(({ replaces }) => replaces === item.replaces) : -1;
+  if (older >= 0) mailbox[older] = item;
+  else if (item.completes !== undefined) mailbox.splice(placeOfOutcome(mailbox, item.completes), 0, item);
+  else if (item.replaces !== undefined || company === null || company.until <= now) mailbox.push(item);
+  else mailbox.splice(mailbox.findLastIndex(({ replaces }) => replaces === undefined) + 1, 0, item);
+}
+
+/**
  * Outcomes come before new events: they make room in the outbox, and an actor should know what it did before
  * it does more. But an effect's intermediate events come before its outcome.
  */
-export function placeOfOutcome(mailbox: readonly MailboxItem[], effect: string): number {
+function placeOfOutcome(mailbox: readonly MailboxItem[], effect: string): number {
   const first = mailbox.findIndex(({ completes }) => completes === undefined);
   const own = mailbox.findLastIndex(({ cause, completes }) => cause === effect && completes === undefined);
   return Math.max(first < 0 ? mailbox.length : first, own + 1);

@@ -4,7 +4,7 @@
  * Slices are kept whole and as read, so that any change by others shows as a difference.
  */
 
-import { type Address, type IpFamily, isPublishable, parseAddress } from '../../base/address.ts';
+import { type Address, type IpFamily, parseAddress, unreachability } from '../../base/address.ts';
 import type { ConditionStatus, DigestPart } from '../../base/digests.ts';
 import type { KubeObject } from '../../base/kube-port.ts';
 import { type Fields, list, record, textMap, texts } from '../../kube/api/fields.ts';
@@ -37,8 +37,7 @@ export function workloadPart(object: KubeObject): DigestPart<WorkloadDigest> {
 }
 
 function publishable(text: string): Address | undefined {
-  const address = parseAddress(text);
-  return address !== undefined && isPublishable(address) ? address : undefined;
+  return unreachability(text) === null ? parseAddress(text) : undefined;
 }
 
 function distinct(addresses: readonly Address[]): Address[] {

@@ -292,8 +292,8 @@ function serviceToken({ uid, deleting, labels, selecting }: ServiceDigest): stri
 }
 
 /** Most workloads have none and never will: at the start, thousands of them are not asked about. */
-const mayHaveActor = (name: string, { probe, invalid }: WorkloadDigest) =>
-  probe !== null || invalid.length > 0 || !isDnsLabel(name);
+const mayHaveActor = (name: string, { probe, addresses, invalid }: WorkloadDigest) =>
+  probe !== null || invalid.length > 0 || addresses.length === 0 || !isDnsLabel(name);
 
 const members = new WeakMap<WorkloadDigest, Member>();
 

@@ -10,6 +10,7 @@
 
 import type { Join, Observation } from '../../actors/world/join.ts';
 import type { World } from '../../actors/world/world.ts';
+import { unreachability } from '../../base/address.ts';
 import type { Clock } from '../../base/clock.ts';
 import { type AnyDigest, asDigest, type WorldEntry } from '../../base/digests.ts';
 import type { EndpointsFacts } from '../../machines/service/slices-events.ts';
@@ -111,14 +112,16 @@ function problemsOf(
   name: string,
   digest: WorkloadDigest,
 ): string[] {
-  const addresses = digest.invalid.map(
-    (ip) =>
-      `address "${ip}" cannot be published: it is malformed, loopback, link-local, unspecified or multicast`,
+  const { addresses, invalid } = digest;
+  const unpublished = invalid.map(
+    (ip) => `address "${ip}" cannot be published: it is ${unreachability(ip) ?? 'malformed'}`,
   );
+  const missing =
+    addresses.length + invalid.length === 0 ? ['the workload has no address (spec.workloadIPs)'] : [];
   const headless = isDnsLabel(name) ? [] : index.headlessServices(namespace, name);
   const hostnames = headless.map(
     (service) =>
       `headless Service ${service} lists the workload without a hostname: its name is not a DNS label`,
   );
-  return [...addresses, ...hostnames];
+  return [...missing, ...unpublished, ...hostnames];
 }

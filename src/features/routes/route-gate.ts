@@ -28,7 +28,17 @@ type Written = v.InferOutput<typeof routeGateSpec>;
 export type RouteGateSpec = Omit<Written, 'whenUnverifiable'> & Partial<Pick<Written, 'whenUnverifiable'>>;
 
 /** The types that the kubelet owns; two writers would fight over them. */
-const kubeletConditions = ['Ready', 'ContainersReady', 'Initialized', 'PodScheduled'];
+const kubeletConditions = [
+  'Ready',
+  'ContainersReady',
+  'Initialized',
+  'PodScheduled',
+  'PodReadyToStartContainers',
+  'DisruptionTarget',
+  'PodResizePending',
+  'PodResizeInProgress',
+  'AllContainersRestarting',
+];
 
 const conditionType = v.pipe(
   qualifiedName('must be a qualified name: an optional DNS name and "/", then up to 63 of [A-Za-z0-9-_.]'),
@@ -48,12 +58,20 @@ const fieldPath = v.pipe(
   v.title('path'),
 );
 
-/** Kinds that are mirrored for their own sake. */
+/** Kinds that are mirrored for their own sake; and nothing of a Secret but its public part may be (I9). */
 const ownKinds = [
   'v1/Pod',
   'v1/Service',
+  'v1/Secret',
+  'v1/Namespace',
+  'v1/Node',
   'discovery.k8s.io/v1/EndpointSlice',
+  'networking.k8s.io/v1/Ingress',
+  'workload.linkerd.io/v1beta1/ExternalWorkload',
   'orrery.dev/v1alpha1/RouteGate',
+  'orrery.dev/v1alpha1/Issuer',
+  'orrery.dev/v1alpha1/Domain',
+  'orrery.dev/v1alpha1/Election',
 ];
 
 const groupResource = v.pipe(

@@ -3,9 +3,9 @@
  *
  * Promises: for one key, messages are sent in order and one at a time; values offered meanwhile follow, the
  * latest only. A message with an unknown outcome is sent again unchanged, with the same id, before anything
- * newer. While NATS is away keys wait (at most one for each object), and nothing is lost. A refused guard
- * ends everything. Absent: the values (`take` provides them at the moment of sending), and whether one has to
- * be sent.
+ * newer. While NATS takes nothing, keys wait (at most one for each object), and nothing is lost; one message
+ * at a time asks whether it takes something again. A refused guard ends everything. Absent: the values
+ * (`take` provides them at the moment of sending), and whether one has to be sent.
  */
 
 import { leaseClock } from '../../actors/time/lease-clock.ts';
@@ -140,7 +140,7 @@ export class Publisher {
   #pump(): void {
     for (const [key, since] of this.#waiting) {
       if (this.#stopped || this.#pause !== undefined) return;
-      if (this.#sending.size >= limits.worldPublishesInFlight) return;
+      if (this.#sending.size >= (this.#failures > 0 ? 1 : limits.worldPublishesInFlight)) return;
       if (this.#sending.has(key)) continue;
       this.#waiting.delete(key);
       const next = this.#unknown.get(key) ?? this.#fresh(key, since);
@@ -194,6 +194,7 @@ export class Publisher {
       this.#rest();
     } else {
       // Retrying would not help: this key is left out until it changes, and others continue (I8).
+      this.#failures = 0;
       const facts = { subject: failed.message.subject, error: asError(thrown).message };
       this.#parts.log.warn(facts, 'a digest cannot be published');
       this.#release(key, failed.number);

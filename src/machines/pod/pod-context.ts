@@ -281,9 +281,9 @@ export function doubted(context: PodContext, at: number): Record<string, number>
 /** How long a route may be owed before the condition is withdrawn: docs/features/routes.md §6.3. */
 export const doubtPatienceMs = 30_000;
 
-/** 5 s doubling to 60 s. */
+/** 20 s, 40 s, then 60 s. */
 export const askPauseMs = ({ askings }: Pick<PodContext, 'askings'>): number =>
-  Math.min(5_000 * 2 ** Math.min(askings, 4), 60_000);
+  Math.min(20_000 * 2 ** Math.min(askings, 2), 60_000);
 
 /** Whether the Services that owe a proof are not those in `doubts`. */
 export function isDoubtNews(context: PodContext): boolean {

@@ -42,6 +42,12 @@ import {
 import { podEffects } from './pod-effects.ts';
 import { curiousQuestion, isUntold, question, telling, withdrawn } from './pod-words.ts';
 
+/**
+ * How long a Pod waits before its condition says why. By then most have their address, or their routes; and
+ * after 3 s Services say what answers in a Pod's place, so the first message can name it.
+ */
+const firstWordMs = 4_000;
+
 /** Time between two writes of why the Pod is held back: as long as it has waited, between 3 s and 30 s. */
 const tellPauseMs = (waitedMs: number): number => Math.min(30_000, Math.max(3_000, waitedMs));
 
@@ -116,18 +122,17 @@ export const podSetup = setup({
   },
   delays: {
     /**
-     * 5 s doubling to 60 s. Services remember what they were asked, so this only makes up for a lost question
-     * (I4).
+     * 20 s, then 40 s, then 60 s. Services remember what they were asked, and mail is stored, so this only
+     * makes up for a question that found no Service (I4).
      */
     askAgain: ({ context, event }) => leftOf(askPauseMs(context), context.askedAt, event.at),
     /**
-     * A Pod that waits for less than a second needs no explanation. After that it is written every 3 s at
-     * most, and less often the longer the Pod waits: a thousand Pods that wait together must not be busy
-     * explaining.
+     * A Pod that waits for a moment needs no explanation. After that it is written every 3 s at most, and
+     * less often the longer the Pod waits: a thousand Pods that wait together must not be busy explaining.
      */
     tellPause: ({ context, event }) =>
       Math.max(
-        leftOf(1_000, context.waitsSince, event.at),
+        leftOf(firstWordMs, context.waitsSince, event.at),
         leftOf(tellPauseMs(event.at - context.waitsSince), context.told?.at ?? 0, event.at),
       ),
     /** Kubernetes reports every change; this only catches a report that was lost. */

@@ -17,7 +17,7 @@ export function mergedForPod(waiting: PlainEvent, next: PlainEvent): PlainEvent 
 }
 
 /** Longest wait, ms, of news that is only for people, and of a proof while others are owed. */
-const patienceMs = 2_000;
+const patienceMs = 5_000;
 
 /**
  * Proofs wait for those that are still owed, since nothing follows from any before the last: twenty Services

@@ -11,6 +11,7 @@ import type { Waiting } from '../chart.ts';
 import { isIn } from '../tell.ts';
 import type { ServiceEvent, ServiceObserved } from './route-events.ts';
 import { isRerouted, isWatching, type ServiceContext } from './service-context.ts';
+import type { EndpointsObserved } from './slices-events.ts';
 
 /** Each event of a merged one may request an effect, and an outbox keeps room for 32 in one step. */
 const mergedMax = 24;
@@ -25,7 +26,8 @@ const patienceMs = { most: 5_000, watched: 500 } as const;
 
 /**
  * While a round waits for its turn, nothing follows from questions or from news of the same routes; its first
- * answer, or its end, takes them along. While nobody wants a proof, nothing follows from such news.
+ * answer, or its end, takes them along. While nobody wants a proof, nothing follows from such news, nor ever
+ * from the word that the Service still has no slices of ours.
  */
 export function patienceOfService(standing: Waiting, events: readonly PlainEvent[]): number {
   const context = standing.context as ServiceContext;
@@ -34,12 +36,18 @@ export function patienceOfService(standing: Waiting, events: readonly PlainEvent
   // The event is tested first: most cannot wait, whatever the state.
   const patience = (event: ServiceEvent): number => {
     if (event.type === 'route.wanted') return isSampling() ? patienceMs.most : 0;
+    if (event.type === 'service.endpoints.observed')
+      return isOfNoSlices(context, event) ? patienceMs.most : 0;
     const isNews = event.type === 'service.observed' && isOfSameRoutes(context, event);
     if (!isNews || !(isSampling() || isResting())) return 0;
     return isWatching(context) ? patienceMs.watched : patienceMs.most;
   };
   return Math.min(...(events as readonly ServiceEvent[]).map(patience));
 }
+
+/** Orrery keeps no slices for the Service, and has none to forget. */
+const isOfNoSlices = ({ facts, slices }: ServiceContext, event: EndpointsObserved) =>
+  event.facts === null && slices.facts === null && facts !== null;
 
 function isOfSameRoutes(context: ServiceContext, { facts }: ServiceObserved): boolean {
   if (facts === null || context.facts === null || isRerouted(context, facts)) return false;

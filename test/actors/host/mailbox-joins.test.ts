@@ -3,7 +3,7 @@
  * sender is told.
  */
 import { describe, expect, test } from 'vitest';
-import { takeNext } from '../../../src/actors/host/mailbox.ts';
+import { put, takeNext } from '../../../src/actors/host/mailbox.ts';
 import { shortId } from '../../../src/actors/host/next-record.ts';
 import type { Hot, MailboxItem, Taken } from '../../../src/actors/host/owned.ts';
 import type { ActorRecord } from '../../../src/actors/host/records.ts';
@@ -17,6 +17,29 @@ const item = (name: string, more: Partial<MailboxItem> = {}): MailboxItem => ({
 });
 const hot = (mailbox: MailboxItem[], record: Partial<ActorRecord> = {}): Hot =>
   ({ mailbox, record: { mail: 0, recentIds: [], timers: [], ...record } }) as unknown as Hot;
+
+describe('an observation', () => {
+  const world = (name: string, n: number) => item(name, { world: n, replaces: name });
+  const names = ({ mailbox }: Hot) => mailbox.map(({ event, world: n }) => `${event.type}${n ?? ''}`);
+  const waitingUntil = (until: number): Hot =>
+    ({ ...hot([item('m', { mail: 1 }), world('w', 1)]), company: { until } }) as unknown as Hot;
+
+  test('that waits for company parts no messages, and is replaced by the next of its sort', () => {
+    const waiting = waitingUntil(1_000);
+    for (const one of [item('n', { mail: 2 }), world('v', 2), item('o', { mail: 3 }), world('w', 4)])
+      put(waiting, one, 999);
+    expect(names(waiting)).toEqual(['m', 'n', 'o', 'w4', 'v2']);
+  });
+
+  test('that has waited long enough, or waits for none, keeps its place: nobody passes it for ever', () => {
+    const waiting = waitingUntil(1_000);
+    put(waiting, item('n', { mail: 2 }), 1_000);
+    expect(names(waiting)).toEqual(['m', 'w1', 'n']);
+    const busy = { ...waitingUntil(0), company: null };
+    put(busy, item('n', { mail: 2 }), 0);
+    expect(names(busy)).toEqual(['m', 'w1', 'n']);
+  });
+});
 
 describe('what waits behind one another', () => {
   test('is taken as one: as far in the mail as its last message, with every id, and each sender is told', () => {

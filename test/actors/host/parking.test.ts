@@ -49,7 +49,7 @@ test('a deadline over which the chart failed comes again', async () => {
     effect.type === 'route.sample' ? finished(Number(effect.round), []) : reachable(effect, run, replica);
   const broken = breakChart(await cluster.replica('a'), (type) => type.includes('askAgain'));
   await cluster.shop(1, 1);
-  await cluster.clock.advance(5_000 + untilPutAsideMs);
+  await cluster.clock.advance(20_000 + untilPutAsideMs);
   // Other events that it takes in between make the count begin anew.
   expect(broken.failures()).toBeGreaterThanOrEqual(5);
   broken.mend();

@@ -38,10 +38,10 @@ export class Openssl {
     rmSync(this.#dir, { recursive: true, force: true });
   }
 
-  /** A self-signed root. */
-  root(sort: KeySort, identifier: Identifier): OpensslAuthority {
+  /** A self-signed root. @param lines of its extensions, in the place of a CA's usual ones */
+  root(sort: KeySort, identifier: Identifier, lines?: readonly string[]): OpensslAuthority {
     const key = this.#key('root', sort);
-    const extensions = this.#extensions('root', key, identifier);
+    const extensions = this.#extensions('root', key, identifier, lines);
     this.#run(
       'req',
       '-x509',
@@ -123,12 +123,26 @@ export class Openssl {
     return this.#run('x509', '-in', this.#at('shown.pem'), '-noout', '-text');
   }
 
+  /** The same key, encrypted. */
+  encrypted(key: string): string {
+    writeFileSync(this.#at('plain.key'), key);
+    return this.#run('pkcs8', '-topk8', '-in', this.#at('plain.key'), '-passout', 'pass:secret');
+  }
+
   #key(name: string, sort: KeySort): string {
     this.#run('genpkey', ...keys[sort], '-out', this.#at(`${name}.key`));
     return this.#read(`${name}.key`);
   }
 
-  #extensions(name: string, key: string, identifier: Identifier): string {
+  #extensions(
+    name: string,
+    key: string,
+    identifier: Identifier,
+    own = [
+      'basicConstraints = critical,CA:true',
+      'keyUsage = critical,keyCertSign,cRLSign',
+    ] as readonly string[],
+  ): string {
     const lines = [
       '[req]',
       'distinguished_name = dn',
@@ -138,8 +152,7 @@ export class Openssl {
       `O = Orrery tests`,
       `CN = ${name} of ${identifier}`,
       '[ext]',
-      'basicConstraints = critical,CA:true',
-      'keyUsage = critical,keyCertSign,cRLSign',
+      ...own,
       `subjectKeyIdentifier = ${identifierOf(key, identifier)}`,
       ...(name === 'middle' && identifier !== 'none' ? ['authorityKeyIdentifier = keyid:always'] : []),
     ];

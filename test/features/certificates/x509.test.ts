@@ -97,6 +97,75 @@ test('a certificate that may not sign is no CA that can be used', async () => {
   );
 });
 
+const signing = ['basicConstraints = critical,CA:true', 'keyUsage = critical,keyCertSign'];
+
+test.each([
+  ['is not a CA certificate', ['basicConstraints = critical,CA:false']],
+  ['is not a CA certificate', ['keyUsage = critical,keyCertSign']],
+  ['may not sign others', ['basicConstraints = critical,CA:true', 'keyUsage = critical,digitalSignature']],
+  ['may not sign for servers', [...signing, 'extendedKeyUsage = clientAuth']],
+] as const)('§8.4: a CA whose certificates nobody would accept says why: %s', (why, lines) => {
+  const { chain, key } = openssl.root('p256', 'sha1', lines);
+  expect(() => openAuthority(chain, key, systemClock.now())).toThrow(why);
+});
+
+test.each(['serverAuth', 'clientAuth,anyExtendedKeyUsage'])(
+  '§8.4: a CA that may sign for servers does: %s',
+  async (purposes) => {
+    const lines = [...signing, `extendedKeyUsage = ${purposes}`];
+    expect(openssl.text((await issued(openssl.root('p256', 'sha1', lines))).chain)).toContain(`DNS:${host}`);
+  },
+);
+
+test('§8.4: a CA that is not valid yet does not sign, and says from when on it does', () => {
+  const { chain, key } = openssl.root('p256', 'sha1');
+  const from = Date.parse(new X509Certificate(chain).validFrom);
+  expect(() => openAuthority(chain, key, from - 1)).toThrow(
+    `its certificate is not valid before ${new Date(from).toISOString()}`,
+  );
+  expect(() => openAuthority(chain, key, from)).not.toThrow();
+});
+
+test('§8.4: which of the two cannot be read is said, and that a key is encrypted', () => {
+  const { chain, key } = openssl.root('p256', 'sha1');
+  const opening = (...[certificate, secret]: readonly [string, string]) =>
+    expect(() => openAuthority(certificate, secret, systemClock.now()));
+  opening('nothing', key).toThrow('its certificate cannot be read');
+  opening(chain, 'nothing').toThrow('its key cannot be read');
+  opening(chain, openssl.encrypted(key)).toThrow('its key is encrypted');
+});
+
+const constrained = (rule: string) => [...signing, `nameConstraints = critical,${rule}`];
+
+test.each([
+  'permitted;DNS:example.com',
+  'permitted;DNS:.EXAMPLE.com',
+  'permitted;DNS:app.example.com',
+  'permitted;DNS:example.org,permitted;DNS:example.com',
+  'permitted;IP:10.0.0.0/255.0.0.0',
+  'excluded;DNS:example.org',
+  'excluded;DNS:xample.com',
+])('§8.5: a host within the name constraints of its CA is signed: %s', async (rule) => {
+  const authority = openssl.root('p256', 'sha1', constrained(rule));
+  const { chain } = await issued(authority);
+  expect(openssl.verify(chain, authority.root, host, ['-x509_strict'])).toContain('OK');
+});
+
+test.each([
+  'permitted;DNS:example.org',
+  'permitted;DNS:.app.example.com',
+  'permitted;DNS:pp.example.com',
+  'excluded;DNS:example.com',
+  'excluded;DNS:.com',
+  'permitted;DNS:example.com,excluded;DNS:app.example.com',
+])('§8.5: a host outside the name constraints of its CA is refused: %s', async (rule) => {
+  await expect(issued(openssl.root('p256', 'sha1', constrained(rule)))).rejects.toMatchObject({
+    code: 'ACME_REFUSED',
+    facts: { hopeless: true },
+    message: `the CA may not sign for ${host} (its name constraints)`,
+  });
+});
+
 test('a certificate that ends soon with its CA is not due as it is made: nobody orders without end', async () => {
   const { chain, key } = openssl.root('p256', 'sha1');
   const end = Date.parse(new X509Certificate(chain).validTo);

@@ -278,6 +278,28 @@ describe('what a workload is told', () => {
     expect([...join.members()]).toEqual(['workload/shop/vm-1']);
   });
 
+  test.each([
+    ['127.0.0.2', 'a loopback address'],
+    ['fe80::1', 'link-local'],
+    ['::', 'no host’s address'],
+    ['239.1.2.3', 'a multicast address'],
+    ['255.255.255.255', 'a broadcast address'],
+    ['fd00::1%eth0', 'an address with a zone'],
+    ['010.1.0.7', 'malformed'],
+  ])('§2.3: why the address %s cannot be published: it is %s', (ip, why) => {
+    putWorkload(1, {}, { invalid: [ip] });
+    expect(told(1)?.problems).toEqual([`address "${ip}" cannot be published: it is ${why}`]);
+  });
+
+  test('§2.3: one without an address hears that no Service publishes it', () => {
+    putWorkload(1, { app: 'one' }, { addresses: [] });
+    expect(told(1)).toMatchObject({
+      addresses: [],
+      problems: ['the workload has no address (spec.workloadIPs)'],
+    });
+    expect([...join.members()]).toEqual(['workload/shop/vm-1']);
+  });
+
   test('one that asks for a probe is told its addresses and its condition', () => {
     putWorkload(1, { app: 'one' }, { probe: 'tcp://:80' });
     expect(told(1)).toMatchObject({

@@ -1,6 +1,8 @@
 /** RouteGates: what is filled in, and what is refused with which words. */
 import { describe, expect, test } from 'vitest';
 import { readRouteGateSpec } from '../../../src/features/routes/route-gate.ts';
+import { kindText } from '../../../src/kube/mirror/merged-watch.ts';
+import { featuresOf } from '../../../src/replica/features.ts';
 
 /** The Tailscale preset. */
 const preset = {
@@ -174,4 +176,20 @@ describe('what is refused, and how it is said', () => {
     expect('invalid' in result && result.invalid.length).toBeLessThan(1_000);
     expect('invalid' in result && result.invalid).toMatch(/; and [0-9]+ more$/);
   });
+});
+
+test.each(featuresOf().flatMap(({ watches }) => watches.map(({ resource }) => kindText(resource))))(
+  '§2.6: %s, which is mirrored for its own sake, owns no group: a Pod would never hear of its owner',
+  (text) => {
+    const [kind, ...version] = text.split('/').reverse();
+    const groupResource = { apiVersion: version.reverse().join('/'), kind };
+    expect(readRouteGateSpec({ ...smallest, groupResource })).toEqual({
+      invalid: 'spec.groupResource: this kind owns no group',
+    });
+  },
+);
+
+test('I9: a Secret owns no group: what it holds would get into the world', () => {
+  const groupResource = { apiVersion: 'v1', kind: 'Secret', require: { 'data.password': 'aHVudGVyMg==' } };
+  expect(readRouteGateSpec({ ...smallest, groupResource })).toHaveProperty('invalid');
 });

@@ -133,6 +133,23 @@ describe('while NATS is away', () => {
     expect(scene.names('pods')).toEqual(['pods/shop/web-0']);
   });
 
+  test('a store that was full for long gets everything soon after, and was asked by one digest at a time', async () => {
+    const { scene, kube, replica } = await withPods();
+    let asked = 0;
+    replica.bus.faults.onAppend = () => {
+      asked += 1;
+      return 'full';
+    };
+    const names = Array.from({ length: 300 }, (_, index) => `web-${String(index).padStart(3, '0')}`);
+    for (const name of names) kube.put(pods, 'shop', name, pod());
+    await scene.clock.advance(60_000);
+    const inFlightAtFirst = 128;
+    expect(asked).toBeLessThan(inFlightAtFirst + 100);
+    replica.bus.faults.onAppend = undefined;
+    await scene.clock.advance(1_300);
+    expect(scene.names('pods')).toEqual(names.map((name) => `pods/shop/${name}`));
+  });
+
   test('one digest that the stream refuses for good stands in nobody’s way', async () => {
     const { scene, kube, replica } = await withPods();
     replica.bus.faults.onAppend = (subject) => (subject.includes('poison') ? 'refuse' : 'store');

@@ -50,7 +50,7 @@ test.each<[string, PodDriver, string, string]>([
   [
     'gated.groupMissing.reported',
     newPod(observed({ groupResource: 'missing' }))
-      .wait(1_000)
+      .wait(4_000)
       .take(patched('False'))
       .wait(30_000),
     'wrong',
@@ -82,7 +82,7 @@ test.each<[string, PodDriver, string, string]>([
   ],
   [
     'gated.proving.unsaid',
-    newPod(observed(), proven('api'), proven('web')).wait(1_000).take(refused('error')),
+    newPod(observed(), proven('api'), proven('web')).wait(4_000).take(refused('error')),
     'waiting',
     '1 of 3 Services have not reached this Pod: www (no answer yet). The condition could not be written: it was error.',
   ],
@@ -157,7 +157,7 @@ test.each<[string, PodDriver, string, string]>([
 });
 
 test('the words of a Pod that is held back are those of its condition', () => {
-  const pod = newPod(observed(), missed('web', 'answered by 10.0.0.7')).wait(1_000);
+  const pod = newPod(observed(), missed('web', 'answered by 10.0.0.7')).wait(4_000);
   const [patch] = pod.askedOf('pod-condition.patch');
   expect(told(pod).text).toBe(patch?.message);
 });
@@ -165,9 +165,9 @@ test('the words of a Pod that is held back are those of its condition', () => {
 describe('what happens next', () => {
   test('Services are asked again', () => {
     const pod = newPod(observed());
-    expect(told(pod).next).toEqual({ text: 'the Services are asked again', at: pod.now + 5_000 });
-    pod.wait(1_000).take(patched('False')).wait(4_000);
-    expect(told(pod).next).toEqual({ text: 'the Services are asked again', at: pod.now + 10_000 });
+    expect(told(pod).next).toEqual({ text: 'the Services are asked again', at: pod.now + 20_000 });
+    pod.wait(4_000).take(patched('False')).wait(16_000);
+    expect(told(pod).next).toEqual({ text: 'the Services are asked again', at: pod.now + 40_000 });
   });
 
   test('a route that is owed costs the condition 30 s after it was seen last', () => {

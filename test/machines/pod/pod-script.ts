@@ -100,7 +100,7 @@ export function readyPod(change: Partial<PodFacts> = {}): PodDriver {
 }
 
 /** The Pod waits until it has said why it is held back, and Kubernetes accepts that. */
-export const toldWhy = (pod: PodDriver): PodDriver => pod.wait(1_000).take(patched('False'));
+export const toldWhy = (pod: PodDriver): PodDriver => pod.wait(4_000).take(patched('False'));
 
 /** Services that were asked by messages of one type since the last look, in order. */
 export function servicesAsked(pod: PodDriver, type = 'route.wanted'): string[] {

@@ -55,7 +55,7 @@ describe('“groupResource: not found → groupMissing”', () => {
   test('“woken by its creation”, at once and without an Event', () => {
     const pod = toldWhy(newPod(observed({ groupResource: 'missing' })));
     expect(pod.askedOf('pod-condition.patch')).toMatchObject([{ status: 'False', reason: 'GroupMissing' }]);
-    expect(pod.wait(28_999).state).toBe('gated.groupMissing.patient');
+    expect(pod.wait(25_999).state).toBe('gated.groupMissing.patient');
     expect(pod.asked()).toEqual([]);
     expect(pod.take(observed({ groupResource: 'found' })).wait(1).state).toBe('gated.proving.asking');
     expect(pod.askedOf('kube-event.write')).toEqual([]);

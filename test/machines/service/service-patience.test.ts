@@ -1,6 +1,7 @@
 /** What a Service may be told a little later, so that one step takes it all. */
 import { expect, test } from 'vitest';
 import type { ServiceEvent } from '../../../src/machines/service/route-events.ts';
+import type { EndpointsFacts } from '../../../src/machines/service/slices-events.ts';
 import { patienceOfService } from '../../../src/machines/service/waiting-events.ts';
 import {
   answered,
@@ -51,4 +52,13 @@ test('an answer, a question taken back, other routes and the end of the Service 
 
 test('a Service at leisure asks at once', () => {
   expect(patience(newService(observed()), wanted(1))).toBe(0);
+});
+
+test('that the Service has no slices of ours is no news, whatever the state', () => {
+  const nothing: ServiceEvent = { type: 'service.endpoints.observed', facts: null };
+  const service = newService(observed());
+  expect(patience(service, nothing)).toBe(5_000);
+  expect(patience(service.take(wanted(1)), nothing, wanted(2))).toBe(5_000);
+  const facts = { wanted: 'x', standing: 'x' } as unknown as EndpointsFacts;
+  expect(patience(service, { ...nothing, facts })).toBe(0);
 });

@@ -17,15 +17,16 @@ import {
 } from 'node:crypto';
 import { promisify } from 'node:util';
 import { OrreryError } from '../../../base/errors.ts';
+import { isUnderConstraints, readAuthority } from './authority-reading.ts';
 import {
   bitString,
   childrenOf,
   context,
-  derOf,
   element,
   integer,
   octetString,
   oid,
+  oids,
   pemOf,
   sequence,
   tags,
@@ -41,11 +42,11 @@ export type CertificateAuthority = ReturnType<typeof openAuthority>;
  */
 const backdateMs = (lifetimeMs: number) => Math.min(60_000, Math.max(0, lifetimeMs) / 20);
 
-/** @throws OrreryError CERTIFICATE_UNUSABLE if certificate and key do not match, or are no CA's */
+/** @throws OrreryError CERTIFICATE_UNUSABLE if the two do not match, or cannot sign for servers */
 export function openAuthority(chainPem: string, keyPem: string, now: number) {
   const { certificate, key } = checkedPair(chainPem, keyPem, now);
-  const { subject, keyId, maySign } = readAuthority(chainPem);
-  if (!maySign) throw unusable('its certificate may not sign others (key usage)');
+  const { subject, keyId, constraints, flaw } = readAuthority(chainPem);
+  if (flaw !== null) throw unusable(flaw);
   const signature = signatureOf(key);
   const chain = chainPem.trim();
   return {
@@ -54,12 +55,14 @@ export function openAuthority(chainPem: string, keyPem: string, now: number) {
      *
      * @param lifetimeMs bounded by the CA's own expiry
      * @param at ms since the epoch
+     * @throws OrreryError ACME_REFUSED if verifiers would not accept this host from the CA
      */
     async issue(
       host: string,
       lifetimeMs: number,
       at: number,
     ): Promise<{ readonly chain: string; readonly key: string }> {
+      if (!isUnderConstraints(host, constraints)) throw refused(host);
       const pair = await generate('ec', { namedCurve: 'P-256', publicKeyEncoding, privateKeyEncoding });
       const notAfter = Math.min(at + lifetimeMs, Date.parse(certificate.validTo));
       const notBefore = Math.max(at - backdateMs(notAfter - at), Date.parse(certificate.validFrom));
@@ -89,39 +92,28 @@ const signing = (hash: string | null, data: Buffer, key: KeyObject): Promise<Buf
     sign(hash, data, key, (error, signature) => (error ? reject(error) : resolve(signature)));
   });
 
-/** Extensions of certificates (RFC 5280 4.2.1). */
-const extensions = {
-  subjectKeyIdentifier: oid('2.5.29.14'),
-  keyUsage: oid('2.5.29.15'),
-  subjectAltName: oid('2.5.29.17'),
-  basicConstraints: oid('2.5.29.19'),
-  authorityKeyIdentifier: oid('2.5.29.35'),
-  extendedKeyUsage: oid('2.5.29.37'),
-} as const;
-
 /** @param keyId of the CA; absent: it has none */
 function extensionsOf(host: string, publicKey: Buffer, keyId: Buffer | undefined): readonly Buffer[] {
   const extension = (id: Buffer, value: Buffer) => sequence(id, octetString(value));
   const critical = (id: Buffer, value: Buffer) => sequence(id, isTrue, octetString(value));
   return [
     // There is no subject, so a verifier that cannot read the name must reject the certificate.
-    critical(extensions.subjectAltName, sequence(element(context(2), Buffer.from(host, 'ascii')))),
-    critical(extensions.basicConstraints, sequence()),
-    critical(extensions.keyUsage, element(tags.bits, digitalSignature)),
-    extension(extensions.extendedKeyUsage, sequence(serverAuth)),
-    extension(extensions.subjectKeyIdentifier, octetString(identifierOf(publicKey))),
+    critical(oids.subjectAltName, sequence(element(context(2), Buffer.from(host, 'ascii')))),
+    critical(oids.basicConstraints, sequence()),
+    critical(oids.keyUsage, element(tags.bits, digitalSignature)),
+    extension(oids.extendedKeyUsage, sequence(oids.serverAuth)),
+    extension(oids.subjectKeyIdentifier, octetString(identifierOf(publicKey))),
     // Copied, because a CA may identify its key by any means and verifiers compare the two (RFC 5280
     // 4.2.1.1).
     ...(keyId === undefined
       ? []
-      : [extension(extensions.authorityKeyIdentifier, sequence(element(context(0), keyId)))]),
+      : [extension(oids.authorityKeyIdentifier, sequence(element(context(0), keyId)))]),
   ];
 }
 
 const isTrue = element(tags.boolean, Buffer.from([0xff]));
 /** The first bit; seven unused bits follow. */
 const digitalSignature = Buffer.from([7, 0x80]);
-const serverAuth = oid('1.3.6.1.5.5.7.3.1');
 
 /** SHA-1 of the key's bits (RFC 5280 4.2.1.2, method 1). @param publicKey SubjectPublicKeyInfo */
 function identifierOf(publicKey: Buffer): Buffer {
@@ -151,46 +143,35 @@ function signatureOf(key: KeyObject): { readonly algorithm: Buffer; readonly has
   if (curve === 'prime256v1') return { algorithm: sequence(oid('1.2.840.10045.4.3.2')), hash: 'sha256' };
   if (curve === 'secp384r1' || curve === 'secp521r1')
     return { algorithm: sequence(oid('1.2.840.10045.4.3.3')), hash: 'sha384' };
-  throw unusable('its key type is not supported');
+  throw unusable('its key is not RSA, P-256, P-384, P-521 or Ed25519');
 }
 
 const unusable = (why: string) => new OrreryError('CERTIFICATE_UNUSABLE', `the CA cannot be used: ${why}`);
 
+/** As an authority refuses by policy: no further try helps. */
+const refused = (host: string) =>
+  new OrreryError('ACME_REFUSED', `the CA may not sign for ${host} (its name constraints)`, {
+    facts: { hopeless: true },
+  });
+
 function checkedPair(chainPem: string, keyPem: string, now: number) {
-  let certificate: X509Certificate;
-  let key: KeyObject;
-  try {
-    certificate = new X509Certificate(chainPem);
-    key = createPrivateKey(keyPem);
-  } catch {
-    // The library's message may quote what it could not parse.
-    throw unusable('its certificate or key cannot be read');
-  }
-  if (!certificate.checkPrivateKey(key)) throw unusable('the key does not belong to its certificate');
-  if (!certificate.ca) throw unusable('its certificate is not a CA certificate');
+  const certificate = read('certificate', () => new X509Certificate(chainPem));
+  const isEncrypted = /^-----BEGIN ENCRYPTED |^Proc-Type: 4,ENCRYPTED/m.test(keyPem);
+  if (isEncrypted) throw unusable('its key is encrypted');
+  const key = read('key', () => createPrivateKey(keyPem));
+  if (!certificate.checkPrivateKey(key))
+    throw unusable('the key does not belong to its certificate, the first of the chain');
   if (Date.parse(certificate.validTo) <= now) throw unusable('its certificate has expired');
+  const from = Date.parse(certificate.validFrom);
+  if (from > now) throw unusable(`its certificate is not valid before ${new Date(from).toISOString()}`);
   return { certificate, key };
 }
 
-/** What a CA's certificate says about it, in the original encoding. */
-function readAuthority(chainPem: string) {
-  const [certificate] = childrenOf(derOf(chainPem));
-  const [body] = childrenOf(certificate?.content);
-  const fields = childrenOf(body?.content);
-  // The sequences are: algorithm, issuer, validity, subject, key.
-  const subject = fields.filter(({ tag }) => tag === tags.sequence)[3];
-  const list = fields.find(({ tag }) => tag === context(3, true))?.content;
-  const values = childrenOf(childrenOf(list)[0]?.content).map(({ content }) => childrenOf(content));
-  const extensionValue = (id: Buffer) => {
-    const found = values.find(([name]) => name?.whole.equals(id));
-    return childrenOf(found?.find(({ tag }) => tag === tags.octets)?.content)[0]?.content;
-  };
-  if (subject === undefined) throw unusable('its certificate cannot be read');
-  const usage = extensionValue(extensions.keyUsage);
-  return {
-    subject: subject.whole,
-    keyId: extensionValue(extensions.subjectKeyIdentifier),
-    // keyCertSign, the sixth bit; without the extension every use is allowed.
-    maySign: usage === undefined || ((usage[1] ?? 0) & 0x04) !== 0,
-  };
+function read<T>(what: string, parse: () => T): T {
+  try {
+    return parse();
+  } catch {
+    // The library's message may quote what it could not parse.
+    throw unusable(`its ${what} cannot be read`);
+  }
 }

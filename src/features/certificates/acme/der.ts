@@ -29,8 +29,13 @@ export function childrenOf(bytes: Buffer | undefined): readonly Element[] {
 }
 
 export function derOf(chainPem: string): Buffer | undefined {
-  const [, body] = /-----BEGIN CERTIFICATE-----([^-]+)-----END CERTIFICATE-----/.exec(chainPem) ?? [];
-  return body === undefined ? undefined : Buffer.from(body, 'base64');
+  return dersOf(chainPem)[0];
+}
+
+/** Each certificate of a chain. */
+export function dersOf(chainPem: string): readonly Buffer[] {
+  const found = chainPem.matchAll(/-----BEGIN CERTIFICATE-----([^-]+)-----END CERTIFICATE-----/g);
+  return [...found].map(([, body = '']) => Buffer.from(body, 'base64'));
 }
 
 export function pemOf(certificate: Buffer): string {
@@ -98,3 +103,16 @@ function inSevens(value: number): readonly number[] {
     bytes.unshift(0x80 | (rest & 0x7f));
   return bytes;
 }
+
+/** Extensions of certificates and key purposes (RFC 5280 4.2.1). */
+export const oids = {
+  subjectKeyIdentifier: oid('2.5.29.14'),
+  keyUsage: oid('2.5.29.15'),
+  subjectAltName: oid('2.5.29.17'),
+  basicConstraints: oid('2.5.29.19'),
+  nameConstraints: oid('2.5.29.30'),
+  authorityKeyIdentifier: oid('2.5.29.35'),
+  extendedKeyUsage: oid('2.5.29.37'),
+  anyPurpose: oid('2.5.29.37.0'),
+  serverAuth: oid('1.3.6.1.5.5.7.3.1'),
+} as const;

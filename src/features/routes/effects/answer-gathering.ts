@@ -8,7 +8,7 @@ import type { Clock, Timer } from '../../../base/clock.ts';
  * Pause between two messages, ms. It doubles up to `most`: the longer a round lasts, the more its Pods wait
  * for others anyway, most of all while rounds wait for each other.
  */
-const gatherMs = { first: 50, most: 400, whileBusy: 2_000 } as const;
+const gatherMs = { first: 50, most: 400, whileBusy: 5_000 } as const;
 /** Each address costs a message to a Pod, and an outbox has room for this many in one step. */
 const togetherMax = 24;
 

@@ -106,34 +106,33 @@ export async function startApiServers(
     const pid = running.get(program)?.pid;
     if (pid !== undefined) process.kill(pid, name);
   };
-  const kill = async (program: ApiProgram) => {
+  const kill = (program: ApiProgram) => {
     const one = running.get(program);
     running.delete(program);
-    if (one === undefined) return;
-    const ended = one.shell.exitCode === null ? once(one.shell, 'exit') : null;
-    process.kill(one.pid, 'SIGKILL');
-    await ended;
-    one.shell.stdin?.destroy();
+    return killed(one);
   };
-  const stop = async () => {
-    isOver = true;
+  const startBoth = async () => {
+    await start('etcd');
+    await start('kube-apiserver');
+    return untilReady(dir, port);
+  };
+  const killBoth = async () => {
     await kill('kube-apiserver');
     await kill('etcd');
   };
+  const stop = () => {
+    isOver = true;
+    return killBoth();
+  };
   try {
-    await start('etcd');
-    await start('kube-apiserver');
-    const kubeconfig = await untilReady(dir, port);
+    const kubeconfig = await startBoth();
     const swap = async (data: () => Promise<void>) => {
       isBusy = true;
-      await kill('kube-apiserver');
-      await kill('etcd');
+      await killBoth();
       await data().finally(() => {
         isBusy = false;
       });
-      await start('etcd');
-      await start('kube-apiserver');
-      if (!isOver) await untilReady(dir, port);
+      await startBoth();
     };
     return {
       ...backupsOf(dir, programs.etcd, client, peer, swap),
@@ -184,6 +183,14 @@ function backupsOf(
 
 interface EtcdStatus {
   readonly Status: { readonly header: { readonly revision: number } };
+}
+
+async function killed(one: Running | undefined): Promise<void> {
+  if (one === undefined) return;
+  const ended = one.shell.exitCode === null ? once(one.shell, 'exit') : null;
+  process.kill(one.pid, 'SIGKILL');
+  await ended;
+  one.shell.stdin?.destroy();
 }
 
 function etcdFlags(dir: string, client: number, peer: number): string[] {

@@ -34,7 +34,9 @@ export interface MirroredApi extends ActedApi {
   readonly port: KubePort;
   /** What the API refused, and how often. */
   readonly refused: ReadonlyMap<string, number>;
-  /** Kubernetes is put back to an earlier state: versions may come again. Nobody is judged by what he writes. */
+  /**
+   * Kubernetes is put back to an earlier state: versions may come again. Nobody is judged by what he writes.
+   */
   restoring(): void;
   /** It was, and those who have to be started again were. */
   restored(): void;
@@ -60,38 +62,21 @@ export function mirrorApi(parts: MirroredParts): MirroredApi {
 
   let restoredUntil = 0;
   const isRestoring = () => parts.clock.monotonic() < restoredUntil;
-  const tell = (resource: KubeResource, before: KubeObject | null, after: KubeObject | null, by: string) => {
+  const tell: Tell = (resource, before, after, { by, at }) => {
     const copy = copies.get(kindOf(resource));
     const name = (after ?? before)?.metadata.name ?? '';
     if (after === null) copy?.delete(name);
     else copy?.set(name, inWorld(after));
     const isOurs = after === null ? own.isRemoved(before) : own.isOurs(after);
     const write = {
-      ...{ resource, by: isOurs ? ofWorld : isRestoring() ? backupName : by },
+      ...{ resource, at, by: isOurs ? ofWorld : isRestoring() ? backupName : by },
       before: before && inWorld(before),
       after: after && inWorld(after),
     };
     for (const listener of listeners) listener(write);
   };
   const order = inOrder(parts);
-  const informers = resources.map((resource) =>
-    startInformer<KubeObject>({
-      ...parts,
-      resource,
-      onChange(change) {
-        // The writer is known once our writes in progress have been answered.
-        const answered = own.answered(keyOf(resource, change.object.metadata.name));
-        const { object } = change;
-        const by = isRestoring() ? backupName : ofReplicas;
-        if (change.type === 'gone')
-          order.add(change.version, answered, () => tell(resource, object, null, by));
-        else
-          order.add(object.metadata.resourceVersion, answered, () =>
-            tell(resource, change.previous ?? null, object, by),
-          );
-      },
-    }),
-  );
+  const informers = watchAll(parts, own, order, () => (isRestoring() ? backupName : ofReplicas), tell);
   const port = notedPort(kube, (resource, name, act) => own.write(keyOf(resource, name), act));
   return {
     synced: Promise.all(informers.map(({ synced }) => synced)),
@@ -115,6 +100,41 @@ export function mirrorApi(parts: MirroredParts): MirroredApi {
       await Promise.all(informers.map((informer) => informer.stop()));
     },
   };
+}
+
+/** @param seen who wrote it unless we did, and when the watch reported it */
+type Tell = (
+  resource: KubeResource,
+  before: KubeObject | null,
+  after: KubeObject | null,
+  seen: { readonly by: string; readonly at: number },
+) => void;
+
+function watchAll(
+  parts: MirroredParts,
+  own: ReturnType<typeof ownWrites>,
+  order: ReturnType<typeof inOrder>,
+  writer: () => string,
+  tell: Tell,
+) {
+  return parts.resources.map((resource) =>
+    startInformer<KubeObject>({
+      ...parts,
+      resource,
+      onChange(change) {
+        // The writer is known once our writes in progress have been answered.
+        const answered = own.answered(keyOf(resource, change.object.metadata.name));
+        const { object } = change;
+        const seen = { by: writer(), at: parts.clock.now() };
+        if (change.type === 'gone')
+          order.add(change.version, answered, () => tell(resource, object, null, seen));
+        else
+          order.add(object.metadata.resourceVersion, answered, () =>
+            tell(resource, change.previous ?? null, object, seen),
+          );
+      },
+    }),
+  );
 }
 
 interface Writing extends Pick<MirroredParts, 'kube' | 'namespace' | 'called'> {

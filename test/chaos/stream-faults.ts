@@ -56,25 +56,13 @@ export function createStreamFaults(bus: Bus, cluster: string, witness: Witness):
       await sleep(clock, lookEveryMs);
     }
   };
-  /** @returns whether nothing had been overwritten by then */
-  const keptAnew = async (): Promise<boolean> => {
-    for (;;) {
-      const isKept = await witness.keepHistory().then(
-        () => true,
-        () => false,
-      );
-      const { state } = isKept ? await info('state') : {};
-      if (state !== undefined) return state.messages === state.last_seq - state.first_seq + 1;
-      await sleep(clock, lookEveryMs);
-    }
-  };
   return {
     ...{ fill, remove },
     async loseState() {
       do {
         await readToTheEnd();
         await remove('state');
-      } while (!(await keptAnew()));
+      } while (!(await keptAnew(witness, info)));
     },
     async empty(stream) {
       const discard = definitions[stream].whenFull === 'refuse' ? 'new' : 'old';
@@ -93,4 +81,17 @@ export function createStreamFaults(bus: Bus, cluster: string, witness: Witness):
       return leader === undefined ? null : Number(leader.slice(1));
     },
   };
+}
+
+/** @returns whether nothing had been overwritten by then */
+async function keptAnew(witness: Witness, info: (stream: StreamName) => Promise<Info>): Promise<boolean> {
+  for (;;) {
+    const isKept = await witness.keepHistory().then(
+      () => true,
+      () => false,
+    );
+    const { state } = isKept ? await info('state') : {};
+    if (state !== undefined) return state.messages === state.last_seq - state.first_seq + 1;
+    await sleep(clock, lookEveryMs);
+  }
 }

@@ -65,19 +65,50 @@ const streams: readonly StreamName[] = ['mail', 'dead', 'world', 'state', 'event
 export async function startWitness(parts: WitnessParts): Promise<Witness> {
   const { bus, subjects, cluster, see } = parts;
   await keepHistory(bus, cluster);
+  const queued = createQueues(parts);
+  const followings: Following[] = [];
+  for (const name of streams) {
+    const following = await bus.follow(name, {
+      subjects: streamDefinitions(cluster)[name].subjects.map((one) => storedAs(subjects, name, one)),
+      from: { kind: 'sequence', sequence: 1 },
+      onMessage(message) {
+        queued.take(name, message);
+        parts.onMessage(name, message);
+      },
+      onAnother: () => {},
+    });
+    followings.push(following);
+  }
+  return Object.assign(queued.witness, {
+    keepHistory: () => keepHistory(bus, cluster),
+    later: (sighting: Parameters<Witness['later']>[0], ms: number) =>
+      later(see, sighting, ms, clock.monotonic() + patienceMs),
+    async stop() {
+      queued.stop();
+      await Promise.all(followings.map((following) => following.stop().catch(() => {})));
+    },
+  });
+}
+
+/** Notes which record was saved last, and tells it. */
+const noting = (parts: WitnessParts, saved: Map<string, number>) => (sighting: Sighting) => {
+  if (sighting.kind === 'saved') {
+    const { id, shard, record, sequence } = sighting;
+    saved.set(id, record.rev);
+    if (record.gone) thin(parts, parts.subjects.state(shard as number, id), sequence);
+  }
+  parts.see(sighting);
+};
+
+/** What was read and is not told yet. */
+function createQueues(parts: WitnessParts) {
+  const { subjects, see } = parts;
   const places = new Map<StreamName, number>();
   /** Steps under fences up to this one were stored in a stream that was lost. */
   let lostFence = 0;
   const queues = new Map<StreamName, Held[]>(streams.map((name) => [name, []]));
   const saved = new Map<string, number>();
-  const told = (sighting: Sighting) => {
-    if (sighting.kind === 'saved') {
-      saved.set(sighting.id, sighting.record.rev);
-      if (sighting.record.gone)
-        thin(parts, subjects.state(sighting.shard as number, sighting.id), sighting.sequence);
-    }
-    see(sighting);
-  };
+  const told = noting(parts, saved);
   let ledger = createLedger(subjects, told);
   const loseRecords = (lostAfter: number) => {
     lostFence = lostAfter;
@@ -99,26 +130,16 @@ export async function startWitness(parts: WitnessParts): Promise<Witness> {
       }
     }
   };
+  const take = (name: StreamName, message: StoredMessage) => {
+    places.set(name, message.sequence);
+    queues.get(name)?.push({ message, at: clock.monotonic() });
+  };
   let timer: Timer | undefined;
   const tick = () => {
     release();
     timer = clock.after(releaseEveryMs, tick);
   };
-  const followings: Following[] = [];
-  for (const name of streams) {
-    const following = await bus.follow(name, {
-      subjects: streamDefinitions(cluster)[name].subjects.map((one) => storedAs(subjects, name, one)),
-      from: { kind: 'sequence', sequence: 1 },
-      onMessage(message) {
-        places.set(name, message.sequence);
-        queues.get(name)?.push({ message, at: clock.monotonic() });
-        parts.onMessage(name, message);
-      },
-      onAnother: () => {},
-    });
-    followings.push(following);
-  }
-  return {
+  const witness: Pick<Witness, 'begin' | 'overdue' | 'place' | 'hold' | 'lose'> = {
     begin: tick,
     get overdue() {
       const due = clock.monotonic() - holdMs - lateMs;
@@ -128,23 +149,15 @@ export async function startWitness(parts: WitnessParts): Promise<Witness> {
     hold(wanted) {
       isHeld = wanted;
     },
-    keepHistory: () => keepHistory(bus, cluster),
     lose(stream) {
-      if (stream === 'state') {
-        queues
-          .get(stream)
-          ?.push({ message: null, at: clock.monotonic(), lostAfter: places.get(stream) ?? 0 });
-        return;
-      }
+      const lostAfter = places.get(stream) ?? 0;
+      if (stream === 'state')
+        return void queues.get(stream)?.push({ message: null, at: clock.monotonic(), lostAfter });
       queues.get(stream)?.splice(0);
       see({ kind: 'lost', stream });
     },
-    later: (sighting, ms) => later(see, sighting, ms, clock.monotonic() + patienceMs),
-    async stop() {
-      timer?.cancel();
-      await Promise.all(followings.map((following) => following.stop().catch(() => {})));
-    },
   };
+  return { witness, take, stop: () => timer?.cancel() };
 }
 
 function later(see: See, sighting: Parameters<Witness['later']>[0], ms: number, until: number): void {

@@ -2,8 +2,8 @@
  * I2: "For one actor, revisions grow by one, fences never go down, and there is one writer per fence."
  *
  * A step must be stored while its fence is the shard's latest, by the replica that the fence names. A record
- * that is stored again at its revision (to remove finished effects from it) must be the same step. Fences grow
- * even across the loss of their stream; revisions then begin again.
+ * that is stored again at its revision (to remove finished effects from it) must be the same step. Fences
+ * grow even across the loss of their stream; revisions then begin again.
  */
 
 import type { ActorRecord } from '../../../src/actors/host/records.ts';

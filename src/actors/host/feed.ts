@@ -3,8 +3,8 @@
  * revisions.
  *
  * A transition stays in the actor's record until the stream has acknowledged it, so a crash loses none;
- * `Nats-Msg-Id` (id, fence and rev) makes a repetition harmless. After a claim, `unpublished` tells which of the
- * loaded transitions are already on the stream.
+ * `Nats-Msg-Id` (id, fence and rev) makes a repetition harmless. After a claim, `unpublished` tells which of
+ * the loaded transitions are already on the stream.
  */
 
 import { backOffMs } from '../../base/back-off.ts';

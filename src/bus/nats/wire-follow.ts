@@ -4,9 +4,9 @@
  * At any doubt – a lost message, silence, a lost connection – the consumer ends, and the next one starts
  * after the last delivered sequence. So no message is missed or delivered twice. Following never gives up.
  *
- * A stream that was deleted and recreated is followed from its first message, as soon as a look at the streams
- * finds it (`keep-streams.ts`); one that lost its end with its disk, from its present end. Both are logged as
- * errors (`follow-place.ts`).
+ * A stream that was deleted and recreated is followed from its first message, as soon as a look at the
+ * streams finds it (`keep-streams.ts`); one that lost its end with its disk, from its present end. Both are
+ * logged as errors (`follow-place.ts`).
  */
 import type { Clock, Timer } from '../../base/clock.ts';
 import { jittered, type Random } from '../../base/random.ts';
@@ -124,9 +124,7 @@ function consumerChain(
   return {
     begin,
     /** What the consumer follows may be gone. */
-    doubt(reason: string): void {
-      if (consumer) restart(reason);
-    },
+    doubt: (reason: string): void => (consumer ? restart(reason) : undefined),
     /** The connection is lost; `begin` resumes. */
     interrupt(): void {
       if (consumer) environment.onRestart();

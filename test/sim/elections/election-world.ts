@@ -127,15 +127,9 @@ export function electionsOf(
       const what = action?.[1]();
       if (what) say(`${action?.[0]}: ${what}`);
     },
-    restored() {
-      for (const name of names) people.robbedAt.set(`${namespace}/${name}`, stage.clock.now());
-    },
+    restored: () => robAll(people, names, stage.clock.now()),
     heal() {
-      for (const { process } of people.programs) process.resume();
-      for (const candidate of people.candidates) {
-        candidate.setLink('up');
-        candidate.resume();
-      }
+      resumeAll(people);
       for (const name of names) {
         if (api.find(elections, namespace, name) === null) makeElection(name);
         // The last edit may be an unusable one: then nobody leads, and the status says why.
@@ -145,6 +139,19 @@ export function electionsOf(
     },
     unsettled: (records) => unsettledElections(stage, people, names, records),
   };
+}
+
+/** No leader could know that its Lease went back. */
+function robAll({ robbedAt }: ElectionPeople, names: readonly string[], now: number): void {
+  for (const name of names) robbedAt.set(`${namespace}/${name}`, now);
+}
+
+function resumeAll({ programs, candidates }: ElectionPeople): void {
+  for (const { process } of programs) process.resume();
+  for (const candidate of candidates) {
+    candidate.setLink('up');
+    candidate.resume();
+  }
 }
 
 function checkersOf({ stage }: ActingParts, people: ElectionPeople, { pace, slackMs, seenMs = 0 }: Keeping) {

@@ -112,6 +112,7 @@ export async function startApiServers(
     return killed(one);
   };
   const startBoth = async () => {
+    isBusy = false;
     await start('etcd');
     await start('kube-apiserver');
     return untilReady(dir, port);
@@ -129,10 +130,7 @@ export async function startApiServers(
     const swap = async (data: () => Promise<void>) => {
       isBusy = true;
       await killBoth();
-      await data().finally(() => {
-        isBusy = false;
-      });
-      await startBoth();
+      await data().finally(startBoth);
     };
     return {
       ...backupsOf(dir, programs.etcd, client, peer, swap),

@@ -57,7 +57,7 @@ export const feed: CheckerKind = {
         const { id, rev } = sighting.transition;
         if (former.get(id)?.delete(JSON.stringify(sighting.transition))) return;
         const before = told.get(id) ?? { rev: 0, at: 0 };
-        if (rev === before.rev && eye.now() - before.at > rememberedMs) return;
+        if (rev <= before.rev && eye.now() - before.at > rememberedMs) return;
         if (rev !== before.rev + 1) return eye.breach(`${id}: revision ${rev} is told after ${before.rev}`);
         told.set(id, { rev, at: eye.now() });
         const stored = due.get(id)?.get(rev)?.text;

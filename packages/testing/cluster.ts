@@ -126,10 +126,11 @@ export class TestCluster implements Disposable {
     const used = await loaded(features);
     const transport = processTransport(this.kube.api, await this.#token(features));
     const stage = this.#stage;
+    const lives = this.#chance.of(`life ${name} ${this.#replicas.length}`);
     const life = featureLife({
       stage,
       features: used,
-      chance: this.#chance.of(`life ${name} ${this.#replicas.length}`),
+      random: (replica) => lives.of(replica).random,
       fetch: this.#options.fetch ?? noAnswer,
       kube: ({ replica: { process } }) => {
         const weather: ApiWeather = {

@@ -9,6 +9,7 @@ import { type ActorRecord, isForgotten } from '../../../src/actors/host/records.
 import { createStepper, type Stepper } from '../../../src/actors/host/step.ts';
 import type { Chart } from '../../../src/machines/chart.ts';
 import type { CheckerKind, Eye } from './checker.ts';
+import { createDueTimes, type DueTimes } from './due-times.ts';
 
 /** Allowance for clocks that differ, a shard that was claimed again, and messages that lag. */
 const slackMs = 45_000;
@@ -28,12 +29,15 @@ export const deadlines = (charts: readonly Chart[]): CheckerKind => ({
     const timeoutOf: TimeoutOf = (effect) => effects.get(effect.type)?.timeoutMs(effect) ?? 0;
     const delaysOf = new Map<string, readonly string[]>();
     const kept = new Map<string, Kept>();
+    const due = createDueTimes(eye.now);
     let calmAt: number | null = null;
     return (sighting) => {
+      if (sighting.kind === 'lost' && sighting.stream === 'state') kept.clear();
       if (sighting.kind === 'calm') calmAt = eye.now();
-      if (sighting.kind === 'second' && calmAt !== null) lookAt(eye, kept, calmAt, timeoutOf);
+      if (sighting.kind === 'second' && calmAt !== null) lookAt(eye, kept, calmAt, { timeoutOf, due });
       if (sighting.kind !== 'saved') return;
       const { id, record } = sighting;
+      due.note(id, record);
       const before = kept.get(id)?.since;
       const since = new Map(record.outbox.map(({ key }) => [key, before?.get(key) ?? eye.now()]));
       kept.set(id, { record, since });
@@ -48,11 +52,16 @@ export const deadlines = (charts: readonly Chart[]): CheckerKind => ({
 
 type TimeoutOf = (effect: { readonly type: string }) => number;
 
-function lookAt(eye: Eye, kept: ReadonlyMap<string, Kept>, calmAt: number, timeoutOf: TimeoutOf): void {
+function lookAt(
+  eye: Eye,
+  kept: ReadonlyMap<string, Kept>,
+  calmAt: number,
+  { timeoutOf, due }: { readonly timeoutOf: TimeoutOf; readonly due: DueTimes },
+): void {
   const now = eye.now();
   for (const [id, { record, since }] of kept) {
     if (isForgotten(record, now)) continue;
-    const overdue = record.timers.find(({ at }) => Math.max(at, calmAt) + slackMs < now);
+    const overdue = record.timers.find((timer) => Math.max(due.of(id, timer), calmAt) + slackMs < now);
     if (overdue)
       eye.breach(`${id} rev ${record.rev}: the deadline ${overdue.id} is ${now - overdue.at} ms over`);
     const stuck = record.outbox.find(({ key, effect }) => {

@@ -9,12 +9,12 @@ import type { Feature, FeatureParts, FeatureRun, StartFeature } from '../../../s
 import { sendMessage } from '../../../src/actors/host/message-send.ts';
 import type { EffectData } from '../../../src/actors/host/step.ts';
 import type { KubePort } from '../../../src/base/kube-port.ts';
+import type { Random } from '../../../src/base/random.ts';
 import { encode } from '../../../src/bus/codec.ts';
 import { writeKubeEvent } from '../../../src/kube/effects/kube-event.ts';
 import { declaredHoldings, followNamedKinds, type HoldingParts } from '../../../src/kube/mirror/holdings.ts';
 import { kubeEventWrite, messageSend } from '../../../src/machines/effects.ts';
 import type { Stage } from '../simulation/stage.ts';
-import type { Chance } from '../time/chance.ts';
 import type { Life, LifeParts } from './sim-replica.ts';
 
 /** A feature that is already loaded, so that creating a replica waits for nothing. */
@@ -30,7 +30,8 @@ export async function loaded(features: readonly Feature[]): Promise<readonly Loa
 export interface FeatureLife {
   readonly stage: Stage;
   readonly features: readonly LoadedFeature[];
-  readonly chance: Chance;
+  /** Source of a replica's ids and small delays, by its name. */
+  readonly random: (replica: string) => Random;
   /** The API server as this replica's process reaches it. */
   readonly kube: (parts: LifeParts) => KubePort;
   readonly release?: string;
@@ -50,7 +51,7 @@ export const featureLife =
     const { subjects, shards } = stage;
     const { name, process } = replica;
     const { clock } = process;
-    const { random } = life.chance.of(name);
+    const random = life.random(name);
     const incarnation = random.id();
     const kube = life.kube(parts);
     const features = used.map(({ feature }) => feature);

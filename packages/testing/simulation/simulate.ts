@@ -225,8 +225,9 @@ async function lifeOf({ features }: Simulation, { stage, kube, chance }: Parts) 
     const life = lives.get(name);
     if (life === undefined) throw new Error(`nothing lives in ${name}`);
     const transport = weathered({ ...life, weather: stage.weather, clock: stage.clock, process });
+    const own = chance.of(`life ${name} ${chance.int(0, 1e9)}`);
     return featureLife({
-      ...{ stage, features: life.features, chance: chance.of(`life ${name} ${chance.int(0, 1e9)}`) },
+      ...{ stage, features: life.features, random: (replica) => own.of(replica).random },
       kube: () => createRestPort({ transport, clock: process.clock }),
     })(parts);
   };

@@ -130,6 +130,7 @@ export class Ownership {
       onTransition: ({ event, from, to, snapshot }) => {
         log.debug({ holding: spec.name, event: event.type, from, to }, 'holding');
         if (to === 'held.active') this.#parts.onMove?.(spec.name);
+        if (to === 'held.loading' && !this.#mayKeep(spec)) chart.send({ type: 'holding.withdrawn' });
         if (event.type === 'claim.lost') this.#onLost(spec, (snapshot.context as HoldingContext).seen);
       },
     });
@@ -274,12 +275,13 @@ export class Ownership {
   }
 
   #mayClaim(spec: HoldingSpec, isMine: boolean): boolean {
-    if (this.#stopping || !this.#mayKeep(spec)) return false;
+    if (this.#stopping) return false;
     const owner = this.#fences.get(spec.fenceSubject)?.value;
     const directory = this.#parts.directory();
-    // Our own claim, whose answer was lost: take it up, whoever is wanted; the plan moves it later.
+    // Our own claim, whose answer was lost: take it up, whoever is wanted, or others wait as long as we live.
+    // The plan moves it later; what may not be kept is given back at once.
     if (owner?.replica === this.#parts.replica && owner.incarnation === directory.incarnation) return true;
-    if (!isMine) return false;
+    if (!isMine || !this.#mayKeep(spec)) return false;
     if (!owner || owner.replica === null) return true;
     // A leaving replica hands over by itself; taking a holding from it would cut off what it is finishing. A
     // process under our name is not robbed either: one of the two ends (directory.ts).

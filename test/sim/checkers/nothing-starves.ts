@@ -7,6 +7,7 @@
  * finds what sits behind a queue for ever. The feature says what rightly waits for the world.
  */
 import type { CheckerKind, Eye } from '../../../packages/testing/checkers/checker.ts';
+import { createDueTimes, type DueTimes } from '../../../packages/testing/checkers/due-times.ts';
 import { type ActorRecord, isForgotten } from '../../../src/actors/host/records.ts';
 import { stateText } from '../../../src/actors/host/step.ts';
 import type { Chart } from '../../../src/machines/chart.ts';
@@ -42,10 +43,12 @@ export const nothingStarves = (progress: Progress): CheckerKind<TroubledWorld> =
     const rest = restOf(progress.charts);
     const actors = new Map<string, Standing>();
     const mailboxes = mailboxLook(eye, actors);
+    const due = createDueTimes(eye.now);
     return (sighting) => {
       quiet.see(sighting);
       if (sighting.kind === 'saved') {
         const { id, record } = sighting;
+        due.note(id, record);
         actors.set(id, standingOf(record, actors.get(id), rest, eye.now()));
         const idle = record.gone ? null : rest(record).idle;
         if (idle !== null && record.outbox.length === 0 && record.timers.length === 0)
@@ -57,7 +60,7 @@ export const nothingStarves = (progress: Progress): CheckerKind<TroubledWorld> =
         const waits = standing.unrestSince !== null && progress.mayWait(id, standing.record);
         const judged = waits ? { ...standing, unrestSince: eye.now() } : standing;
         if (waits) actors.set(id, judged);
-        lookAt(eye, id, judged, quiet.since(), progress);
+        lookAt(eye, id, judged, quiet.since(), { ...progress, due });
       }
       mailboxes(quiet.since());
     };
@@ -74,11 +77,11 @@ function lookAt(
   id: string,
   actor: Standing,
   quietSince: number,
-  progress: Progress,
+  progress: Progress & { readonly due: DueTimes },
 ): void {
   if (actor.record.gone || isForgotten(actor.record, now())) return;
   const isOver: IsOver = (at, patienceMs) => now() - Math.max(at, quietSince) > patienceMs;
-  const trouble = troubleOf(actor, isOver, progress);
+  const trouble = troubleOf(id, actor, isOver, progress);
   if (trouble !== null) breach(`${id} rev ${actor.record.rev}${trouble}`);
 }
 
@@ -86,11 +89,12 @@ function lookAt(
 type IsOver = (at: number, patienceMs: number) => boolean;
 
 function troubleOf(
+  id: string,
   { record, unrestSince, stepAt }: Standing,
   isOver: IsOver,
-  { restMs, standing }: Progress,
+  { restMs, standing, due }: Progress & { readonly due: DueTimes },
 ): string | null {
-  const overdue = record.timers.find(({ at }) => isOver(at, slackMs));
+  const overdue = record.timers.find((timer) => isOver(due.of(id, timer), slackMs));
   if (overdue) return `: the deadline ${overdue.id} has passed, unheard`;
   const first = record.outbox.find(({ effect }) => !standing.includes(effect.type));
   if (first && isOver(stepAt, slackMs + longestEffectMs))

@@ -60,6 +60,12 @@ const widestMs = 2_000;
 const sparseMs = 60_000;
 /** Longest wait for a picture that is being read, ms: as long as others wait to be told of it. */
 const wholeMs = 5_000;
+/**
+ * A plan that waits longer for its requests is looked at again before each further write, ms: a request
+ * without an answer takes 25 s, and what the plan removes may be wanted again by then. Shorter, and Services
+ * that change all the time would be planned anew without need.
+ */
+const planMs = 2_000;
 
 /**
  * `again`: something was written, or has to be looked at again; `made` is the token of what the plan was for.
@@ -184,6 +190,7 @@ async function makeRound(
   const isLong = scene.sparseFor(namespace, name, least.plan.compactable) >= sparseMs;
   const { wanted, plan } = isLong ? plans(true) : least;
   const trigger = scene.takeTrigger(namespace, name);
+  const plannedAt = parts.clock.monotonic();
   if (plan.writes.length === 0) {
     return { kind: 'settled', compactable: plan.compactable };
   }
@@ -194,6 +201,10 @@ async function makeRound(
     frame: wanted,
     triggeredAt: triggerTime(now, trigger, since),
     suffixes: suffixesOf(plan.writes, now, `${seriesOf(effect, now, key)}/${round}`),
+    isOutdated: () =>
+      parts.clock.monotonic() - plannedAt > planMs &&
+      scene.changedAt(namespace, name) > plannedAt &&
+      scene.read(namespace, name)?.wanted !== now.wanted,
     signal,
   });
   // The pass that writes the rest reports the same change.

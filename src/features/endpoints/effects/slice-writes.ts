@@ -28,12 +28,15 @@ export interface WriteParts {
   /** The ends of the names of new slices, by position of the write. */
   readonly suffixes: ReadonlyMap<number, string>;
   readonly onWrite: (operation: PlannedWrite['operation']) => void;
+  /** Whether the plan has waited for long, and something else is wanted by now. */
+  readonly isOutdated: () => boolean;
   readonly signal: AbortSignal;
 }
 
 /**
- * `written`: it succeeded. `stale`: the slice has another version, or is gone. `closed`: the namespace is
- * being deleted or gone, nothing can be created there. `skipped`: a write that it depends on did not succeed.
+ * `written`: it succeeded. `stale`: the slice has another version or is gone, or the plan is outdated.
+ * `closed`: the namespace is being deleted or gone, nothing can be created there. `skipped`: a write that it
+ * depends on did not succeed.
  */
 export type WriteResult = 'written' | 'stale' | 'closed' | 'skipped' | Error;
 
@@ -66,6 +69,7 @@ function firstDelete(writes: readonly PlannedWrite[]): number {
 
 async function tryOne(write: PlannedWrite, at: number, parts: WriteParts): Promise<WriteResult> {
   for (let throttled = 0; ; throttled += 1) {
+    if (parts.isOutdated()) return 'stale';
     try {
       await makeOne(write, at, parts);
       parts.onWrite(write.operation);

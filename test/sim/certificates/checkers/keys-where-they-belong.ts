@@ -24,7 +24,12 @@ export const keysWhereTheyBelong = ({ api }: ApiStage, { issued }: AcmeAuthority
      * with it.
      */
     const places = new Map<string, number>();
+    /** When somebody with whom a host had been shared lost that, by host, owner and namespace. */
+    const unshared = new Map<string, number>();
     api.onWrite(({ resource, after, before, by }) => {
+      if (resource.plural === domains.plural && before !== null)
+        for (const namespace of sharedWith(before))
+          unshared.set(`${hostOf(before)} ${before.metadata.namespace} ${namespace}`, eye.now());
       if (resource.plural !== 'secrets' || after === null || !/^r\d+$/.test(by)) return;
       const facts = factsIn(after);
       const host = hostIn(after);
@@ -46,6 +51,10 @@ export const keysWhereTheyBelong = ({ api }: ApiStage, { issued }: AcmeAuthority
         if (owner === null) continue;
         for (const namespace of [owner, ...sharedBy(api, host, owner)])
           places.set(`${host} ${namespace}`, eye.now());
+        // The replica may not have been told yet: the world was away, or its store was full.
+        for (const [place, at] of unshared)
+          if (place.startsWith(`${host} ${owner} `) && eye.now() - at <= decidedMs)
+            places.set(`${host} ${place.slice(`${host} ${owner} `.length)}`, at);
       }
     };
   },
@@ -58,11 +67,15 @@ function ownerOf(record: ActorRecord | null): string | null {
 
 /** The namespaces with which the owner's Domains share the host at present. */
 function sharedBy(api: ApiStage['api'], host: string, owner: string): readonly string[] {
-  return api.all(domains).flatMap(({ metadata, spec }) => {
-    const { host: its, sharedWith = [] } = spec as { host: string; sharedWith?: readonly string[] };
-    return metadata.namespace === owner && its === host ? sharedWith : [];
-  });
+  return api
+    .all(domains)
+    .filter((domain) => domain.metadata.namespace === owner && hostOf(domain) === host)
+    .flatMap(sharedWith);
 }
+
+const hostOf = ({ spec }: KubeObject) => (spec as { readonly host: string }).host;
+const sharedWith = ({ spec }: KubeObject) =>
+  (spec as { readonly sharedWith?: readonly string[] }).sharedWith ?? [];
 
 const isOurs = ({ metadata }: KubeObject) =>
   ['orrery.dev/domain', 'orrery.dev/pending-domain'].some((label) => label in (metadata.labels ?? {}));

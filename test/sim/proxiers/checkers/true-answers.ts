@@ -13,6 +13,8 @@ import type { ProxierScene } from '../proxier-world.ts';
 
 /** Allowance for a report that is repeated after a failure, and for streams that lag. */
 const knownMs = 15_000;
+/** A watch that broke again and again while the API server failed is begun anew after at most this long. */
+const watchedAgainMs = 30_000;
 
 export const trueAnswers = (stage: ApiStage, scene: ProxierScene, balancer: LoadBalancer): CheckerKind => ({
   name: 'health answers tell how a proxy stands',
@@ -21,6 +23,7 @@ export const trueAnswers = (stage: ApiStage, scene: ProxierScene, balancer: Load
     /** Since when this answer is due, by node and endpoint. */
     const since = new Map<string, { readonly status: number; readonly at: number }>();
     const answeredAt = new Map<string, number>();
+    let failedAt = Number.NEGATIVE_INFINITY;
     const look = () => {
       for (const { key, status, isSaid } of scene.wanted())
         if (!isSaid || since.get(key)?.status !== status) since.set(key, { status, at: eye.now() });
@@ -30,7 +33,7 @@ export const trueAnswers = (stage: ApiStage, scene: ProxierScene, balancer: Load
       answeredAt.set(key, eye.now());
       look();
       const wanted = since.get(key);
-      const from = Math.max(wanted?.at ?? 0, quiet.since()) + knownMs;
+      const from = Math.max(wanted?.at ?? 0, quiet.since(), failedAt + watchedAgainMs) + knownMs;
       if (wanted === undefined || askedAt < from || wanted.status === status) return;
       if (status === 404 && !scene.isHeard(node)) return;
       eye.breach(`${replica} answers ${status} to ${endpoint} of ${node}, which is ${wanted.status}`);
@@ -38,6 +41,7 @@ export const trueAnswers = (stage: ApiStage, scene: ProxierScene, balancer: Load
     balancer.onAnswer(judge);
     return (sighting) => {
       quiet.see(sighting);
+      if (stage.kubeErrors > 0) failedAt = eye.now();
       if (sighting.kind === 'saved') noteNode(scene, sighting.id, sighting.record);
       if (sighting.kind !== 'second') return;
       look();

@@ -1,0 +1,84 @@
+/**
+ * A holding whose owner may not keep it any more, and which is lost before it is given back: a write of
+ * unknown outcome, or a fence that could not be written. Its fence still names the owner, so nobody else may
+ * take it: the owner has to give it back.
+ */
+import { expect, test } from 'vitest';
+import type { Directory } from '../../../src/actors/shards/directory.ts';
+import type { Work } from '../../../src/actors/shards/holding.ts';
+import { Ownership } from '../../../src/actors/shards/ownership.ts';
+import { seededRandom } from '../../../src/base/random.ts';
+import { type MemoryHub, memoryHub } from '../../../src/bus/memory/hub.ts';
+import { subjects as subjectsOf } from '../../../src/bus/subjects.ts';
+import { VirtualClock } from '../../virtual-clock.ts';
+
+const subjects = subjectsOf('test');
+const fenceSubject = subjects.fence(7);
+
+function replicaOf(hub: MemoryHub, clock: VirtualClock, name: string) {
+  const bus = hub.connect(name);
+  const quiet = () => {};
+  const member = { serving: true, firstHeard: 0 };
+  const directory = {
+    ...{ incarnation: name, ageMs: () => 0, isPresent: () => true },
+    live: () => new Map(['a', 'b'].map((one) => [one, member])),
+  } as unknown as Directory;
+  const ownership = new Ownership({
+    ...{ bus, clock, random: seededRandom(1), replica: name },
+    directory: () => directory,
+    isServing: () => true,
+    log: { debug: quiet, info: quiet, error: quiet, warn: quiet },
+    fences: [{ stream: 'state', subject: subjects.fenceAll }],
+  });
+  const opened: string[] = [];
+  const idle = () => Promise.resolve();
+  const work: Work = { load: idle, drain: idle, open: () => void opened.push(name), drop() {} };
+  return { bus, ownership, work, opened };
+}
+
+async function scene() {
+  const clock = new VirtualClock();
+  const hub = memoryHub({ clock, cluster: 'test' });
+  const [mayA, mayB] = [{ keep: true }, { keep: false }];
+  const a = replicaOf(hub, clock, 'a');
+  const b = replicaOf(hub, clock, 'b');
+  for (const [{ ownership, work }, may] of [[a, mayA] as const, [b, mayB] as const]) {
+    ownership.add({ name: 'led', stream: 'state', fenceSubject, work, mayHold: () => may.keep });
+  }
+  const beats = async (count: number) => {
+    for (let n = 0; n < count; n++) {
+      a.ownership.plan();
+      b.ownership.plan();
+      await clock.advance(500);
+    }
+  };
+  const starting = [a, b].map(({ ownership }) => ownership.start());
+  await beats(4);
+  await Promise.all(starting);
+  return { a, b, mayA, mayB, beats };
+}
+
+test('who may not keep a holding any more and lost it meanwhile gives it back without opening it', async () => {
+  const { a, b, mayA, mayB, beats } = await scene();
+  expect(a.ownership.active()).toEqual(['led']);
+  const openedBefore = a.opened.length;
+  mayA.keep = false;
+  a.ownership.fenced('led');
+  mayB.keep = true;
+  await beats(8);
+  expect(b.ownership.active()).toEqual(['led']);
+  expect(a.ownership.active()).toEqual([]);
+  expect(a.opened).toHaveLength(openedBefore);
+});
+
+test('a fence that could not be written when a holding was given back is written later', async () => {
+  const { a, b, mayA, mayB, beats } = await scene();
+  a.bus.faults.onAppend = () => 'full';
+  mayA.keep = false;
+  mayB.keep = true;
+  await beats(6);
+  expect(b.ownership.active()).toEqual([]);
+  a.bus.faults.onAppend = undefined;
+  await beats(12);
+  expect(b.ownership.active()).toEqual(['led']);
+});

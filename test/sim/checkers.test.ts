@@ -1,0 +1,92 @@
+/** What checkers of the simulation must not take for a broken promise, and what they must. */
+import { expect, test } from 'vitest';
+import type { CheckerKind } from '../../packages/testing/checkers/checker.ts';
+import { deadlines } from '../../packages/testing/checkers/deadlines.ts';
+import { feed } from '../../packages/testing/checkers/feed.ts';
+import type { Sighting } from '../../packages/testing/simulation/sightings.ts';
+import type { ActorRecord, TimerRecord } from '../../src/actors/host/records.ts';
+import { charts } from '../../src/replica/charts.ts';
+import { nothingStarves } from './checkers/nothing-starves.ts';
+
+const id = 'release/_/platform';
+
+function judged(kind: CheckerKind<never>) {
+  let now = 1_700_000_000_000;
+  const breaches: string[] = [];
+  const world = { clock: { now: () => now, monotonic: () => now }, shards: 0, kubeErrors: 0 };
+  const eye = {
+    world,
+    now: () => now,
+    replicas: () => [],
+    breach: (text: string) => void breaches.push(text),
+  };
+  const see = kind.create(eye as never);
+  return {
+    see,
+    breaches,
+    now: () => now,
+    pass(ms: number) {
+      for (const end = now + ms; now < end; now += 1_000) see({ kind: 'second' });
+    },
+  };
+}
+
+function saved(rev: number, change: Partial<ActorRecord>): Sighting {
+  const record = {
+    ...{ format: 1, machine: 'release', version: 1, rev, gone: false, timers: [], outbox: [], feed: [] },
+    ...{ snapshot: { value: { leading: { applying: 'retrying' } }, context: {} }, at: 0, ...change },
+  } as unknown as ActorRecord;
+  return { kind: 'saved', id, shard: '0', sequence: rev, record, before: null, bytes: 1 } as never;
+}
+
+const timer = (at: number, delayMs: number): TimerRecord => ({
+  ...{ id: 'xstate.after.retry.release.retrying', event: { type: 'retry' } },
+  ...{ at, delayMs },
+});
+
+const starving = nothingStarves({ charts, restMs: 3_600_000, standing: [], mayWait: () => true });
+
+test('a deadline set by a clock that was behind is over when its time has passed, not before', () => {
+  for (const kind of [starving, deadlines([])]) {
+    const { see, breaches, now, pass } = judged(kind as CheckerKind<never>);
+    if (kind !== starving) see({ kind: 'calm' });
+    const overdue = () => breaches.filter((text) => text.includes('xstate.after.retry'));
+    // 54 minutes behind: by the record it was over long ago.
+    see(saved(1, { timers: [timer(now() - 54 * 60_000 + 300_000, 300_000)] }));
+    pass(300_000);
+    expect(overdue()).toEqual([]);
+    pass(60_000);
+    expect(overdue().length).toBeGreaterThan(0);
+  }
+});
+
+test('a deadline that is not heard counts from its moment, also if the actor steps meanwhile', () => {
+  const { see, breaches, now, pass } = judged(starving as CheckerKind<never>);
+  const timers = [timer(now() + 10_000, 10_000)];
+  for (let rev = 1; rev <= 50; rev++) {
+    see(saved(rev, { timers }));
+    pass(1_000);
+  }
+  expect(breaches).toEqual([]);
+  pass(10_000);
+  expect(breaches.length).toBeGreaterThan(0);
+});
+
+const told = (rev: number): Sighting => ({ kind: 'told', transition: { id, rev } as never });
+const step = (rev: number) => saved(rev, { feed: [{ id, rev }] as never });
+
+test('several steps that nobody confirmed may be told again once the stream has forgotten them, and not before', () => {
+  const day = 24 * 3_600_000;
+  for (const [waitMs, isBroken] of [
+    [day + 60_000, false],
+    [day - 60_000, true],
+  ] as const) {
+    const { see, breaches, pass } = judged(feed as CheckerKind<never>);
+    see(step(1));
+    see({ ...step(2), before: {} } as never);
+    for (const rev of [1, 2]) see(told(rev));
+    pass(waitMs);
+    for (const rev of [1, 2]) see(told(rev));
+    expect(breaches.length > 0).toBe(isBroken);
+  }
+});

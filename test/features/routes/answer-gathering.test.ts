@@ -3,10 +3,14 @@ import { expect, test } from 'vitest';
 import { createGathering } from '../../../src/features/routes/effects/answer-gathering.ts';
 import { VirtualClock } from '../../virtual-clock.ts';
 
-function started() {
+function started(isBusy = false) {
   const clock = new VirtualClock();
   const told: string[][] = [];
-  const gathering = createGathering(clock, ({ ip, also = [] }) => void told.push([ip, ...also]));
+  const gathering = createGathering(
+    clock,
+    ({ ip, also = [] }) => void told.push([ip, ...also]),
+    () => isBusy,
+  );
   return { clock, told, ...gathering };
 }
 
@@ -23,6 +27,20 @@ test('addresses within 50 ms of the first are told together, the next ones later
   expect(told).toHaveLength(1);
   await clock.advance(1);
   expect(told).toEqual([['a', 'b'], ['c']]);
+});
+
+test('where rounds wait for each other the first is told at once, the next ones each five seconds', async () => {
+  const { clock, told, add } = started(true);
+  add('a');
+  add('b');
+  await clock.advance(4_999);
+  expect(told).toEqual([['a']]);
+  await clock.advance(1);
+  add('c');
+  expect(told).toEqual([['a'], ['b']]);
+  await clock.advance(10_000);
+  add('d');
+  expect(told).toEqual([['a'], ['b'], ['c'], ['d']]);
 });
 
 test('the end of the round takes along what was met and not told, and nothing is told after it', async () => {

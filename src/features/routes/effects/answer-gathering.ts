@@ -15,7 +15,8 @@ const togetherMax = 24;
 
 /**
  * The first address is sent after the first pause, and those that follow closely together. The end of a round
- * takes along what waits, so a Pod that waits alone is not delayed.
+ * takes along what waits, so a Pod that waits alone is not delayed. Where rounds wait for each other the
+ * first one is sent at once: it takes along the questions that wait, so the round goes on for them.
  */
 export function createGathering(clock: Clock, tell: (answers: Answers) => void, isBusy = () => false) {
   let gathered: string[] = [];
@@ -39,8 +40,10 @@ export function createGathering(clock: Clock, tell: (answers: Answers) => void, 
   const rest = () => {
     timer = clock.after(isBusy() ? gatherMs.whileBusy : restMs, () => {
       timer = null;
+      if (gathered.length === 0) return;
       flush();
       restMs = Math.min(restMs * 2, gatherMs.most);
+      rest();
     });
   };
   return {
@@ -49,8 +52,8 @@ export function createGathering(clock: Clock, tell: (answers: Answers) => void, 
       if (gathered.length === 0) heardAt = clock.now();
       gathered.push(ip);
       if (uid !== undefined) pods[ip] = uid;
-      if (gathered.length >= togetherMax) flush();
-      else if (timer === null) rest();
+      if (gathered.length >= togetherMax || (timer === null && isBusy())) flush();
+      if (timer === null) rest();
     },
     /** Ends the gathering. @returns what has not been told; null: nothing */
     end(): Answers | null {

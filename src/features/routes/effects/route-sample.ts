@@ -48,7 +48,8 @@ export function sampleRoutes(parts: {
           { ...target, group, calls, replicas, wanted },
           { signal, onHealthy: gathering.add, onBegun: (widen) => void begun.set(keyOf(effect), widen) },
         );
-        const last = gathering.end();
+        // In a busy replica questions wait for this Service: answers take them along before the round ends.
+        const last = sampler.isBusy() ? null : gathering.end();
         return { type: 'sample.finished', round, ...result, ...(last && { last }) };
       } finally {
         begun.delete(keyOf(effect));

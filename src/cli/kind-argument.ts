@@ -11,7 +11,7 @@ export function readKind(word: string, kinds: readonly NamedKind[]): string {
   const allowed = kinds
     .map(({ name, shortName }) => (shortName ? `${name} (${shortName})` : name))
     .join(', ');
-  throw notAllowed('KIND', word, allowed);
+  throw notAllowed('KIND', word, `${allowed}, and the kinds of features that --feature loads`);
 }
 
 /** By its name, plural or short name, in any case. */

@@ -1,6 +1,7 @@
 /** `orrery get`: lists the actors of the whole cluster, those with trouble first, each with its reason. */
 import { sleep, systemClock } from '../../base/clock.ts';
-import type { ShardName } from '../../base/ids.ts';
+import { OrreryError } from '../../base/errors.ts';
+import { parseActorId, type ShardName } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import type { ActorSummary, ControlPort, ListAnswer, ListRequest } from '../../base/views.ts';
 import { missingActor } from '../actor-argument.ts';
@@ -24,7 +25,7 @@ Examples:
   orrery get domains --ending 30d           certificates that end within 30 days or fail, and why
   orrery get services --sort-by -pods-that-wait
   orrery get el,rel -o wide                 elections and releases, with owner, revision and next deadline
-  orrery get --health wrong -w              what is in trouble now, and what joins it
+  orrery get --health wrong -w              what is in trouble now, what joins it and what leaves it
   orrery get pod/shop/web-0 domain/app.example.com
   orrery get -o json | jq '.actors[] | select(.parked)'`;
 
@@ -60,9 +61,18 @@ export function getCommand(program: Program, terminal: Terminal): void {
     await withClient(flagTexts({ ...options }), terminal, async ({ control }) => {
       const answer = await ask(control, selection);
       await print(answer, selection, options, terminal);
-      if (options.watch) await watch(control, selection, { answer, options, terminal });
+      if (!options.watch) refuseMissing(answer, selection, options);
+      else await watch(control, selection, { answer, options, terminal });
     });
   });
+}
+
+/** @throws OrreryError ACTOR_MISSING after what was found was printed: somebody named what does not exist */
+function refuseMissing({ actors, missingShards }: ListAnswer, selection: Selection, options: GetOptions) {
+  const found = new Set(actors.map(({ id }) => parseActorId(id).name));
+  const names = selection.names.filter((name) => !found.has(name));
+  if (names.length > 0 && missingShards.length === 0)
+    throw new OrreryError('ACTOR_MISSING', `no actors found${wanted({ ...selection, names }, options)}`);
 }
 
 /** The listed and the named actors. */
@@ -122,7 +132,8 @@ async function print(
     const { stringify } = await import('yaml');
     terminal.out(stringify({ actors: rows, next, missingShards }, { aliasDuplicateObjects: false }));
   } else if (rows.length > 0) terminal.out(tableOf(rows, tableOptions(selection, options, terminal)));
-  else terminal.err(`no actors found${wanted(selection, options)}\n`);
+  else if (selection.names.length === 0 || options.watch || missingShards.length > 0)
+    terminal.err(`no actors found${wanted(selection, options)}\n`);
   if (next !== null) {
     terminal.err(`only the first ${actors.length} are shown; narrow it down with a kind or -n\n`);
   }
@@ -138,7 +149,7 @@ function tableOptions({ kind }: Selection, { output }: GetOptions, { style }: Te
 /** How often changes are polled. */
 const watchMs = 1_000;
 
-/** Prints an actor whenever its row has changed since the last print. */
+/** Prints an actor whenever its row has changed since the last print, and when it is listed no more. */
 async function watch(
   control: ControlPort,
   selection: Selection,
@@ -152,6 +163,9 @@ async function watch(
     const { actors, missingShards } = await ask(control, selection);
     const changed = actors.filter((actor) => known.get(actor.id) !== standing(actor));
     printChanges(changed, selection, options, terminal);
+    const listed = new Set(actors.map(({ id }) => id));
+    for (const id of known.keys())
+      if (!listed.has(id) && missingShards.length === 0) printGone(id, options, terminal);
     // Actors of shards that nobody answers for are not gone.
     const isKept = missingShards.length > 0 ? [...known] : [];
     known = new Map([...isKept, ...actors.map((actor) => [actor.id, standing(actor)] as const)]);
@@ -160,6 +174,12 @@ async function watch(
 
 const standing = ({ rev, state, parked, reason }: ActorSummary) =>
   `${rev} ${state} ${parked} ${reason.health}`;
+
+/** The actor has ended, or the filters do not select it any more. */
+function printGone(id: string, { output }: GetOptions, terminal: Terminal): void {
+  const isTable = output === 'table' || output === 'wide';
+  terminal.out(isTable ? `${id}   is not listed any more\n` : `${JSON.stringify({ id, gone: true })}\n`);
+}
 
 function printChanges(
   actors: readonly ActorSummary[],

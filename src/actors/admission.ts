@@ -57,7 +57,7 @@ function admittedBy(
   if (between === undefined) {
     throw new OrreryError(
       'MESSAGE_NOT_ALLOWED',
-      `only actors say "${event.type}" to a ${kind}; from outside it takes ${Object.keys(open).join(', ')}`,
+      `only actors say "${event.type}" to ${withArticle(kind)}; from outside it takes ${Object.keys(open).join(', ')}`,
     );
   }
   const admitted = parsed(kind, internal, event);
@@ -75,12 +75,14 @@ const partiesOf = ({ from, to }: NonNullable<Origin['between']>): Parties => ({
   to: { id: to, ...parseActorId(to) },
 });
 
+const withArticle = (kind: string) => `${/^[aeiou]/.test(kind) ? 'an' : 'a'} ${kind}`;
+
 function parsed(kind: string, schemas: Schemas, event: PlainEvent): PlainEvent {
   const schema = Object.hasOwn(schemas, event.type) ? schemas[event.type] : undefined;
   if (!schema) {
     throw new OrreryError(
       'MESSAGE_UNKNOWN_EVENT',
-      `a ${kind} takes no event "${event.type}"; it takes ${Object.keys(schemas).join(', ')}`,
+      `${withArticle(kind)} takes no event "${event.type}"; it takes ${Object.keys(schemas).join(', ')}`,
     );
   }
   const result = safeParse(schema, event);

@@ -141,6 +141,8 @@ function requestSubjects(prefix: string) {
   return {
     member: (replica: string) => `${prefix}.member.${writeToken(replica)}`,
     memberAll: `${prefix}.member.*`,
+    /** Signs of life between two beats of a replica. */
+    pulse: (replica: string) => `${prefix}.pulse.${writeToken(replica)}`,
     /** The replica. */
     parseMember: (subject: string) => readName(tokensAfter(`${prefix}.member.`, subject)),
 

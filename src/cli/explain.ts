@@ -135,7 +135,8 @@ function waits({ timers, accepts }: ActorView, now: number): string[] {
     .sort((a, b) => a.at - b.at)
     .map(({ event, at }) => `${deadlineText(timerName(event))} ${until(at, now)}, at ${timestamp(at)}`);
   const events = accepts.length === 0 ? [] : [`any of the events ${accepts.join(', ')}`];
-  if (deadlines.length + events.length === 0) return ['nothing: it has ended'];
+  if (deadlines.length + events.length === 0)
+    return ['news of what it watches: it has no deadline, and takes no event from outside now'];
   return [...deadlines, ...events];
 }
 

@@ -39,6 +39,23 @@ export interface Terminal {
   flushed?(): Promise<void>;
 }
 
+/** The sequences that `style` makes. */
+const styled = `${String.fromCharCode(27)}\\[(?:1|2|22|31|32|33|39)m`;
+/** Characters that move the cursor, change the terminal or turn the text around. */
+const unruly = '[^\\P{Cc}\\n\\t]|[\\u202a-\\u202e\\u2066-\\u2069]';
+const unstyled = new RegExp(unruly, 'gu');
+const perhapsStyled = new RegExp(`${styled}|${unruly}`, 'gu');
+
+/**
+ * Names, annotations and errors may come from anybody: what they would do to a terminal is written as
+ * `\\u001b`, which is also what it is called in JSON.
+ */
+export function printable(text: string, hasColours: boolean): string {
+  return text.replaceAll(hasColours ? perhapsStyled : unstyled, (found) =>
+    found.length > 1 ? found : `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
 /** kubectl finds `kubectl orrery` by that name. */
 function isPlugin(program = ''): boolean {
   return basename(program).replace(/\.(js|exe)$/, '') === 'kubectl-orrery';
@@ -61,8 +78,8 @@ export function processTerminal(): Terminal {
     if (error.code !== 'EPIPE') throw error;
   });
   return {
-    out: (text) => void (isRead && stdout.write(text)),
-    err: (text) => void stderr.write(text),
+    out: (text) => void (isRead && stdout.write(printable(text, colours))),
+    err: (text) => void stderr.write(printable(text, colours)),
     input: () => process.stdin,
     env,
     directory: process.cwd(),

@@ -6,6 +6,8 @@
  */
 import { stripVTControlCharacters } from 'node:util';
 
+import { printable } from './terminal.ts';
+
 const between = '   ';
 
 /** Cells may be coloured. Each line ends with a line feed, without trailing spaces. */
@@ -27,7 +29,7 @@ interface Cell {
 }
 
 function onOneLine(cell: string): Cell {
-  const text = cell.replaceAll(/[\r\n\t]+/g, ' ');
+  const text = printable(cell.replaceAll(/[\r\n\t]+/g, ' '), true);
   return { text, width: widthOf(stripVTControlCharacters(text)) };
 }
 

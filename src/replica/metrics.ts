@@ -110,7 +110,7 @@ export function metricTables(
 export type EffectOutcome = 'done' | 'failed' | 'timed_out' | 'aborted' | 'retried';
 
 /** Sampling interval of the event loop: each sample wakes the process, and the alert is for 500 ms. */
-const loopSampleMs = 100;
+const loopSampleMs = 200;
 
 export type Metrics = ReturnType<typeof createMetrics>;
 

@@ -50,6 +50,18 @@ describe('a record of an earlier version', () => {
     expect(seen.effects).toMatchObject([{ type: 'endpoint-slices.reconcile', pass: 1 }]);
   });
 
+  test.each([
+    ['failing', { verdict: 'False', facts: { addresses: ['10.9.0.1'], probe: 'tcp://:1', ready: 'False' } }],
+    ['fine', { verdict: 'True', facts: { addresses: ['10.9.0.1'], probe: 'tcp://:1', ready: 'True' } }],
+    ['faulty', { verdict: null, facts: { addresses: [], probe: null, ready: null } }],
+  ])('of a workload, version 1, says how the workload stands: %s', (standing, context) => {
+    const { workload } = machines;
+    if (!workload) throw new Error('there is no workload chart');
+    const value = { notices: 'listening', health: 'resting' };
+    const migrated = migrate(workload, { value, context: { namespace: 'shop', name: 'vm', ...context } }, 1);
+    expect(migrated.value).toEqual({ standing, health: 'resting' });
+  });
+
   /** As version 2 of the service chart wrote it. */
   const serviceOfVersion2 = (endpoints: string, slices: object) => {
     const facts = { uid: 'web-1', selects: true, wanted: 'B', standing: 'S', empty: false };

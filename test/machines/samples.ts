@@ -172,7 +172,10 @@ const listed: Readonly<Record<string, Sample>> = {
     input: { id: 'workload/shop/vm-1', namespace: 'shop', name: 'vm-1' },
     events: [
       { type: 'workload.observed', facts: workloadFacts },
-      { type: 'workload.observed', facts: { ...workloadFacts, ready: 'True' } },
+      {
+        type: 'workload.observed',
+        facts: { ...workloadFacts, probe: 'http://:8080/healthz failures=2', ready: 'True' },
+      },
       { type: 'workload.observed', facts: { ...workloadFacts, probe: 'ftp://x' } },
       {
         type: 'workload.observed',

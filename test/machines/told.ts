@@ -16,5 +16,5 @@ export function toldOf(kind: string, { state, context, now }: Driven, since = no
   const told: Told = chart.tell({ states: state.split(','), context, at: now, since });
   const health: Health = stateWords(chart, state).health;
   const facts = Object.fromEntries((told.facts ?? []).map(({ label, value }) => [label, value]));
-  return { health, text: told.text, next: told.next, facts };
+  return { health, text: told.text, next: told.next, since: told.since, facts };
 }

@@ -6,7 +6,7 @@
  * while they keep failing, one line every ten seconds.
  */
 import type { HostParts } from '../host/host-parts.ts';
-import { beatMs } from './directory.ts';
+import { pulseMs } from '../time/pulses.ts';
 
 /** Each holding is planned every 0.6 s, so by then each has failed once. */
 const gatherMs = 1_000;
@@ -14,7 +14,7 @@ const quietMs = 10_000;
 const namedMax = 5;
 const lostAgainMs = 10_000;
 /** What failed is claimed again when it is next looked at. */
-export const failedPauseMs = 2.5 * beatMs;
+export const failedPauseMs = 2.5 * pulseMs;
 
 export function createClaimTrouble({ clock, log }: Pick<HostParts, 'clock' | 'log'>) {
   /** Reason → holdings that failed for it and were not logged yet. */

@@ -8,17 +8,13 @@
  * last beats of a dead process do not count for that, nor do those of one that leaves.
  */
 
-import type { Timer } from '../../base/clock.ts';
 import type { BusMessage, Subscription } from '../../bus/bus.ts';
 import { encodeJson } from '../../bus/codec.ts';
 import type { HostParts } from '../host/host-parts.ts';
+import { pulseMs, startPulses } from '../time/pulses.ts';
 import { type Beat, createMembers, latestWithoutTell, type Member, readBeat } from './members.ts';
 import { createPresence, silenceMaxMs } from './presence.ts';
 import { createTwins, type Twin } from './twins.ts';
-
-export const beatMs = 200;
-/** At every third beat all is looked at anew, because some waits end without news. */
-const looksAtBeat = 3;
 
 export interface Directory {
   readonly incarnation: string;
@@ -57,22 +53,15 @@ export function startDirectory(parts: DirectoryParts): Directory {
   const { bus, subjects, clock, replica, incarnation, describe, onChange } = parts;
   const members = createMembers(clock);
   const twins = createTwins({
-    ...{ clock, incarnation, livesAfterMs: 5 * beatMs, goneAfterMs: silenceMaxMs },
+    ...{ clock, incarnation, livesAfterMs: 5 * pulseMs, goneAfterMs: silenceMaxMs },
     onNew: () => beat(),
     onTwin: (twin, isElder) => parts.onTwin?.(twin, isElder),
   });
-  let timer: Timer | null = null;
   let stopped = false;
   const beat = () => {
     if (stopped) return;
     const own = { replica, incarnation, ...describe(), ageMs: twins.ageMs() } satisfies Beat;
     bus.publish(subjects.member(replica), encodeJson(own));
-  };
-  const tick = (beats = 0) => {
-    beat();
-    if (beats % looksAtBeat === 0) onChange();
-    members.forgetOld();
-    timer = clock.after(beatMs, () => tick(beats + 1));
   };
   const presence = createPresence({ clock, beat, members, self: () => members.named(replica) });
   const hear = ({ data }: BusMessage) => {
@@ -82,12 +71,13 @@ export function startDirectory(parts: DirectoryParts): Directory {
     if (isOwn && heard.incarnation !== incarnation) return twins.hear(heard);
     const before = members.process(heard.replica, heard.incarnation);
     const isOneMissing = isOwn ? presence.noteOwn(heard) : void members.note(heard);
-    if (!before && !isOwn) beat();
+    if (!before && !isOwn) pulses.meet(heard.replica);
     const isChanged = before?.leaving !== heard.leaving || before.serving !== heard.serving;
     if (isOneMissing || isChanged) onChange();
   };
   const subscription: Subscription = bus.subscribe(subjects.memberAll, hear);
-  tick();
+  const signs = { bus, subjects, clock, replica, incarnation, members, beat, onChange };
+  const pulses = startPulses(signs);
   return {
     incarnation,
     live() {
@@ -107,7 +97,7 @@ export function startDirectory(parts: DirectoryParts): Directory {
     beat,
     stop() {
       stopped = true;
-      timer?.cancel();
+      pulses.stop();
       presence.stop();
       subscription.stop();
     },

@@ -53,18 +53,25 @@ export function createMembers(clock: Clock) {
   const named = new Map<string, Member>();
   /** By name and incarnation. */
   const processes = new Map<string, Member>();
+  const hear = (member: Member) => {
+    named.set(member.replica, member);
+    processes.set(processKey(member.replica, member.incarnation), member);
+  };
   return {
     /** @returns what was known of that process before */
     note(beat: Beat): Member | undefined {
-      const key = processKey(beat.replica, beat.incarnation);
-      const before = processes.get(key);
+      const before = processes.get(processKey(beat.replica, beat.incarnation));
       const now = clock.monotonic();
       // A starting replica announces that it leaves until it can take something over; its life starts then.
       const firstHeard = !before || (before.leaving && !beat.leaving) ? now : before.firstHeard;
       const member: Member = { ...beat, firstHeard, lastHeard: now, lastSeen: clock.now() };
-      named.set(beat.replica, member);
-      processes.set(key, member);
+      hear(member);
       return before;
+    },
+    /** Notes a sign of life of a process that has beaten before. */
+    notePulse(replica: string, incarnation: string): void {
+      const before = processes.get(processKey(replica, incarnation));
+      if (before !== undefined) hear({ ...before, lastHeard: clock.monotonic(), lastSeen: clock.now() });
     },
     named: (replica: string) => named.get(replica),
     process: (replica: string, incarnation: string) => processes.get(processKey(replica, incarnation)),

@@ -1,9 +1,9 @@
 /**
  * Detects silent consumers: the server that runs them is gone, or only one of them.
  *
- * Every message of a server's consumers shows that the server lives; a server that says nothing for a while
- * is asked about one of them. So a dead server is noticed soon although each consumer beats rarely. One timer
- * serves all consumers of a connection.
+ * Every message of a server's consumers shows that the server lives, and so does any message if there is only
+ * one server; a server that says nothing for a while is asked about one of them. So a dead server is noticed
+ * soon although each consumer beats rarely. One timer serves all consumers of a connection.
  */
 import type { Clock, Timer } from '../../base/clock.ts';
 
@@ -24,6 +24,8 @@ export interface Silent {
 
 export interface SilenceWatch {
   listen(consumer: Silent): Listening;
+  /** A server said something else. @param server empty: there is only one */
+  heard(server: string): void;
 }
 
 export interface SilenceBounds {
@@ -73,7 +75,8 @@ export function createSilenceWatch(clock: Clock, bounds: SilenceBounds): Silence
       consumer.ask().then(() => hear(server), nothing);
     }
   };
-  const hear = (server: Server): void => {
+  const hear = (server: Server | undefined): void => {
+    if (server === undefined) return;
     server.heardAt = clock.monotonic();
     server.askedAt = undefined;
   };
@@ -82,6 +85,7 @@ export function createSilenceWatch(clock: Clock, bounds: SilenceBounds): Silence
     timer = clock.after(Math.min(...Array.from(all, dueAt)) - clock.monotonic(), look);
   };
   return {
+    heard: (name) => hear(servers.get(name)),
     listen(consumer) {
       const server = servers.get(consumer.server) ?? { heardAt: 0, askedAt: undefined };
       servers.set(consumer.server, server);

@@ -30,6 +30,7 @@ export interface WireBusParts extends Ambient {
 
 export function wireBus(parts: WireBusParts): Bus {
   const { wire, requests, api, streams, clock, log } = parts;
+  const silence = createSilenceWatch(clock, silenceBounds);
   const counters = { handlerErrors: 0, disconnects: 0, followRestarts: 0 };
   wire.onStatus((status) => {
     if (status === 'disconnected') counters.disconnects++;
@@ -38,6 +39,7 @@ export function wireBus(parts: WireBusParts): Bus {
     handler: (message: T) => void,
     message: T,
   ): void => {
+    silence.heard('');
     try {
       handler(message);
     } catch (error) {
@@ -47,7 +49,7 @@ export function wireBus(parts: WireBusParts): Bus {
   };
   const following: FollowEnvironment = {
     ...parts,
-    silence: createSilenceWatch(clock, silenceBounds),
+    silence,
     deliver: guarded,
     onRestart: () => counters.followRestarts++,
   };

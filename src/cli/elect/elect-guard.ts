@@ -11,7 +11,6 @@ import { constants } from 'node:os';
 import { leaseClock } from '../../actors/time/lease-clock.ts';
 import { machineClock } from '../../actors/time/machine-clock.ts';
 import type { Timer } from '../../base/clock.ts';
-import { asError } from '../../base/errors.ts';
 
 /** To the guard. */
 export type GuardOrder =
@@ -67,13 +66,18 @@ function guard(command: readonly string[]): void {
   child.once('spawn', () => report({ type: 'started', pid: child.pid ?? 0 }));
   child.once('error', (error: NodeJS.ErrnoException) => {
     const code = error.code === 'ENOENT' ? notFound : notExecutable;
-    report({ type: 'failed', code, message: asError(error).message }, () => process.exit(code));
+    report({ type: 'failed', code, message: failureText(program, error) }, () => process.exit(code));
   });
   child.once('exit', (code, signal) => {
     signalGroup(child, 'SIGKILL');
     const exitCode = code ?? 128 + (signal === null ? 0 : constants.signals[signal]);
     report({ type: 'ended', code: exitCode }, () => process.exit(exitCode));
   });
+}
+
+function failureText(program: string, { code, message }: NodeJS.ErrnoException): string {
+  if (code === 'ENOENT') return `there is no command ${program}`;
+  return code === 'EACCES' ? `${program} may not be executed` : message;
 }
 
 function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {

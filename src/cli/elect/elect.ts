@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { machineClock } from '../../actors/time/machine-clock.ts';
 import { sleep, systemClock } from '../../base/clock.ts';
-import { notAllowed, readAs, wholeNumber } from '../../base/config-values.ts';
+import { notAllowed } from '../../base/config-values.ts';
 import { asError, hasCode } from '../../base/errors.ts';
 import { silentLog } from '../../base/log.ts';
 import { systemRandom } from '../../base/random.ts';
@@ -13,6 +13,7 @@ import { environmentName } from '../../replica/config.ts';
 import { devFile } from '../dev-file.ts';
 import { CommandEnded, CommandFailed, type Program } from '../parser.ts';
 import type { Terminal } from '../terminal.ts';
+import { readTiming, type TimingFlags, timingWith } from './elect-timing.ts';
 
 const examples = `
 Examples:
@@ -23,13 +24,10 @@ COMMAND starts when this process has won, with ORRERY_TERM and ORRERY_ELECTION i
 SIGTERM, and SIGKILL when the Lease is over. orrery passes signals on to it and ends with its exit code. Who leads is decided by the Lease
 NS/NAME, or the one that the Election NS/NAME names; programs with client-go's leader election may contend for it, too.`;
 
-interface ElectFlags {
+interface ElectFlags extends TimingFlags {
   readonly id: string;
   readonly keep?: true;
   readonly kubeconfig?: string;
-  readonly leaseDuration?: string;
-  readonly renewDeadline?: string;
-  readonly retryPeriod?: string;
 }
 
 export function electCommand(program: Program, terminal: Terminal): void {
@@ -68,7 +66,7 @@ async function elect(
   terminal: Terminal,
 ): Promise<void> {
   const named = readPlace(election);
-  const given = readTiming(flags);
+  readTiming(flags);
   if (flags.id === '') throw notAllowed('--id', '', 'a text that is not empty');
   const signals = listen();
   const say = (line: string) => terminal.err(`orrery elect: ${line}\n`);
@@ -84,7 +82,7 @@ async function elect(
       log: silentLog,
       place: held.place,
       id: flags.id,
-      timing: { ...held.timing, ...given },
+      timing: timingWith(flags, held.timing),
       command,
       env: terminal.env,
       keep: flags.keep === true,
@@ -160,15 +158,4 @@ function readPlace(text: string): LeasePlace {
     throw notAllowed('ELECTION', text, 'NAMESPACE/NAME of an Election');
   }
   return { namespace, name };
-}
-
-function readTiming(flags: ElectFlags): Partial<ElectionTiming> {
-  const seconds = wholeNumber(1, 86_400);
-  const read = (name: string, text: string | undefined, field: keyof ElectionTiming) =>
-    text === undefined ? {} : { [field]: readAs(seconds, `--${name}`, text) * 1_000 };
-  return {
-    ...read('lease-duration', flags.leaseDuration, 'leaseMs'),
-    ...read('renew-deadline', flags.renewDeadline, 'renewDeadlineMs'),
-    ...read('retry-period', flags.retryPeriod, 'retryMs'),
-  };
 }

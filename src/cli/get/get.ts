@@ -1,6 +1,7 @@
 /** `orrery get`: lists the actors of the whole cluster, those with trouble first, each with its reason. */
 import { sleep, systemClock } from '../../base/clock.ts';
-import type { ShardName } from '../../base/ids.ts';
+import { OrreryError } from '../../base/errors.ts';
+import { parseActorId, type ShardName } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import type { ActorSummary, ControlPort, ListAnswer, ListRequest } from '../../base/views.ts';
 import { missingActor } from '../actor-argument.ts';
@@ -60,9 +61,18 @@ export function getCommand(program: Program, terminal: Terminal): void {
     await withClient(flagTexts({ ...options }), terminal, async ({ control }) => {
       const answer = await ask(control, selection);
       await print(answer, selection, options, terminal);
-      if (options.watch) await watch(control, selection, { answer, options, terminal });
+      if (!options.watch) refuseMissing(answer, selection, options);
+      else await watch(control, selection, { answer, options, terminal });
     });
   });
+}
+
+/** @throws OrreryError ACTOR_MISSING after what was found was printed: somebody named what does not exist */
+function refuseMissing({ actors, missingShards }: ListAnswer, selection: Selection, options: GetOptions) {
+  const found = new Set(actors.map(({ id }) => parseActorId(id).name));
+  const names = selection.names.filter((name) => !found.has(name));
+  if (names.length > 0 && missingShards.length === 0)
+    throw new OrreryError('ACTOR_MISSING', `no actors found${wanted({ ...selection, names }, options)}`);
 }
 
 /** The listed and the named actors. */
@@ -122,7 +132,8 @@ async function print(
     const { stringify } = await import('yaml');
     terminal.out(stringify({ actors: rows, next, missingShards }, { aliasDuplicateObjects: false }));
   } else if (rows.length > 0) terminal.out(tableOf(rows, tableOptions(selection, options, terminal)));
-  else terminal.err(`no actors found${wanted(selection, options)}\n`);
+  else if (selection.names.length === 0 || options.watch || missingShards.length > 0)
+    terminal.err(`no actors found${wanted(selection, options)}\n`);
   if (next !== null) {
     terminal.err(`only the first ${actors.length} are shown; narrow it down with a kind or -n\n`);
   }

@@ -155,12 +155,15 @@ export class EndpointsIndex implements EndpointsScene {
     return this.#workloads.get(`${namespace}/${name}`) ?? null;
   }
 
+  /** The headless Services that list the workload. */
   headlessServices(namespace: string, name: string): string[] {
     const digest = this.workload(namespace, name);
     return [...this.#selecting(namespace, digest)]
       .filter((service) => {
         const entry = this.#services.get(`${namespace}/${service}`);
-        return entry?.members.has(name) === true && entry.digest.selecting?.headless === true;
+        const { headless = false, families = [] } = entry?.digest.selecting ?? {};
+        const isListed = digest?.addresses.some(({ family }) => families.includes(family));
+        return headless && isListed && entry?.members.has(name);
       })
       .sort();
   }

@@ -2,17 +2,18 @@
  * Runs the effects of the watch chart (machines/watch/watch.ts): requests pages, reads the stream, and passes
  * objects to a sink.
  *
- * Owns the requests of one watch: never two at a time, the older one is abandoned. Promises: `onReplace` gets
- * complete lists only; objects of an abandoned request reach nobody; an unreadable object, or an exception in
- * the sink, costs that object only (I8). Objects are read when their page arrives, so at most a page of them
- * is in memory in full. Versions that go back (a cluster restored from a backup) end the stream as expired,
- * so that everything is listed again: the API server does not report this, and sends nothing to a watch from
- * a future version. So the present version is asked for where a stream ends without news, and before one is
- * opened after a failure. Absent: when to request what, which the chart decides.
+ * Owns the requests of one watch: never two at a time but for the next page of a list, which is on its way
+ * while one is read; the older one is abandoned. Promises: `onReplace` gets complete lists only; objects of
+ * an abandoned request reach nobody; an unreadable object, or an exception in the sink, costs that object
+ * only (I8). Objects are read when their page arrives, so at most two pages of them are in memory in full.
+ * Versions that go back (a cluster restored from a backup) end the stream as expired, so that everything is
+ * listed again: the API server does not report this, and sends nothing to a watch from a future version. So
+ * the present version is asked for where a stream ends without news, and before one is opened after a
+ * failure. Absent: when to request what, which the chart decides.
  */
 
 import { asError, type ErrorCode, hasCode, OrreryError } from '../../base/errors.ts';
-import type { KubeObject, KubePort, KubeResource, KubeWatchEvent } from '../../base/kube-port.ts';
+import type { KubeList, KubeObject, KubePort, KubeResource, KubeWatchEvent } from '../../base/kube-port.ts';
 import { limits } from '../../base/limits.ts';
 import type { Ambient } from '../../base/log-port.ts';
 import { isOlderVersion } from '../../base/resource-version.ts';
@@ -55,29 +56,10 @@ export type RunWatchEffect = (
 const reportEveryMs = 1_000;
 
 export function createWatchRunner<T>(parts: WatchRunnerParts<T>): RunWatchEffect {
+  const lister = createLister(parts);
   let current = new AbortController();
-  let pages: { items: T[]; resourceVersion: string } | undefined;
   /** The API server may have been started again since, on an etcd that was restored. */
   let hasBrokenOff = false;
-
-  const list = async ({ attempt, page }: WatchList, signal: AbortSignal): Promise<WatchEvent> => {
-    const from = page === '' ? {} : { continue: page };
-    const options = { limit: limits.kubePageObjects, ...scopeOf(parts), ...from };
-    const answer = await parts.kube.list(parts.resource, options, signal);
-    // Abandoned while the answer was in transit: nobody may see it.
-    signal.throwIfAborted();
-    // The first page's version: the watch replays whatever happened while the others were read.
-    if (page === '') pages = { items: [], resourceVersion: answer.resourceVersion };
-    if (pages === undefined) throw new OrreryError('KUBE_EXPIRED', 'the earlier pages are no longer held');
-    const { items, resourceVersion } = pages;
-    for (const object of answer.items) items.push(...readOne(object, parts));
-    if (answer.continue === '') {
-      pages = undefined;
-      parts.sink.onReplace(items);
-    }
-    const objects = answer.items.length;
-    return { type: 'watch.page.listed', attempt, page: answer.continue, resourceVersion, objects };
-  };
 
   const open = async (
     effect: WatchOpen,
@@ -105,13 +87,64 @@ export function createWatchRunner<T>(parts: WatchRunnerParts<T>): RunWatchEffect
   return async (effect, { signal, emit }) => {
     current.abort(new OrreryError('KUBE_UNREACHABLE', 'another request follows'));
     current = new AbortController();
-    const both = AbortSignal.any([signal, current.signal]);
-    if (effect.type === 'watch.open') return open(effect, both, emit);
+    if (effect.type === 'watch.open') return open(effect, AbortSignal.any([signal, current.signal]), emit);
     try {
-      return await list(effect, both);
+      const requested = lister.request(effect.page, signal);
+      current = requested.stop;
+      return await lister.read(effect, requested, signal);
     } catch (thrown) {
       return failed(effect.attempt, thrown, null, parts);
     }
+  };
+}
+
+/** A page on its way. */
+interface Requested {
+  readonly page: string;
+  readonly stop: AbortController;
+  readonly answer: Promise<KubeList>;
+}
+
+/** Reads lists page by page, each next page on its way while one is read. */
+function createLister<T>(parts: WatchRunnerParts<T>) {
+  let pages: { items: T[]; resourceVersion: string } | undefined;
+  let ahead: Requested | undefined;
+
+  const ask = (page: string, signal: AbortSignal): Requested => {
+    const from = page === '' ? {} : { continue: page };
+    const options = { limit: limits.kubePageObjects, ...scopeOf(parts), ...from };
+    const stop = new AbortController();
+    const answer = parts.kube.list(parts.resource, options, AbortSignal.any([signal, stop.signal]));
+    // Whoever reads the page learns of it.
+    answer.catch(() => undefined);
+    return { page, stop, answer };
+  };
+  return {
+    /** The page may have been requested already. @param signal ends the whole watch */
+    request(page: string, signal: AbortSignal): Requested {
+      const next = ahead;
+      ahead = undefined;
+      if (next?.page === page) return next;
+      next?.stop.abort(new OrreryError('KUBE_UNREACHABLE', 'another list follows'));
+      return ask(page, signal);
+    },
+    async read({ attempt, page }: WatchList, requested: Requested, signal: AbortSignal): Promise<WatchEvent> {
+      const answer = await requested.answer;
+      // Abandoned while the answer was in transit: nobody may see it.
+      AbortSignal.any([signal, requested.stop.signal]).throwIfAborted();
+      // The first page's version: the watch replays whatever happened while the others were read.
+      if (page === '') pages = { items: [], resourceVersion: answer.resourceVersion };
+      if (pages === undefined) throw new OrreryError('KUBE_EXPIRED', 'the earlier pages are no longer held');
+      const { items, resourceVersion } = pages;
+      if (answer.continue !== '') ahead = ask(answer.continue, signal);
+      for (const object of answer.items) items.push(...readOne(object, parts));
+      if (answer.continue === '') {
+        pages = undefined;
+        parts.sink.onReplace(items);
+      }
+      const objects = answer.items.length;
+      return { type: 'watch.page.listed', attempt, page: answer.continue, resourceVersion, objects };
+    },
   };
 }
 

@@ -165,7 +165,7 @@ export const hopelessNotice: Notices = (moment) => {
 const failedNotice = ({ context }: Moment): Notice => ({
   eventType: 'Warning',
   reason: 'CertificateFailed',
-  note: `No certificate for ${context.host}: ${context.lastError ?? ''}${
+  note: `No certificate for ${context.host}: ${(context.lastError ?? '').replace(/\.$/, '')}.${
     context.nextAttempt === null ? '' : ` Next attempt ${dateText(context.nextAttempt)}.`
   }`,
 });

@@ -52,7 +52,7 @@ export interface ElectionSpec {
 export const defaultTiming: ElectionTiming = { leaseMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2_000 };
 
 /** How late renewals may be: the jitter factor of client-go. */
-const retrySlack = 1.2;
+export const retrySlack = 1.2;
 
 /**
  * Why an election cannot be held with these times; null if it can. The rule is client-go's, and no time is

@@ -22,6 +22,8 @@ export interface WorkloadContext {
   /** The rounds' result; null: not enough of them yet. */
   readonly verdict: 'True' | 'False' | null;
   readonly lastError: string | null;
+  /** When it came to be fine, ms since the epoch; null: not yet, or told to version 1. */
+  readonly fineSince: number | null;
 }
 
 export type WorkloadInput = (OwnWorkloadEvent | EffectSettled) & Stamp;
@@ -47,6 +49,18 @@ export function problemsOf(facts: WorkloadFacts | null): readonly string[] {
   return plan !== null && 'invalid' in plan
     ? [...facts.problems, `orrery.dev/probe: ${plan.invalid}`]
     : facts.problems;
+}
+
+/** The states of the region `standing` that a workload has while it exists. */
+export type Standing = 'undecided' | 'fine' | 'failing' | 'faulty';
+
+export function standingOf(context: Pick<WorkloadContext, 'facts' | 'verdict'>): Standing {
+  const { facts, verdict } = context;
+  if (facts === null) return 'undecided';
+  if (facts.addresses.length === 0) return 'faulty';
+  if (planOf(context) === null) return facts.probe === null ? 'fine' : 'faulty';
+  if (verdict === 'False') return 'failing';
+  return verdict !== null && facts.ready === verdict ? 'fine' : 'undecided';
 }
 
 /** Whether earlier results no longer say anything about the workload. */

@@ -13,7 +13,12 @@ export const tellWorkload = tells<WorkloadContext>((standing) => {
   // Parsed from the annotation only once.
   const plan = planOf(context);
   const told = [problemsText(context), probeText(standing, plan)].filter((text) => text !== null);
-  return { text: told.join('; '), facts: factsOf(context, plan) };
+  const { fineSince } = context;
+  return {
+    text: told.join('; '),
+    facts: factsOf(context, plan),
+    ...(fineSince === null ? {} : { since: fineSince }),
+  };
 });
 
 function problemsText({ facts }: WorkloadContext): string | null {

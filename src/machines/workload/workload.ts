@@ -14,7 +14,7 @@
 import { assign, setup } from 'xstate';
 import { equal } from '../../base/equal.ts';
 import type { ActorInput } from '../actor-input.ts';
-import type { Chart } from '../chart.ts';
+import type { Chart, Migration } from '../chart.ts';
 import { actionsOf } from '../effect.ts';
 import type { Stamp } from '../stamp.ts';
 import {
@@ -25,6 +25,8 @@ import {
   planOf,
   probeRun,
   problemsOf,
+  type Standing,
+  standingOf,
   unsaid,
   verdictNews,
   type WorkloadContext,
@@ -35,6 +37,24 @@ import { workloadEffects } from './workload-effects.ts';
 import { tellWorkload } from './workload-reason.ts';
 
 type Args = { readonly context: WorkloadContext };
+
+/** The ways out of a state of the region `standing`. */
+const others = (own: Standing) =>
+  (
+    [
+      { guard: 'isUndecided', target: 'undecided' },
+      { guard: 'isFine', target: 'fine' },
+      { guard: 'isFailing', target: 'failing' },
+      { guard: 'isFaulty', target: 'faulty' },
+    ] as const
+  ).filter(({ target }) => target !== own);
+
+/** A round of calls, the first or a later one. */
+const round = {
+  entry: ['startRound', { type: 'workload.probe', params: probeRun }],
+  on: { 'workload.probed': { guard: 'isThisRound', actions: 'count', target: 'judging' } },
+  after: { roundPatience: { actions: 'count', target: 'judging' } },
+} as const;
 
 const workloadMachine = setup({
   types: {
@@ -52,8 +72,13 @@ const workloadMachine = setup({
     isOtherProbe: ({ context, event }) =>
       event.type === 'workload.observed' && event.facts !== null && isOtherProbe(context, event.facts),
     isNews: ({ context, event }) => event.type === 'workload.observed' && !equal(event.facts, context.facts),
+    isUndecided: ({ context }: Args) => standingOf(context) === 'undecided',
+    isFine: ({ context }: Args) => standingOf(context) === 'fine',
+    isFailing: ({ context }: Args) => standingOf(context) === 'failing',
+    isFaulty: ({ context }: Args) => standingOf(context) === 'faulty',
     isProbed: ({ context }: Args) => planOf(context) !== null,
     isUnprobed: ({ context }: Args) => planOf(context) === null,
+    isDecided: ({ context }: Args) => context.verdict !== null,
     isMarkDue: ({ context }: Args) => isMarkDue(context),
     isThisRound: ({ context, event }) => event.type === 'workload.probed' && event.round === context.round,
   },
@@ -74,6 +99,7 @@ const workloadMachine = setup({
     noteWarned: assign(({ event }) =>
       event.type === 'workload.observed' ? { warned: problemsOf(event.facts) } : {},
     ),
+    noteFine: assign(({ event }) => ({ fineSince: (event as Stamp).at })),
     beginAnew: assign({ successes: 0, failures: 0, verdict: null, lastError: null }),
     startRound: assign(({ context }) => ({ round: context.round + 1 })),
     count: assign(({ context, event }) =>
@@ -104,12 +130,13 @@ const workloadMachine = setup({
     failures: 0,
     verdict: null,
     lastError: null,
+    fineSince: null,
   }),
   type: 'parallel',
   states: {
-    notices: {
-      description: 'Is anything wrong with the workload?',
-      initial: 'listening',
+    standing: {
+      description: 'Is the workload published, and does it answer? Says in an Event what is wrong with it.',
+      initial: 'undecided',
       on: {
         'workload.observed': [
           { guard: 'isGone', target: '.gone' },
@@ -118,7 +145,27 @@ const workloadMachine = setup({
         ],
       },
       states: {
-        listening: { description: 'Says in an Event what is wrong with the workload.', tags: 'settled' },
+        undecided: {
+          description: 'The probe has not decided yet (what it does is in the other region).',
+          tags: 'settled',
+          always: others('undecided'),
+        },
+        fine: {
+          description: 'The workload answers its probe, or has none.',
+          tags: 'settled',
+          entry: 'noteFine',
+          always: others('fine'),
+        },
+        failing: {
+          description: 'The workload does not answer its probe.',
+          tags: ['settled', 'wrong'],
+          always: others('failing'),
+        },
+        faulty: {
+          description: 'Its addresses or its probe cannot be used; an Event says why.',
+          tags: ['settled', 'wrong'],
+          always: others('faulty'),
+        },
         gone: {
           description: 'The workload no longer exists, or nothing needs its actor.',
           type: 'final',
@@ -141,11 +188,11 @@ const workloadMachine = setup({
           tags: 'settled',
           always: { guard: 'isProbed', target: 'probing' },
         },
-        probing: {
-          description: 'Probes each address.',
-          entry: ['startRound', { type: 'workload.probe', params: probeRun }],
-          on: { 'workload.probed': { guard: 'isThisRound', actions: 'count', target: 'judging' } },
-          after: { roundPatience: { actions: 'count', target: 'judging' } },
+        probing: { description: 'Probes each address.', ...round },
+        checking: {
+          description: 'Probes each address again; the last result stands meanwhile.',
+          tags: 'settled',
+          ...round,
         },
         judging: {
           description: 'Decides what follows a round.',
@@ -155,8 +202,15 @@ const workloadMachine = setup({
               target: 'marking',
               actions: { type: 'kube-event.write', params: verdictNews },
             },
-            { target: 'resting' },
+            { guard: 'isDecided', target: 'resting' },
+            { target: 'pausing' },
           ],
+        },
+        pausing: {
+          description: 'The probe has not decided; the next round follows after the period.',
+          always: { guard: 'isUnprobed', target: 'unprobed' },
+          on: { 'workload.recheck': 'probing' },
+          after: { period: 'probing' },
         },
         marking: {
           description: 'The condition Ready is being written.',
@@ -173,8 +227,8 @@ const workloadMachine = setup({
           // A condition that somebody else changed is corrected after the next round, not at once: two
           // writers that disagree would never rest.
           always: { guard: 'isUnprobed', target: 'unprobed' },
-          on: { 'workload.recheck': 'probing' },
-          after: { period: 'probing' },
+          on: { 'workload.recheck': 'checking' },
+          after: { period: 'checking' },
         },
         waiting: {
           description: 'The condition could not be written; retries after the next round.',
@@ -190,14 +244,23 @@ const workloadMachine = setup({
   },
 });
 
+/** Version 1 had the region `notices`, which stood in `listening` whatever was wrong. */
+const fromVersion1: Migration = ({ value, context }) => {
+  const { notices, ...regions } = Object(value) as Record<string, unknown>;
+  const kept = { facts: null, verdict: null, ...(context as object), fineSince: null };
+  const standing = notices === 'gone' ? notices : standingOf(kept);
+  return { value: { standing, ...regions }, context: kept };
+};
+
 export const workloadChart: Chart = {
   name: 'workload',
   shortName: 'ew',
-  version: 1,
+  version: 2,
   description: 'Probes a workload outside the cluster and keeps its condition Ready.',
   machine: workloadMachine,
   durable: true,
   createdBy: ['workload.observed'],
   effects: workloadEffects,
+  migrations: { 1: fromVersion1 },
   tell: tellWorkload,
 };

@@ -138,3 +138,36 @@ test('who was cut off, and hears itself first, finds nobody missing but those wh
       expect(a.living()).toBe('a b');
     }
 });
+
+test('who is alone beats, and sends pulses too as soon as somebody is there', async () => {
+  const clock = new VirtualClock();
+  const hub = memoryHub({ clock, cluster: 'test' });
+  const heard: string[] = [];
+  const ear = hub.connect('ear');
+  ear.subscribe(subjects.member('a'), () => heard.push('beat'));
+  ear.subscribe(subjects.pulse('a'), () => heard.push('pulse'));
+  const start = (replica: string) =>
+    startDirectory({
+      ...{ bus: hub.connect(replica), subjects, clock, replica, incarnation: replica },
+      describe: () => ({
+        ...{ release: '1', leaving: false, serving: true, tells: true },
+        ...{ shards: [], editions: [], actors: 0, stepsPerSecond: 0 },
+      }),
+      onChange: () => {},
+    });
+  start('a');
+  await clock.advance(6_100);
+  expect(heard.splice(0)).toEqual(Array(11).fill('beat'));
+  const b = start('b');
+  await clock.advance(1_000);
+  heard.splice(0);
+  await clock.advance(6_000);
+  expect(heard.filter((one) => one === 'beat')).toHaveLength(10);
+  expect(heard.filter((one) => one === 'pulse')).toHaveLength(20);
+  b.stop();
+  // It is forgotten after a minute.
+  await clock.advance(62_000);
+  heard.splice(0);
+  await clock.advance(6_000);
+  expect(heard).toEqual(Array(10).fill('beat'));
+});

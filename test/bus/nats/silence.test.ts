@@ -22,7 +22,7 @@ function watched(clock: Clock = new VirtualClock()) {
     };
     return watch.listen(consumer);
   };
-  return { listen, silent, asked };
+  return { listen, silent, asked, heard: watch.heard };
 }
 
 test('all consumers of a server that does not answer are told of after 2.5 s, those of another are not', async () => {
@@ -53,6 +53,21 @@ test('a server whose consumers speak in turn is not asked, and one alone that is
   mute.heard();
   await clock.advance(20_000);
   expect(silent).toHaveLength(3);
+});
+
+test('a server that says anything else is not asked, and another one is', async () => {
+  const clock = new VirtualClock();
+  const { listen, silent, asked, heard } = watched(clock);
+  listen('a', '', never);
+  listen('b', 'other', async () => undefined);
+  for (let tick = 0; tick < 20; tick++) {
+    await clock.advance(600);
+    heard('');
+    heard('unknown');
+  }
+  expect(asked).not.toContain('a');
+  expect(asked.length).toBeGreaterThan(5);
+  expect(silent).toEqual([]);
 });
 
 test('whoever was stopped itself asks before it judges', async () => {

@@ -300,6 +300,21 @@ describe('what a workload is told', () => {
     expect([...join.members()]).toEqual(['workload/shop/vm-1']);
   });
 
+  test('one whose name is no hostname hears which headless Services list it, and not of those of the other family (§2.11)', () => {
+    const ofFamily = (family: 'IPv4' | 'IPv6') => {
+      if (service.selecting === undefined) throw new Error('the Service selects nothing');
+      return {
+        selecting: { ...service.selecting, selector: { app: 'one' }, headless: true, families: [family] },
+      };
+    };
+    putService('four', null, ofFamily('IPv4'));
+    putService('six', null, ofFamily('IPv6'));
+    put('externalworkloads.workload.linkerd.io', 'vm.1', workload(1, { labels: { app: 'one' } }));
+    expect(join.observe('workload', 'shop', 'vm.1')?.facts).toMatchObject({
+      problems: [expect.stringMatching(/^headless Service four lists/)],
+    });
+  });
+
   test('one that asks for a probe is told its addresses and its condition', () => {
     putWorkload(1, { app: 'one' }, { probe: 'tcp://:80' });
     expect(told(1)).toMatchObject({

@@ -107,6 +107,57 @@ test('objects are listed page by page and then followed', async () => {
   expect(held.size).toBe(1_201);
 });
 
+test('the next page is on its way while a page is read', async () => {
+  const effects: string[] = [];
+  const requests: string[] = [];
+  const page = (items: number, next: string) => ({
+    ...{ resourceVersion: '7', continue: next },
+    items: Array.from({ length: items }, (_, n) => ({ metadata: { name: `${next}${n}` } }) as KubeObject),
+  });
+  const answers: Readonly<Record<string, ReturnType<typeof page>>> = {
+    '': page(2, 'second'),
+    second: page(2, 'third'),
+    third: page(1, ''),
+  };
+  const replaced: number[] = [];
+  const run = createWatchRunner({
+    kube: {
+      async list(_: unknown, { continue: from = '' }: { continue?: string }, signal: AbortSignal) {
+        requests.push(from);
+        await Promise.resolve();
+        signal.throwIfAborted();
+        return answers[from];
+      },
+    } as unknown as KubeConnection,
+    resource: pods,
+    sink: {
+      read(object) {
+        effects.push(`read, ${requests.length} requested`);
+        return object;
+      },
+      onReplace: (objects) => replaced.push(objects.length),
+      onEvent: () => {},
+    },
+    clock,
+    log: silentLog,
+    onRestart: (code) => effects.push(code),
+  });
+  const { signal } = new AbortController();
+  const emit = () => {};
+  const ask = (attempt: number, from: string) =>
+    run({ type: 'watch.list', attempt, page: from }, { signal, emit });
+  expect(await ask(1, '')).toMatchObject({ type: 'watch.page.listed', page: 'second', objects: 2 });
+  expect(await ask(2, 'second')).toMatchObject({ type: 'watch.page.listed', page: 'third', objects: 2 });
+  // A list that starts over abandons the page that is on its way.
+  expect(await ask(3, '')).toMatchObject({ page: 'second' });
+  expect(await ask(4, 'second')).toMatchObject({ page: 'third' });
+  expect(await ask(5, 'third')).toMatchObject({ page: '', objects: 1 });
+  expect(replaced).toEqual([5]);
+  expect(requests).toEqual(['', 'second', 'third', '', 'second', 'third']);
+  expect(effects.slice(0, 2)).toEqual(Array(2).fill('read, 2 requested'));
+  follow();
+});
+
 test('a stream that breaks off goes on where it stopped: nothing is listed again', async () => {
   const { replaced, catchUp, isRight } = follow();
   await settled('the watch');

@@ -22,7 +22,7 @@ const begin = (change: Partial<WorkloadFacts> = {}): Driver =>
     facts: { ...facts, ...change },
   });
 const round = (workload: Driver, ...failures: string[]) => {
-  if (workload.state.includes('health.resting')) workload.wait(workload.patience ?? 0);
+  if (/health\.(resting|pausing)/.test(workload.state)) workload.wait(workload.patience ?? 0);
   return workload.take({ type: 'workload.probed', round: workload.context.round, failures });
 };
 const told = (workload: Driver) => toldOf('workload', workload);
@@ -69,13 +69,34 @@ test('a condition that could not be written', () => {
   });
 });
 
+test('one that fails is wrong while it is probed on, and says how long it has been well', () => {
+  const workload = round(round(begin())).take({ type: 'workload.marked', status: 'True' });
+  const { since } = told(workload);
+  workload.wait(workload.patience ?? 0);
+  expect(workload.state).toContain('health.checking');
+  expect(told(workload)).toMatchObject({ health: 'ok', since });
+  round(round(round(workload, 'refused'), 'refused'), 'refused');
+  expect(told(workload).health).toBe('wrong');
+  workload.take({ type: 'workload.marked', status: 'False' });
+  expect(told(workload).health).toBe('wrong');
+  workload.wait(workload.patience ?? 0);
+  expect(workload.state).toContain('health.checking');
+  expect(told(workload).health).toBe('wrong');
+  round(round(workload)).take({ type: 'workload.marked', status: 'True' });
+  expect(told(workload).health).toBe('ok');
+});
+
 test('one without a probe, and ones with which something is wrong', () => {
   expect(told(begin({ probe: null }))).toMatchObject({ health: 'ok', text: 'no probe is configured' });
   const problems = ['10.9.0.300 is no address'];
-  expect(told(begin({ addresses: [], problems })).text).toBe(
-    'no Service publishes the workload: 10.9.0.300 is no address',
-  );
-  expect(told(begin({ probe: 'nonsense' })).text).toMatch(
-    /^the workload is published with a limit: orrery\.dev\/probe: /,
-  );
+  expect(told(begin({ addresses: [], probe: null, problems }))).toMatchObject({
+    health: 'wrong',
+    text: 'no Service publishes the workload: 10.9.0.300 is no address; no probe is configured',
+  });
+  expect(told(begin({ probe: 'nonsense' }))).toMatchObject({
+    health: 'wrong',
+    text: expect.stringMatching(/^the workload is published with a limit: orrery\.dev\/probe: /),
+  });
+  const limit = ['headless Service web lists the workload without a hostname'];
+  expect(told(begin({ probe: null, problems: limit })).health).toBe('ok');
 });

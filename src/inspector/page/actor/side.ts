@@ -46,7 +46,8 @@ function Because({ step, now }: { step: HistoryStep; now: number }): VNode {
 }
 
 function waitsText({ timers, accepts }: Standing): string {
-  if (timers.length + accepts.length === 0) return 'It waits for nothing: it has ended.';
+  if (timers.length + accepts.length === 0)
+    return 'It waits for news of what it watches: it has no deadline, and takes no event from outside now.';
   const events = accepts.length === 0 ? 'no event from outside' : accepts.join(', ');
   return timers.length === 0 ? `It waits for ${events}.` : `It waits for a deadline, or for ${events}.`;
 }

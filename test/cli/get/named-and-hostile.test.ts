@@ -1,0 +1,63 @@
+/** `orrery get` as a process: names that nobody has, and words that would steer a terminal. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { ActorSummary, ControlPort } from '../../../src/base/views.ts';
+import { orrery } from '../command.ts';
+import { type FakeOrrery, startFakeOrrery } from '../fake-orrery.ts';
+
+/** Sets a terminal's title, turns colours and the text around, overwrites the line. */
+const hostile = 'a\u001b]0;x\u0007b\u001b[31mc\u009b2J\u202e\rd';
+const web: ActorSummary = {
+  id: 'pod/shop/web-1',
+  state: 'ready.proven',
+  since: 1,
+  owner: 'r1',
+  shard: 7,
+  rev: 4,
+  nextTimer: null,
+  lastError: null,
+  parked: false,
+  reason: { text: hostile, health: 'ok', since: 1, next: null },
+};
+const control: ControlPort = {
+  get: async () => null,
+  list: async ({ namespace }) => ({
+    actors: namespace === 'empty' ? [] : [web],
+    next: null,
+    missingShards: namespace === 'unheard' ? [9] : [],
+  }),
+  shards: async () => ({ replicas: [], shards: [] }),
+  send: async () => ({ accepted: false, code: 'ACTOR_MISSING', reason: 'there is none' }),
+};
+
+let fake: FakeOrrery;
+beforeAll(async () => {
+  fake = await startFakeOrrery(control);
+});
+afterAll(() => fake?.stop());
+
+const get = (...args: string[]) =>
+  orrery(['get', ...args], { cwd: fake.dir, env: { NATS_URL: fake.url, ORRERY_CLUSTER: fake.cluster } });
+
+test('a name that no actor has is a failure, after what was found', async () => {
+  const { code, out, err } = await get('pod', 'web-1', 'nobody', '-n', 'shop', '-o', 'json');
+  expect(JSON.parse(out).actors).toMatchObject([{ id: 'pod/shop/web-1' }]);
+  const error = 'error: no actors found of kind pod named nobody in namespace';
+  expect({ code, err }).toEqual({ code: 1, err: `${error} shop\n` });
+  expect(await get('pod', 'nobody', '-n', 'empty')).toEqual({ code: 1, out: '', err: `${error} empty\n` });
+});
+
+test('while a shard does not answer, nobody says that there is no such actor', async () => {
+  expect(await get('pod', 'nobody', '-n', 'unheard')).toMatchObject({
+    code: 0,
+    err: expect.stringContaining('shards 9 did not answer'),
+  });
+});
+
+test.each(['table', 'wide', 'json', 'yaml'])(
+  'words of others cannot steer the terminal: -o %s',
+  async (format) => {
+    const { out } = await get('pod', '-o', format);
+    expect(out).toMatch(/a\\(u001b|e)\]0;x/);
+    expect(out.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\u202e]/u);
+  },
+);

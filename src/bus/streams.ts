@@ -36,6 +36,11 @@ export interface StreamDefinition {
   readonly batches: boolean;
   /** Messages may have a time to live (tombstones). */
   readonly messageTtl: boolean;
+  /**
+   * It holds fences, which must never come again: made anew, it counts on from a number above all that it
+   * had.
+   */
+  readonly fences: boolean;
   readonly shards: number;
 }
 
@@ -59,6 +64,7 @@ const common = {
   duplicateWindowMs,
   messageTtl: false,
   batches: false,
+  fences: false,
 } as const;
 
 const lastPerSubject = {
@@ -66,6 +72,7 @@ const lastPerSubject = {
   messagesPerSubjectMax: 1,
   messageBytesMax: limits.recordBytes + headerBytes,
   messageTtl: true,
+  fences: true,
 } as const;
 
 const mail = {

@@ -130,19 +130,21 @@ function stepText(step: Transition): string {
   return `${eventName(event.type)}: ${stays}${asked}${because}`;
 }
 
-function waits({ timers, accepts }: ActorView, now: number): string[] {
+function waits({ timers, accepts, parked }: ActorView, now: number): string[] {
   const deadlines = [...timers]
     .sort((a, b) => a.at - b.at)
     .map(({ event, at }) => `${deadlineText(timerName(event))} ${until(at, now)}, at ${timestamp(at)}`);
   const events = accepts.length === 0 ? [] : [`any of the events ${accepts.join(', ')}`];
-  if (deadlines.length + events.length === 0)
-    return ['news of what it watches: it has no deadline, and takes no event from outside now'];
-  return [...deadlines, ...events];
+  if (deadlines.length + events.length > 0) return [...deadlines, ...events];
+  if (parked) return ['the end of what parked it; the reason is above'];
+  return ['news of what it watches: it has no deadline, and takes no event from outside now'];
 }
 
 function owner({ owner: replica, shard, fence, rev, machine, machineVersion }: ActorView): string[] {
   return [
-    `${replica} owns shard ${shard} with fence ${fence}`,
+    replica === ''
+      ? `no replica owns shard ${shard}; its last fence is ${fence}`
+      : `${replica} owns shard ${shard} with fence ${fence}`,
     `revision ${rev} of machine ${machine}, version ${machineVersion}`,
   ];
 }

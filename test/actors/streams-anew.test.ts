@@ -109,6 +109,30 @@ test('records put back while their owners run: the shards are claimed anew, and 
   expect(first.engine.ownership.active()).toHaveLength(64);
 });
 
+test('records that are lost while their owners run: each step since is told, from revision 1 on', async () => {
+  const { cluster, first } = await withMail();
+  const second = await cluster.replica('b');
+  await cluster.clock.advance(8_000);
+  const lostBehind = cluster.hub.stored('event').length;
+  const fences = (await first.bus.streamState('state')).lastSequence;
+  for (const { bus } of [first, second]) bus.faults.setLink('down');
+  cluster.hub.makeAnew('state');
+  for (const { bus } of [first, second]) bus.faults.setLink('up');
+  await cluster.clock.advance(10_000);
+  await send(cluster, 'after');
+  await cluster.clock.advance(3_000);
+  second.engine.kill();
+  await cluster.clock.advance(8_000);
+  const told = cluster
+    .transitions()
+    .slice(lostBehind)
+    .filter((one) => one.id === id);
+  expect(told.map(({ rev }) => rev)).toEqual(told.map((_, n) => n + 1));
+  expect(told.every(({ fence }) => fence > fences)).toBe(true);
+  expect(taken(cluster)).toContain('after');
+  expect(cluster.states()[id]).toBe('gated.ready.proven');
+});
+
 test('mail restored from a backup is read from its first message, and what comes then is taken', async () => {
   const { cluster, first } = await withMail();
   const backup = cluster.hub.stored('mail').slice(0, 5);

@@ -5,12 +5,13 @@
  * Promises: whatever is started here ends with `stop`, and when this process dies: a shell between the two
  * holds our end of a pipe. Ports are free ones of the loopback address.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { get } from 'node:https';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { freePort } from '../../packages/dev-cluster/network/ports.ts';
 import { systemClock as clock, sleep } from '../../src/base/clock.ts';
 
@@ -25,9 +26,26 @@ export interface ApiServers {
   start(program: ApiProgram): Promise<void>;
   pause(program: ApiProgram): void;
   resume(program: ApiProgram): void;
+  /** Absent: etcd's tools are not beside its program. */
+  readonly backups?: EtcdBackups;
   stop(): Promise<void>;
 }
 
+/** As docs/disaster-recovery.md says; one at a time. */
+export interface EtcdBackups {
+  /** The newest revision. */
+  revision(): Promise<number>;
+  backUp(): Promise<void>;
+  /**
+   * Kills both programs and starts them on the last backup.
+   *
+   * @param isBumped so that every client learns that its version is too old
+   * @param onDead called when both are dead
+   */
+  putBack(isBumped: boolean, onDead: () => void): Promise<void>;
+}
+
+const run = promisify(execFile);
 const host = '127.0.0.1';
 const token = 'chaos';
 const readyWithinMs = 90_000;
@@ -78,33 +96,44 @@ export async function startApiServers(
   };
   const running = new Map<ApiProgram, Running>();
   let isOver = false;
+  /** A backup is being put back, which starts both in the end. */
+  let isBusy = false;
   const start = async (program: ApiProgram) => {
-    if (isOver || running.has(program)) return;
+    if (isOver || isBusy || running.has(program)) return;
     running.set(program, await launch(lines[program], join(dir, `${program}.log`)));
   };
   const signal = (program: ApiProgram, name: NodeJS.Signals) => {
     const pid = running.get(program)?.pid;
     if (pid !== undefined) process.kill(pid, name);
   };
-  const kill = async (program: ApiProgram) => {
+  const kill = (program: ApiProgram) => {
     const one = running.get(program);
     running.delete(program);
-    if (one === undefined) return;
-    const ended = one.shell.exitCode === null ? once(one.shell, 'exit') : null;
-    process.kill(one.pid, 'SIGKILL');
-    await ended;
-    one.shell.stdin?.destroy();
+    return killed(one);
   };
-  const stop = async () => {
-    isOver = true;
+  const startBoth = async () => {
+    isBusy = false;
+    await start('etcd');
+    await start('kube-apiserver');
+    return untilReady(dir, port);
+  };
+  const killBoth = async () => {
     await kill('kube-apiserver');
     await kill('etcd');
   };
+  const stop = () => {
+    isOver = true;
+    return killBoth();
+  };
   try {
-    await start('etcd');
-    await start('kube-apiserver');
-    const kubeconfig = await untilReady(dir, port);
+    const kubeconfig = await startBoth();
+    const swap = async (data: () => Promise<void>) => {
+      isBusy = true;
+      await killBoth();
+      await data().finally(startBoth);
+    };
     return {
+      ...backupsOf(dir, programs.etcd, client, peer, swap),
       ...{ kubeconfig, canFail: true, kill, start, stop },
       pause: (program) => signal(program, 'SIGSTOP'),
       resume: (program) => signal(program, 'SIGCONT'),
@@ -113,6 +142,53 @@ export async function startApiServers(
     await stop();
     throw error;
   }
+}
+
+/** @param swap exchanges the data while both programs are dead */
+function backupsOf(
+  dir: string,
+  etcd: string,
+  client: number,
+  peer: number,
+  swap: (data: () => Promise<void>) => Promise<void>,
+): Pick<ApiServers, 'backups'> {
+  const [ctl, util] = ['etcdctl', 'etcdutl'].map((tool) => join(dirname(etcd), tool)) as [string, string];
+  if (!existsSync(ctl) || !existsSync(util)) return {};
+  const file = join(dir, 'backup.db');
+  const ask = async (...args: string[]) =>
+    (await run(ctl, ['--endpoints', `http://${host}:${client}`, ...args])).stdout;
+  const bumped = ['--bump-revision', '1000000000', '--mark-compacted'];
+  const backups: EtcdBackups = {
+    async revision() {
+      const [one] = JSON.parse(await ask('endpoint', 'status', '-w', 'json')) as [EtcdStatus];
+      return one.Status.header.revision;
+    },
+    async backUp() {
+      rmSync(file, { force: true });
+      await ask('snapshot', 'save', file);
+    },
+    putBack: (isBumped, onDead) =>
+      swap(async () => {
+        onDead();
+        rmSync(join(dir, 'etcd'), { recursive: true, force: true });
+        const place = etcdFlags(dir, client, peer).filter((flag) => !flag.includes('-client-urls'));
+        const flags = place.filter((flag) => !flag.startsWith('--listen'));
+        await run(util, ['snapshot', 'restore', file, ...flags, ...(isBumped ? bumped : [])]);
+      }),
+  };
+  return { backups };
+}
+
+interface EtcdStatus {
+  readonly Status: { readonly header: { readonly revision: number } };
+}
+
+async function killed(one: Running | undefined): Promise<void> {
+  if (one === undefined) return;
+  const ended = one.shell.exitCode === null ? once(one.shell, 'exit') : null;
+  process.kill(one.pid, 'SIGKILL');
+  await ended;
+  one.shell.stdin?.destroy();
 }
 
 function etcdFlags(dir: string, client: number, peer: number): string[] {

@@ -30,7 +30,7 @@ import { type NatsServers, startServers } from './nats-servers.ts';
 import { type Crew, createCrew } from './replica-crew.ts';
 import { createSettlement } from './settlement.ts';
 import { createStreamFaults } from './stream-faults.ts';
-import { startWitness } from './witness.ts';
+import { startWitness, type Witness } from './witness.ts';
 import { type ChaosWorld, startWorld } from './world.ts';
 
 export interface ChaosOptions {
@@ -137,8 +137,7 @@ async function play(options: ChaosOptions, onStop: OnStop): Promise<ChaosReport>
   });
   onStop(() => world.stop());
   const settlement = createSettlement({ bus, subjects, crew, world, witness });
-  story.listen(world.see);
-  story.listen(settlement.see);
+  for (const { see } of [world, settlement]) story.listen(see);
   const replicas = () => crew.members.map(({ name }) => ({ name, appends: 0 }));
   story.watch({ world: world.scene, now: () => clock.now(), replicas }, [
     ...engineCheckers,
@@ -149,6 +148,7 @@ async function play(options: ChaosOptions, onStop: OnStop): Promise<ChaosReport>
   const streams = createStreamFaults(bus, clusterName, witness);
   const faults = createFaults({
     ...{ crew, streams, kinds, failOvers, say, nats: stage.nats, api: stage.api },
+    ...restoresSeen(world, witness),
     chance: chance.of('faults'),
   });
   const growth = watchGrowth({ crew, bus, cluster: clusterName, onStop });
@@ -158,6 +158,19 @@ async function play(options: ChaosOptions, onStop: OnStop): Promise<ChaosReport>
   const { breach, steps } = story.verdict();
   const told = { failOvers: failOvers.summary(), world: world.summary(), settledMs };
   return { breach, steps, faults: faults.counts, ...told, growth: growth.summary() };
+}
+
+function restoresSeen(world: ChaosWorld, witness: Witness) {
+  return {
+    onRestoring() {
+      witness.hold(true);
+      world.restoring();
+    },
+    onRestored() {
+      world.restored();
+      witness.hold(false);
+    },
+  };
 }
 
 interface Run {
@@ -300,6 +313,7 @@ function kindsOf({ seed, kinds, copies, natsDir }: ChaosOptions, api: ApiServers
   const drawn = drawKinds(createChance(seed).of('kinds'), {
     isReplicated: copies === 3,
     hasApi: api.canFail,
+    hasBackups: api.backups !== undefined,
     hasSmallDisk: natsDir !== undefined,
   });
   return drawn;

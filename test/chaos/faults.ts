@@ -5,7 +5,7 @@
 import { closeSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Chance } from '../../packages/testing/time/chance.ts';
-import { systemClock as clock } from '../../src/base/clock.ts';
+import { systemClock as clock, sleep } from '../../src/base/clock.ts';
 import { asError } from '../../src/base/errors.ts';
 import type { LinkState } from '../../src/bus/memory/faults.ts';
 import type { ApiServers } from './api-servers.ts';
@@ -33,6 +33,8 @@ export const faultKinds = [
   'apiStopped',
   'clockSet',
   'twin',
+  'stateDeleted',
+  'etcdRestored',
 ] as const;
 export type FaultKind = (typeof faultKinds)[number];
 
@@ -44,6 +46,10 @@ export interface FaultParts {
   readonly kinds: ReadonlySet<FaultKind>;
   readonly chance: Chance;
   readonly failOvers: FailOvers;
+  /** Kubernetes is put back to an earlier state; its servers are dead. */
+  readonly onRestoring: () => void;
+  /** It was, and those who have to be started again were. */
+  readonly onRestored: () => void;
   readonly say: (text: string) => void;
 }
 
@@ -112,7 +118,13 @@ export function createFaults(parts: FaultParts): Faults {
 }
 
 function actsOf(parts: FaultParts): Record<FaultKind, Act> {
-  return { ...replicaFaults(parts), ...linkFaults(parts), ...serverFaults(parts), ...storeFaults(parts) };
+  return {
+    ...replicaFaults(parts),
+    ...linkFaults(parts),
+    ...serverFaults(parts),
+    ...storeFaults(parts),
+    etcdRestored: etcdRestored(parts),
+  };
 }
 
 function replicaFaults({ crew, chance, failOvers }: FaultParts) {
@@ -228,6 +240,47 @@ function serverFaults({ nats, api, chance, streams }: FaultParts) {
   } satisfies Partial<Record<FaultKind, Act>>;
 }
 
+/**
+ * By then whoever can notice the restore has: nobody can once the versions have passed the old ones, ms after
+ * it.
+ */
+const noticedMs = 6_000;
+
+/** As docs/disaster-recovery.md says, with a bump of the versions or without. */
+function etcdRestored({ api, chance, crew, onRestoring, onRestored, say }: FaultParts): Act {
+  let isUnderWay = false;
+  const { backups } = api;
+  const restartAll = async () => {
+    say('its versions have passed the old ones: every replica is started again');
+    for (const member of crew.members.filter(({ state }) => state === 'running')) {
+      await crew.end(member);
+      await crew.start(member.name);
+    }
+  };
+  return async (forAWhile) => {
+    if (backups === undefined || isUnderWay) return null;
+    isUnderWay = true;
+    const isBumped = chance.happens(0.5);
+    const ms = chance.between(3_000, 15_000);
+    await backups.backUp().catch((error) => {
+      isUnderWay = false;
+      throw error;
+    });
+    forAWhile(ms, async () => {
+      try {
+        const before = await backups.revision().catch(() => Number.POSITIVE_INFINITY);
+        await backups.putBack(isBumped, onRestoring);
+        await sleep(clock, noticedMs);
+        if (!isBumped && (await backups.revision()) >= before) await restartAll();
+      } finally {
+        onRestored();
+        isUnderWay = false;
+      }
+    });
+    return `to what it is now, in ${seconds(ms)}${isBumped ? ', with bumped versions' : ''}`;
+  };
+}
+
 function storeFaults({ streams, nats, chance }: FaultParts) {
   return {
     /** As docs/disaster-recovery.md says: room is made, and the servers are restarted. */
@@ -257,6 +310,15 @@ function storeFaults({ streams, nats, chance }: FaultParts) {
       await streams.remove(stream);
       return stream;
     },
+    async stateDeleted() {
+      if (nats.living.length < nats.copies) return null;
+      try {
+        await streams.loseState();
+      } finally {
+        await streams.empty('state');
+      }
+      return 'records and fences';
+    },
   } satisfies Partial<Record<FaultKind, Act>>;
 }
 
@@ -279,11 +341,12 @@ const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;
 /** Leaves out what has no meaning here. */
 export function drawKinds(
   chance: Chance,
-  options: { isReplicated: boolean; hasApi: boolean; hasSmallDisk: boolean },
+  options: { isReplicated: boolean; hasApi: boolean; hasBackups: boolean; hasSmallDisk: boolean },
 ): Set<FaultKind> {
   const not = new Set<FaultKind>([
     ...(options.isReplicated ? [] : (['natsLeader'] as const)),
     ...(options.hasSmallDisk ? [] : (['diskFull'] as const)),
+    ...(options.hasBackups ? [] : (['etcdRestored'] as const)),
     ...(options.hasApi ? [] : (['apiKilled', 'apiStopped'] as const)),
   ]);
   return new Set(faultKinds.filter((kind) => !not.has(kind) && chance.happens(0.7)));

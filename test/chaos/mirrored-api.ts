@@ -3,7 +3,8 @@
  * (test/sim/api/seen-api.ts): the events of its watches, and writes that are passed on.
  *
  * Promises: objects and writes are reported in the order in which the API accepted them, across all
- * resources, each with its writer: `r0` for any replica, `world` for us. Each is reported late for that
+ * resources, each with its writer: `r0` for any replica, `world` for us, `backup` while everybody finds out
+ * that Kubernetes was put back to an earlier state. Each is reported late for that
  * (`holdMs`). Our writes to one object follow each other. Absent: waiting; a write is seen once the watch
  * reports it, and refusals of the API are counted (`refused`).
  */
@@ -12,6 +13,7 @@ import type { DevParts } from '../../packages/dev-cluster/parts.ts';
 import type { Timer } from '../../src/base/clock.ts';
 import { asError, hasCode } from '../../src/base/errors.ts';
 import type { KubeObject, KubePort, KubeResource } from '../../src/base/kube-port.ts';
+import { backupName } from '../sim/api/backup.ts';
 import type { ActedApi } from '../sim/api/seen-api.ts';
 import type { ApiWrite } from '../sim/api/sim-api.ts';
 
@@ -32,11 +34,19 @@ export interface MirroredApi extends ActedApi {
   readonly port: KubePort;
   /** What the API refused, and how often. */
   readonly refused: ReadonlyMap<string, number>;
+  /**
+   * Kubernetes is put back to an earlier state: versions may come again. Nobody is judged by what he writes.
+   */
+  restoring(): void;
+  /** It was, and those who have to be started again were. */
+  restored(): void;
   stop(): Promise<void>;
 }
 
 const ofReplicas = 'r0';
 const ofWorld = 'world';
+/** Within this time all have listed anew after Kubernetes was put back, ms. */
+const restoringMs = 10_000;
 
 export function mirrorApi(parts: MirroredParts): MirroredApi {
   const { kube, namespace, called, resources, dressed = (_, object) => object } = parts;
@@ -50,37 +60,23 @@ export function mirrorApi(parts: MirroredParts): MirroredApi {
   const inWorld = (object: KubeObject): KubeObject => renamed(object, namespace, called);
   const outside = (object: KubeObject): KubeObject => renamed(object, called, namespace);
 
-  const tell = (resource: KubeResource, before: KubeObject | null, after: KubeObject | null) => {
+  let restoredUntil = 0;
+  const isRestoring = () => parts.clock.monotonic() < restoredUntil;
+  const tell: Tell = (resource, before, after, { by, at }) => {
     const copy = copies.get(kindOf(resource));
     const name = (after ?? before)?.metadata.name ?? '';
     if (after === null) copy?.delete(name);
     else copy?.set(name, inWorld(after));
     const isOurs = after === null ? own.isRemoved(before) : own.isOurs(after);
-    const by = isOurs ? ofWorld : ofReplicas;
     const write = {
-      ...{ resource, by },
+      ...{ resource, at, by: isOurs ? ofWorld : isRestoring() ? backupName : by },
       before: before && inWorld(before),
       after: after && inWorld(after),
     };
     for (const listener of listeners) listener(write);
   };
   const order = inOrder(parts);
-  const informers = resources.map((resource) =>
-    startInformer<KubeObject>({
-      ...parts,
-      resource,
-      onChange(change) {
-        // The writer is known once our writes in progress have been answered.
-        const answered = own.answered(keyOf(resource, change.object.metadata.name));
-        const { object } = change;
-        if (change.type === 'gone') order.add(change.version, answered, () => tell(resource, object, null));
-        else
-          order.add(object.metadata.resourceVersion, answered, () =>
-            tell(resource, change.previous ?? null, object),
-          );
-      },
-    }),
-  );
+  const informers = watchAll(parts, own, order, () => (isRestoring() ? backupName : ofReplicas), tell);
   const port = notedPort(kube, (resource, name, act) => own.write(keyOf(resource, name), act));
   return {
     synced: Promise.all(informers.map(({ synced }) => synced)),
@@ -89,6 +85,14 @@ export function mirrorApi(parts: MirroredParts): MirroredApi {
     find: (resource, _namespace, name) => copies.get(kindOf(resource))?.get(name) ?? null,
     all: (resource) => [...(copies.get(kindOf(resource))?.values() ?? [])],
     onWrite: (listener) => void listeners.push(listener),
+    restoring() {
+      restoredUntil = Number.POSITIVE_INFINITY;
+      order.restart();
+      own.forget();
+    },
+    restored() {
+      restoredUntil = parts.clock.monotonic() + restoringMs;
+    },
     ...writesOf({ ...parts, dressed, own, copies, refused, outside, signal }),
     async stop() {
       ending.abort();
@@ -96,6 +100,41 @@ export function mirrorApi(parts: MirroredParts): MirroredApi {
       await Promise.all(informers.map((informer) => informer.stop()));
     },
   };
+}
+
+/** @param seen who wrote it unless we did, and when the watch reported it */
+type Tell = (
+  resource: KubeResource,
+  before: KubeObject | null,
+  after: KubeObject | null,
+  seen: { readonly by: string; readonly at: number },
+) => void;
+
+function watchAll(
+  parts: MirroredParts,
+  own: ReturnType<typeof ownWrites>,
+  order: ReturnType<typeof inOrder>,
+  writer: () => string,
+  tell: Tell,
+) {
+  return parts.resources.map((resource) =>
+    startInformer<KubeObject>({
+      ...parts,
+      resource,
+      onChange(change) {
+        // The writer is known once our writes in progress have been answered.
+        const answered = own.answered(keyOf(resource, change.object.metadata.name));
+        const { object } = change;
+        const seen = { by: writer(), at: parts.clock.now() };
+        if (change.type === 'gone')
+          order.add(change.version, answered, () => tell(resource, object, null, seen));
+        else
+          order.add(object.metadata.resourceVersion, answered, () =>
+            tell(resource, change.previous ?? null, object, seen),
+          );
+      },
+    }),
+  );
 }
 
 interface Writing extends Pick<MirroredParts, 'kube' | 'namespace' | 'called'> {
@@ -175,6 +214,11 @@ function inOrder({ clock, holdMs }: Pick<MirroredParts, 'clock' | 'holdMs'>) {
         told.isAnswered = true;
       });
     },
+    /** Versions begin again from a lower one: what waits is told first. */
+    restart(): void {
+      for (const one of waiting.splice(0)) one.tell();
+      latest = 0;
+    },
     stop: () => timer?.cancel(),
   };
 }
@@ -199,6 +243,11 @@ function ownWrites() {
       return done;
     },
     remove: (object: KubeObject | undefined) => void removed.add(object?.metadata.uid ?? ''),
+    /** Their versions may come again for writes of others. */
+    forget(): void {
+      versions.clear();
+      removed.clear();
+    },
     answered: (key: string): Promise<unknown> => under.get(key) ?? Promise.resolve(),
     isOurs: ({ metadata: { uid = '', resourceVersion = '' } }: KubeObject) =>
       versions.has(`${uid} ${resourceVersion}`),

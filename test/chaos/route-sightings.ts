@@ -49,7 +49,8 @@ export function watchRoutes(
       asked.set(sighting.id, known);
       for (const { key, effect } of sighting.record.outbox) {
         if (effect.type !== 'pod-condition.patch' || effect.status !== 'True' || facts === null) continue;
-        if (!known.some((one) => one.key === key)) known.push({ key, uid: facts.uid });
+        const { uid } = facts;
+        if (!known.some((one) => one.key === key && one.uid === uid)) known.push({ key, uid });
       }
     },
     stop: routing.onConnection(answered),

@@ -31,6 +31,7 @@ export function createSettlement({ bus, subjects, crew, world, witness }: Settle
   return {
     records,
     see(sighting: Sighting): void {
+      if (sighting.kind === 'lost' && sighting.stream === 'state') records.clear();
       if (sighting.kind === 'saved') records.set(sighting.id, sighting.record);
     },
     async unsettled(): Promise<readonly string[]> {

@@ -64,6 +64,10 @@ export interface ChaosWorld {
   /** Resolves once everything exists and the shop's Pods are Ready. */
   begin(): Promise<void>;
   act(): void;
+  /** Kubernetes is put back to an earlier state; its servers are dead. */
+  restoring(): void;
+  /** It was, and those who have to be started again were. */
+  restored(): void;
   /** Removes every obstacle; nothing new happens. */
   heal(): Promise<void>;
   unsettled(records: ReadonlyMap<string, ActorRecord>): readonly string[];
@@ -164,6 +168,13 @@ function worldOf({ chance, shards }: WorldParts, made: Made): ChaosWorld {
       neverReadyExpired({ api: shopApi }),
     ],
     act: () => next.pick(features)?.act(),
+    restoring() {
+      for (const api of [shopApi, outsideApi]) api.restoring();
+    },
+    restored() {
+      for (const api of [shopApi, outsideApi]) api.restored();
+      for (const feature of features) feature.restored?.();
+    },
     async heal() {
       for (const feature of features) feature.heal();
       await shop?.stop();
@@ -192,7 +203,12 @@ async function electionWorld(
   const subjects = subjectsOf(clusterName);
   const parts: ActingParts = { stage: { api, clock }, chance: chance.of('elections'), say };
   const people = { clock, lines, kube: api.port, subjects, chance: chance.of('contenders') };
-  return electionsOf(parts, (them) => contenders(people, them), { pace: 'quick', slackMs, seenMs });
+  return electionsOf(parts, (them) => contenders(people, them), {
+    pace: 'quick',
+    slackMs,
+    seenMs,
+    isAdmitted: true,
+  });
 }
 
 /** The API assigns cluster IPs, of one family; an ExternalWorkload has an identity. */

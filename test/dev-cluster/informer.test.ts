@@ -35,8 +35,9 @@ const tell = (change: Change<KubeObject>) =>
 function scriptedKube(): KubePort {
   const absent = () => Promise.reject(new OrreryError('KUBE_NOT_FOUND', 'not part of this test'));
   return {
-    async list() {
-      lists += 1;
+    async list(_resource, { limit }) {
+      // One object: only the present version is wanted.
+      if (limit !== 1) lists += 1;
       return { items: stored, resourceVersion: String(version), continue: '' };
     },
     watch: (_resource, options, onEvent, signal) =>
@@ -84,6 +85,7 @@ test('the list is told first, then every change in order', () => {
 
 test('a broken watch goes on after the last version it heard of, without a list', async () => {
   lastWatch().send({ type: 'BOOKMARK', resourceVersion: '42' });
+  version = 42;
   lastWatch().end(new OrreryError('KUBE_UNREACHABLE', 'reset'));
   await clock.advance(1_000);
   expect([watches.length, lastWatch().from, lists]).toEqual([2, '42', 1]);
@@ -96,6 +98,29 @@ test('an expired watch lists again and tells the differences, deletions included
   await clock.advance(1_000);
   expect(lists).toBe(2);
   expect(told).toEqual(['set a a1', 'set c c1', 'gone a a1']);
+});
+
+test('a restored cluster is listed anew: what it has is right, in whatever version, and what it has not is gone', async () => {
+  lastWatch().send({ type: 'MODIFIED', object: object('a', 'a1', 11) });
+  lastWatch().send({ type: 'ADDED', object: object('b', 'b1', 12) });
+  lastWatch().send({ type: 'ADDED', object: object('c', 'c1', 13) });
+  lastWatch().send({ type: 'DELETED', object: object('b', 'b1', 14) });
+  stored = [object('a', 'a1', 5), object('b', 'b1', 9)];
+  lastWatch().end(new OrreryError('KUBE_UNREACHABLE', 'reset'));
+  await clock.advance(1_000);
+  expect([lists, lastWatch().from]).toEqual([2, '10']);
+  expect(told.slice(-3)).toEqual(['set a a1', 'set b b1', 'gone c c1']);
+  lastWatch().send({ type: 'MODIFIED', object: object('a', 'a1', 11) });
+  expect(informer.get('n/a')?.metadata.resourceVersion).toBe('11');
+});
+
+test('so it is where the versions were bumped', async () => {
+  lastWatch().send({ type: 'MODIFIED', object: object('a', 'a1', 11) });
+  version = 1_000_000;
+  lastWatch().end(new OrreryError('KUBE_EXPIRED', 'too old'));
+  await clock.advance(1_000);
+  expect(informer.get('n/a')?.metadata.resourceVersion).toBe('5');
+  expect(told).toEqual(['set a a1', 'set a a1', 'set a a1']);
 });
 
 test('another object under an old name is told as gone and new', () => {

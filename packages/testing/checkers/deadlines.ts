@@ -32,6 +32,7 @@ export const deadlines = (charts: readonly Chart[]): CheckerKind => ({
     const due = createDueTimes(eye.now);
     let calmAt: number | null = null;
     return (sighting) => {
+      if (sighting.kind === 'lost' && sighting.stream === 'state') kept.clear();
       if (sighting.kind === 'calm') calmAt = eye.now();
       if (sighting.kind === 'second' && calmAt !== null) lookAt(eye, kept, calmAt, { timeoutOf, due });
       if (sighting.kind !== 'saved') return;

@@ -30,7 +30,18 @@ export const feed: CheckerKind = {
     const told = new Map<string, { readonly rev: number; readonly at: number }>();
     const last = new Map<string, ActorRecord>();
     const kept = createKept(eye.now);
+    /** Stored in a stream that was lost since: may still be told, and need not be. */
+    const former = new Map<string, Set<string>>();
     return (sighting) => {
+      if (sighting.kind === 'lost' && sighting.stream === 'state') {
+        for (const [id, waiting] of due)
+          former.set(
+            id,
+            new Set([...(former.get(id) ?? []), ...[...waiting.values()].map(({ text }) => text)]),
+          );
+        for (const known of [told, due, last]) known.clear();
+        kept.lose();
+      }
       if (sighting.kind === 'saved') {
         const { id, record, before } = kept.take(sighting);
         // The actor starts afresh; with its record went the transitions that were not told.
@@ -44,6 +55,7 @@ export const feed: CheckerKind = {
       }
       if (sighting.kind === 'told') {
         const { id, rev } = sighting.transition;
+        if (former.get(id)?.delete(JSON.stringify(sighting.transition))) return;
         const before = told.get(id) ?? { rev: 0, at: 0 };
         if (rev <= before.rev && eye.now() - before.at > rememberedMs) return;
         if (rev !== before.rev + 1) return eye.breach(`${id}: revision ${rev} is told after ${before.rev}`);

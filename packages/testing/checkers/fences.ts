@@ -2,7 +2,8 @@
  * I2: "For one actor, revisions grow by one, fences never go down, and there is one writer per fence."
  *
  * A step must be stored while its fence is the shard's latest, by the replica that the fence names. A record
- * that is stored again at its revision (to remove finished effects from it) must be the same step.
+ * that is stored again at its revision (to remove finished effects from it) must be the same step. Fences
+ * grow even across the loss of their stream; revisions then begin again.
  */
 
 import type { ActorRecord } from '../../../src/actors/host/records.ts';
@@ -22,6 +23,7 @@ export const fences: CheckerKind = {
     const owners = new Map<ShardName, Owner>();
     const kept = createKept(eye.now);
     return (sighting) => {
+      if (sighting.kind === 'lost' && sighting.stream === 'state') kept.lose();
       if (sighting.kind === 'fence') {
         const { shard, replica, sequence } = sighting;
         const before = owners.get(shard);

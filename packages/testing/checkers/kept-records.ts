@@ -14,6 +14,8 @@ export function createKept(now: () => number): {
   take(saved: Saved): Saved;
   /** Whether the actor's last stored record has gone since. */
   isGone(id: string): boolean;
+  /** All records were lost with their stream. */
+  lose(): void;
 } {
   /** When the record of an ended actor was stored. */
   const ended = new Map<string, number>();
@@ -23,6 +25,7 @@ export function createKept(now: () => number): {
   };
   return {
     isGone,
+    lose: () => ended.clear(),
     take(saved) {
       const { id, record, before } = saved;
       const taken = isGone(id) && before !== null ? { ...saved, before: null } : saved;

@@ -34,6 +34,11 @@ export const repetition = ({ isByMail, isFromPeople }: MailEvents): CheckerKind 
         isMailAnew = true;
         sent.clear();
       }
+      // With the records went the memory of what was taken.
+      if (sighting.kind === 'lost' && sighting.stream === 'state') {
+        steps.clear();
+        taken.clear();
+      }
       if (sighting.kind === 'end') checkEnd(eye, sent, settled);
       if (sighting.kind !== 'saved') return;
       const { id, record, before } = sighting;

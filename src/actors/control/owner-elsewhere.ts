@@ -9,19 +9,21 @@ import type { EngineView } from '../feature.ts';
 import { holdingName } from '../shards/shard-run.ts';
 
 /**
- * Returns undefined to leave the answer to the owner. If there is none, one replica says so, so that nobody
- * waits in vain.
+ * Returns undefined to leave the answer to the owner. If there is none, or it is this replica and the shard
+ * is on its way here or away, that is said, so that nobody waits in vain.
  *
- * @throws OrreryError NOT_OWNER if no live replica owns the actor's shard
+ * @throws OrreryError NOT_OWNER if no live replica can answer for the actor's shard
  */
 export function leaveToOwner(
-  engine: Pick<EngineView, 'ownership' | 'directory' | 'parts'>,
+  engine: Pick<EngineView, 'ownership' | 'directory' | 'parts' | 'shards'>,
   id: ActorId,
 ): undefined {
   const shard = engine.parts.homes.homeOf(id);
   const owner = engine.ownership.ownerOf(holdingName(shard));
-  const live = owner === null ? null : engine.directory.live();
-  const isOwned = owner !== null && (live === null || live.has(owner));
+  const run = engine.shards.runOf(id);
+  const isOurs = owner === engine.parts.replica || run?.phase === 'loading';
+  if (isOurs) throw new OrreryError('NOT_OWNER', `shard ${shard} of ${id} is moving; try again`);
+  const isOwned = owner !== null && isHeard(engine, owner);
   if (isOwned) return undefined;
   if (shard === ledShard) {
     throw new OrreryError(
@@ -30,4 +32,14 @@ export function leaveToOwner(
     );
   }
   throw new OrreryError('NOT_OWNER', `shard ${shard} of ${id} has no owner at the moment; try again`);
+}
+
+/** A replica that is leaving answers until it has handed over. */
+function isHeard({ directory }: Pick<EngineView, 'directory'>, replica: string): boolean {
+  const live = directory.live();
+  return (
+    live === null ||
+    live.has(replica) ||
+    directory.all().some((one) => one.replica === replica && directory.isPresent(replica, one.incarnation))
+  );
 }

@@ -3,8 +3,8 @@
  * revisions.
  *
  * A transition stays in the actor's record until the stream has acknowledged it, so a crash loses none;
- * `Nats-Msg-Id` (id and rev) makes a repetition harmless. After a claim, `unpublished` tells which of the
- * loaded transitions are already on the stream.
+ * `Nats-Msg-Id` (id, fence and rev) makes a repetition harmless. After a claim, `unpublished` tells which of
+ * the loaded transitions are already on the stream.
  */
 
 import { backOffMs } from '../../base/back-off.ts';
@@ -33,7 +33,8 @@ export async function publishTransition(
   signal: AbortSignal,
 ): Promise<void> {
   const { bus, subjects, clock, random } = parts;
-  const msgId = `${transition.id}/${transition.rev}`;
+  // An actor whose record was lost counts its revisions anew, under another fence.
+  const msgId = `${transition.id}/${transition.fence}/${transition.rev}`;
   const data = encodeJson(transition);
   for (let attempt = 0; ; attempt++) {
     signal.throwIfAborted();

@@ -168,7 +168,8 @@ export class World {
     this.#trace = message.headers[traceHeader];
     try {
       const digest = digestOf(message);
-      this.#apply({ ...place, digest });
+      const [namespace, name] = [detached(place.namespace), detached(place.name)];
+      this.#apply({ ...place, namespace, name, digest });
       if (place.resource !== '_synced') return;
       this.#statements.noteStatement(place.name, message.sequence, asDigest<SyncedDigest>(digest, 'synced'));
     } catch (error) {
@@ -182,7 +183,7 @@ export class World {
     const { resource, namespace, name, digest } = entry;
     const objects = this.#resources.get(resource) ?? new Map<string, WorldEntry>();
     this.#resources.set(resource, objects);
-    const key = `${namespace}/${name}`;
+    const key = detached(`${namespace}/${name}`);
     const before = objects.get(key)?.digest ?? null;
     if (digest !== null) objects.set(key, this.#sharing(entry, objects.get(key)));
     else objects.delete(key);
@@ -220,6 +221,12 @@ export class World {
     for (const listener of this.#onForgotten) listener();
   }
 }
+
+/**
+ * The same text in memory of its own. A part of a text, and a text put together of parts, hold on to them:
+ * each name to the whole subject in which it came.
+ */
+const detached = (text: string) => Buffer.from(text).toString();
 
 /** @throws Error for anything but a digest, because joins and charts rely on its fields */
 function digestOf(message: StoredMessage): AnyDigest | null {

@@ -121,13 +121,14 @@ export class MemoryStream {
     this.#bySubject.clear();
     this.#duplicates = duplicateWindow(this.definition.duplicateWindowMs);
     this.#log = messageLog();
-    this.#sequence = 0;
+    if (!this.definition.fences) this.#sequence = 0;
     this.#generation++;
   }
 
   /** Replaces the stream by one with these messages under their sequences: restored from a backup. */
   putBack(messages: readonly StoredMessage[]): void {
     this.makeAnew();
+    this.#sequence = 0;
     for (const message of messages) {
       this.#store(message);
       this.#sequence = message.sequence;

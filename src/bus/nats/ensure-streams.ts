@@ -15,9 +15,23 @@ const nanosPerMs = 1e6;
 /** Metadata key: the number of shards for which the cluster was created. */
 const shardsKey = 'orrery.shards';
 
+/** What the server says of a stream. */
+interface StreamInfo {
+  readonly config: Record<string, unknown>;
+  readonly created: string;
+}
+
+export interface Ensured {
+  /** It did not exist. */
+  readonly isNew: boolean;
+  /** Distinguishes it from others of the same name. */
+  readonly created: string;
+}
+
 /**
  * @param replicas copies of each stream, 1 or 3
- * @returns the streams that did not exist
+ * @param firstFence where a stream with fences that does not exist begins to count; absent: at 1
+ * @returns the streams as they are now
  * @throws OrreryError BUS_UNREACHABLE (try again) | BUS_REFUSED (a different number of shards, or the server
  *   refuses)
  */
@@ -25,47 +39,46 @@ export async function ensureStreams(
   api: JetStreamApi,
   definitions: StreamDefinitions,
   replicas: number,
-): Promise<readonly StreamName[]> {
+  firstFence?: number,
+): Promise<ReadonlyMap<StreamName, Ensured>> {
   const names = Object.keys(definitions) as StreamName[];
-  const wereThere = await Promise.all(names.map((name) => ensureStream(api, definitions[name], replicas)));
-  return names.filter((_, index) => !wereThere[index]);
+  const ensure = (name: StreamName) => ensureStream(api, definitions[name], replicas, firstFence);
+  return new Map(await Promise.all(names.map(async (name) => [name, await ensure(name)] as const)));
 }
 
-/** @returns whether it existed */
 async function ensureStream(
   api: JetStreamApi,
   definition: StreamDefinition,
   replicas: number,
-): Promise<boolean> {
+  firstFence: number | undefined,
+): Promise<Ensured> {
   const wanted = streamConfig(definition, replicas);
-  const stood = await configOf(api, definition.name);
-  const found = stood ?? (await create(api, definition.name, wanted));
+  const stood = await infoOf(api, definition.name);
+  const first = definition.fences && firstFence !== undefined ? { first_seq: firstFence } : {};
+  const info = stood ?? (await create(api, definition.name, { ...wanted, ...first }));
+  const found = info.config;
   checkShards(definition, found);
   const current = grown(found, wanted);
   if (!isSame(found, current)) await api(`STREAM.UPDATE.${definition.name}`, current);
-  return stood !== undefined;
+  return { isNew: stood === undefined, created: info.created };
 }
 
-async function create(
-  api: JetStreamApi,
-  name: string,
-  config: StreamConfig,
-): Promise<Record<string, unknown>> {
+async function create(api: JetStreamApi, name: string, config: object): Promise<StreamInfo> {
   try {
-    return (await api(`STREAM.CREATE.${name}`, config)).config as Record<string, unknown>;
+    return (await api(`STREAM.CREATE.${name}`, config)) as unknown as StreamInfo;
   } catch (error) {
     // Another replica, perhaps of another release, was faster.
     const found = isJetStreamError(error, jetStreamCode.streamNameInUse)
-      ? await configOf(api, name)
+      ? await infoOf(api, name)
       : undefined;
     if (found) return found;
     throw error;
   }
 }
 
-async function configOf(api: JetStreamApi, name: string): Promise<Record<string, unknown> | undefined> {
+async function infoOf(api: JetStreamApi, name: string): Promise<StreamInfo | undefined> {
   try {
-    return (await api(`STREAM.INFO.${name}`)).config as Record<string, unknown>;
+    return (await api(`STREAM.INFO.${name}`)) as unknown as StreamInfo;
   } catch (error) {
     if (isJetStreamError(error, jetStreamCode.streamNotFound)) return undefined;
     throw error;
@@ -82,8 +95,6 @@ function checkShards(definition: StreamDefinition, found: Record<string, unknown
     { facts: { stream: definition.name, found: madeFor, wanted: definition.shards } },
   );
 }
-
-type StreamConfig = ReturnType<typeof streamConfig>;
 
 /** A definition in the server's format. */
 function streamConfig(definition: StreamDefinition, replicas: number) {

@@ -3,12 +3,15 @@
  *
  * Checks them after each reconnect, because the server may be another one with an empty disk, and every few
  * seconds, because somebody may have deleted one, and a replica of an older release removes settings that it
- * does not know at each of its reconnects.
+ * does not know at each of its reconnects. One that existed and is gone is made anew, and its fences count on
+ * from the present time in milliseconds: no stream has stored more messages than that since it was made, so
+ * a fence of before is never taken for a new one.
  */
 import { sleep } from '../../base/clock.ts';
 import { asError } from '../../base/errors.ts';
 import type { Ambient } from '../../base/log-port.ts';
 import { jittered } from '../../base/random.ts';
+import type { StreamName } from '../bus.ts';
 import { unreachable } from '../bus-errors.ts';
 import type { StreamDefinitions } from '../streams.ts';
 import { ensureStreams } from './ensure-streams.ts';
@@ -26,6 +29,12 @@ export interface KeepStreams extends Ambient {
   /** Copies of each. */
   readonly replicas: number;
   readonly signal?: AbortSignal | undefined;
+  /**
+   * A stream was made anew, by whomever. Its consumers are gone; the server does not say so.
+   *
+   * @param stream its name on the server
+   */
+  readonly onAnew: (stream: string) => void;
 }
 
 /** Resolves when the streams are there. @throws OrreryError as `ensureStreams` and `keepTrying` do */
@@ -37,13 +46,14 @@ export async function keepStreams(parts: KeepStreams): Promise<void> {
     trouble: 'JetStream does not answer; trying until it does',
     success: 'JetStream answers now',
   };
-  await keepTrying(attempt, () => ensureStreams(api, streams, replicas));
+  const made = await keepTrying(attempt, () => ensureStreams(api, streams, replicas));
+  const known = new Map([...made].map(([name, { created }]) => [name, created]));
   /** One check at a time. It ends with the connection; the next connection starts another. */
   let looking: AbortController | undefined;
   const lookAgain = (isNew: boolean): void => {
     const mine = new AbortController();
     looking = mine;
-    lookAfter({ ...parts, signal: mine.signal }, attempt, isNew).catch((error) => {
+    lookAfter({ ...parts, known, signal: mine.signal }, attempt, isNew).catch((error) => {
       if (!mine.signal.aborted) log.error({ error: asError(error) }, 'the streams could not be checked');
     });
   };
@@ -56,16 +66,25 @@ export async function keepStreams(parts: KeepStreams): Promise<void> {
 
 /** Runs until the connection is lost. */
 async function lookAfter(
-  parts: KeepStreams & { readonly signal: AbortSignal },
+  parts: KeepStreams & { readonly known: Map<StreamName, string>; readonly signal: AbortSignal },
   attempt: Omit<KeepTrying, 'signal'>,
   isNew: boolean,
 ): Promise<void> {
-  const { api, streams, replicas, clock, random, log, signal } = parts;
-  const ensure = () => keepTrying({ ...attempt, signal }, () => ensureStreams(api, streams, replicas));
-  if (isNew) await ensure();
+  const { api, streams, replicas, clock, random, log, signal, known, onAnew } = parts;
+  const look = async () => {
+    const found = [
+      ...(await keepTrying({ ...attempt, signal }, () => ensureStreams(api, streams, replicas, clock.now()))),
+    ];
+    for (const [name, { created }] of found) {
+      if (known.get(name) !== created) onAnew(streams[name].name);
+      known.set(name, created);
+    }
+    return found.flatMap(([name, one]) => (one.isNew ? [name] : []));
+  };
+  if (isNew) await look();
   for (;;) {
     await sleep(clock, jittered(lookMs, 0.3, random), signal);
-    const missing = await ensure();
+    const missing = await look();
     if (missing.length > 0)
       log.error({ streams: missing }, 'a stream had disappeared while NATS runs; it was recreated, empty');
   }

@@ -93,10 +93,14 @@ export async function connectNats(parts: NatsParts): Promise<Bus> {
     const api = jetStreamApi(requests);
     const streams = streamDefinitions(parts.cluster);
     const { streamReplicas: replicas } = parts;
-    if (replicas !== undefined) await keepStreams({ ...parts, wire, api, streams, replicas, log });
+    const anew = new Set<(stream: string) => void>();
+    const onAnew = (stream: string) => {
+      for (const callback of [...anew]) callback(stream);
+    };
+    if (replicas !== undefined) await keepStreams({ ...parts, wire, api, streams, replicas, log, onAnew });
     const isReplicated = (replicas ?? 1) > 1;
     const { clock, random } = parts;
-    const bus = wireBus({ wire, requests, api, streams, clock, random, log, isReplicated });
+    const bus = wireBus({ wire, requests, api, streams, clock, random, log, isReplicated, anew });
     wire.onStatus((status) => onReconnect(status, wire, parts, log));
     return bus;
   } catch (error) {

@@ -26,6 +26,8 @@ export interface WireBusParts extends Ambient {
   readonly streams: StreamDefinitions;
   /** Whether the streams are known to have several copies. */
   readonly isReplicated: boolean;
+  /** Called with the name of a stream, on the server, that was made anew. */
+  readonly anew: Set<(stream: string) => void>;
 }
 
 export function wireBus(parts: WireBusParts): Bus {

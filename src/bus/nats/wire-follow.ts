@@ -4,8 +4,9 @@
  * At any doubt – a lost message, silence, a lost connection – the consumer ends, and the next one starts
  * after the last delivered sequence. So no message is missed or delivered twice. Following never gives up.
  *
- * A stream that was deleted and recreated is followed from its first message; one that lost its end with its
- * disk, from its present end. Both are logged as errors (`follow-place.ts`).
+ * A stream that was deleted and recreated is followed from its first message, as soon as a look at the
+ * streams finds it (`keep-streams.ts`); one that lost its end with its disk, from its present end. Both are
+ * logged as errors (`follow-place.ts`).
  */
 import type { Clock, Timer } from '../../base/clock.ts';
 import { jittered, type Random } from '../../base/random.ts';
@@ -23,6 +24,8 @@ export interface FollowEnvironment extends ConsumerEnvironment {
   readonly clock: Clock;
   readonly random: Random;
   readonly onRestart: () => void;
+  /** Called with the name of a stream that was made anew. */
+  readonly anew: Set<(stream: string) => void>;
 }
 
 /** Pause between attempts to create a consumer; a stream without a leader refuses at once. */
@@ -35,7 +38,7 @@ export function follow(
   stream: string,
   options: FollowOptions,
 ): Promise<Following> {
-  const { wire } = environment;
+  const { wire, anew } = environment;
   const { promise, resolve, reject } = Promise.withResolvers<Following>();
   const caughtUp = Promise.withResolvers<void>();
   // Not every caller awaits it.
@@ -49,9 +52,14 @@ export function follow(
     else if (status === 'disconnected') chain.interrupt();
     else end();
   };
+  const onAnew = (which: string): void => {
+    if (which === stream) chain.doubt('the stream was made anew');
+  };
   const subscription = wire.onStatus(onStatus);
+  anew.add(onAnew);
   const end = (): void => {
     subscription.stop();
+    anew.delete(onAnew);
     chain.stop();
     reject(unreachable('closed'));
     caughtUp.reject(unreachable('following was stopped'));
@@ -115,6 +123,8 @@ function consumerChain(
   };
   return {
     begin,
+    /** What the consumer follows may be gone. */
+    doubt: (reason: string): void => (consumer ? restart(reason) : undefined),
     /** The connection is lost; `begin` resumes. */
     interrupt(): void {
       if (consumer) environment.onRestart();

@@ -25,7 +25,7 @@ Examples:
   orrery get domains --ending 30d           certificates that end within 30 days or fail, and why
   orrery get services --sort-by -pods-that-wait
   orrery get el,rel -o wide                 elections and releases, with owner, revision and next deadline
-  orrery get --health wrong -w              what is in trouble now, and what joins it
+  orrery get --health wrong -w              what is in trouble now, what joins it and what leaves it
   orrery get pod/shop/web-0 domain/app.example.com
   orrery get -o json | jq '.actors[] | select(.parked)'`;
 
@@ -149,7 +149,7 @@ function tableOptions({ kind }: Selection, { output }: GetOptions, { style }: Te
 /** How often changes are polled. */
 const watchMs = 1_000;
 
-/** Prints an actor whenever its row has changed since the last print. */
+/** Prints an actor whenever its row has changed since the last print, and when it is listed no more. */
 async function watch(
   control: ControlPort,
   selection: Selection,
@@ -163,6 +163,9 @@ async function watch(
     const { actors, missingShards } = await ask(control, selection);
     const changed = actors.filter((actor) => known.get(actor.id) !== standing(actor));
     printChanges(changed, selection, options, terminal);
+    const listed = new Set(actors.map(({ id }) => id));
+    for (const id of known.keys())
+      if (!listed.has(id) && missingShards.length === 0) printGone(id, options, terminal);
     // Actors of shards that nobody answers for are not gone.
     const isKept = missingShards.length > 0 ? [...known] : [];
     known = new Map([...isKept, ...actors.map((actor) => [actor.id, standing(actor)] as const)]);
@@ -171,6 +174,12 @@ async function watch(
 
 const standing = ({ rev, state, parked, reason }: ActorSummary) =>
   `${rev} ${state} ${parked} ${reason.health}`;
+
+/** The actor has ended, or the filters do not select it any more. */
+function printGone(id: string, { output }: GetOptions, terminal: Terminal): void {
+  const isTable = output === 'table' || output === 'wide';
+  terminal.out(isTable ? `${id}   is not listed any more\n` : `${JSON.stringify({ id, gone: true })}\n`);
+}
 
 function printChanges(
   actors: readonly ActorSummary[],

@@ -1,8 +1,10 @@
 /** Counts what the picture contains for one RouteGate, without judging it. Pure. */
 import { selects } from '../../base/digests.ts';
 import { limits } from '../../base/limits.ts';
+import type { Deadlock } from '../../machines/pod/pod-facts.ts';
 import type { GateFindings, Named } from '../../machines/routegate/routegate-facts.ts';
 import { wantBytes } from '../../machines/service/service-context.ts';
+import { deadlocksOf } from './deadlocks.ts';
 import type { PodDigest } from './digests.ts';
 import type { Refusal } from './gate-bounds.ts';
 import { type Group, objectOf } from './groups.ts';
@@ -43,7 +45,7 @@ export function lookAt(
     ...podsOf(spec, pods, groups),
     ...servicesOf(groups),
     ...boundsOf(groups),
-    ...deadlocksOf(groups),
+    ...deadlockedIn(groups),
   };
 }
 
@@ -119,20 +121,12 @@ function servicesOf(
   };
 }
 
-/** Services and Pods of their group that wait for each other: docs/features/routes.md §7.4. */
-function deadlocksOf(groups: readonly Group[]): Pick<GateFindings, 'notPublished' | 'affine' | 'local'> {
+function deadlockedIn(groups: readonly Group[]): Pick<GateFindings, Deadlock> {
   const told = { notPublished: new Set<string>(), affine: new Set<string>(), local: new Set<string>() };
   for (const { pods, services } of groups) {
-    for (const [actor, { routing }] of services) {
-      const name = objectOf(actor);
-      const selector = routing?.readyOnly;
-      const holdsOwn =
-        selector !== undefined &&
-        [...pods.values()].some(({ labels }) => selects({ matchLabels: selector }, labels));
-      if (holdsOwn) told.notPublished.add(name);
-      if (routing?.affine && pods.size > 1) told.affine.add(name);
-      if (routing?.local) told.local.add(name);
-    }
+    for (const [actor, service] of services)
+      for (const deadlock of deadlocksOf(service, pods.values(), pods.size))
+        told[deadlock].add(objectOf(actor));
   }
   return {
     notPublished: named([...told.notPublished].sort()),

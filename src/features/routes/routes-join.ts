@@ -16,6 +16,7 @@ import { type AnyDigest, asDigest, type SyncedDigest, type WorldEntry } from '..
 import { limits } from '../../base/limits.ts';
 import type { PodFacts } from '../../machines/pod/pod-facts.ts';
 import type { RouteProbe, ServiceFacts } from '../../machines/service/route-facts.ts';
+import { deadlocksOf } from './deadlocks.ts';
 import type { EndpointSliceDigest, GroupResourceDigest, PodDigest, ServiceDigest } from './digests.ts';
 import { type Gate, gateOf } from './gate.ts';
 import { type Group, Groups, objectOf } from './groups.ts';
@@ -192,7 +193,16 @@ function podFacts(world: Pick<World, 'get' | 'statement'>, group: Group, name: s
         return why === null ? [] : [[service, why]];
       }),
     ),
+    ...deadlocksFor(group, digest),
   };
+}
+
+function deadlocksFor({ pods, services }: Group, pod: PodDigest): Pick<PodFacts, 'deadlocks'> {
+  const found = [...services].sort(byName).flatMap(([name, service]) => {
+    const deadlocks = deadlocksOf(service, [pod], pods.size);
+    return deadlocks.length > 0 ? [[name, deadlocks] as const] : [];
+  });
+  return found.length > 0 ? { deadlocks: Object.fromEntries(found) } : {};
 }
 
 /** Whether the group's owner is there; where it is not, which object is missing. */

@@ -7,6 +7,12 @@
 import type { Address } from '../../base/address.ts';
 import type { ConditionStatus } from '../../base/digests.ts';
 
+/**
+ * What makes a Service and its Pods wait for each other: it publishes Ready Pods only; its session affinity;
+ * its internal traffic policy.
+ */
+export type Deadlock = 'notPublished' | 'affine' | 'local';
+
 export interface PodFacts {
   readonly uid: string;
   readonly address: Address | { readonly invalid: string } | null;
@@ -37,4 +43,6 @@ export interface PodFacts {
   readonly services: Readonly<Record<string, string | null>>;
   /** Why a Service cannot be asked, by name. */
   readonly unaskable: Readonly<Record<string, string>>;
+  /** Why a Service may wait for the Pod, by name; absent if none does. */
+  readonly deadlocks?: Readonly<Record<string, readonly Deadlock[]>>;
 }

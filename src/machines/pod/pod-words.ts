@@ -11,6 +11,7 @@ import {
   valid,
 } from './pod-context.ts';
 import type { PodConditionPatch } from './pod-effects.ts';
+import type { Deadlock } from './pod-facts.ts';
 
 export interface Moment {
   readonly context: PodContext;
@@ -79,11 +80,18 @@ export function lostMessage({ lostRoute }: PodContext): string {
 /** Names in a message; the rest are counted. */
 const namesMax = 5;
 
+/** What several of them share is said once. */
 function listed(entries: ReadonlyArray<readonly [string, string]>): string {
-  const shown = entries.slice(0, namesMax).map(([name, why]) => `${objectName(name)} (${why})`);
-  const rest = entries.length - shown.length;
-  return rest > 0 ? `${shown.join(', ')} and ${rest} more` : shown.join(', ');
+  const shown = Map.groupBy(entries.slice(0, namesMax), ([, why]) => why);
+  const texts = [...shown].map(
+    ([why, those]) => `${together(those.map(([name]) => objectName(name)))} (${why})`,
+  );
+  const rest = entries.length - namesMax;
+  return rest > 0 ? `${texts.join(', ')} and ${rest} more` : texts.join(', ');
 }
+
+const together = (names: readonly string[]): string =>
+  names.length < 2 ? names.join() : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
 
 /**
  * Reason and message of the True condition: what was verified, what was not and why (docs/features/routes.md
@@ -134,13 +142,27 @@ function waitingMessage(context: PodContext): string {
   return missingList(context);
 }
 
-/** The Services that owe a proof, each with its last answer. */
+/** What to change where a Service and its Pods wait for each other. */
+const remedies: Readonly<Record<Deadlock, string>> = {
+  notPublished: 'publishes Ready Pods only: set publishNotReadyAddresses: true',
+  affine: 'session affinity leads each replica to one Pod: remove it, or gate on a Service without it',
+  local:
+    'internalTrafficPolicy Local leads to Pods on nodes with a replica only: remove it, or gate on a Service without it',
+};
+
+/** Why a Service owes its proof: what keeps it from giving one, and its last answer. */
+function debtOf({ facts, answers }: PodContext, name: string): string {
+  const deadlocks = facts?.deadlocks?.[name] ?? [];
+  const known = [...deadlocks.map((deadlock) => remedies[deadlock]), answers[name] ?? ''];
+  return known.filter((text) => text !== '').join('; ') || 'no answer yet';
+}
+
+/** The Services that owe a proof, and why. */
 export function missingList(context: PodContext): string {
-  const { facts, answers } = context;
-  const services = facts?.services ?? {};
+  const services = context.facts?.services ?? {};
   const missing = unproven(context);
   const reasons = unverifiable(context);
-  const entries = missing.map((name) => [name, reasons[name] ?? answers[name] ?? 'no answer yet'] as const);
+  const entries = missing.map((name) => [name, reasons[name] ?? debtOf(context, name)] as const);
   return `${missing.length} of ${Object.keys(services).length} Services have not reached this Pod: ${listed(entries)}.`;
 }
 

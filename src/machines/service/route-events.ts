@@ -88,13 +88,10 @@ export type HeaderSeen = { readonly type: 'header.seen' };
 /** No answer of that Service ever carried the header: its last round is over, or none will come. */
 export type HeaderUnseen = { readonly type: 'header.unseen'; readonly service: ActorId };
 
-/**
- * An answer of a sampling round that named a Pod's address with status 200. `also`: addresses that answered
- * meanwhile (waiting-events.ts).
- */
-export type SampleAnswered = {
-  readonly type: 'sample.answered';
-  readonly round: number;
+/** An answer of a sampling round that named a Pod's address with status 200. */
+export type SampleAnswered = Answers & { readonly type: 'sample.answered'; readonly round: number };
+/** `also`: addresses that answered meanwhile (waiting-events.ts). */
+export type Answers = {
   readonly ip: string;
   readonly also?: readonly string[];
   /**
@@ -114,6 +111,8 @@ export type SampleFinished = {
   readonly round: number;
   readonly calls: number;
   readonly summary: SampleSummary;
+  /** The answers that came last, which have not been reported. */
+  readonly last?: Answers;
 };
 export type SampleFailed = {
   readonly type: 'sample.failed';
@@ -129,6 +128,8 @@ export interface SampleSummary {
   readonly unhealthy: readonly string[];
   /** Answers without the header. */
   readonly anonymous: number;
+  /** The least status of theirs other than 200; absent if there is none. */
+  readonly anonymousStatus?: number;
   /** Transport errors and timeouts. */
   readonly unreachable: number;
   /** The last transport error, for people. */

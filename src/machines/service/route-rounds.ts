@@ -7,7 +7,7 @@
 import { limits } from '../../base/limits.ts';
 import type { Stamp } from '../stamp.ts';
 import type { RouteSample, RouteWiden } from './route-effects.ts';
-import type { PodPlace, RouteWanted, SampleAnswered, SampleSummary } from './route-events.ts';
+import type { Answers, PodPlace, RouteWanted, SampleFinished, SampleSummary } from './route-events.ts';
 import type { RouteProbe } from './route-facts.ts';
 import {
   askers,
@@ -79,9 +79,12 @@ const notAhead = (wants: readonly Want[], at: number): readonly Want[] =>
     ? wants.map((one) => ({ ...one, at: Math.min(one.at, at), lookedAt: Math.min(one.lookedAt, at) }))
     : wants;
 
-/** The most calls of a round: attempts for each expected replica. */
-export function callsOf({ facts }: ServiceContext, probe: RouteProbe): number {
-  return Math.max(1, probe.attemptsPerReplica * (facts?.replicas ?? 1));
+/**
+ * The most calls of a round: attempts for each expected replica. Pods that ask are there, even if the
+ * Service has not heard of them yet.
+ */
+export function callsOf({ facts, wants }: ServiceContext, probe: RouteProbe): number {
+  return probe.attemptsPerReplica * Math.max(1, facts?.replicas ?? 1, wants.length);
 }
 
 export function round({
@@ -124,13 +127,13 @@ const groupOf = ({ namespace, name }: ServiceContext) => `${namespace}/${name}`;
 /** Longest wait for the outcome of a round, ms; past it, the outcome is lost (I4). */
 export const roundPatienceMs = limits.probeLineMs + limits.probeRoundMs + 5_000;
 
-const named = ({ ip, also = [] }: SampleAnswered): readonly string[] => [...new Set([ip, ...also])];
+const named = ({ ip, also = [] }: Answers): readonly string[] => [...new Set([ip, ...also])];
 
 /**
  * The wants that the answers met. An address belongs to one Pod at a time: to whoever is known to have had
  * it, or else to whoever asked last before they came.
  */
-export function reached({ wants }: ServiceContext, event: SampleAnswered): readonly Want[] {
+export function reached({ wants }: ServiceContext, event: Answers): readonly Want[] {
   const { heardAt = Number.POSITIVE_INFINITY, pods } = event;
   return named(event).flatMap((one) => {
     const want = wants.findLast(({ ip }) => ip === one);
@@ -143,7 +146,7 @@ export function reached({ wants }: ServiceContext, event: SampleAnswered): reado
  * Pods of the group that answered and have not asked yet, as uid and address, which were the same when the
  * call or the round began.
  */
-export function strangers(context: ServiceContext, event: SampleAnswered): ReadonlyArray<[string, string]> {
+export function strangers(context: ServiceContext, event: Answers): ReadonlyArray<[string, string]> {
   const { facts, mixed } = context;
   const wanted = new Set(reached(context, event).map(({ ip }) => ip));
   return named(event).flatMap((ip): Array<[string, string]> => {
@@ -157,7 +160,7 @@ export function strangers(context: ServiceContext, event: SampleAnswered): Reado
  * What answers change: a Pod that was met is no longer wanted, and is watched if lost routes are to be
  * noticed.
  */
-export function credited(context: ServiceContext, event: SampleAnswered): Partial<ServiceContext> {
+export function credited(context: ServiceContext, event: Answers): Partial<ServiceContext> {
   const pods = reached(context, event);
   const ips = new Set(pods.map(({ ip }) => ip));
   const kept = strangers(context, event).map(([uid, ip]) => [uid, { ip, told: false }]);
@@ -172,15 +175,17 @@ export function credited(context: ServiceContext, event: SampleAnswered): Partia
   };
 }
 
+/** What the end of a round changes, with the answers that came last. */
+export function finished(context: ServiceContext, event: SampleFinished & Stamp): Partial<ServiceContext> {
+  const credit = event.last === undefined ? {} : credited(context, event.last);
+  return { ...credit, ...judged({ ...context, ...credit }, event.summary, event) };
+}
+
 /**
  * What a finished round changes. It missed every Pod that it looked for and did not meet: it ends early only
  * when it met all, or nothing answered.
  */
-export function judged(
-  context: ServiceContext,
-  summary: SampleSummary,
-  { at }: Stamp,
-): Partial<ServiceContext> {
+function judged(context: ServiceContext, summary: SampleSummary, { at }: Stamp): Partial<ServiceContext> {
   const hasHeader = summary.healthy.length > 0 || summary.unhealthy.length > 0;
   const watched = context.watched.map((one) => {
     if (summary.healthy.includes(one.ip))

@@ -77,14 +77,16 @@ const answerCharsMax = 160;
 
 export function answerText({ lastRound, facts }: ServiceContext): string {
   if (lastRound === null) return 'has not been probed yet';
-  const { healthy, unhealthy, anonymous, unreachable, lastError } = lastRound;
+  const { healthy, unhealthy, anonymous, anonymousStatus, unreachable, lastError } = lastRound;
   // No number that differs from round to round, or the message for people would be rewritten for nothing.
   const [one] = [...healthy].sort();
+  const status = anonymousStatus === undefined ? '' : `with status ${anonymousStatus} and `;
+  // Whoever is missed may be behind what went wrong, hardly behind the answers of others.
   const parts = [
-    one === undefined ? '' : `answered by ${one}${healthy.length > 1 ? ' and others' : ''}`,
+    anonymous > 0 ? `answers ${status}without ${headerNames(facts)}` : '',
     unhealthy.length > 0 ? `answered with another status than 200 by ${[...unhealthy].sort()[0]}` : '',
-    anonymous > 0 ? `answers without ${headerNames(facts)}` : '',
     unreachable > 0 ? `calls failed: ${lastError ?? ''}` : '',
+    one === undefined ? '' : `answered by ${one}${healthy.length > 1 ? ' and others' : ''}`,
   ].filter((part) => part !== '');
   return (parts.join('; ') || 'no answer').slice(0, answerCharsMax);
 }

@@ -105,7 +105,11 @@ export const routesRegion = {
           { guard: 'isNewWant', actions: ['widenRound', 'keepWant'] },
           { guard: 'isAgedWant', actions: 'renewWant' },
         ],
-        'sample.finished': { guard: 'isThisRound', actions: 'noteRound', target: 'judging' },
+        'sample.finished': {
+          guard: 'isThisRound',
+          actions: ['tellReachedLast', 'noteRound'],
+          target: 'judging',
+        },
         'sample.failed': { guard: 'isThisRound', actions: 'noteFailure', target: 'judging' },
       },
       after: { roundPatience: { actions: 'noteSilence', target: 'judging' } },

@@ -9,11 +9,11 @@ import { eventsOf } from '../typed-events.ts';
 import type { PodPlace } from './route-events.ts';
 import {
   credited,
+  finished,
   isAnonymous,
   isAnybodyAskable,
   isAnyMissed,
   isAskable,
-  judged,
   lostPods,
   reached,
   roundPatienceMs,
@@ -49,6 +49,9 @@ type Args = { readonly context: ServiceContext };
 const { when, change, list } = eventsOf<ServiceContext, ServiceInput>();
 
 const whoWasReached = list('sample.answered', reached);
+const whoWasReachedLast = list('sample.finished', (context, { last }) =>
+  last === undefined ? [] : reached(context, last),
+);
 const whoWasMet = list('route.wanted', alreadyMet);
 
 /** One message for each Pod, because every proof names its Pod. */
@@ -190,6 +193,9 @@ export const serviceSetup = setup({
       return { wants };
     }),
     tellReached: enqueueActions((args) => tellProven(args.enqueue, args.context, whoWasReached(args))),
+    tellReachedLast: enqueueActions((args) =>
+      tellProven(args.enqueue, args.context, whoWasReachedLast(args)),
+    ),
     tellMet: enqueueActions((args) => tellProven(args.enqueue, args.context, whoWasMet(args))),
     widenRound: enqueueActions(({ context, event, enqueue }) => {
       const params = event.type === 'route.wanted' ? widening(context, event) : null;
@@ -199,7 +205,7 @@ export const serviceSetup = setup({
     startRound: assign(({ context, event }) => started(context, event)),
     /** Nobody waits for its answers, and they would not count. */
     abandonRound: assign(({ context }) => ({ round: context.round + 1, lastRound: null })),
-    noteRound: assign(change('sample.finished', (context, event) => judged(context, event.summary, event))),
+    noteRound: assign(change('sample.finished', finished)),
     noteFailure: assign(
       change('sample.failed', ({ fruitless }, { message }) => unanswered(fruitless, message)),
     ),

@@ -7,6 +7,20 @@ import type { PodDigest, ServiceDigest } from '../../../src/features/routes/dige
 import { gateSpec } from '../harness.ts';
 import { gateDigest, podDigest, serviceDigest, shop, sliceDigest } from './world-scene.ts';
 
+test('docs/features/routes.md §7.1: a Pod is told which Services wait for it', async () => {
+  const scene = await shop({});
+  const deadlocksOf = async (routing: ServiceDigest['routing']) => {
+    await scene.put({ 'services/web': serviceDigest(routing === undefined ? {} : { routing }) });
+    return scene.pod()?.deadlocks;
+  };
+  await scene.put({ 'pods/web-0': podDigest({}) });
+  const { labels } = podDigest({});
+  expect(await deadlocksOf({ readyOnly: labels })).toEqual({ web: ['notPublished'] });
+  expect(await deadlocksOf({ local: true, affine: true })).toEqual({ web: ['local'] });
+  expect(await deadlocksOf({ readyOnly: { app: 'other' } })).toBeUndefined();
+  expect(await deadlocksOf(undefined)).toBeUndefined();
+});
+
 describe('“URL: http://<address>:<port named probe.portName><path>”', () => {
   const dual: Partial<ServiceDigest> = {
     clusterIPs: [

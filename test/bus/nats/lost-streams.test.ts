@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type NatsServer, startNatsServer } from '../../../packages/dev-cluster/processes/nats-server.ts';
+import { systemClock } from '../../../src/base/clock.ts';
 import type { Bus, StoredMessage } from '../../../src/bus/bus.ts';
 import { subjects } from '../../../src/bus/subjects.ts';
 import { until } from '../../until.ts';
@@ -60,6 +61,60 @@ test('a stream that is deleted while everything runs is there again within secon
   );
   await until(() => told.includes('two'), { what: 'the message in the new stream' });
   expect(told[1]).toBe('(another)');
+  await bus.close();
+  await operator.close();
+});
+
+test.each(['STATE', 'WORLD'] as const)(
+  'the fences of a %s made anew are higher than all of before',
+  async (stream) => {
+    const { bus, operator, s, streamOf } = await scene(`fence${stream}`);
+    const fence = stream === 'STATE' ? s.fence(1) : s.worldFence('pods');
+    const before = await bus.append(fence, bytes('before'));
+    await jetStream(operator, `STREAM.DELETE.${streamOf(stream)}`);
+    const name = stream === 'STATE' ? 'state' : 'world';
+    await until(async () => (await codeOf(bus.streamState(name))) === undefined, {
+      what: 'the new stream',
+      timeoutMs: 15_000,
+    });
+    const after = await bus.append(fence, bytes('after'), { guard: { subject: fence, sequence: 0 } });
+    expect(after.sequence).toBeGreaterThan(1_000_000 + before.sequence);
+    // Settings that change later are taken as before.
+    const { config } = await jetStream<{ config: object }>(operator, `STREAM.INFO.${streamOf(stream)}`);
+    await jetStream(operator, `STREAM.UPDATE.${streamOf(stream)}`, { ...config, max_msgs_per_subject: 9 });
+    const again = await connectTo(server.url, { cluster: `fence${stream}` });
+    expect((await again.last(name, fence))?.sequence).toBe(after.sequence);
+    await again.close();
+    await bus.close();
+    await operator.close();
+  },
+);
+
+test('followers of a stream made anew go on within seconds, although its server is heard all the time', async () => {
+  const { bus, operator, s, streamOf } = await scene('heard');
+  const beats: string[] = [];
+  await bus.follow('event', {
+    subjects: [s.eventAll],
+    from: { kind: 'sequence', sequence: 1 },
+    onMessage: ({ data }) => void beats.push(text(data)),
+    onAnother: () => {},
+  });
+  const told = await followed(bus, 'state', s.stateAll);
+  await bus.append(s.state(1, 'pod/shop/a'), bytes('one'));
+  await jetStream(operator, `STREAM.DELETE.${streamOf('STATE')}`);
+  const began = systemClock.monotonic();
+  await until(
+    async () => {
+      await bus.append(s.event('pod/shop/a'), bytes('beat'));
+      if ((await codeOf(bus.streamState('state'))) !== undefined) return false;
+      await bus.append(s.state(1, 'pod/shop/a'), bytes('two'));
+      return told.includes('two');
+    },
+    { what: 'what the new stream holds', timeoutMs: 20_000 },
+  );
+  expect(systemClock.monotonic() - began).toBeLessThan(8_000);
+  expect(beats.length).toBeGreaterThan(1);
+  expect(told.slice(0, 2)).toEqual(['one', '(another)']);
   await bus.close();
   await operator.close();
 });

@@ -96,6 +96,7 @@ function playedServer(options: { pending?: number; before?: number; isMute?: boo
 async function followed(server: ReturnType<typeof playedServer>, from: FollowFrom = { kind: 'new' }) {
   const messages: StoredMessage[] = [];
   const counts = { restarts: 0, others: 0 };
+  const anew = new Set<(stream: string) => void>();
   const following = await follow(
     {
       wire: server.wire,
@@ -106,6 +107,7 @@ async function followed(server: ReturnType<typeof playedServer>, from: FollowFro
       silence: createSilenceWatch(systemClock, silenceBounds),
       deliver: (handler, message) => handler(message),
       onRestart: () => counts.restarts++,
+      anew,
     },
     'S',
     {
@@ -115,13 +117,28 @@ async function followed(server: ReturnType<typeof playedServer>, from: FollowFro
       onAnother: () => counts.others++,
     },
   );
-  return { following, messages, counts, sequences: () => messages.map(({ sequence }) => sequence) };
+  const madeAnew = (stream: string) => {
+    for (const callback of [...anew]) callback(stream);
+  };
+  return { following, madeAnew, messages, counts, sequences: () => messages.map(({ sequence }) => sequence) };
 }
 
 const isResolved = async (promise: Promise<unknown>) =>
   Promise.race([promise.then(() => true), Promise.resolve().then(() => false)]);
 
 describe('a follower', () => {
+  test('asks for a new consumer at once when it hears that its stream was made anew', async () => {
+    const server = playedServer();
+    const { following, madeAnew, counts } = await followed(server);
+    madeAnew('another');
+    expect(counts.restarts).toBe(0);
+    madeAnew('S');
+    expect(counts.restarts).toBe(1);
+    await following.stop();
+    madeAnew('S');
+    expect(counts.restarts).toBe(1);
+  });
+
   test.each([
     ['a delivery that is missing', (server: ReturnType<typeof playedServer>) => server.deliver(13, 4)],
     ['a delivery that comes again', (server: ReturnType<typeof playedServer>) => server.deliver(12, 2)],

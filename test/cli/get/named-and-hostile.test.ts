@@ -1,7 +1,8 @@
 /** `orrery get` as a process: names that nobody has, and words that would steer a terminal. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ActorSummary, ControlPort } from '../../../src/base/views.ts';
-import { orrery } from '../command.ts';
+import { until } from '../../until.ts';
+import { orrery, start } from '../command.ts';
 import { type FakeOrrery, startFakeOrrery } from '../fake-orrery.ts';
 
 /** Sets a terminal's title, turns colours and the text around, overwrites the line. */
@@ -18,10 +19,11 @@ const web: ActorSummary = {
   parked: false,
   reason: { text: hostile, health: 'ok', since: 1, next: null },
 };
+let isOver = false;
 const control: ControlPort = {
   get: async () => null,
   list: async ({ namespace }) => ({
-    actors: namespace === 'empty' ? [] : [web],
+    actors: namespace === 'empty' || (namespace === 'brief' && isOver) ? [] : [web],
     next: null,
     missingShards: namespace === 'unheard' ? [9] : [],
   }),
@@ -51,6 +53,25 @@ test('while a shard does not answer, nobody says that there is no such actor', a
     code: 0,
     err: expect.stringContaining('shards 9 did not answer'),
   });
+});
+
+test.each([
+  ['table', 'pod/shop/web-1   is not listed any more\n'],
+  ['json', '{"id":"pod/shop/web-1","gone":true}\n'],
+])('-w says what leaves the list: -o %s', async (format, line) => {
+  isOver = false;
+  const watching = start(['get', 'pod', '-n', 'brief', '-w', '-o', format], {
+    cwd: fake.dir,
+    env: { NATS_URL: fake.url, ORRERY_CLUSTER: fake.cluster },
+  });
+  try {
+    await until(() => watching.out().includes('web-1'), { what: 'the first list' });
+    isOver = true;
+    await until(() => watching.out().endsWith(line), { what: 'that it has left' });
+  } finally {
+    watching.child.kill('SIGINT');
+  }
+  expect(await watching.ended).toMatchObject({ code: 0 });
 });
 
 test.each(['table', 'wide', 'json', 'yaml'])(

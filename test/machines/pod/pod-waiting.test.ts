@@ -33,6 +33,29 @@ describe('docs/features/routes.md §7.1: “its condition is False, with a reaso
     ]);
   });
 
+  test('what several Services share is said once', () => {
+    const pod = newPod(
+      observed(),
+      missed('web', 'answered by 10.0.0.7'),
+      missed('api', 'answered by 10.0.0.7'),
+    );
+    expect(patches(pod.wait(4_000))).toMatchObject([
+      { message: expect.stringContaining(': api and web (answered by 10.0.0.7), www (no answer yet).') },
+    ]);
+  });
+
+  test('a Service that waits for the Pod: what to change, beside what answers', () => {
+    const deadlocks: PodFacts['deadlocks'] = { api: ['notPublished'], web: ['affine', 'local'] };
+    const pod = newPod(observed({ deadlocks }), missed('api', 'calls failed: connection refused'));
+    const [patch] = patches(pod.wait(4_000));
+    expect(patch?.message).toContain(
+      'api (publishes Ready Pods only: set publishNotReadyAddresses: true; calls failed: connection refused)',
+    );
+    expect(patch?.message).toMatch(
+      /web \(session affinity .*; internalTrafficPolicy Local .*\), www \(no answer/,
+    );
+  });
+
   test('its own answer with another status is told as such', () => {
     const pod = newPod(observed(), missed('web', 'answered not 200 by 10.0.0.1', ['10.0.0.1']));
     expect(patches(pod.wait(4_000))).toMatchObject([

@@ -65,6 +65,37 @@ describe('docs/features/routes.md §4.4: an answer is kept for a Pod that has no
   });
 });
 
+describe('docs/features/routes.md §4.6: the end of a round brings the answers that came last', () => {
+  const ending = (round: number, ...ns: readonly number[]): ServiceEvent => {
+    const [ip = '', ...also] = ns.map((n) => `10.0.0.${n}`);
+    return { ...finished(round, { healthy: [ip, ...also] }), last: { ip, also } } as ServiceEvent;
+  };
+
+  test('each Pod is told, in the step that ends the round', () => {
+    const service = newService(observed(), wanted(1), wanted(2));
+    service.asked();
+    service.take(ending(service.context.round, 1, 2));
+    expect(told(service)).toEqual([
+      ['route.proven', 'web-1'],
+      ['route.proven', 'web-2'],
+    ]);
+    expect(routes(service)).toBe('resting.settled');
+  });
+
+  test('those of an older round prove nothing', () => {
+    const service = newService(observed(), wanted(1), finished(1)).wait(1_000);
+    service.asked();
+    expect(told(service.take(ending(1, 1)))).toEqual([]);
+    expect(routes(service)).toBe('sampling');
+  });
+
+  test('a round has attempts for each Pod that asks, even if the Service has not heard of them', () => {
+    const asking = [1, 2, 3, 4, 5].map((n) => wanted(n));
+    const service = newService(observed({ replicas: 1 }), ...asking, finished(1)).wait(1_000);
+    expect(rounds(service).at(-1)?.calls).toBe(5 * probe.attemptsPerReplica);
+  });
+});
+
 describe('docs/features/routes.md §3.6: an answer is of whoever had the address when it was heard', () => {
   test('a Pod that asked since then is not proven by it, and is met by the next', () => {
     const service = newService(observed(), wanted(1)).wait(1_000);

@@ -157,7 +157,7 @@ test('who waits is named, and what answered in their place', () => {
   };
   service.take({ type: 'sample.finished', round: service.context.round, calls: 3, summary });
   expect(told(service).text).toMatch(
-    /and 2 more; one round proved nothing new, the last: answered by 10.0.0.9; calls failed: ECONNREFUSED$/,
+    /and 2 more; one round proved nothing new, the last: calls failed: ECONNREFUSED; answered by 10.0.0.9$/,
   );
 });
 
@@ -170,6 +170,18 @@ test('rounds that saw the same are told in the same words, however many calls th
   };
   expect(seen(['10.0.0.9', '10.0.0.3'], 3, 1)).toBe(seen(['10.0.0.3', '10.0.0.9', '10.0.0.8'], 2, 4));
   expect(seen(['10.0.0.9', '10.0.0.3'], 3, 1)).toMatch(
-    /^answered by 10\.0\.0\.3 and others; answers without .*; calls failed: ECONNREFUSED$/,
+    /^answers without .*; calls failed: ECONNREFUSED; answered by 10\.0\.0\.3 and others$/,
+  );
+});
+
+test('an answer without the header is told with its status, before what others answer', () => {
+  const service = begin(observed(), wantedBy(1));
+  const summary = {
+    ...{ healthy: ['10.0.0.9'], unhealthy: [], unreachable: 0, lastError: null },
+    ...{ anonymous: 2, anonymousStatus: 404 },
+  };
+  service.take({ type: 'sample.finished', round: service.context.round, calls: 9, summary });
+  expect(answerText(service.context)).toBe(
+    'answers with status 404 and without Pod-IPv4 or Pod-IPv6; answered by 10.0.0.9',
   );
 });

@@ -26,6 +26,8 @@ export interface ApiWrite {
   readonly after: KubeObject | null;
   /** The replica that wrote it; `world` for anyone else. */
   readonly by: string;
+  /** When a watch reported it, wall time ms; absent: now. */
+  readonly at?: number;
 }
 
 export interface ApiEvent {

@@ -27,6 +27,7 @@ export const askedTwice: CheckerKind<RoutesScene> = {
       }
     });
     return (sighting) => {
+      if (sighting.kind === 'lost' && sighting.stream === 'state') held.clear();
       if (sighting.kind !== 'saved' || !sighting.id.startsWith('pod/')) return;
       const proofs = held.get(sighting.id) ?? new Set<string>();
       held.set(sighting.id, proofs);

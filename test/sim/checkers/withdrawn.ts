@@ -22,6 +22,7 @@ export const withdrawn: CheckerKind<RoutesScene> = {
     const since = new Map<string, number>();
     let isCalm = false;
     return (sighting) => {
+      if (sighting.kind === 'lost' && sighting.stream === 'state') records.clear();
       if (sighting.kind === 'saved') records.set(sighting.id, sighting.record);
       if (sighting.kind === 'calm') isCalm = true;
       if (sighting.kind !== 'second' || !isCalm) return;

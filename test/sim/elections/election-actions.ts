@@ -15,6 +15,8 @@ export interface Actors {
   startProgram(election: string, name: string): void;
 }
 
+export const madeUnusable = 'election made unusable';
+
 type Action = readonly [name: string, act: () => string | null];
 
 export function electionActions(parts: ActingParts, actors: Actors): readonly Action[] {
@@ -166,7 +168,7 @@ function electionChanges({ chance, stage }: ActingParts, { names, makeElection }
       },
     ],
     [
-      'election made unusable',
+      madeUnusable,
       () => {
         const name = any();
         const found = api.find(elections, namespace, name);

@@ -15,7 +15,7 @@ import { foreignHolder } from './checkers/foreign-holder.ts';
 import { oneAtATime } from './checkers/one-at-a-time.ts';
 import { oneLeaderPerTerm } from './checkers/one-leader-per-term.ts';
 import { ClientGo } from './client-go.ts';
-import { electionActions } from './election-actions.ts';
+import { electionActions, madeUnusable } from './election-actions.ts';
 import { electionStatus } from './election-status.ts';
 import { type Belief, NatsCandidate } from './nats-candidate.ts';
 import { unsettledElections } from './settled-elections.ts';
@@ -77,6 +77,8 @@ interface Keeping {
   readonly slackMs: number;
   /** How much later than a replica we see what is written; default 0. */
   readonly seenMs?: number;
+  /** The API refuses an Election that cannot be used, as the rules of its definition say. */
+  readonly isAdmitted?: boolean;
 }
 
 export function electionsOf(
@@ -104,7 +106,9 @@ export function electionsOf(
   };
   const { startProgram, startCandidate } = contend(people);
   const living = () => people.programs.filter(({ process }) => process.state !== 'dead');
-  const actions = electionActions(parts, { people, living, makeElection, startProgram, names });
+  const actions = electionActions(parts, { people, living, makeElection, startProgram, names }).filter(
+    ([name]) => !(keeping.isAdmitted && name === madeUnusable),
+  );
   return {
     uses: () => [use],
     checkers: checkersOf(parts, people, keeping),
@@ -123,21 +127,31 @@ export function electionsOf(
       const what = action?.[1]();
       if (what) say(`${action?.[0]}: ${what}`);
     },
+    restored: () => robAll(people, names, stage.clock.now()),
     heal() {
-      for (const { process } of people.programs) process.resume();
-      for (const candidate of people.candidates) {
-        candidate.setLink('up');
-        candidate.resume();
-      }
+      resumeAll(people);
       for (const name of names) {
         if (api.find(elections, namespace, name) === null) makeElection(name);
         // The last edit may be an unusable one: then nobody leads, and the status says why.
-        const spec = chance.happens(0.2) ? unusable : timingOf(name);
+        const spec = chance.happens(0.2) && !keeping.isAdmitted ? unusable : timingOf(name);
         api.patch(elections, { namespace, name, type: 'merge', body: { spec } });
       }
     },
     unsettled: (records) => unsettledElections(stage, people, names, records),
   };
+}
+
+/** No leader could know that its Lease went back. */
+function robAll({ robbedAt }: ElectionPeople, names: readonly string[], now: number): void {
+  for (const name of names) robbedAt.set(`${namespace}/${name}`, now);
+}
+
+function resumeAll({ programs, candidates }: ElectionPeople): void {
+  for (const { process } of programs) process.resume();
+  for (const candidate of candidates) {
+    candidate.setLink('up');
+    candidate.resume();
+  }
 }
 
 function checkersOf({ stage }: ActingParts, people: ElectionPeople, { pace, slackMs, seenMs = 0 }: Keeping) {

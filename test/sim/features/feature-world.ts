@@ -54,6 +54,8 @@ export interface FeatureWorld {
   begin(): void;
   /** Something happens, at drawn times. */
   act(): void;
+  /** Kubernetes was put back to an earlier state. */
+  restored?(): void;
   /** Removes every obstacle. */
   heal(): void;
   /** What the statuses of its objects have to say; absent: it writes none. */

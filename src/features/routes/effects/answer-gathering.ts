@@ -3,6 +3,7 @@
  * one message, because each message is a saved step.
  */
 import type { Clock, Timer } from '../../../base/clock.ts';
+import type { Answers } from '../../../machines/service/route-events.ts';
 
 /**
  * Pause between two messages, ms. It doubles up to `most`: the longer a round lasts, the more its Pods wait
@@ -13,31 +14,28 @@ const gatherMs = { first: 50, most: 400, whileBusy: 5_000 } as const;
 const togetherMax = 24;
 
 /**
- * Sends the first address at once, so that a Pod that waits alone is not delayed, and those that follow
- * closely together.
+ * The first address is sent after the first pause, and those that follow closely together. The end of a round
+ * takes along what waits, so a Pod that waits alone is not delayed. Where rounds wait for each other the
+ * first one is sent at once: it takes along the questions that wait, so the round goes on for them.
  */
-export function createGathering(
-  clock: Clock,
-  tell: (
-    first: string,
-    also: readonly string[],
-    heardAt: number,
-    pods: Readonly<Record<string, string>>,
-  ) => void,
-  isBusy = () => false,
-) {
+export function createGathering(clock: Clock, tell: (answers: Answers) => void, isBusy = () => false) {
   let gathered: string[] = [];
   let heardAt = 0;
   let pods: Record<string, string> = {};
   let timer: Timer | null = null;
   let restMs: number = gatherMs.first;
-  const flush = () => {
-    while (gathered.length > 0) {
-      const [first = '', ...also] = gathered.slice(0, togetherMax);
-      gathered = gathered.slice(togetherMax);
-      tell(first, also, heardAt, pods);
-    }
+  /** What has been gathered; null: nothing. */
+  const take = (): Answers | null => {
+    const [ip, ...also] = gathered;
+    if (ip === undefined) return null;
+    const more = { ...(also.length > 0 && { also }), ...(Object.keys(pods).length > 0 && { pods }) };
+    gathered = [];
     pods = {};
+    return { ip, ...more, heardAt };
+  };
+  const flush = () => {
+    const answers = take();
+    if (answers !== null) tell(answers);
   };
   const rest = () => {
     timer = clock.after(isBusy() ? gatherMs.whileBusy : restMs, () => {
@@ -54,14 +52,13 @@ export function createGathering(
       if (gathered.length === 0) heardAt = clock.now();
       gathered.push(ip);
       if (uid !== undefined) pods[ip] = uid;
-      if (timer !== null && gathered.length < togetherMax) return;
-      flush();
+      if (gathered.length >= togetherMax || (timer === null && isBusy())) flush();
       if (timer === null) rest();
     },
-    /** Sends what is left when the round ends. */
-    end(): void {
+    /** Ends the gathering. @returns what has not been told; null: nothing */
+    end(): Answers | null {
       timer?.cancel();
-      flush();
+      return take();
     },
   };
 }

@@ -7,6 +7,7 @@ import type { EffectRunner } from '../../../actors/effect-runner.ts';
 import { parseAddress } from '../../../base/address.ts';
 import type { Clock } from '../../../base/clock.ts';
 import type { RouteSample, RouteWiden } from '../../../machines/service/route-effects.ts';
+import type { Answers } from '../../../machines/service/route-events.ts';
 import type { probeCall } from '../probe/call.ts';
 import type { ProbeLimiter } from '../probe/limiter.ts';
 import type { Listing } from '../probe/pace.ts';
@@ -40,23 +41,20 @@ export function sampleRoutes(parts: {
       const { url, family, podIPHeaders, timeoutMs, attemptsPerReplica } = probe;
       const target = { url, podIPHeaders, timeoutMs, ...(family === undefined ? {} : { family }) };
       const replicas = Math.max(1, Math.round(calls / Math.max(1, attemptsPerReplica)));
-      const gathering = createGathering(
-        parts.clock,
-        (ip, also, heardAt, pods) => {
-          const more = { ...(also.length > 0 && { also }), ...(Object.keys(pods).length > 0 && { pods }) };
-          emit({ type: 'sample.answered', round, ip, ...more, heardAt });
-        },
-        sampler.isBusy,
-      );
+      const tell = (answers: Answers) => emit({ type: 'sample.answered', round, ...answers });
+      const gathering = createGathering(parts.clock, tell, sampler.isBusy);
       try {
         const result: RoundResult = await sampler.sample(
           { ...target, group, calls, replicas, wanted },
           { signal, onHealthy: gathering.add, onBegun: (widen) => void begun.set(keyOf(effect), widen) },
         );
-        return { type: 'sample.finished', round, ...result };
+        // In a busy replica questions wait for this Service: answers take them along before the round ends.
+        const last = sampler.isBusy() ? null : gathering.end();
+        return { type: 'sample.finished', round, ...result, ...(last && { last }) };
       } finally {
         begun.delete(keyOf(effect));
-        gathering.end();
+        const untold = gathering.end();
+        if (untold !== null) tell(untold);
       }
     },
     async widen(effect) {

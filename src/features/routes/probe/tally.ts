@@ -32,6 +32,7 @@ export class Tally implements Progress {
   #calls = 0;
   answered = 0;
   anonymous = 0;
+  #anonymousStatus = Number.POSITIVE_INFINITY;
   unreachable = 0;
   fruitless = 0;
   readonly named = new Set<string>();
@@ -81,8 +82,13 @@ export class Tally implements Progress {
       return;
     }
     this.answered += 1;
-    if (answer.kind === 'anonymous') this.anonymous += 1;
+    if (answer.kind === 'anonymous') this.#noteAnonymous(answer);
     else this.#noteNamed(answer, since);
+  }
+
+  #noteAnonymous({ status }: ProbeAnswer & { kind: 'anonymous' }): void {
+    this.anonymous += 1;
+    if (status !== 200) this.#anonymousStatus = Math.min(this.#anonymousStatus, status);
   }
 
   #noteNamed({ status, addresses, unreadable }: ProbeAnswer & { kind: 'named' }, since: number): void {
@@ -143,6 +149,7 @@ export class Tally implements Progress {
         healthy: [...this.#healthy],
         unhealthy: [...this.#unhealthy],
         anonymous: this.anonymous,
+        ...(Number.isFinite(this.#anonymousStatus) && { anonymousStatus: this.#anonymousStatus }),
         unreachable: this.unreachable,
         lastError: this.#lastError,
       },

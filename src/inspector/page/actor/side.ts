@@ -45,7 +45,8 @@ function Because({ step, now }: { step: HistoryStep; now: number }): VNode {
     ${step.from === step.to ? 'left it where it was' : html`led ${change(step).replace(/^began in/, 'to')}`}, <${Age} since=${step.at} now=${now} /> ago${step.effects.length > 0 ? html`, and asked for ${effectList(step.effects)}` : ''}.`;
 }
 
-function waitsText({ timers, accepts }: Standing): string {
+function waitsText({ timers, accepts, parked }: Standing): string {
+  if (parked && timers.length + accepts.length === 0) return 'It waits for the end of what parked it.';
   if (timers.length + accepts.length === 0)
     return 'It waits for news of what it watches: it has no deadline, and takes no event from outside now.';
   const events = accepts.length === 0 ? 'no event from outside' : accepts.join(', ');

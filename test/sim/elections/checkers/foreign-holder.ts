@@ -18,11 +18,11 @@ export const foreignHolder = (
   create(eye) {
     /** Since when each Lease has been as it is. */
     const since = new Map<string, number>();
-    api.onWrite(({ resource, before, after, by }) => {
+    api.onWrite(({ resource, before, after, by, at = eye.now() }) => {
       if (resource.plural !== 'leases') return;
       const { name } = (after ?? before)?.metadata ?? {};
-      const stoodMs = eye.now() - (since.get(name ?? '') ?? 0);
-      since.set(name ?? '', eye.now());
+      const stoodMs = at - (since.get(name ?? '') ?? 0);
+      since.set(name ?? '', at);
       if (before === null || after === null || !/^r\d+$/.test(by)) return;
       const { holder, durationSeconds } = leaseRecordOf(before);
       const isForeign = holder !== '' && !candidates.some((one) => one.name === holder);

@@ -13,6 +13,7 @@ import {
   serviceNameLabel,
 } from '../../../../src/features/endpoints/slice-labels.ts';
 import { services } from '../../../../src/kube/api/resources.ts';
+import { backupName } from '../../api/backup.ts';
 import { collectorName } from '../../api/collector.ts';
 import type { SeenStage } from '../../api/seen-api.ts';
 import { createUntroubled } from '../../checkers/quiet-time.ts';
@@ -40,6 +41,8 @@ export const neverMissing = ({ api }: SeenStage): CheckerKind => ({
       for (const key of now) if (!since.has(key)) since.set(key, eye.now());
     };
     api.onWrite(({ resource, before, by }) => {
+      // The writers have to hear of it first.
+      if (by === backupName) since.clear();
       if (resource.plural !== 'endpointslices') return note();
       const labels = before?.metadata.labels ?? {};
       if (before === null || labels[managedByLabel] !== managedBy) return;

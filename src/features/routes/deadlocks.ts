@@ -1,0 +1,23 @@
+/** Services that wait for the Pods that wait for them: docs/features/routes.md §7.4. Pure. */
+import { selects } from '../../base/digests.ts';
+import type { Deadlock } from '../../machines/pod/pod-facts.ts';
+import type { PodDigest, ServiceDigest } from './digests.ts';
+
+/**
+ * @param pods of the Service's group, all or one of them
+ * @param groupSize number of the group's Pods
+ */
+export function deadlocksOf(
+  { routing }: ServiceDigest,
+  pods: Iterable<PodDigest>,
+  groupSize: number,
+): readonly Deadlock[] {
+  if (routing === undefined) return [];
+  const { readyOnly } = routing;
+  const isMeant = ({ labels }: PodDigest) =>
+    readyOnly !== undefined && selects({ matchLabels: readyOnly }, labels);
+  const found: Deadlock[] = [...pods].some(isMeant) ? ['notPublished'] : [];
+  if (routing.affine && groupSize > 1) found.push('affine');
+  if (routing.local) found.push('local');
+  return found;
+}

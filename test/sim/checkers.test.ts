@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import type { CheckerKind } from '../../packages/testing/checkers/checker.ts';
 import { deadlines } from '../../packages/testing/checkers/deadlines.ts';
 import { feed } from '../../packages/testing/checkers/feed.ts';
+import { names } from '../../packages/testing/checkers/names.ts';
 import type { Sighting } from '../../packages/testing/simulation/sightings.ts';
 import type { ActorRecord, TimerRecord } from '../../src/actors/host/records.ts';
 import { charts } from '../../src/replica/charts.ts';
@@ -87,6 +88,19 @@ test('several steps that nobody confirmed may be told again once the stream has 
     for (const rev of [1, 2]) see(told(rev));
     pass(waitMs);
     for (const rev of [1, 2]) see(told(rev));
+    expect(breaches.length > 0).toBe(isBroken);
+  }
+});
+
+test('a shard changes hands as often as replicas come and go, and not more than twenty times in ten seconds without', () => {
+  for (const [starts, isBroken] of [
+    [0, true],
+    [4, true],
+    [7, false],
+  ] as const) {
+    const { see, breaches } = judged(names as CheckerKind<never>);
+    for (let n = 0; n < starts; n++) see({ kind: 'done', text: `r${n} starts` });
+    for (let n = 0; n < 21; n++) see({ kind: 'fence', shard: 0, replica: 'r0', sequence: n });
     expect(breaches.length > 0).toBe(isBroken);
   }
 });

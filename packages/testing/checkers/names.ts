@@ -15,18 +15,24 @@ const spanMs = 10_000;
  * comes, goes, or pauses and returns.
  */
 const handsMost = 20;
+/** For who leaves and who comes in its place: each gives back what another claims. */
+const handsForEachStart = 4;
 
 export const names: CheckerKind = {
   name: 'one name, one process',
   create({ now, replicas, breach }) {
     let calmAt: number | null = null;
     const written = new Map<ShardName, number[]>();
+    let starts: readonly number[] = [];
     return (sighting) => {
       if (sighting.kind === 'calm') calmAt = now();
+      if (sighting.kind === 'done' && sighting.text.endsWith(' starts'))
+        starts = [...starts.filter((at) => now() - at < spanMs), now()];
       if (sighting.kind === 'fence') {
         const times = (written.get(sighting.shard) ?? []).filter((at) => now() - at < spanMs);
         written.set(sighting.shard, [...times, now()]);
-        if (times.length >= handsMost)
+        const begun = starts.filter((at) => now() - at < spanMs).length;
+        if (times.length >= Math.max(handsMost, begun * handsForEachStart))
           breach(
             `the fence of shard ${sighting.shard} was written ${times.length + 1} times in ${spanMs / 1_000} s`,
           );

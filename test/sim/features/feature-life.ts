@@ -15,10 +15,11 @@ export const featureLife =
   (parts: LifeParts): Life => {
     const { api, clock, weather } = stage;
     const { name, process } = parts.replica;
+    // Its world draws the release together with the features.
+    const features = world.uses(name);
     const release = world.releaseOf?.(name);
     const life = lifeOf({
-      stage,
-      features: world.uses(name),
+      ...{ stage, features },
       random: () => chance.of(`${name} ${chance.int(0, 1e9)}`).random,
       kube: () => apiPort({ api, clock, process, weather, by: name }),
       ...(release === undefined ? {} : { release }),

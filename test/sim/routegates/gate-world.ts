@@ -96,10 +96,18 @@ function createGates(parts: WorldParts): FeatureWorld {
   };
 }
 
-/** "A Pod without an address waits for one" (docs/features/routes.md §2.9). */
+/**
+ * "A Pod without an address waits for one" (docs/features/routes.md §2.9), and so does a RouteGate that
+ * counts it among those that wait.
+ */
 function isWithoutAddress(api: SimApi, id: string, state: unknown): boolean {
-  const { gated } = state as { readonly gated?: { readonly waitingForAddress?: unknown } };
+  const { gated, reported } = state as {
+    readonly gated?: { readonly waitingForAddress?: unknown };
+    readonly reported?: unknown;
+  };
   const [kind, namespace, name = ''] = id.split('/');
+  if (kind === 'routegate')
+    return reported === 'waiting' && api.all(pods).some((one) => isGated(one) && ipOf(one) === null);
   const pod = kind === 'pod' ? api.find(pods, namespace, name) : null;
   return gated?.waitingForAddress !== undefined && pod !== null && ipOf(pod) === null;
 }

@@ -63,7 +63,9 @@ test('a Pod that becomes ready is one trace: watch, steps, messages, samples, pa
     new AbortController().signal,
   );
   undos.push(() => cluster.stop());
-  const stage = { kube: cluster.kube, routing: cluster.routing, print, routingDelay: '200ms-600ms' };
+  // Routed at once: a Pod's first question finds it. Later, a change of slices would begin the round and its
+  // trace.
+  const stage = { kube: cluster.kube, routing: cluster.routing, print, routingDelay: '0ms-50ms' };
   const scenario = startScenario({ ...basics, ...stage, rollOverEveryMs: 5_000 });
   undos.push(() => scenario.stop());
 

@@ -4,8 +4,8 @@
  * Checks them after each reconnect, because the server may be another one with an empty disk, and every few
  * seconds, because somebody may have deleted one, and a replica of an older release removes settings that it
  * does not know at each of its reconnects. One that existed and is gone is made anew, and its fences count on
- * from the present time in milliseconds: no stream has stored more messages than that since it was made, so
- * a fence of before is never taken for a new one.
+ * from the present time in microseconds: no stream stores messages faster than that, so a fence of before is
+ * never taken for a new one.
  */
 import { sleep } from '../../base/clock.ts';
 import { asError } from '../../base/errors.ts';
@@ -71,10 +71,9 @@ async function lookAfter(
   isNew: boolean,
 ): Promise<void> {
   const { api, streams, replicas, clock, random, log, signal, known, onAnew } = parts;
+  const ensure = () => ensureStreams(api, streams, replicas, clock.now() * 1_000);
   const look = async () => {
-    const found = [
-      ...(await keepTrying({ ...attempt, signal }, () => ensureStreams(api, streams, replicas, clock.now()))),
-    ];
+    const found = [...(await keepTrying({ ...attempt, signal }, ensure))];
     for (const [name, { created }] of found) {
       if (known.get(name) !== created) onAnew(streams[name].name);
       known.set(name, created);

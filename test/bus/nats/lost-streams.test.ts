@@ -71,14 +71,19 @@ test.each(['STATE', 'WORLD'] as const)(
     const { bus, operator, s, streamOf } = await scene(`fence${stream}`);
     const fence = stream === 'STATE' ? s.fence(1) : s.worldFence('pods');
     const before = await bus.append(fence, bytes('before'));
-    await jetStream(operator, `STREAM.DELETE.${streamOf(stream)}`);
     const name = stream === 'STATE' ? 'state' : 'world';
-    await until(async () => (await codeOf(bus.streamState(name))) === undefined, {
-      what: 'the new stream',
-      timeoutMs: 15_000,
-    });
+    const makeAnew = async () => {
+      await jetStream(operator, `STREAM.DELETE.${streamOf(stream)}`);
+      const what = { what: 'the new stream', timeoutMs: 15_000 };
+      await until(async () => (await codeOf(bus.streamState(name))) === undefined, what);
+    };
+    await makeAnew();
+    const many = Array.from({ length: 20_000 }, () => bus.append(fence, bytes('more')));
+    const last = Math.max(...(await Promise.all(many)).map(({ sequence }) => sequence));
+    await makeAnew();
     const after = await bus.append(fence, bytes('after'), { guard: { subject: fence, sequence: 0 } });
     expect(after.sequence).toBeGreaterThan(1_000_000 + before.sequence);
+    expect(after.sequence).toBeGreaterThan(last);
     // Settings that change later are taken as before.
     const { config } = await jetStream<{ config: object }>(operator, `STREAM.INFO.${streamOf(stream)}`);
     await jetStream(operator, `STREAM.UPDATE.${streamOf(stream)}`, { ...config, max_msgs_per_subject: 9 });

@@ -14,9 +14,10 @@ export function deadlocksOf(
 ): readonly Deadlock[] {
   if (routing === undefined) return [];
   const { readyOnly } = routing;
-  const isMeant = ({ labels }: PodDigest) =>
-    readyOnly !== undefined && selects({ matchLabels: readyOnly }, labels);
-  const found: Deadlock[] = [...pods].some(isMeant) ? ['notPublished'] : [];
+  const found: Deadlock[] = [];
+  // Most Services publish all of their Pods; thousands of Pods are not looked at for those.
+  if (readyOnly !== undefined && [...pods].some(({ labels }) => selects({ matchLabels: readyOnly }, labels)))
+    found.push('notPublished');
   if (routing.affine && groupSize > 1) found.push('affine');
   if (routing.local) found.push('local');
   return found;

@@ -164,6 +164,7 @@ function podFacts(world: Pick<World, 'get' | 'statement'>, group: Group, name: s
   const { gate } = group;
   const { spec } = gate;
   const { onlyIfEnv } = spec.probe;
+  const services = [...group.services].sort(byName);
   return {
     uid: digest.uid,
     address: digest.address,
@@ -183,23 +184,25 @@ function podFacts(world: Pick<World, 'get' | 'statement'>, group: Group, name: s
       noService: { label: spec.group.serviceLabel, value: group.value },
     }),
     services: Object.fromEntries(
-      [...group.services]
-        .sort(byName)
-        .map(([service, one]) => [service, unaskable(gate, one) === null ? one.uid.slice(0, 8) : null]),
+      services.map(([service, one]) => [service, unaskable(gate, one) === null ? one.uid.slice(0, 8) : null]),
     ),
     unaskable: Object.fromEntries(
-      [...group.services].sort(byName).flatMap(([service, one]): Array<[string, string]> => {
+      services.flatMap(([service, one]): Array<[string, string]> => {
         const why = unaskable(gate, one);
         return why === null ? [] : [[service, why]];
       }),
     ),
-    ...deadlocksFor(group, digest),
+    ...deadlocksFor(services, digest, group.pods.size),
   };
 }
 
-function deadlocksFor({ pods, services }: Group, pod: PodDigest): Pick<PodFacts, 'deadlocks'> {
-  const found = [...services].sort(byName).flatMap(([name, service]) => {
-    const deadlocks = deadlocksOf(service, [pod], pods.size);
+function deadlocksFor(
+  services: ReadonlyArray<readonly [string, ServiceDigest]>,
+  pod: PodDigest,
+  groupSize: number,
+): Pick<PodFacts, 'deadlocks'> {
+  const found = services.flatMap(([name, service]) => {
+    const deadlocks = deadlocksOf(service, [pod], groupSize);
     return deadlocks.length > 0 ? [[name, deadlocks] as const] : [];
   });
   return found.length > 0 ? { deadlocks: Object.fromEntries(found) } : {};

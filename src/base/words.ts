@@ -4,7 +4,7 @@
  */
 import { timestamp } from './clock.ts';
 import type { ActorId } from './ids.ts';
-import type { Fact, Transition } from './views.ts';
+import type { ActorSummary, Fact, Transition } from './views.ts';
 
 const dayMs = 24 * 3_600_000;
 const clockForm = /^(\d{1,2}):(\d{2})(?::(\d{2}))?$/;
@@ -90,6 +90,13 @@ export function deadlineText(name: string): string {
       .replace(/Patience$/, 'Timeout')
       .replaceAll(/([a-z])([A-Z])/g, (_, before: string, after: string) => `${before} ${after.toLowerCase()}`)
   );
+}
+
+/** What an actor waits for that has no deadline and takes no event from outside. */
+export function idleText({ parked }: Pick<ActorSummary, 'parked'>): string {
+  return parked
+    ? 'the end of what parked it'
+    : 'news of what it watches: it has no deadline, and takes no event from outside now';
 }
 
 /** The type of an event; for a deadline, the name of its delay: `after askAgain`. */

@@ -9,6 +9,7 @@ import {
   effectList,
   eventName,
   factText,
+  idleText,
   timerName,
   until,
 } from '../base/words.ts';
@@ -136,8 +137,7 @@ function waits({ timers, accepts, parked }: ActorView, now: number): string[] {
     .map(({ event, at }) => `${deadlineText(timerName(event))} ${until(at, now)}, at ${timestamp(at)}`);
   const events = accepts.length === 0 ? [] : [`any of the events ${accepts.join(', ')}`];
   if (deadlines.length + events.length > 0) return [...deadlines, ...events];
-  if (parked) return ['the end of what parked it; the reason is above'];
-  return ['news of what it watches: it has no deadline, and takes no event from outside now'];
+  return [parked ? `${idleText({ parked })}; the reason is above` : idleText({ parked })];
 }
 
 function owner({ owner: replica, shard, fence, rev, machine, machineVersion }: ActorView): string[] {

@@ -16,19 +16,14 @@ import type {
 } from '../../src/base/views.ts';
 import { until } from '../until.ts';
 import { orrery, start } from './command.ts';
-import { type FakeOrrery, startFakeOrrery } from './fake-orrery.ts';
+import { type FakeOrrery, plainRow, startFakeOrrery } from './fake-orrery.ts';
 
 const now = systemClock.now();
 const summary = (name: string, more: Partial<ActorSummary> = {}): ActorSummary => ({
+  ...plainRow,
   id: `pod/shop/${name}`,
   state: 'ready.proven',
   since: now - 3_600_000 * 5,
-  owner: 'r1',
-  shard: 7,
-  rev: 4,
-  nextTimer: null,
-  lastError: null,
-  parked: false,
   reason: { text: 'every Service reaches it', health: 'ok', since: now - 3_600_000 * 5, next: null },
   ...more,
 });
@@ -140,8 +135,7 @@ beforeAll(async () => {
 });
 afterAll(() => fake?.stop());
 
-const run = (...args: string[]) =>
-  orrery(args, { cwd: fake.dir, env: { NATS_URL: fake.url, ORRERY_CLUSTER: fake.cluster } });
+const run = (...args: string[]) => orrery(args, fake.place);
 
 describe('orrery get', () => {
   test('lists every page of actors, what is wrong first, without lines', async () => {
@@ -171,10 +165,7 @@ describe('orrery get', () => {
   });
 
   test('-w prints what changes after that, and ends with the person', async () => {
-    const watching = start(['get', 'pod', '-w'], {
-      cwd: fake.dir,
-      env: { NATS_URL: fake.url, ORRERY_CLUSTER: fake.cluster },
-    });
+    const watching = start(['get', 'pod', '-w'], fake.place);
     await until(() => watching.out().includes('web-0'), { what: 'the list' });
     const before = watching.out().length;
     actors[0] = summary('web-0', { rev: 5, reason: because('wrong', 'it went away') });
@@ -344,8 +335,7 @@ describe('orrery events', () => {
   });
 
   test('--follow prints what happens from now on, until Ctrl-C ends it with 0', async () => {
-    const env = { NATS_URL: fake.url, ORRERY_CLUSTER: fake.cluster };
-    const running = start(['events', 'pod/shop/web-9', '--follow', '--since', '1h'], { cwd: fake.dir, env });
+    const running = start(['events', 'pod/shop/web-9', '--follow', '--since', '1h'], fake.place);
     await fake.happened({ ...transition, id: 'pod/shop/web-9', rev: 1 });
     await until(() => running.out().includes('rev 1'), { what: 'the first transition' });
     await fake.happened({ ...transition, id: 'pod/shop/web-9', rev: 2 });

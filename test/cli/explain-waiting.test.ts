@@ -2,28 +2,20 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ActorView, ControlPort } from '../../src/base/views.ts';
 import { orrery } from './command.ts';
-import { type FakeOrrery, startFakeOrrery } from './fake-orrery.ts';
+import { emptyCluster, type FakeOrrery, plainRow, startFakeOrrery } from './fake-orrery.ts';
 
 const vm: ActorView = {
+  ...plainRow,
   id: 'workload/shop/vm',
   state: 'standing.faulty,health.unprobed',
-  since: 1,
-  owner: 'r1',
-  shard: 7,
-  rev: 4,
-  nextTimer: null,
-  lastError: null,
-  parked: false,
   reason: { text: 'no Service publishes the workload', health: 'wrong', since: 1, next: null },
   ...{ machine: 'workload', machineVersion: 2, meaning: [], facts: [], notes: [], fence: 31, context: {} },
   ...{ timers: [], pending: [], recent: [], accepts: [] },
 };
 const parked: ActorView = { ...vm, id: 'workload/shop/parked', owner: '', parked: true };
 const control: ControlPort = {
+  ...emptyCluster,
   get: async (id) => [vm, parked].find((view) => view.id === id) ?? null,
-  list: async () => ({ actors: [], next: null, missingShards: [] }),
-  shards: async () => ({ replicas: [], shards: [] }),
-  send: async () => ({ accepted: false, code: 'ACTOR_MISSING', reason: 'there is none' }),
 };
 
 let fake: FakeOrrery;
@@ -32,13 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => fake?.stop());
 
-const explain = async (id: string) =>
-  (
-    await orrery(['explain', id], {
-      cwd: fake.dir,
-      env: { NATS_URL: fake.url, ORRERY_CLUSTER: fake.cluster },
-    })
-  ).out;
+const explain = async (id: string) => (await orrery(['explain', id], fake.place)).out;
 
 test('one that only news can move has not ended', async () => {
   const out = await explain(vm.id);

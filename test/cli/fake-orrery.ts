@@ -26,12 +26,33 @@ export interface FakeOrrery {
   readonly cluster: string;
   /** A folder of its own, removed at the end. */
   readonly dir: string;
+  /** Where a command runs that shall find it. */
+  readonly place: { readonly cwd: string; readonly env: Readonly<Record<string, string>> };
   /** Puts a message with the error among the dead letters. */
   died(to: ActorId, message: object, error: string): Promise<number>;
   /** Publishes a transition on the event stream. */
   happened(transition: Transition): Promise<void>;
   stop(): Promise<void>;
 }
+
+/** What the row of an actor consists of beside that which a test is about. */
+export const plainRow = {
+  since: 1,
+  owner: 'r1',
+  shard: 7,
+  rev: 4,
+  nextTimer: null,
+  lastError: null,
+  parked: false,
+} as const;
+
+/** Answers of a cluster without actors. */
+export const emptyCluster: ControlPort = {
+  get: async () => null,
+  list: async () => ({ actors: [], next: null, missingShards: [] }),
+  shards: async () => ({ replicas: [], shards: [] }),
+  send: async () => ({ accepted: false, code: 'ACTOR_MISSING', reason: 'there is none' }),
+};
 
 export async function startFakeOrrery(control: ControlPort): Promise<FakeOrrery> {
   const cluster = 'fake';
@@ -51,6 +72,7 @@ export async function startFakeOrrery(control: ControlPort): Promise<FakeOrrery>
     url: server.url,
     cluster,
     dir,
+    place: { cwd: dir, env: { NATS_URL: server.url, ORRERY_CLUSTER: cluster } },
     died: async (to, message, error) => {
       const headers = {
         [contentType.header]: contentType.json,

@@ -12,8 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => fake?.stop());
 
-const run = (...args: string[]) =>
-  orrery(args, { cwd: fake.dir, env: { NATS_URL: fake.url, ORRERY_CLUSTER: fake.cluster } });
+const run = (...args: string[]) => orrery(args, fake.place);
 
 const transition: Transition = {
   ...{ id: 'pod/shop/led', rev: 4, fence: 31, replica: 'r1', at: systemClock.now() - 5_000 },

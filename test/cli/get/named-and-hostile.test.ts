@@ -3,32 +3,24 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ActorSummary, ControlPort } from '../../../src/base/views.ts';
 import { until } from '../../until.ts';
 import { orrery, start } from '../command.ts';
-import { type FakeOrrery, startFakeOrrery } from '../fake-orrery.ts';
+import { emptyCluster, type FakeOrrery, plainRow, startFakeOrrery } from '../fake-orrery.ts';
 
 /** Sets a terminal's title, turns colours and the text around, overwrites the line. */
 const hostile = 'a\u001b]0;x\u0007b\u001b[31mc\u009b2J\u202e\rd';
 const web: ActorSummary = {
+  ...plainRow,
   id: 'pod/shop/web-1',
   state: 'ready.proven',
-  since: 1,
-  owner: 'r1',
-  shard: 7,
-  rev: 4,
-  nextTimer: null,
-  lastError: null,
-  parked: false,
   reason: { text: hostile, health: 'ok', since: 1, next: null },
 };
 let isOver = false;
 const control: ControlPort = {
-  get: async () => null,
+  ...emptyCluster,
   list: async ({ namespace }) => ({
     actors: namespace === 'empty' || (namespace === 'brief' && isOver) ? [] : [web],
     next: null,
     missingShards: namespace === 'unheard' ? [9] : [],
   }),
-  shards: async () => ({ replicas: [], shards: [] }),
-  send: async () => ({ accepted: false, code: 'ACTOR_MISSING', reason: 'there is none' }),
 };
 
 let fake: FakeOrrery;
@@ -37,8 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => fake?.stop());
 
-const get = (...args: string[]) =>
-  orrery(['get', ...args], { cwd: fake.dir, env: { NATS_URL: fake.url, ORRERY_CLUSTER: fake.cluster } });
+const get = (...args: string[]) => orrery(['get', ...args], fake.place);
 
 test('a name that no actor has is a failure, after what was found', async () => {
   const { code, out, err } = await get('pod', 'web-1', 'nobody', '-n', 'shop', '-o', 'json');
@@ -60,10 +51,7 @@ test.each([
   ['json', '{"id":"pod/shop/web-1","gone":true}\n'],
 ])('-w says what leaves the list: -o %s', async (format, line) => {
   isOver = false;
-  const watching = start(['get', 'pod', '-n', 'brief', '-w', '-o', format], {
-    cwd: fake.dir,
-    env: { NATS_URL: fake.url, ORRERY_CLUSTER: fake.cluster },
-  });
+  const watching = start(['get', 'pod', '-n', 'brief', '-w', '-o', format], fake.place);
   try {
     await until(() => watching.out().includes('web-1'), { what: 'the first list' });
     isOver = true;

@@ -4,7 +4,7 @@
  */
 import type { ActorId } from '../../../base/ids.ts';
 import type { ActorView, HistoryStep, LiveRow } from '../../../base/views.ts';
-import { change, effectList, eventName, senderOf } from '../../../base/words.ts';
+import { change, effectList, eventName, idleText, senderOf } from '../../../base/words.ts';
 import type { ChartLayout } from '../../charts/chart-layout.ts';
 import { activePaths } from '../chart/drawings.ts';
 import type { Store } from '../page-store.ts';
@@ -46,9 +46,7 @@ function Because({ step, now }: { step: HistoryStep; now: number }): VNode {
 }
 
 function waitsText({ timers, accepts, parked }: Standing): string {
-  if (parked && timers.length + accepts.length === 0) return 'It waits for the end of what parked it.';
-  if (timers.length + accepts.length === 0)
-    return 'It waits for news of what it watches: it has no deadline, and takes no event from outside now.';
+  if (timers.length + accepts.length === 0) return `It waits for ${idleText({ parked })}.`;
   const events = accepts.length === 0 ? 'no event from outside' : accepts.join(', ');
   return timers.length === 0 ? `It waits for ${events}.` : `It waits for a deadline, or for ${events}.`;
 }

@@ -95,7 +95,10 @@ test('when nobody has the feature its records and mail stay, are told as such, a
       id,
       state: 'resting',
       parked: true,
-      reason: { health: 'wrong', text: expect.stringContaining('greetings is not loaded by any replica') },
+      reason: {
+        health: 'wrong',
+        text: expect.stringContaining('no replica has loaded the feature greetings'),
+      },
     },
   ]);
   expect(await cluster.whileTimePasses(control.get(id))).toMatchObject({

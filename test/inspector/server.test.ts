@@ -74,15 +74,19 @@ describe('actors', () => {
     ]);
   });
 
-  test.each(['kind=planet', 'limit=0', 'limit=1.5', `limit=${limits.listActors + 1}`, 'colour=red'])(
-    'a wrong parameter is told: %s',
-    async (query) => {
-      const { status, body } = await json(`/api/v1/actors?${query}`);
-      expect(status).toBe(400);
-      expect(body.error.code).toBe('USAGE');
-      expect(body.error.message).toContain('allowed:');
-    },
-  );
+  test.each([
+    'kind=planet',
+    'limit=0',
+    'limit=1.5',
+    `limit=${limits.listActors + 1}`,
+    'after=zzz',
+    'colour=red',
+  ])('a wrong parameter is told: %s', async (query) => {
+    const { status, body } = await json(`/api/v1/actors?${query}`);
+    expect(status).toBe(400);
+    expect(body.error.code).toBe('USAGE');
+    expect(body.error.message).toContain('allowed:');
+  });
 
   test('one actor is found by kind, namespace and name, escaped names too', async () => {
     const control = scriptedControl();

@@ -12,6 +12,13 @@ test('every metric of the table is reported with its type, also before anything 
   for (const [name, { type }] of Object.entries(table)) expect(text).toContain(`# TYPE ${name} ${type}`);
 });
 
+test('only counters have the name of one, as promtool demands', async () => {
+  const text = await body(createMetrics({ table, processMetrics: true }));
+  const misnamed = [...text.matchAll(/^# TYPE (\S+_total) (?!counter)/gm)].map(([, name]) => name);
+  expect(misnamed).toEqual([]);
+  expect(text).toContain('nodejs_active_handles{');
+});
+
 test('what happens is counted under the names of the contract', async () => {
   const metrics = createMetrics({ table });
   metrics.transition('pod');

@@ -35,7 +35,8 @@ import { ledHolding } from '../shards/shard-run.ts';
 import { livingIn, shownRecordOf, stateOf, summaryOf, viewOf } from './actor-views.ts';
 import { deadLetterEndpoints } from './dead-letter-desk.ts';
 import { forgetEndpoints } from './forget.ts';
-import { absentActor, absentActors, elsewhereOf, partsIn } from './other-features.ts';
+import { readListRequest } from './list-request.ts';
+import { absentActor, absentActors, elsewhereOf, isKnownKind, partsIn } from './other-features.ts';
 import { leaveToOwner } from './owner-elsewhere.ts';
 import { healthOf, reasonWithout } from './reason.ts';
 import { createSentLog, type Sent } from './sent-log.ts';
@@ -175,9 +176,10 @@ class Control {
     }
   }
 
+  /** @throws OrreryError MESSAGE_UNREADABLE */
   async list(message: BusMessage): Promise<Uint8Array> {
-    const request = readRequest(message);
-    const limit = Math.min(Math.max(1, request.limit ?? limits.listActors), limits.listActors);
+    const request = readListRequest(message, (kind) => isKnownKind(this.#engine, kind));
+    const limit = Math.min(request.limit ?? limits.listActors, limits.listActors);
     const [answers, absent] = await Promise.all([
       this.#ask<PeerList>('list', { ...request, limit: limit + 1 }),
       absentActors(this.#engine, request),
@@ -303,6 +305,7 @@ function shardNumber(holding: string): number | null {
   return holding.startsWith('shard/') ? Number(holding.slice('shard/'.length)) : null;
 }
 
+/** Of another replica, which has read it. */
 function readRequest(message: BusMessage): ListRequest {
   if (message.data.byteLength === 0) return {};
   const body = decode(message.data, message.headers['Content-Type']);

@@ -42,10 +42,16 @@ export function elsewhereOf(engine: Asked, id: ActorId): 'another' | PartName | 
   const part = partsIn(engine).find(({ kinds }) => kinds.includes(kind));
   if (part !== undefined && part.version === null)
     return `${part.feature}-${shardOf(id) % featureLimits.parts}`;
-  const isLoaded = engine.directory
-    .all()
-    .some(({ editions }) => editions.some(({ kinds }) => kinds.includes(kind)));
-  return isLoaded ? 'another' : null;
+  return isLoaded(engine, kind) ? 'another' : null;
+}
+
+const isLoaded = ({ directory }: Asked, kind: string) =>
+  directory.all().some(({ editions }) => editions.some(({ kinds }) => kinds.includes(kind)));
+
+/** Whether actors of this kind may exist: here, on another replica, or as remains. */
+export function isKnownKind(engine: Asked, kind: string): boolean {
+  const isLeft = partsIn(engine).some(({ kinds }) => kinds.includes(kind));
+  return engine.parts.steppers.has(kind) || isLeft || isLoaded(engine, kind);
 }
 
 /** The stored actors of features that nobody has loaded. */
@@ -81,7 +87,8 @@ export async function absentActor(engine: Asked, id: ActorId, part: PartName): P
 const featureOf = (part: PartName) => part.slice(0, part.lastIndexOf('-'));
 
 function summaryOfStored(id: ActorId, part: PartName, record: ActorRecord): ActorSummary {
-  const text = `the feature ${featureOf(part)} is not loaded by any replica; the actor stays as it is until one loads it`;
+  // Nobody knows when the last replica with the feature went: after the actor's last step.
+  const text = `no replica has loaded the feature ${featureOf(part)}, since some time after this actor's last step; it stays as it is until one does`;
   return {
     id,
     state: stateText(record.snapshot.value),
@@ -92,7 +99,7 @@ function summaryOfStored(id: ActorId, part: PartName, record: ActorRecord): Acto
     nextTimer: null,
     lastError: record.lastError,
     parked: true,
-    reason: { text, health: 'wrong', since: record.since, next: null },
+    reason: { text, health: 'wrong', since: record.at, next: null },
   };
 }
 

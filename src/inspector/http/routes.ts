@@ -6,7 +6,8 @@ import type { HttpAnswerer, HttpPath, HttpReply } from '../../actors/feature.ts'
 import type { MessageForms } from '../../actors/message-forms.ts';
 import type { Clock } from '../../base/clock.ts';
 import { notAllowed } from '../../base/config-values.ts';
-import { actorId } from '../../base/ids.ts';
+import { attempt } from '../../base/errors.ts';
+import { actorId, parseActorId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import type { ControlPort, Health, ListRequest, Readiness, StoredPort } from '../../base/views.ts';
 import type { Chart } from '../../machines/chart.ts';
@@ -135,17 +136,20 @@ function readListRequest(query: Readonly<Record<string, string>>, kinds: readonl
   const wrong = (name: string, allowed: string) => notAllowed(name, query[name], allowed);
   const unknown = Object.keys(query).find((name) => !listParameters.includes(name));
   if (unknown !== undefined) throw wrong(unknown, `the parameters ${listParameters.join(', ')}`);
-  const { limit, kind, health, facts, ...rest } = query;
+  const { limit, kind, health, facts, after, ...rest } = query;
   if (kind !== undefined && !kinds.includes(kind)) throw wrong('kind', kinds.join(', '));
   const count = limit === undefined ? limits.listActors : Number(limit);
   if (!Number.isInteger(count) || count < 1 || count > limits.listActors) {
     throw wrong('limit', `a whole number from 1 to ${limits.listActors}`);
   }
+  if (after !== undefined && attempt(() => parseActorId(after), null) === null)
+    throw wrong('after', 'KIND/NAMESPACE/NAME, such as pod/shop/web-0: `next` of the page before');
   const known = healths.find((one) => one === health);
   if (health !== undefined && known === undefined) throw wrong('health', healths.join(', '));
   if (facts !== undefined && facts !== 'true' && facts !== 'false') throw wrong('facts', 'true, false');
   return {
     ...rest,
+    ...(after === undefined ? {} : { after }),
     ...(kind === undefined ? {} : { kind }),
     ...(known === undefined ? {} : { health: known }),
     ...(facts === 'true' ? { facts: true } : {}),

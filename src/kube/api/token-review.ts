@@ -66,7 +66,7 @@ async function review(
     return {
       granted: false,
       status: 401,
-      reason: `Kubernetes does not accept the token for the audience "${audience}"${tokenFault(token, now)} (orrery token prints one)`,
+      reason: `Kubernetes does not accept the token for the audience "${audience}"${tokenFault(token, now)} (orrery token prints one; so does kubectl create token NAME --audience ${audience})`,
     };
   const spec = {
     user: owner.username,

@@ -68,6 +68,8 @@ export function bounded(ms: number): number {
 
 /** A hopeless attempt is repeated once a day: a DNS record may have been corrected, and nobody tells us. */
 export const hopelessMs = (random: number) => dayMs - hourMs * random;
+/** A Secret that no watch shows is read this often while it stands in the way: its owner may remove it. */
+export const unseenMs = (random: number) => 5 * minuteMs - minuteMs * random;
 /** Kubernetes or NATS will be available again soon. */
 export const brieflyMs = (random: number) => 5_000 + Math.round(5_000 * random);
 /** A quota or a webhook stays for a while. */

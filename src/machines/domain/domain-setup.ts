@@ -205,7 +205,7 @@ export const domainSetup = setup({
     })),
     noteFailure: assign((args) => step.failed(args)),
     noteLimit: assign((args) => step.limited(args)),
-    holdDaily: assign(({ event }) => step.heldDaily(event)),
+    holdAsFailed: assign((args) => step.heldAsFailed(args)),
     waitBriefly: assign(({ event }) => step.heldBriefly(event)),
     waitForRoom: assign(({ event }) => step.heldForRoom(event)),
     countFailure: assign((args) => step.refused(args)),

@@ -16,6 +16,7 @@ import {
   lookPauseMs,
   pollPauseMs,
   refusedPauseMs,
+  unseenMs,
   unwritableMs,
   windowOf,
 } from './domain-schedule.ts';
@@ -73,7 +74,7 @@ export function inspected({ context, event }: Moment): Change {
     foreign: event.foreign,
     ...(isSame ? {} : { window: null, pollAt: 0 }),
     ...pendingIn(context, event),
-    lookAt: event.at + lookPauseMs(event.random),
+    lookAt: event.at + (event.foreign.length > 0 ? unseenMs : lookPauseMs)(event.random),
   };
 }
 
@@ -86,9 +87,10 @@ function pendingIn(context: DomainContext, { pending, good }: CertificateInspect
   return { issued: null, ...(context.order === null ? { pendingAt: null } : {}) };
 }
 
+/** What another host has is in the world, and its end is told; a Secret of somebody else is not. */
 export const nowhere = ({ context, event }: Moment): Change => ({
   lastError: foreignText(context),
-  ...heldDaily(event),
+  ...(context.foreign.length > 0 ? heldUnseen(event) : heldDaily(event)),
 });
 
 export const unprovable = ({ context, event }: Moment): Change => ({
@@ -149,7 +151,15 @@ const held = (event: DomainInput, hold: DomainContext['hold'], ms: number): Chan
   nextAttempt: timeOf(event) + bounded(ms),
 });
 
-export const heldDaily = (event: DomainInput) => held(event, 'failed', hopelessMs(chanceOf(event)));
+const heldDaily = (event: DomainInput) => held(event, 'failed', hopelessMs(chanceOf(event)));
+const heldUnseen = (event: DomainInput) => held(event, 'failed', unseenMs(chanceOf(event)));
+
+/** What stands in the way of a CA, or of a Secret, is in Secrets that no watch shows. */
+export function heldAsFailed({ context, event }: Moment): Change {
+  const isForeign = event.type === 'acquisition.failed' && event.outcome === 'foreign';
+  return isForeign || context.facts?.issuer?.kind === 'ca' ? heldUnseen(event) : heldDaily(event);
+}
+
 export const heldBriefly = (event: DomainInput) => held(event, 'backingOff', brieflyMs(chanceOf(event)));
 export const heldForRoom = (event: DomainInput) => held(event, 'backingOff', unwritableMs(chanceOf(event)));
 

@@ -59,8 +59,8 @@ export const wishes = {
 
 /** The consequences of a failed step, by the failure's meaning. The permit is returned on exit. */
 export const failure = [
-  { guard: 'isHopeless', target: 'resting.failed', actions: ['noteFailure', 'holdDaily', 'clearPending'] },
-  { guard: 'isForeign', target: 'resting.failed', actions: ['noteFailure', 'holdDaily'] },
+  { guard: 'isHopeless', target: 'resting.failed', actions: ['noteFailure', 'holdAsFailed', 'clearPending'] },
+  { guard: 'isForeign', target: 'resting.failed', actions: ['noteFailure', 'holdAsFailed'] },
   { guard: 'isRateLimited', target: 'queued.rateLimited', actions: ['noteLimit', 'clearPending'] },
   { guard: 'isDown', target: 'queued.issuerDown', actions: ['noteFailure', 'clearPending'] },
   { guard: 'isUnusable', target: 'queued.waitingForPermit', actions: 'noteFailure' },

@@ -341,13 +341,13 @@ const domainMachine = domainSetup.createMachine({
         failed: {
           id: 'domain.failed',
           description:
-            'No certificate can be issued as things are; tries again when the request or the Issuer changes, on a message, or after a day.',
+            'No certificate can be issued as things are; tries again when the request or the Issuer changes, on a message, or after a day; after five minutes where only a Secret stands in the way.',
           entry: [...tell('failed', hopelessNotice)],
           on: {
             ...reports('failed'),
             'domain.recheck': { target: '#domain.checkingStored', actions: ['letGo', 'pollNow'] },
             'domain.observed': [
-              { guard: 'isUndated', target: 'failed', reenter: true, actions: ['remember', 'holdDaily'] },
+              { guard: 'isUndated', target: 'failed', reenter: true, actions: ['remember', 'holdAsFailed'] },
               { guard: 'isAskedAnew', target: '#domain.checkingStored', actions: ['remember', 'letGo'] },
               ...looks('failed'),
             ],

@@ -72,6 +72,26 @@ describe('rpc.list', () => {
     expect(await idsOf(control, { state: 'proving' })).toEqual([]);
   });
 
+  test.each([
+    [{ kind: 'pods' }, 'there is no kind "pods"'],
+    [{ kind: 7 }, 'its field "kind" is not text'],
+    [{ limit: 0 }, 'its field "limit" is not a whole number from 1 on'],
+    [{ limit: '5' }, 'its field "limit" is not a whole number'],
+    [{ health: 'fine' }, 'its field "health" is not ok, waiting or wrong'],
+    [{ facts: 1 }, 'its field "facts" is not true or false'],
+    [{ after: 'zzz' }, '"zzz" is not an actor id'],
+    [[], 'it is not an object'],
+  ])('%j could match nothing: it is refused, with what is allowed', async (request, reason) => {
+    const control = await shop(1, 0);
+    const answer = control.list(request as ListRequest).catch(String);
+    expect(await answerOf(answer)).toContain(reason);
+  });
+
+  test('a limit above the most is that many', async () => {
+    const control = await shop(2, 0);
+    expect(await idsOf(control, { limit: 1_000_000 })).toHaveLength(2);
+  });
+
   test('actors that are gone are not listed', async () => {
     const control = await shop(2, 1);
     await cluster.put('pods', 'shop', 'web-1', null);

@@ -184,6 +184,30 @@ describe('failure: hopeless', () => {
     expect(wordOf(proven)).toBe('waitingForPermit');
   });
 
+  test('§7: a Secret of somebody else, which no watch shows, is looked at again within 5 min', () => {
+    const domain = found(newDomain(), { foreign: [target] });
+    expect(domain.patience).toBeLessThanOrEqual(5 * minute);
+    expect(wordOf(domain.wait(domain.patience ?? 0))).toBe('checkingStored');
+    expect(wordOf(found(domain, { foreign: [] }))).toBe('waitingForPermit');
+    const written = fail(storing(), 'foreign');
+    expect(wordOf(written)).toBe('failed');
+    expect(written.patience).toBeLessThanOrEqual(5 * minute);
+  });
+
+  test('§7: so is a CA that may not sign for the host', () => {
+    const ca = { ...domainFacts.issuer, name: 'acme', version: 'ca/1', kind: 'ca', challenge: null } as const;
+    const domain = fail(found(newDomain({ ...domainFacts, issuer: ca })).take(granted), 'hopeless');
+    expect(wordOf(domain)).toBe('failed');
+    expect(domain.patience).toBeLessThanOrEqual(5 * minute);
+  });
+
+  test('a Secret that another host has ends it until the world shows its end', () => {
+    const taken = [{ ...target, by: 'b.example.com' }];
+    const domain = found(newDomain({ ...domainFacts, targets: [], stored: [], taken }));
+    expect(wordOf(domain)).toBe('failed');
+    expect(domain.patience).toBeGreaterThan(22 * hour);
+  });
+
   test('a Secret of somebody else ends it; another Secret beside it does not', () => {
     expect(wordOf(found(newDomain(), { foreign: [target] }))).toBe('failed');
     const two = { ...domainFacts, targets: [target, { namespace: 'web', secretName: 'app' }] };

@@ -123,6 +123,13 @@ describe('§9.2: each who asks is told of its own Secret', () => {
     expect(Object.keys(report?.lacking ?? {})).toEqual(['dom-uid-2']);
   });
 
+  test('and gets it within 5 min of the end of that Secret, which no watch shows', () => {
+    const domain = lookedAt({ foreign: [other] });
+    const { certificate } = domain.context;
+    expect(wordOf(domain.wait(5 * 60_000))).toBe('checkingStored');
+    expect(wordOf(found(domain, { good: certificate, missing: [other] }))).toBe('storing');
+  });
+
   test('so is one whose Secret holds the certificate of another host', () => {
     const taken = { ...both, targets: [target], taken: [{ ...other, by: 'b.example.com' }], stored: [null] };
     expect(last(lookedAt({}, taken))?.lacking).toMatchObject({

@@ -112,7 +112,7 @@ export type EffectOutcome = 'done' | 'failed' | 'timed_out' | 'aborted' | 'retri
 /** Sampling interval of the event loop: each sample wakes the process, and the alert is for 500 ms. */
 const loopSampleMs = 200;
 
-/** Sums of the library's gauges by type, under the names of counters, which `promtool check metrics` rejects. */
+/** Sums of the library's gauges, under the names of counters, which `promtool check metrics` rejects. */
 const misnamed = ['handles', 'requests', 'resources'].map((what) => `nodejs_active_${what}_total`);
 
 export type Metrics = ReturnType<typeof createMetrics>;

@@ -111,10 +111,13 @@ function wishesOf(digest: AnyDigest): readonly Wish[] {
   });
 }
 
+const acmeOf = ({ server }: { readonly server: string }) => ({ kind: 'acme', server }) as const;
+
 function issuerFacts(world: Pick<World, 'get'>, name: string): IssuerFacts | null {
   const digest = asDigest<IssuerDigest>(world.get(issuers, '', name), 'issuers');
   if (digest === null || digest.deleting) return null;
   const { uid, generation, spec } = digest;
   if ('invalid' in spec) return { uid, generation, kind: 'acme', invalid: spec.invalid, budget: null };
-  return { uid, generation, kind: spec.acme === null ? 'ca' : 'acme', invalid: null, budget: spec.budget };
+  const kind = spec.acme === null ? ({ kind: 'ca' } as const) : acmeOf(spec.acme);
+  return { uid, generation, ...kind, invalid: null, budget: spec.budget };
 }

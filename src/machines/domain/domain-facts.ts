@@ -92,6 +92,8 @@ export interface IssuerFacts {
   readonly uid: string;
   readonly generation: number;
   readonly kind: 'acme' | 'ca';
+  /** The authority's directory; absent in records of earlier releases and for a CA. */
+  readonly server?: string;
   /** Why the specification is unusable; null if it is usable. */
   readonly invalid: string | null;
   /** null: no limits. */

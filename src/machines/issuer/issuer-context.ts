@@ -73,13 +73,15 @@ export interface Moment {
   readonly event: IssuerInput;
 }
 
+export const fullBuckets: Buckets = { orders: 0, certificates: {}, duplicates: {} };
+
 export const newborn = ({ name }: ActorInput): IssuerContext => ({
   name,
   facts: null,
   check: 0,
   queue: [],
   inWork: {},
-  buckets: { orders: 0, certificates: {}, duplicates: {} },
+  buckets: fullBuckets,
   limits: {},
   limitedUntil: null,
   limitTimes: 0,

@@ -8,7 +8,14 @@
 
 import type { PermitReturned } from '../domain/domain-events.ts';
 import { bounded } from '../domain/domain-schedule.ts';
-import { hostOf, type IssuerContext, type Limit, type Waiting } from './issuer-context.ts';
+import {
+  fullBuckets,
+  hostOf,
+  type IssuerContext,
+  type IssuerInput,
+  type Limit,
+  type Waiting,
+} from './issuer-context.ts';
 
 const hostKey = ({ domain }: Pick<Waiting, 'domain'>) => `h/${hostOf(domain)}`;
 const domainKey = ({ registered }: Pick<Waiting, 'registered'>) => `d/${registered}`;
@@ -47,9 +54,26 @@ export function limitsAfter({ limits }: IssuerContext, event: PermitReturned): I
   return ofHost === undefined && ofDomain === undefined ? limits : others;
 }
 
+/**
+ * An edited Issuer is tried again immediately (§7.5), as it is after a limit on everybody. Another authority
+ * knows nothing of the orders at the last one, so budgets start again there (§5.6).
+ */
+export function limitsAfterEdit({ facts }: IssuerContext, event: IssuerInput): Partial<IssuerContext> {
+  if (event.type !== 'issuer.observed') return {};
+  const isAnother = facts?.server !== undefined && facts.server !== event.facts?.server;
+  return { limits: {}, ...(isAnother ? { buckets: fullBuckets } : {}) };
+}
+
 /** Until when a domain is limited, ms since the epoch; 0: not at all. */
 export function limitedUntil({ limits }: IssuerContext, one: Pick<Waiting, 'domain' | 'registered'>): number {
   return Math.max(limits[hostKey(one)]?.until ?? 0, limits[domainKey(one)]?.until ?? 0);
+}
+
+/** What a domain waits for, where the authority's own words went to another or are forgotten. */
+export function limitWords({ limits }: IssuerContext, { domain, registered }: Waiting): string {
+  const ofHost = limits[hostKey({ domain })]?.until ?? 0;
+  const ofDomain = limits[domainKey({ registered })]?.until ?? 0;
+  return `its limit for ${ofHost >= ofDomain ? hostOf(domain) : `${registered} and all hosts under it`} has been reached`;
 }
 
 function pruned(limits: Readonly<Record<string, Limit>>, at: number): IssuerContext['limits'] {

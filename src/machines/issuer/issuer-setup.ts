@@ -11,7 +11,7 @@ import { actionsOf } from '../effect.ts';
 import type { Stamp } from '../stamp.ts';
 import type { IssuerContext, IssuerInput } from './issuer-context.ts';
 import { issuerEffects } from './issuer-effects.ts';
-import { grownMs, isForEverybody, limitMet } from './issuer-limits.ts';
+import { grownMs, isForEverybody, limitMet, limitsAfterEdit } from './issuer-limits.ts';
 import { enqueued, inWorkMax, quietMs, returned, served } from './issuer-queue.ts';
 import { deferral, grants, noted, whyAllWait, whyWaiting } from './issuer-report.ts';
 import type { StateWord } from './issuer-words.ts';
@@ -140,6 +140,7 @@ export const issuerSetup = setup({
   },
   actions: {
     remember: assign(({ event }) => (event.type === 'issuer.observed' ? { facts: event.facts } : {})),
+    forgetLimits: assign(({ context, event }) => limitsAfterEdit(context, event)),
     note: assign(({ context, event }, { word }: { readonly word: StateWord }) =>
       noted(context, word, timeOf(event)),
     ),

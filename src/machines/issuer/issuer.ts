@@ -71,7 +71,7 @@ const issuerMachine = issuerSetup.createMachine({
   on: {
     'issuer.observed': [
       { guard: 'isGone', target: '.gone' },
-      { guard: 'isNewSpec', target: '.verifying', actions: ['remember', 'forgetTrouble'] },
+      { guard: 'isNewSpec', target: '.verifying', actions: ['forgetLimits', 'remember', 'forgetTrouble'] },
     ],
     'issuer.recheck': { target: '.verifying' },
     'effect.settled': { guard: 'isReportLost', actions: 'reportLater' },

@@ -51,7 +51,12 @@ class Scene {
   }
 
   issuer(name: string, hosts: string[], change: object = {}): string[] {
-    const spec = { domains: hosts, acme: { challenge: 'http01' }, ca: null, budget: null };
+    const spec = {
+      domains: hosts,
+      acme: { challenge: 'http01', server: 'https://ca' },
+      ca: null,
+      budget: null,
+    };
     return this.put('issuers.orrery.dev', '', name, {
       kind: 'issuers',
       uid: `i-${name}`,
@@ -184,6 +189,7 @@ test('an Issuer hears of its own specification, and of its end', () => {
   expect(scene.issuer('acme', ['**'])).toEqual(['issuer/_/acme']);
   const facts = () => scene.join.observe('issuer', '_', 'acme')?.facts as IssuerFacts | null;
   expect(facts()).toMatchObject({ uid: 'i-acme', generation: 1, kind: 'acme', invalid: null });
+  expect(facts()?.server).toBe('https://ca');
   scene.issuer('acme', ['**'], { spec: { invalid: 'spec.domains: must not be empty' } });
   expect(facts()).toMatchObject({ invalid: 'spec.domains: must not be empty' });
   scene.put('issuers.orrery.dev', '', 'acme', null);

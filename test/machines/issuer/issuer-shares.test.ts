@@ -189,3 +189,38 @@ test('§7.6: an Issuer that cannot be used watches its Secrets, for five minutes
   issuer.take({ type: 'issuer.verified', check: issuer.context.check });
   expect(grantedTo(issuer)).toEqual(['a.bank.test']);
 });
+
+describe('an edited Issuer', () => {
+  const one = { ...issuerFacts, server: 'https://one' };
+  const spent = (scope: 'host' | 'domain') => {
+    const issuer = ask(ready(one), 'a.example.com');
+    limited(issuer, 'a.example.com', scope, hour);
+    giveBack(ask(issuer, 'b.example.org'), 'b.example.org', {});
+    grantedTo(issuer);
+    return issuer;
+  };
+  const edited = (issuer: Issuer, server: string) => {
+    issuer.take({ type: 'issuer.observed', facts: { ...one, generation: 2, server } });
+    return issuer.take({ type: 'issuer.verified', check: issuer.context.check });
+  };
+
+  test.each(['host', 'domain'] as const)('§7.5: forgets the limit of a %s', (scope) => {
+    expect(grantedTo(edited(spent(scope), one.server))).toEqual(['a.example.com']);
+  });
+
+  test('§5.6: begins with full budgets where it names another authority, and there only', () => {
+    const spentOf = (issuer: Issuer) => Object.keys(issuer.context.buckets.duplicates);
+    expect(spentOf(edited(spent('host'), one.server))).toContain('b.example.org');
+    expect(spentOf(edited(spent('host'), 'https://two'))).not.toContain('b.example.org');
+  });
+});
+
+test('§9.3: a host that was never refused itself is told which limit it waits for', () => {
+  const issuer = ask(ready(), 'a.example.com');
+  limited(issuer, 'a.example.com', 'domain', hour);
+  const [told] = messages(ask(issuer, 'c.example.com'), 'permit.deferred').slice(-1);
+  expect(told?.event).toMatchObject({
+    reason: 'rateLimited',
+    message: 'its limit for example.com and all hosts under it has been reached',
+  });
+});

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import { startOutsideScenario } from '../../packages/dev-cluster/scenarios/outside-scenario.ts';
 import { managedByLabel } from '../../src/features/endpoints/slice-labels.ts';
 import { until } from '../until.ts';
-import { namesIn, type SliceObject, versionsOf } from './outside.ts';
+import { namesIn, type SliceObject } from './outside.ts';
 import { basics, stage } from './outside-stage.ts';
 
 const on = stage();
@@ -98,7 +98,7 @@ test('invalid workloads are left out with a Warning Event; those beside them are
   await on.shop.settled('web', 'the mended one', (all) => namesIn(all).includes('bad-0'));
 });
 
-test('300 workloads are in three slices; a change of port on all of them writes each once', async () => {
+test('a change of port on 300 workloads writes each slice once and leaves the three that are needed', async () => {
   await on.shop.service('web', web);
   for (let n = 0; n < 300; n += 30) {
     const ips = Array.from({ length: 30 }, (_, at) => n + at);
@@ -119,10 +119,11 @@ test('300 workloads are in three slices; a change of port on all of them writes 
   const after = await on.shop.settled('web', 'the new port everywhere', (slices) =>
     slices.every(({ ports }) => ports?.[0]?.appProtocol === 'h2c'),
   );
-  expect(Object.keys(versionsOf(after)).sort()).toEqual(Object.keys(versionsOf(before)).sort());
-  expect(after.map(({ metadata }) => metadata.generation)).toEqual(
-    before.map(({ metadata }) => Number(metadata.generation) + 1),
-  );
+  // Workloads that were met slowly may have opened a fourth.
+  const generations = new Map(before.map(({ metadata }) => [metadata.name, Number(metadata.generation)]));
+  expect(after).toHaveLength(3);
+  for (const { metadata } of after)
+    expect(metadata.generation).toBe(Number(generations.get(metadata.name)) + 1);
 });
 
 test('a Service that is deleted takes its slices along, and a namespace that is deleted leaves nothing behind', async () => {

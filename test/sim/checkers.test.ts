@@ -8,13 +8,18 @@ import type { Sighting } from '../../packages/testing/simulation/sightings.ts';
 import type { ActorRecord, TimerRecord } from '../../src/actors/host/records.ts';
 import { charts } from '../../src/replica/charts.ts';
 import { nothingStarves } from './checkers/nothing-starves.ts';
+import { settled } from './checkers/settled.ts';
 
 const id = 'release/_/platform';
 
 function judged(kind: CheckerKind<never>) {
   let now = 1_700_000_000_000;
   const breaches: string[] = [];
-  const world = { clock: { now: () => now, monotonic: () => now }, shards: 0, kubeErrors: 0 };
+  const world = {
+    ...{ clock: { now: () => now, monotonic: () => now }, shards: 0, kubeErrors: 0 },
+    ...{ mirror: { isIdle: true }, routing: { isSettled: true } },
+    kube: { entries: () => [], onChange: () => () => {} },
+  };
   const eye = {
     world,
     now: () => now,
@@ -103,4 +108,24 @@ test('a shard changes hands as often as replicas come and go, and not more than 
     for (let n = 0; n < 21; n++) see({ kind: 'fence', shard: 0, replica: 'r0', sequence: n });
     expect(breaches.length > 0).toBe(isBroken);
   }
+});
+
+test('what is missing at the end has its time each by itself: of many watched routes some are always in work', () => {
+  const { see, breaches, pass } = judged(settled as CheckerKind<never>);
+  const working = (rev: number) =>
+    see(
+      saved(rev, {
+        gone: true,
+        at: 1_700_000_000_000,
+        outbox: [{ key: `${id}/${rev}/0`, effect: { type: 'message.send' } }] as never,
+      }),
+    );
+  see({ kind: 'calm' });
+  for (let rev = 1; rev <= 300; rev++) {
+    working(rev);
+    pass(1_000);
+  }
+  expect(breaches).toEqual([]);
+  pass(182_000);
+  expect(breaches[0]).toContain(`${id}/300/0`);
 });

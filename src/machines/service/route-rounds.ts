@@ -80,11 +80,11 @@ const notAhead = (wants: readonly Want[], at: number): readonly Want[] =>
     : wants;
 
 /**
- * The most calls of a round: attempts for each expected replica. Pods that ask are there, even if the
- * Service has not heard of them yet.
+ * The most calls of a round: attempts for each expected replica. Pods that ask or are watched are there,
+ * even if the Service has not heard of them yet or the group's owner states fewer.
  */
-export function callsOf({ facts, wants }: ServiceContext, probe: RouteProbe): number {
-  return probe.attemptsPerReplica * Math.max(1, facts?.replicas ?? 1, wants.length);
+export function callsOf({ facts, wants, watched }: ServiceContext, probe: RouteProbe): number {
+  return probe.attemptsPerReplica * Math.max(1, facts?.replicas ?? 1, wants.length, watched.length);
 }
 
 export function round({

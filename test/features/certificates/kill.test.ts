@@ -126,7 +126,7 @@ test.skipIf(!hasBind)(
       secretRef: { name: 'tsig', namespace: 'shop', key: 'key' },
     };
     const challenge = { dns01: { rfc2136 } };
-    await stage.acmeIssuer('by-update', pebble, { domains: ['**.example.test'] }, { challenge });
+    await stage.acmeIssuer(`by-update-${++tries}`, pebble, { domains: ['**.example.test'] }, { challenge });
     let isKilled = false;
     pebble.interfere = async ({ kind }) => {
       if (kind !== 'challenge') return undefined;
@@ -160,14 +160,14 @@ test('a webhook: killed when it has published the record and not answered yet', 
     if (action === 'present') published.add(String(value));
     else published.delete(String(value));
     await pebble.setTxt(`${fqdn}.`, action === 'present' ? (value ?? '') : null);
-    if (asked.length === 1) await killOwnerOf(host);
-    response.end();
+    if (asked.length > 1) response.end();
+    else await killOwnerOf(host).finally(() => request.socket.destroy());
   });
   await new Promise<void>((done) => webhook.listen(0, '127.0.0.1', done));
   try {
     const url = `http://127.0.0.1:${(webhook.address() as AddressInfo).port}/dns`;
     const challenge = { dns01: { webhook: url } };
-    await stage.acmeIssuer('by-webhook', pebble, { domains: ['**.example.net'] }, { challenge });
+    await stage.acmeIssuer(`by-webhook-${++tries}`, pebble, { domains: ['**.example.net'] }, { challenge });
     await stage.domain('kill-webhook', { host });
     await untilProven('kill-webhook', host);
     await until(() => published.size === 0, { what: 'the record to be gone' });

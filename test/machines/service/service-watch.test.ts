@@ -70,6 +70,12 @@ describe('with withdraw, a Pod that was reached is watched', () => {
     expect(routes(service)).toBe('resting.watching');
   });
 
+  test('a round has calls for all that are watched, also if the owner of the group states fewer replicas', () => {
+    const service = newService(observed({ ...ready(1), replicas: 2 }));
+    for (let n = 1; n <= 13; n++) service.take(watched(n));
+    expect(rounds(service.wait(12_500))).toMatchObject([{ calls: 39 }]);
+  });
+
   test('a Pod whose condition was True already is watched when it asks for it', () => {
     const service = newService(observed(ready(1)), watched(1));
     expect(rounds(service.wait(12_500))).toMatchObject([{ wanted: ['10.0.0.1'] }]);

@@ -40,6 +40,11 @@ export interface Limit {
   readonly times: number;
   /** The authority did not name the limit's scope. */
   readonly isVague: boolean;
+  /**
+   * No limit: the authority did not answer properly for this host. `own`: others got certificates since, so
+   * it is no outage. Absent: a limit.
+   */
+  readonly outage?: { readonly is: 'shared' | 'own'; readonly message: string };
 }
 
 export interface IssuerContext {

@@ -47,12 +47,43 @@ export function grownMs(waitMs: number, times: number): number {
   return bounded(waitMs * 2 ** Math.min(Math.max(0, times - 1), 20));
 }
 
-/** A certificate shows that its host, its domain and its account are not limited. */
-export function limitsAfter({ limits }: IssuerContext, event: PermitReturned): IssuerContext['limits'] {
-  if (event.outcome !== 'issued') return limits;
-  const { [hostKey(event)]: ofHost, [domainKey(event)]: ofDomain, ...others } = limits;
-  return ofHost === undefined && ofDomain === undefined ? limits : others;
+/**
+ * A certificate shows that its host, its domain and its account are not limited, and that what failed for
+ * others is no outage.
+ */
+export function limitsAfter(
+  context: IssuerContext,
+  event: PermitReturned,
+  at: number,
+): IssuerContext['limits'] {
+  const { limits } = context;
+  if (event.outcome === 'down')
+    return pruned({ ...limits, [hostKey(event)]: failedFor(context, event, at) }, at);
+  if (event.outcome !== 'issued' || Object.keys(limits).length === 0) return limits;
+  const { [hostKey(event)]: _host, [domainKey(event)]: _domain, ...others } = limits;
+  return Object.fromEntries(Object.entries(others).map(([key, one]) => [key, blamed(one)]));
 }
+
+const blamed = (one: Limit): Limit =>
+  one.outage === undefined ? one : { ...one, outage: { ...one.outage, is: 'own' } };
+
+/** The authority failed for this host: alone, it waits a minute, doubling to an hour. */
+function failedFor({ limits }: IssuerContext, event: PermitReturned, at: number): Limit {
+  const before = limits[hostKey(event)];
+  const is = before?.outage?.is ?? 'shared';
+  const times = is === 'own' ? (before?.times ?? 0) + 1 : 0;
+  const until = is === 'own' ? at + Math.min(grownMs(60_000, times), 3_600_000) : at;
+  const message = (event.message ?? 'the authority did not answer').slice(0, 200);
+  return { until: Math.max(until, before?.until ?? 0), times, isVague: false, outage: { is, message } };
+}
+
+/** The authority fails for this host and not for others: docs/features/certificates.md §7.4. */
+export const isItsOwnTrouble = ({ limits }: IssuerContext, one: Pick<Waiting, 'domain'>) =>
+  limits[hostKey(one)]?.outage?.is === 'own';
+
+/** Whoever had no answer does not try first for everybody. */
+export const isDoubtful = ({ limits }: IssuerContext, one: Pick<Waiting, 'domain'>) =>
+  limits[hostKey(one)]?.outage !== undefined;
 
 /**
  * An edited Issuer is tried again immediately (§7.5), as it is after a limit on everybody. Another authority
@@ -69,11 +100,17 @@ export function limitedUntil({ limits }: IssuerContext, one: Pick<Waiting, 'doma
   return Math.max(limits[hostKey(one)]?.until ?? 0, limits[domainKey(one)]?.until ?? 0);
 }
 
-/** What a domain waits for, where the authority's own words went to another or are forgotten. */
-export function limitWords({ limits }: IssuerContext, { domain, registered }: Waiting): string {
-  const ofHost = limits[hostKey({ domain })]?.until ?? 0;
-  const ofDomain = limits[domainKey({ registered })]?.until ?? 0;
-  return `its limit for ${ofHost >= ofDomain ? hostOf(domain) : `${registered} and all hosts under it`} has been reached`;
+/** What a limited domain waits for. @param message the authority's words, if they were for this domain */
+export function limitOn(
+  { limits }: IssuerContext,
+  one: Waiting,
+  message: string | null,
+): { readonly reason: 'rateLimited' | 'down'; readonly message: string } {
+  const ofHost = limits[hostKey(one)];
+  const isOfHost = (ofHost?.until ?? 0) >= (limits[domainKey(one)]?.until ?? 0);
+  if (isOfHost && ofHost?.outage) return { reason: 'down', message: ofHost.outage.message };
+  const scope = isOfHost ? hostOf(one.domain) : `${one.registered} and all hosts under it`;
+  return { reason: 'rateLimited', message: message ?? `its limit for ${scope} has been reached` };
 }
 
 function pruned(limits: Readonly<Record<string, Limit>>, at: number): IssuerContext['limits'] {

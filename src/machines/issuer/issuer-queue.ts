@@ -11,7 +11,7 @@ import type { PermitAsked, PermitReturned } from '../domain/domain-events.ts';
 import type { IssuerBudget } from '../domain/domain-facts.ts';
 import { availableAt, type BucketSize, pruned, putBack, taken } from './budget.ts';
 import { type Buckets, hostOf, type IssuerContext, type Permit, type Waiting } from './issuer-context.ts';
-import { limitedUntil, limitsAfter } from './issuer-limits.ts';
+import { isDoubtful, limitedUntil, limitsAfter } from './issuer-limits.ts';
 import { hourMs, permitMs, weekMs } from './issuer-periods.ts';
 
 /** Concurrent orders at an authority; a private CA signs them itself and allows more. */
@@ -70,7 +70,7 @@ export function returned(context: IssuerContext, event: PermitReturned, at: numb
     inWork,
     queue: event.again ? enqueued({ ...context, queue }, event, at).queue : queue,
     buckets: isUnused ? refunded(context, event) : context.buckets,
-    limits: limitsAfter(context, event),
+    limits: limitsAfter(context, event, at),
   };
 }
 
@@ -168,7 +168,8 @@ function nextTurn(context: IssuerContext, at: number): Waiting | null {
   const inWork = new Map<string, number>();
   for (const { namespace = '' } of Object.values(context.inWork))
     inWork.set(namespace, (inWork.get(namespace) ?? 0) + 1);
-  const rank = ({ due, namespace }: Waiting) => (due ? -1 : (inWork.get(namespace) ?? 0));
+  const rank = (one: Waiting) =>
+    isDoubtful(context, one) ? queueMax : one.due ? -1 : (inWork.get(one.namespace) ?? 0);
   let best: Waiting | null = null;
   for (const one of context.queue) {
     const isBetter = best === null || rank(one) < rank(best);

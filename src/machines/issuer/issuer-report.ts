@@ -5,7 +5,7 @@ import type { PermitDeferred } from '../domain/domain-events.ts';
 import type { MessageSend } from '../effects.ts';
 import type { IssuerContext, Moment } from './issuer-context.ts';
 import type { IssuerReport, IssuerStatus } from './issuer-effects.ts';
-import { limitedUntil, limitWords } from './issuer-limits.ts';
+import { limitedUntil, limitOn } from './issuer-limits.ts';
 import { allowedAt } from './issuer-queue.ts';
 import { type StateWord, sentence } from './issuer-words.ts';
 
@@ -105,8 +105,7 @@ export function whyWaiting(
   const until = allowedAt(context, mine);
   if (until <= at) return null;
   const isLimit = limitedUntil(context, mine) >= until;
-  if (isLimit)
-    return { reason: 'rateLimited', until: Math.round(until), message: message ?? limitWords(context, mine) };
+  if (isLimit) return { ...limitOn(context, mine, message), until: Math.round(until) };
   return { reason: 'budget', until: Math.round(until), message: null };
 }
 

@@ -11,7 +11,7 @@ import { actionsOf } from '../effect.ts';
 import type { Stamp } from '../stamp.ts';
 import type { IssuerContext, IssuerInput } from './issuer-context.ts';
 import { issuerEffects } from './issuer-effects.ts';
-import { grownMs, isForEverybody, limitMet, limitsAfterEdit } from './issuer-limits.ts';
+import { grownMs, isForEverybody, isItsOwnTrouble, limitMet, limitsAfterEdit } from './issuer-limits.ts';
 import { enqueued, inWorkMax, quietMs, returned, served } from './issuer-queue.ts';
 import { deferral, grants, noted, whyAllWait, whyWaiting } from './issuer-report.ts';
 import type { StateWord } from './issuer-words.ts';
@@ -115,7 +115,8 @@ export const issuerSetup = setup({
       args.event.scope !== 'host' &&
       args.event.scope !== 'domain',
     isLimit: (args: Args) => isReturned(args, 'rateLimited'),
-    isOutage: (args: Args) => isReturned(args, 'down'),
+    isOutage: (args: Args) =>
+      isReturned(args, 'down') && !('domain' in args.event && isItsOwnTrouble(args.context, args.event)),
     isUnusable: (args: Args) => isReturned(args, 'unusable'),
     isGoodAnswer: (args: Args) => isReturned(args, 'issued', 'refused'),
     isReportLost: ({ event }: Args) =>

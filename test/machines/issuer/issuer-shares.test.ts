@@ -120,6 +120,52 @@ describe('§7.3: a limit holds for its scope', () => {
   });
 });
 
+describe('§7.4: the authority fails for one host', () => {
+  const fails = (issuer: Issuer, host: string) =>
+    giveBack(issuer, host, { outcome: 'down', again: true, message: 'ca/cert/1 answered 500' });
+  const answers = (issuer: Issuer) => {
+    issuer.wait(issuer.patience ?? 0);
+    issuer.asked();
+    return issuer.take({ type: 'issuer.verified', check: issuer.context.check });
+  };
+
+  const onlyBadFails = () => {
+    const issuer = ask(fails(ask(ready(), 'bad.bank.test'), 'bad.bank.test'), 'good.shop.test');
+    answers(issuer).asked();
+    return giveBack(issuer, 'good.shop.test', { outcome: 'issued' });
+  };
+
+  test('once, and it is an outage, after which another host tries first', () => {
+    const issuer = fails(ask(ready(), 'bad.bank.test', { due: true }), 'bad.bank.test');
+    expect(issuer.state).toBe('suspended.down');
+    expect(grantedTo(answers(ask(issuer, 'good.shop.test')))).toEqual(['good.shop.test']);
+  });
+
+  test('again, after others had their certificates: it waits alone, ever longer, and is told why', () => {
+    const issuer = onlyBadFails();
+    const pauses: number[] = [];
+    for (let round = 0; round < 9; round++) {
+      expect(grantedTo(issuer)).toEqual(['bad.bank.test']);
+      fails(issuer, 'bad.bank.test');
+      expect(issuer.state).toBe('serving.ready');
+      const [told] = messages(issuer, 'permit.deferred');
+      expect(told?.event).toMatchObject({ reason: 'down', message: 'ca/cert/1 answered 500' });
+      const { until } = (told?.event ?? {}) as unknown as { until: number };
+      pauses.push((until - issuer.now) / minute);
+      issuer.wait(until - issuer.now);
+    }
+    expect(pauses).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60]);
+    giveBack(issuer, 'bad.bank.test', { outcome: 'issued' });
+    expect(issuer.context.limits).toEqual({});
+  });
+
+  test('one that has its own trouble hides no outage of the others', () => {
+    const issuer = onlyBadFails();
+    fails(ask(issuer, 'next.shop.test'), 'next.shop.test');
+    expect(issuer.state).toBe('suspended.down');
+  });
+});
+
 describe('§5.5: shares', () => {
   test('a namespace with many hosts leaves the others their share', () => {
     const issuer = ready();

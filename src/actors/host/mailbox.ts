@@ -21,10 +21,23 @@ export function isTurnedAway(cell: Cell, hot: Hot, item: MailboxItem): boolean {
  */
 export function put({ mailbox, company }: Hot, item: MailboxItem, now: number): void {
   const older = item.replaces ? mailbox.findIndex(({ replaces }) => replaces === item.replaces) : -1;
-  if (older >= 0) mailbox[older] = item;
+  if (older >= 0) renew(mailbox, older, item);
   else if (item.completes !== undefined) mailbox.splice(placeOfOutcome(mailbox, item.completes), 0, item);
   else if (item.replaces !== undefined || company === null || company.until <= now) mailbox.push(item);
   else mailbox.splice(mailbox.findLastIndex(({ replaces }) => replaces === undefined) + 1, 0, item);
+}
+
+/**
+ * Replaces an observation by the next of its sort. Those behind it are the latest of their
+ * sorts, so they are true of the newer world as well, and what the actor is told never goes back (I10).
+ */
+function renew(mailbox: MailboxItem[], at: number, item: MailboxItem): void {
+  const { world } = item;
+  mailbox[at] = item;
+  for (const [place, behind] of mailbox.entries()) {
+    if (place > at && behind.world !== undefined && world !== undefined)
+      mailbox[place] = { ...behind, world };
+  }
 }
 
 /**

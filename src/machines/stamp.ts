@@ -21,6 +21,12 @@ export const leftOf = (wholeMs: number, since: number, at: number): number =>
   Math.min(wholeMs, Math.max(0, since + wholeMs - at));
 
 /**
+ * Whether that long has passed since then. A time still to come was noted by a clock that was ahead, and says
+ * as little as one of long ago.
+ */
+export const hasPassed = (ms: number, since: number, at: number): boolean => Math.abs(at - since) >= ms;
+
+/**
  * The outcome of effects whose success or failure changes no chart; it removes the effect from the outbox
  * (I4).
  */
@@ -42,4 +48,4 @@ export type ClockLeapt = { readonly type: 'clock.leapt'; readonly byMs: number }
  * may have overwritten it. @param writtenAt ms since the epoch; absent: not known, it is
  */
 export const isToRestate = (writtenAt: number | undefined, at: number): boolean =>
-  Math.abs(at - (writtenAt ?? 0)) >= limits.restateMs;
+  hasPassed(limits.restateMs, writtenAt ?? 0, at);

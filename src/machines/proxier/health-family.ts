@@ -7,6 +7,7 @@
  * them. Promises: only the oldest waiting change is timed; an "updated" event settles all that waited; a
  * family that was never updated is never late (it is starting).
  */
+import { hasPassed } from '../stamp.ts';
 
 /** What is known of one family; times in milliseconds since the epoch. */
 export interface FamilyHealth {
@@ -49,7 +50,7 @@ const overtakeMs = 300_000;
  * sender's clock had been ahead, and it counts again.
  */
 export function isStale({ report }: FamilyHealth, { seq }: FamilyLevel, at: number): boolean {
-  return report !== undefined && seq <= report.seq && at - (report.at ?? 0) < overtakeMs;
+  return report !== undefined && seq <= report.seq && !hasPassed(overtakeMs, report.at ?? 0, at);
 }
 
 /**

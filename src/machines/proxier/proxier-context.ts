@@ -1,6 +1,6 @@
 /** What a proxier remembers, and the pure decisions about it. */
 import type { IpFamily } from '../../base/address.ts';
-import { leftOf, type Stamp } from '../stamp.ts';
+import { hasPassed, leftOf, type Stamp } from '../stamp.ts';
 import { type FamilyHealth, isStale, queued, reported, startingFamily, updated } from './health-family.ts';
 import type { ProxierEvent } from './proxier-events.ts';
 
@@ -72,7 +72,7 @@ export function untilLate({ context, event }: Args, family: IpFamily): number {
 }
 
 export function isSignOfLife({ context, event }: Args): boolean {
-  return context.heardAt === null || happenedAt(event) - context.heardAt >= heardEveryMs;
+  return context.heardAt === null || hasPassed(heardEveryMs, context.heardAt, happenedAt(event));
 }
 
 /** The chart starts in a state with this deadline, before the first event and its time. */

@@ -1,6 +1,6 @@
 /** What a release remembers, and the pure calculations over it. */
 import { limits } from '../../base/limits.ts';
-import type { Stamp } from '../stamp.ts';
+import { hasPassed, type Stamp } from '../stamp.ts';
 import type { ReleaseRound, ReleaseStatusWrite } from './release-effects.ts';
 import type { ReleaseOwnEvent, ReleaseRoster, RoundChanges, RoundSummary } from './release-events.ts';
 import {
@@ -122,8 +122,8 @@ export const isOfThisRound = (args: Args): boolean =>
 
 export function isReportDue({ context, event }: Args): boolean {
   const { begunAt, reportedAt } = context;
-  if (begunAt === null || event.at - begunAt < quietMs) return false;
-  return reportedAt === null || event.at - reportedAt >= reportEveryMs;
+  if (begunAt === null || !hasPassed(quietMs, begunAt, event.at)) return false;
+  return reportedAt === null || hasPassed(reportEveryMs, reportedAt, event.at);
 }
 
 /** 100 ms × 1.5 for each failure, ± 50 %, at most 60 s: docs/features/releases.md §4.1. */

@@ -3,6 +3,7 @@
 import { assign, setup } from 'xstate';
 import type { ActorInput } from '../actor-input.ts';
 import { actionsOf } from '../effect.ts';
+import { hasPassed } from '../stamp.ts';
 import {
   type Args,
   emptyContext,
@@ -55,7 +56,7 @@ export const releaseSetup = setup({
     isReportDue,
     hasDrifted: ({ context }) => context.drift.length > 0,
     isRested: (args) =>
-      isOfThisReign(args) && args.event.at - (args.context.roundEndedAt ?? 0) >= driftPauseMs,
+      isOfThisReign(args) && hasPassed(driftPauseMs, args.context.roundEndedAt ?? 0, args.event.at),
   },
   delays: {
     /** By then a former leader's requests to the API server have ended: docs/features/releases.md §2.5. */

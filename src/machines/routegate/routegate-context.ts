@@ -2,7 +2,7 @@
 import { equal } from '../../base/equal.ts';
 import type { ActorInput } from '../actor-input.ts';
 import type { KubeEventWrite } from '../effects.ts';
-import { isToRestate, leftOf, type Stamp } from '../stamp.ts';
+import { hasPassed, isToRestate, leftOf, type Stamp } from '../stamp.ts';
 import type { RouteGateLook, RouteGateStatusPatch } from './routegate-effects.ts';
 import type { RouteGateEvent } from './routegate-events.ts';
 import type { GateFindings, RouteGateFacts } from './routegate-facts.ts';
@@ -110,7 +110,7 @@ export const isStirred = ({ facts, lookedAt }: RouteGateContext): boolean =>
 export const isUnlisted = ({ context, event }: Moment): boolean =>
   context.findings?.isComplete === false &&
   context.reported?.verifying.reason !== 'NotListed' &&
-  event.at - (context.unlistedSince ?? event.at) < listPatienceMs;
+  !hasPassed(listPatienceMs, context.unlistedSince ?? event.at, event.at);
 
 export const looked = ({ context: { namespace, name, look } }: Moment): Omit<RouteGateLook, 'type'> => ({
   namespace,

@@ -5,7 +5,7 @@
  * Pods that want a proof include it once it is due (docs/features/routes.md §6.3).
  */
 import { limits } from '../../base/limits.ts';
-import type { Stamp } from '../stamp.ts';
+import { hasPassed, type Stamp } from '../stamp.ts';
 import type { RouteSample, RouteWiden } from './route-effects.ts';
 import type { Answers, PodPlace, RouteWanted, SampleFinished, SampleSummary } from './route-events.ts';
 import type { RouteProbe } from './route-facts.ts';
@@ -44,7 +44,7 @@ export function roundOf(
 }
 
 const isDue = ({ lookedAt, missed }: Want, at: number) =>
-  at - lookedAt >= (missed > 0 ? dueMs.missed : dueMs.met);
+  hasPassed(missed > 0 ? dueMs.missed : dueMs.met, lookedAt, at);
 
 /** Families take turns, so that Pods of one that are never reached do not hold up the others. */
 function roundFor({ facts, round }: ServiceContext, wants: readonly Want[]) {

@@ -1,6 +1,7 @@
 /** What a Service tells Pods, and the other Services of its group. Pure. */
 import type { ActorId } from '../../base/ids.ts';
 import type { MessageSend } from '../effects.ts';
+import { hasPassed } from '../stamp.ts';
 import type { PodPlace } from './route-events.ts';
 import { hasLeft, isAskable, lostPods } from './route-rounds.ts';
 import type { ServiceContext, ServiceInput, Want } from './service-context.ts';
@@ -57,7 +58,7 @@ function lostSince(one: Want, { context, event }: Moment): number {
 const curiousMs = 3_000;
 
 export const toTell = ({ wants, lastRound }: ServiceContext, at: number): readonly Want[] =>
-  lastRound === null ? [] : wants.filter((want) => want.curious && at - want.at >= curiousMs);
+  lastRound === null ? [] : wants.filter((want) => want.curious && hasPassed(curiousMs, want.at, at));
 
 /** Tells waiting Pods what answers in their place. */
 export function missedNews({ context, event }: Moment): Sending {

@@ -6,7 +6,7 @@ import { equal } from '../../base/equal.ts';
 import type { ActorId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import type { ActorInput } from '../actor-input.ts';
-import type { Stamp } from '../stamp.ts';
+import { hasPassed, type Stamp } from '../stamp.ts';
 import type { Asker, PodPlace, RouteWanted, SampleSummary, ServiceEvent } from './route-events.ts';
 import type { ServiceFacts } from './route-facts.ts';
 import { noSlices, type SlicesContext } from './slices-context.ts';
@@ -122,7 +122,9 @@ export const isNewWant = (context: ServiceContext, pod: PodPlace): boolean =>
 
 /** Worth a write, but not a new round. */
 export const isAgedWant = ({ wants }: ServiceContext, pod: Asker, { at }: Stamp): boolean =>
-  wants.some((want) => isSamePod(want, pod) && (at - want.at > wantRenewalMs || isCurious(want, pod)));
+  wants.some(
+    (want) => isSamePod(want, pod) && (hasPassed(wantRenewalMs, want.at, at) || isCurious(want, pod)),
+  );
 
 const isCurious = (want: Want, { curious = false }: Asker) => curious && !want.curious;
 

@@ -4,7 +4,7 @@ import { assign, enqueueActions, setup } from 'xstate';
 import { equal } from '../../base/equal.ts';
 import type { ActorInput } from '../actor-input.ts';
 import { actionsOf } from '../effect.ts';
-import { leftOf } from '../stamp.ts';
+import { hasPassed, leftOf } from '../stamp.ts';
 import { eventsOf } from '../typed-events.ts';
 import type { PodPlace } from './route-events.ts';
 import {
@@ -122,7 +122,8 @@ export const serviceSetup = setup({
     isUnaskable: ({ context }: Args) => !isAnybodyAskable(context),
     isNothingWanted: ({ context }: Args) => context.wants.length === 0,
     isWatching: ({ context }: Args) => context.wants.length === 0 && isAnybodyAskable(context),
-    isHurriedAndRested: ({ context, event }) => context.hurried && event.at - context.startedAt >= restMs,
+    isHurriedAndRested: ({ context, event }) =>
+      context.hurried && hasPassed(restMs, context.startedAt, event.at),
     isHurried: ({ context }: Args) => context.hurried,
     isAnonymousGroup: ({ context }: Args) => isAnonymous(context) && context.header === 'no',
     isAnonymousThroughout: ({ context }: Args) => isAnonymous(context) && isGroupUnseen(context),

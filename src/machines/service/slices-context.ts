@@ -5,7 +5,7 @@
 
 import { equal } from '../../base/equal.ts';
 import type { KubeEventWrite } from '../effects.ts';
-import type { Stamp } from '../stamp.ts';
+import { hasPassed, type Stamp } from '../stamp.ts';
 import { eventsOf } from '../typed-events.ts';
 import type { ServiceEvent } from './route-events.ts';
 import type { SlicesReconcile } from './slices-effects.ts';
@@ -126,7 +126,7 @@ export const slicesGuards = {
   isPassDue: ({ context }: { context: Holder }) => isDue(context.slices),
   isFirstPassDue: ({ context }: { context: Holder }) => isDue(context.slices) && context.slices.endedAt === 0,
   isDensePassDue: ({ context, event }: Args) =>
-    isDue(context.slices) && event.at - context.slices.endedAt < denseMs,
+    isDue(context.slices) && !hasPassed(denseMs, context.slices.endedAt, event.at),
   isSlicesSeen: when('service.endpoints.observed', (_, { facts }) => facts !== null),
   isSliceless: ({ context }: { context: Holder }) => {
     const { facts } = context.slices;

@@ -63,6 +63,19 @@ describe('the first round', () => {
       expect((told[at] ?? 0) - (told[at - 1] ?? 0)).toBeGreaterThanOrEqual(10_000);
   });
 
+  test('its errors are told by a clock that was set back as well', () => {
+    const release = applying().wait(5_000);
+    release.round(broken);
+    expect(release.askedOf('release-resource.write')).toHaveLength(1);
+    release.now -= 2_000_000;
+    release.take({ type: 'release.reconcile' });
+    release.round(broken);
+    expect(release.askedOf('release-resource.write')).toHaveLength(1);
+    release.take({ type: 'release.reconcile' });
+    release.round(broken);
+    expect(release.askedOf('release-resource.write')).toEqual([]);
+  });
+
   test('with an error in one object the state does not become Done', () => {
     const release = applying();
     release.asked();

@@ -21,10 +21,11 @@ import { namespace } from '../endpoint-world.ts';
 import { listedIn, slicesOf, wantedOf } from '../wanted-endpoints.ts';
 
 /**
- * What a writer knows of the world may be this old: each kind of object is published again this long after an
- * outage of the broker, with jitter; and a pause, and a late request.
+ * What a writer knows of the world may be this old: a message that was sent into an outage of the broker is
+ * given up, and each kind of object is published again this long after it, with jitter; and a pause, and a
+ * late request.
  */
-const knownMs = 1.25 * limits.worldRetryMaxMs + 2_000;
+const knownMs = limits.appendTimeoutMs + 1.25 * limits.worldRetryMaxMs + 2_000;
 
 export const neverMissing = ({ api }: SeenStage): CheckerKind => ({
   name: 'no endpoint is missing meanwhile',

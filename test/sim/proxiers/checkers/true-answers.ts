@@ -39,6 +39,8 @@ export const trueAnswers = (stage: ApiStage, scene: ProxierScene, balancer: Load
       eye.breach(`${replica} answers ${status} to ${endpoint} of ${node}, which is ${wanted.status}`);
     };
     balancer.onAnswer(judge);
+    // What was otherwise for a moment is due anew.
+    stage.api.onWrite(look);
     return (sighting) => {
       quiet.see(sighting);
       if (stage.kubeErrors > 0) failedAt = eye.now();

@@ -27,6 +27,8 @@ export interface KubeWeather {
   /** How long a late request waits at the API server, ms. */
   lateMs(): number;
   fate(): KubeFate;
+  /** Requests that nobody will answer, and whose callers still wait. */
+  hanging: number;
 }
 
 /**
@@ -259,5 +261,6 @@ export function kubeWeather(chance: Chance, errorShare: () => number): KubeWeath
     latencyMs: () => chance.seldomLong(0.5, 40),
     lateMs: () => chance.between(100, 8_000),
     fate: () => (chance.happens(errorShare()) ? (chance.pick(fates) ?? 'served') : 'served'),
+    hanging: 0,
   };
 }

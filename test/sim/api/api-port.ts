@@ -61,6 +61,12 @@ export function request<T>(
     const chosen = fate();
     const giveUp = () => reject(new OrreryError('KUBE_UNREACHABLE', 'simulated: no answer in time'));
     const patience = clock.after(limits.kubeRequestMs, giveUp);
+    if (chosen === 'lost' || chosen === 'answerLost') {
+      weather.hanging += 1;
+      clock.after(limits.kubeRequestMs, () => {
+        weather.hanging -= 1;
+      });
+    }
     const later = (answer: () => void) => {
       clock.after(latencyMs(), () => {
         patience.cancel();

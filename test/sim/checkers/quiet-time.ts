@@ -8,9 +8,13 @@ import type { SimReplica } from '../../../packages/testing/replicas/sim-replica.
 import type { FaultyWorld } from '../../../packages/testing/simulation/fault-parts.ts';
 import type { Sighting } from '../../../packages/testing/simulation/sightings.ts';
 import type { Stage } from '../../../packages/testing/simulation/stage.ts';
+import type { KubeWeather } from '../sim-kube.ts';
+
+/** How the Kubernetes API fails: now, and what it left unanswered. */
+type Trouble = Pick<FaultyWorld, 'kubeErrors'> & { readonly weather?: Pick<KubeWeather, 'hanging'> };
 
 /** A world whose Kubernetes API may fail. */
-export type TroubledWorld = Stage & Pick<FaultyWorld, 'kubeErrors'>;
+export type TroubledWorld = Stage & Trouble;
 
 export interface Quiet {
   see(sighting: Sighting): void;
@@ -26,13 +30,13 @@ type Seen = Pick<Eye, 'now' | 'replicas' | 'world'>;
 /** Several checkers ask the same about one world. */
 const known = new WeakMap<object, Quiet>();
 
-export function createQuiet(eye: Seen, stage: Pick<FaultyWorld, 'kubeErrors'>): Quiet {
+export function createQuiet(eye: Seen, stage: Trouble): Quiet {
   const quiet = known.get(stage) ?? newQuiet(eye, stage);
   known.set(stage, quiet);
   return quiet;
 }
 
-function newQuiet(eye: Seen, stage: Pick<FaultyWorld, 'kubeErrors'>): Quiet {
+function newQuiet(eye: Seen, stage: Trouble): Quiet {
   let since = eye.now();
   let lookedAt = since;
   let isCalm = false;
@@ -51,7 +55,9 @@ function newQuiet(eye: Seen, stage: Pick<FaultyWorld, 'kubeErrors'>): Quiet {
       if (sighting.kind !== 'second') return;
       const hasPassed = eye.now() - lookedAt > looksMs;
       lookedAt = eye.now();
-      if (hasPassed || (!isCalm && !isQuiet(eye, stage))) since = eye.now();
+      // Whoever waits for an answer that was lost learns of it after the last fault, too.
+      const hangs = (stage.weather?.hanging ?? 0) > 0;
+      if (hasPassed || hangs || (!isCalm && !isQuiet(eye, stage))) since = eye.now();
     },
     since: () => since,
   };
@@ -70,7 +76,7 @@ export function createUntroubled(eye: Pick<Eye, 'now' | 'replicas'>): Quiet {
   };
 }
 
-function isQuiet(eye: Seen, { kubeErrors }: Pick<FaultyWorld, 'kubeErrors'>): boolean {
+function isQuiet(eye: Seen, { kubeErrors }: Trouble): boolean {
   const now = eye.now();
   if (kubeErrors > 0 || !eye.replicas().every((one) => isSimulated(one) && isUntroubled(one, now)))
     return false;

@@ -18,7 +18,7 @@ const target = resolve(process.argv[2] ?? 'dist');
 const bundle = await rolldown({
   platform: 'node',
   // A feature's charts and schemas must fit those of the package.
-  external: ['msgpackr-extract', 'xstate', 'valibot', '@kubernetes/client-node'],
+  external: ['xstate', 'valibot', '@kubernetes/client-node'],
   input: join(root, 'packages/testing/index.ts'),
   plugins: [textsInlined()],
 });

@@ -23,8 +23,6 @@ const api = { name: 'api/index', external: ['xstate', 'valibot'] };
 
 const input = {
   platform: /** @type {const} */ ('node'),
-  // Compiled for one platform: used where it is installed, and dispensable.
-  external: ['msgpackr-extract'],
   // Of the client of Kubernetes only the credentials are used, and loading the rest of it does nothing.
   treeshake: { moduleSideEffects: (/** @type {string} */ id) => !id.includes('@kubernetes/client-node') },
 };
@@ -64,8 +62,7 @@ async function bundleMain() {
 
 /** @param {string} name @param {readonly string[]} [shared] packages that it imports like everyone else */
 async function bundleAlone(name, shared = []) {
-  const external = [...input.external, ...shared];
-  const alone = await rolldown({ ...input, external, input: join(source, `${name}.ts`) });
+  const alone = await rolldown({ ...input, external: [...shared], input: join(source, `${name}.ts`) });
   const written = await alone.write({ ...output, file: join(target, `${name}.js`), codeSplitting: false });
   return written.output.flatMap((part) => ('modules' in part ? Object.keys(part.modules) : []));
 }

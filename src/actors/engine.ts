@@ -17,13 +17,13 @@ import { chartsOf, type EngineView, type Feature, type FeatureRun } from './feat
 import { Host } from './host/host.ts';
 import type { HostMetrics, HostParts } from './host/host-parts.ts';
 import { createStepper } from './host/step.ts';
+import { type Directory, startDirectory } from './members/directory.ts';
+import type { Member } from './members/members.ts';
 import { knowsOwners, startAcquaintance } from './shards/acquaintance.ts';
-import { type Directory, startDirectory } from './shards/directory.ts';
 import { editionRemarks, editionsIn, kindsElsewhere } from './shards/editions.ts';
 import type { HoldingSpec } from './shards/holding.ts';
 import { homesOf } from './shards/homes.ts';
 import { earlierSilenceMs } from './shards/mail-origin.ts';
-import type { Member } from './shards/members.ts';
 import { Ownership } from './shards/ownership.ts';
 import { createShards, type Shards } from './shards/shard-work.ts';
 import { type Care, noCare } from './time/care.ts';

@@ -7,7 +7,8 @@
  * of arrays become null, as in JSON. Encoding a value that is not plain (a Date, a bigint, bytes) throws an
  * INVARIANT error. Absent: the meaning of a message (`envelope.ts`) and its size limit.
  */
-import { Packr } from 'msgpackr';
+// The main entry would load a compiled add-on whose texts are parts of one text, which each keeps alive.
+import { Packr } from 'msgpackr/pack';
 import { asError, invariant, OrreryError } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import { scanMsgpack } from './msgpack-scan.ts';

@@ -1,5 +1,7 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
-import { addExtension, Packr } from 'msgpackr';
+import { addExtension, Packr } from 'msgpackr/pack';
 import { describe, expect, test } from 'vitest';
 import { hasCode } from '../../src/base/errors.ts';
 import { limits } from '../../src/base/limits.ts';
@@ -18,9 +20,23 @@ const isUnreadable = (fn: () => unknown): boolean => {
     return true;
   }
 };
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
 const hex = (text: string) => Uint8Array.from(Buffer.from(text.replaceAll(' ', ''), 'hex'));
 
 describe('a plain value', () => {
+  test('does not keep the text around what is kept of it', () => {
+    const bytes = encode({
+      uid: '5f0c7f38-6f0e-4d27-9d8e-0123456789ab',
+      rest: Array(20).fill('x'.repeat(50)),
+    });
+    collect();
+    const before = process.memoryUsage().heapUsed;
+    const kept = Array.from({ length: 5_000 }, () => (decode(bytes) as { uid: string }).uid);
+    collect();
+    expect((process.memoryUsage().heapUsed - before) / kept.length).toBeLessThan(200);
+  });
+
   test('comes back as it was, by MessagePack and by JSON', () => {
     fc.assert(
       fc.property(plain, (value) => {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { Packr } from 'msgpackr';
+import { Packr } from 'msgpackr/pack';
 import { describe, expect, test } from 'vitest';
 import { writeMsgpack } from '../../src/bus/msgpack-write.ts';
 

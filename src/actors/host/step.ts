@@ -133,9 +133,10 @@ export function createStepper(chart: Chart): Stepper {
     restore(persisted, version) {
       return guardRestore(chart, () => {
         const { value, context, historyValue = {} } = migrate(chart, persisted, version);
-        const state = { value, context, historyValue, children: {} };
+        // xstate walks the whole context for actors that it had spawned; charts spawn none.
+        const state = { value, context: {}, historyValue, children: {} };
         const whole = { ...state, status: 'active', output: undefined, error: undefined };
-        return machine.restoreSnapshot(whole as never, scope) as Snapshot;
+        return { ...machine.restoreSnapshot(whole as never, scope), context } as Snapshot;
       });
     },
     deadlineIds: new Set(nodesBelow(machine.root).flatMap((node) => deadlinesIn(node).map(({ id }) => id))),

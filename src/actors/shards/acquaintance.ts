@@ -7,7 +7,7 @@
  * process of this replica, or a twin that must answer first. In both cases it listens for the whole time.
  */
 import type { Clock } from '../../base/clock.ts';
-import type { Directory } from './directory.ts';
+import type { Directory } from '../members/directory.ts';
 import type { FenceValue } from './fence-value.ts';
 
 /** The others answer a replica's first beat within a round trip; this allows ten. */

@@ -6,7 +6,7 @@
  * while they keep failing, one line every ten seconds.
  */
 import type { HostParts } from '../host/host-parts.ts';
-import { pulseMs } from '../time/pulses.ts';
+import { pulseMs } from '../members/pulses.ts';
 
 /** Each holding is planned every 0.6 s, so by then each has failed once. */
 const gatherMs = 1_000;

@@ -9,8 +9,8 @@
  */
 import { compareReleases } from '../../base/semantic-version.ts';
 import type { Edition, Housed } from '../edition.ts';
+import type { EditionTold, Member } from '../members/members.ts';
 import type { FenceValue } from './fence-value.ts';
-import type { EditionTold, Member } from './members.ts';
 
 export function editionsIn(features: readonly Housed[]): readonly EditionTold[] {
   return features.flatMap(({ name, edition, kinds }) =>

@@ -3,6 +3,7 @@
  * (ownership.ts).
  */
 import type { StreamName } from '../../bus/bus.ts';
+import type { LocalActor } from '../host/local.ts';
 
 /** What the owner of a holding does. */
 export interface Work {
@@ -54,4 +55,15 @@ export interface HoldingView {
   readonly fence: number;
   /** The state of this replica's own chart of the holding. */
   readonly state: string;
+}
+
+interface InHand {
+  readonly chart: Pick<LocalActor, 'state' | 'send'>;
+}
+
+export const isGivenBack = ({ chart }: InHand): boolean => /draining|releasing/.test(chart.state());
+
+/** A holding that is given back already is not told again: a replica that stops asks every 2 ms. */
+export function withdraw(held: InHand): void {
+  if (!isGivenBack(held)) held.chart.send({ type: 'holding.withdrawn' });
 }

@@ -19,11 +19,11 @@ import { encodeJson } from '../../bus/codec.ts';
 import { type HoldingContext, type HoldingEffect, shardChart } from '../../machines/shard/shard.ts';
 import type { HostParts } from '../host/host-parts.ts';
 import { type LocalActor, startLocal } from '../host/local.ts';
+import type { Directory } from '../members/directory.ts';
 import { createClaimTrouble, failedPauseMs } from './claim-trouble.ts';
-import type { Directory } from './directory.ts';
 import { holdersOf, mayHoldOf } from './editions.ts';
 import { type FenceValue, isOrphaned, nobodysFence, readFenceValue } from './fence-value.ts';
-import type { FencePlace, HoldingSpec, HoldingView } from './holding.ts';
+import { type FencePlace, type HoldingSpec, type HoldingView, isGivenBack, withdraw } from './holding.ts';
 import { rememberedOwners } from './rendezvous.ts';
 
 export interface OwnershipParts extends Pick<HostParts, 'bus' | 'clock' | 'random' | 'log'> {
@@ -200,14 +200,14 @@ export class Ownership {
     if (live === null) return;
     const members = [...live.values()];
     const serving = [...live].flatMap(([replica, member]) => (member.serving ? [replica] : []));
-    let moves = this.views().filter(({ state }) => /draining|releasing/.test(state)).length;
+    let moves = [...this.#held.values()].filter(isGivenBack).length;
     const pausedAfter = this.#parts.clock.monotonic() - failedPauseMs;
     for (const held of [...this.#held.values()]) {
       const { spec, chart, lostTo, failedAt, isWanted } = held;
       const state = chart.state();
       if (!isWanted) {
         if (state === 'unowned') this.#forget(held);
-        else chart.send({ type: 'holding.withdrawn' });
+        else withdraw(held);
         continue;
       }
       const candidates = spec.feature ? holdersOf(spec.feature.name, members) : serving;
@@ -219,7 +219,7 @@ export class Ownership {
           continue;
         chart.send({ type: 'holding.assigned', seen: this.#fenceOf(spec) });
       } else if (state.startsWith('held.') && !this.#mayKeep(spec)) {
-        chart.send({ type: 'holding.withdrawn' });
+        withdraw(held);
       } else if (state.startsWith('held.') && !isMine && moves < limits.plannedMoves) {
         const heir = wanted === null ? null : live.get(wanted);
         const isProven = heir && this.#parts.clock.monotonic() - heir.firstHeard >= provenAfterMs;
@@ -236,12 +236,12 @@ export class Ownership {
     this.#stopping = true;
     const until = clock.monotonic() + patienceMs;
     // Repeated while waiting, because a claim in progress may be won meanwhile.
-    const withdraw = () => {
+    const withdrawAll = () => {
       const rest = [...this.#held.values()].filter(({ chart }) => chart.state() !== 'unowned');
-      for (const { chart } of rest) chart.send({ type: 'holding.withdrawn' });
+      for (const held of rest) withdraw(held);
       return rest.length > 0;
     };
-    while (withdraw() && clock.monotonic() < until)
+    while (withdrawAll() && clock.monotonic() < until)
       await new Promise<void>((resolve) => clock.after(2, resolve));
     for (const { chart } of this.#held.values()) chart.stop();
     for (const following of this.#followings) void following.stop();

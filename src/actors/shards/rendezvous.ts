@@ -18,8 +18,12 @@ export function wantedOwner(thing: string, replicas: Iterable<string>): string |
 /** The same, cached for as long as the set of replicas stays the same, because it is asked at each beat. */
 export function rememberedOwners(): (thing: string, replicas: readonly string[]) => string | null {
   const known = new Map<string, { readonly among: string; readonly owner: string | null }>();
+  // A plan asks with one list for every shard.
+  let asked: readonly string[] = [];
+  let among = '';
   return (thing, replicas) => {
-    const among = replicas.join(' ');
+    if (replicas !== asked) among = replicas.join(' ');
+    asked = replicas;
     const found = known.get(thing);
     if (found?.among === among) return found.owner;
     const owner = wantedOwner(thing, replicas);

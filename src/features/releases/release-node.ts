@@ -8,7 +8,7 @@
  */
 
 import type { FeatureParts } from '../../actors/feature.ts';
-import type { Directory } from '../../actors/shards/directory.ts';
+import type { Directory } from '../../actors/members/directory.ts';
 import { backOffMs } from '../../base/back-off.ts';
 import { sleep, type Timer } from '../../base/clock.ts';
 import { asError, hasCode } from '../../base/errors.ts';

@@ -4,6 +4,7 @@
 import type { Stamp } from '../stamp.ts';
 import { type Deferral, type DomainContext, type DomainInput, keyOf, usable } from './domain-context.ts';
 import type { AcquisitionFailed, CertificateInspected, PermitDeferred } from './domain-events.ts';
+import { fingerprintChars } from './domain-facts.ts';
 import { factsIn } from './domain-observation.ts';
 import { foreignText } from './domain-report.ts';
 import {
@@ -69,6 +70,7 @@ export function inspected({ context, event }: Moment): Change {
   const good = context.forced && context.certificate === null ? null : event.good;
   const isSame = good?.fingerprint === context.certificate?.fingerprint;
   return {
+    facts: shown(context, event),
     certificate: good,
     missing: event.missing,
     foreign: event.foreign,
@@ -76,6 +78,18 @@ export function inspected({ context, event }: Moment): Change {
     ...pendingIn(context, event),
     lookAt: event.at + (event.foreign.length > 0 ? unseenMs : lookPauseMs)(event.random),
   };
+}
+
+/**
+ * The facts, with what the look found. The world shows it as well, but nothing remembers that while all is
+ * well, and what is deleted next differs from it.
+ */
+function shown({ facts }: DomainContext, { good, missing, foreign }: CertificateInspected) {
+  if (facts === null || good === null) return facts;
+  const lacking = new Set([...missing, ...foreign].map(keyOf));
+  const found = good.fingerprint.slice(0, fingerprintChars);
+  const stored = facts.targets.map((one, n) => (lacking.has(keyOf(one)) ? (facts.stored[n] ?? null) : found));
+  return { ...facts, stored };
 }
 
 /**

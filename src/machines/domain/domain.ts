@@ -116,6 +116,8 @@ const domainMachine = domainSetup.createMachine({
         'domain.observed': [
           { guard: 'isWish', actions: ['remember', 'force', 'pollNow'], target: 'deciding' },
           { guard: 'isAskedAnew', actions: 'remember', target: 'deciding' },
+          // What was read may have been there before.
+          { guard: 'isTampered', actions: 'remember', target: 'deciding' },
         ],
       },
       after: { inspectPatience: { actions: 'noteLookFailure', target: 'resting.backingOff' } },

@@ -107,7 +107,7 @@ export const routesRegion = {
         ],
         'sample.finished': {
           guard: 'isThisRound',
-          actions: ['tellReachedLast', 'noteRound'],
+          actions: ['tellReached', 'noteRound'],
           target: 'judging',
         },
         'sample.failed': { guard: 'isThisRound', actions: 'noteFailure', target: 'judging' },

@@ -48,8 +48,8 @@ const restMs = 200;
 type Args = { readonly context: ServiceContext };
 const { when, change, list } = eventsOf<ServiceContext, ServiceInput>();
 
-const whoWasReached = list('sample.answered', reached);
-const whoWasReachedLast = list('sample.finished', (context, { last }) =>
+const reachedNow = list('sample.answered', reached);
+const reachedLast = list('sample.finished', (context, { last }) =>
   last === undefined ? [] : reached(context, last),
 );
 const whoWasMet = list('route.wanted', alreadyMet);
@@ -193,9 +193,8 @@ export const serviceSetup = setup({
       const wants = context.wants.map((want) => (told.includes(want) ? { ...want, curious: false } : want));
       return { wants };
     }),
-    tellReached: enqueueActions((args) => tellProven(args.enqueue, args.context, whoWasReached(args))),
-    tellReachedLast: enqueueActions((args) =>
-      tellProven(args.enqueue, args.context, whoWasReachedLast(args)),
+    tellReached: enqueueActions((args) =>
+      tellProven(args.enqueue, args.context, [...reachedNow(args), ...reachedLast(args)]),
     ),
     tellMet: enqueueActions((args) => tellProven(args.enqueue, args.context, whoWasMet(args))),
     widenRound: enqueueActions(({ context, event, enqueue }) => {

@@ -1,8 +1,8 @@
 /** How long a replica that starts listens before it claims. */
 import { describe, expect, test } from 'vitest';
+import type { Beat } from '../../../src/actors/members/members.ts';
 import { knowsOwners, startAcquaintance } from '../../../src/actors/shards/acquaintance.ts';
 import type { FenceValue } from '../../../src/actors/shards/fence-value.ts';
-import type { Beat } from '../../../src/actors/shards/members.ts';
 import { decode } from '../../../src/bus/codec.ts';
 import { VirtualClock } from '../../virtual-clock.ts';
 import { TestCluster } from '../harness.ts';

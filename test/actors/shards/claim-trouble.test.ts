@@ -1,6 +1,6 @@
 /** A store that takes nothing fails every claim for one reason, and is told of once. */
 import { expect, test } from 'vitest';
-import type { Directory } from '../../../src/actors/shards/directory.ts';
+import type { Directory } from '../../../src/actors/members/directory.ts';
 import { Ownership } from '../../../src/actors/shards/ownership.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import { memoryHub } from '../../../src/bus/memory/hub.ts';

@@ -4,7 +4,7 @@
  * take it: the owner has to give it back.
  */
 import { expect, test } from 'vitest';
-import type { Directory } from '../../../src/actors/shards/directory.ts';
+import type { Directory } from '../../../src/actors/members/directory.ts';
 import type { Work } from '../../../src/actors/shards/holding.ts';
 import { Ownership } from '../../../src/actors/shards/ownership.ts';
 import { seededRandom } from '../../../src/base/random.ts';

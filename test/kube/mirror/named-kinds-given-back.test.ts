@@ -2,7 +2,7 @@
  * A kind that is named no more is given back: its mirror, what the world holds of it, its fence, its metrics.
  */
 import { expect, test } from 'vitest';
-import type { Directory } from '../../../src/actors/shards/directory.ts';
+import type { Directory } from '../../../src/actors/members/directory.ts';
 import { Ownership } from '../../../src/actors/shards/ownership.ts';
 import type { NamedKind, NamedWatches } from '../../../src/actors/world/watch-declaration.ts';
 import { World } from '../../../src/actors/world/world.ts';

@@ -57,7 +57,7 @@ describe('§2.2: one who is refused and edits his object again and again', () =>
     ['finalizing', finalizing()],
   ])('is told how it stands, and nothing else happens to a domain that is %s', (word, domain) => {
     const { attempt, nextAttempt } = domain.context;
-    disturbed(domain);
+    disturbed(domain, { ...domainFacts, stored: domain.context.facts?.stored ?? [] });
     expect(wordOf(domain)).toBe(word);
     expect(asked(domain)).toEqual(['domain.report']);
     expect(domain.context).toMatchObject({ attempt, nextAttempt, facts: { refused: [stranger(5)] } });

@@ -249,7 +249,11 @@ describe('§7.5: a domain that waits is not deaf', () => {
 
 describe('§6.4: a person renews by an annotation', () => {
   const wish = (renew?: string) =>
-    observed({ ...domainFacts, sources: [{ ...source, ...(renew === undefined ? {} : { renew }) }] });
+    observed({
+      ...domainFacts,
+      stored: ['f1'],
+      sources: [{ ...source, ...(renew === undefined ? {} : { renew }) }],
+    });
 
   test('anything new orders anew, once', () => {
     const domain = confirmed(valid()).take(wish('1'));

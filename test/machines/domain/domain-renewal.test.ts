@@ -83,6 +83,22 @@ describe('a valid certificate', () => {
     expect(wordOf(domain)).toBe('checkingStored');
   });
 
+  test('is looked at each time that somebody deletes it, also while it is looked at', () => {
+    const domain = confirmed(valid());
+    for (let time = 0; time < 2; time++) {
+      domain.take(observed({ ...domainFacts, stored: ['f1'] }));
+      expect(wordOf(domain)).toBe('valid');
+      domain.take(observed());
+      expect(wordOf(domain)).toBe('checkingStored');
+      confirmed(valid(storing(finalizing(authorizing(found(domain).take(granted))))));
+    }
+    domain.take({ type: 'domain.recheck' });
+    const { attempt } = domain.context;
+    domain.take(observed());
+    expect(wordOf(domain)).toBe('checkingStored');
+    expect(domain.context.attempt).toBeGreaterThan(attempt);
+  });
+
   test('is not looked at because the world shows late what was there before', () => {
     const old = { ...domainFacts, stored: ['f0'] };
     const domain = valid(storing(finalizing(authorizing(wanting(old).take(granted)))));

@@ -3,8 +3,8 @@
  * thing.
  */
 import { expect, test } from 'vitest';
-import { type Directory, startDirectory } from '../../../src/actors/shards/directory.ts';
-import type { Beat } from '../../../src/actors/shards/members.ts';
+import { type Directory, startDirectory } from '../../../src/actors/members/directory.ts';
+import type { Beat } from '../../../src/actors/members/members.ts';
 import type { Bus } from '../../../src/bus/bus.ts';
 import { encodeJson } from '../../../src/bus/codec.ts';
 import { memoryHub } from '../../../src/bus/memory/hub.ts';

@@ -11,9 +11,9 @@
 import type { BusMessage, Subscription } from '../../bus/bus.ts';
 import { encodeJson } from '../../bus/codec.ts';
 import type { HostParts } from '../host/host-parts.ts';
-import { pulseMs, startPulses } from '../time/pulses.ts';
 import { type Beat, createMembers, latestWithoutTell, type Member, readBeat } from './members.ts';
 import { createPresence, silenceMaxMs } from './presence.ts';
+import { pulseMs, startPulses } from './pulses.ts';
 import { createTwins, type Twin } from './twins.ts';
 
 export interface Directory {

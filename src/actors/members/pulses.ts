@@ -8,7 +8,7 @@
 import type { Timer } from '../../base/clock.ts';
 import type { BusMessage, Subscription } from '../../bus/bus.ts';
 import type { HostParts } from '../host/host-parts.ts';
-import type { Members } from '../shards/members.ts';
+import type { Members } from './members.ts';
 
 /** The pause between two signs of life. */
 export const pulseMs = 200;

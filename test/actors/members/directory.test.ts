@@ -3,7 +3,7 @@
  * has not read what it was sent.
  */
 import { expect, test } from 'vitest';
-import { type Directory, startDirectory } from '../../../src/actors/shards/directory.ts';
+import { type Directory, startDirectory } from '../../../src/actors/members/directory.ts';
 import type { Clock } from '../../../src/base/clock.ts';
 import type { Bus, BusMessage } from '../../../src/bus/bus.ts';
 import { memoryHub } from '../../../src/bus/memory/hub.ts';

@@ -43,6 +43,8 @@ class Authority {
   readonly deactivated = new Set<string>();
   /** Hosts that this account may not have. */
   readonly forbidden = new Set<string>();
+  /** The answer to an order that names a certificate to replace. */
+  onReplaces: HttpAnswer | null = null;
 
   readonly http: HttpClient = async ({ url, method, body }) => {
     const path = new URL(url).pathname;
@@ -56,7 +58,9 @@ class Authority {
     if (isNew) this.accounts.push(key);
     if (path.startsWith('/account'))
       return answered(isNew ? 201 : 200, { status: 'valid' }, `https://ca/account/${key}`);
-    const { identifiers } = decoded<{ identifiers: Array<{ value: string }> }>(payload);
+    const wanted = decoded<{ identifiers: Array<{ value: string }>; replaces?: string }>(payload);
+    if (wanted.replaces !== undefined && this.onReplaces !== null) return this.onReplaces;
+    const { identifiers } = wanted;
     if (identifiers.some(({ value }) => this.forbidden.has(value))) return refused('not your name');
     const order = { status: 'pending', identifiers, authorizations: [], finalize: 'https://ca/finalize' };
     return answered(201, order, `https://ca/orders/${key}`);
@@ -64,6 +68,7 @@ class Authority {
 }
 
 const directory = {
+  renewalInfo: 'https://ca/ari',
   newNonce: 'https://ca/nonce',
   newAccount: 'https://ca/account',
   newOrder: 'https://ca/order',
@@ -77,8 +82,9 @@ const answered = (status: number, body: object, location = ''): HttpAnswer => ({
   headers: { 'replay-nonce': 'nonce', location },
   body: JSON.stringify(body),
 });
-const refused = (detail: string) =>
-  answered(403, { type: 'urn:ietf:params:acme:error:unauthorized', detail });
+const problem = (status: number, type: string, detail = '') =>
+  answered(status, { type: `urn:ietf:params:acme:error:${type}`, detail });
+const refused = (detail: string) => problem(403, 'unauthorized', detail);
 
 /** An Issuer whose account's key can be replaced. */
 function stage() {
@@ -94,7 +100,12 @@ function stage() {
   const issuerOf = () => ({ uid: 'u', version: 'v', spec: { acme: spec } as never });
   const accounts = createAcmeAccounts({ kube, http: authority.http, clock: systemClock, issuerOf });
   const order = makeOrder(accounts, systemClock);
-  return { authority, secret, order: (host: string = wish.host) => order({ ...wish, host }, run) };
+  return {
+    authority,
+    secret,
+    order: (host: string = wish.host, replaces: string | null = null) =>
+      order({ ...wish, host, replaces }, run),
+  };
 }
 
 const nameOf = (key: string) => createPublicKey(createPrivateKey(key)).export({ format: 'jwk' }).x ?? '';
@@ -123,4 +134,25 @@ test('a host that an account may not have is refused alone', async () => {
   authority.forbidden.add('bank.example.com');
   await expect(order('bank.example.com')).resolves.toMatchObject({ outcome: 'refused' });
   await expect(order()).resolves.toMatchObject({ type: 'order.made' });
+});
+
+test.each([
+  ['alreadyReplaced', 409],
+  ['unauthorized', 403],
+  ['serverInternal', 500],
+])(
+  '§6: a renewal whose predecessor the authority answers with %s is ordered without naming it',
+  async (type, status) => {
+    const { authority, secret, order } = stage();
+    secret.key = await makeKey();
+    authority.onReplaces = problem(status, type, 'no order for that certificate');
+    await expect(order(wish.host, 'aki.serial')).resolves.toMatchObject({ type: 'order.made' });
+  },
+);
+
+test('an authority that fails without a word about the predecessor is down', async () => {
+  const { authority, secret, order } = stage();
+  secret.key = await makeKey();
+  authority.onReplaces = answered(502, {});
+  await expect(order(wish.host, 'aki.serial')).resolves.toMatchObject({ outcome: 'down' });
 });

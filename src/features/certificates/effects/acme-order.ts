@@ -56,13 +56,20 @@ async function withoutReplacing(
   try {
     return await account.newOrder(host, { ...wish, replaces }, signal);
   } catch (thrown) {
-    const isOfReplacing =
-      hasCode(thrown, 'ACME_REFUSED') &&
-      ['alreadyReplaced', 'malformed', 'unauthorized', 'conflict'].includes(String(thrown.facts.type));
-    if (replaces === null || !isOfReplacing) throw thrown;
+    if (replaces === null || !isOfReplacing(thrown)) throw thrown;
     return account.newOrder(host, { ...wish, replaces: null }, signal);
   }
 }
+
+/**
+ * Some authorities answer with an error of their own (500, `serverInternal`) for a certificate that another
+ * account ordered, or that they have forgotten.
+ */
+const isOfReplacing = (thrown: unknown) =>
+  hasCode(thrown, 'ACME_REFUSED', 'ACME_UNREACHABLE') &&
+  ['alreadyReplaced', 'malformed', 'unauthorized', 'conflict', 'serverInternal'].includes(
+    String(thrown.facts.type),
+  );
 
 /** A host that is forbidden for the account is refused in the same words as a deactivated account. */
 function isAboutAccount(thrown: unknown): boolean {

@@ -192,7 +192,7 @@ function checkPayload({ maxPayload }: Wire): void {
  * During the upgrade of a NATS cluster, a server may be too old. Refusing it now would break what still
  * works, so it is logged.
  */
-function onReconnect(status: BusStatus, wire: Wire, parts: NatsParts, log: Log): void {
+export function onReconnect(status: BusStatus, wire: Wire, parts: NatsParts, log: Log): void {
   if (status === 'disconnected')
     log.warn({ servers: parts.servers.map(withoutPassword) }, 'NATS connection lost');
   if (status !== 'connected') return;
@@ -200,11 +200,20 @@ function onReconnect(status: BusStatus, wire: Wire, parts: NatsParts, log: Log):
   try {
     checkVersion(wire, parts);
   } catch (error) {
-    log.error({ error: asError(error) }, 'connected to a NATS server that is too old');
+    log.error(
+      { error: asError(error) },
+      'connected to a NATS server that is too old: saves may fail or overwrite each other there, and a replica that starts is refused. Upgrade the server to a version that the error names',
+    );
   }
 }
 
-function natsWire(
+const closedForGood =
+  'the NATS connection was closed for good: this process does nothing more, and other replicas take over its work. Restart it';
+const subscriptionRefused =
+  'a subscription was refused: nothing on this subject is heard. Let this NATS user subscribe to it (deploy/nats/permissions.conf), then restart this process';
+
+/** The library's connection as the port of `wire.ts`. */
+export function natsWire(
   connection: NatsConnection,
   { clock, inboxPrefix }: Pick<NatsParts, 'clock' | 'inboxPrefix'>,
   log: Log,
@@ -218,7 +227,7 @@ function natsWire(
   };
   void watchStatus(connection, change, log);
   void connection.closed().then((reason) => {
-    if (reason) log.error({ error: asError(reason) }, 'the NATS connection was closed for good');
+    if (reason) log.error({ error: asError(reason) }, closedForGood);
     change('closed');
   });
   return {
@@ -250,7 +259,7 @@ function natsWire(
     subscribe(subject, onMessage, queue) {
       if (connection.isClosed()) return { stop: () => undefined };
       const callback = (error: Error | null, message: Msg): void => {
-        if (error) log.error({ error, subject }, 'a subscription was refused');
+        if (error) log.error({ error, subject }, subscriptionRefused);
         else receive(onMessage, message, log);
       };
       const subscription = connection.subscribe(subject, {

@@ -75,6 +75,9 @@ export function follow(
   return promise;
 }
 
+const notFollowed =
+  'a consumer could not be created; trying again, and until then nothing new in the stream is read. If this goes on: has the stream a leader, and may this NATS user publish to $JS.API.STREAM.INFO.> and $JS.API.CONSUMER.CREATE.> (deploy/nats/permissions.conf)?';
+
 /** At most one consumer at a time, and the position that they share. */
 function consumerChain(
   environment: FollowEnvironment,
@@ -101,7 +104,7 @@ function consumerChain(
     begin();
   };
   const onFailure = (error: Error): void => {
-    log.warn({ stream, error }, 'a consumer could not be created; trying again');
+    log.warn({ stream, error }, notFollowed);
     drop();
     retry = clock.after(jittered(retryMs, 0.3, random), begin);
     retryMs = Math.min(2 * retryMs, retryMaxMs);

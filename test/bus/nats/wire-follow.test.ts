@@ -1,7 +1,7 @@
 /** Following over a connection that is played by hand: what a real server shows only in bad luck. */
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
-import { silentLog } from '../../../src/base/log.ts';
+import { type Log, silentLog } from '../../../src/base/log.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import type { BusStatus, FollowFrom, StoredMessage } from '../../../src/bus/bus.ts';
 import { unreachable } from '../../../src/bus/bus-errors.ts';
@@ -93,7 +93,11 @@ function playedServer(options: { pending?: number; before?: number; isMute?: boo
   };
 }
 
-async function followed(server: ReturnType<typeof playedServer>, from: FollowFrom = { kind: 'new' }) {
+async function followed(
+  server: ReturnType<typeof playedServer>,
+  from: FollowFrom = { kind: 'new' },
+  log: Log = silentLog,
+) {
   const messages: StoredMessage[] = [];
   const counts = { restarts: 0, others: 0 };
   const anew = new Set<(stream: string) => void>();
@@ -103,7 +107,7 @@ async function followed(server: ReturnType<typeof playedServer>, from: FollowFro
       api: server.api,
       clock: systemClock,
       random: seededRandom(1),
-      log: silentLog,
+      log,
       silence: createSilenceWatch(systemClock, silenceBounds),
       deliver: (handler, message) => handler(message),
       onRestart: () => counts.restarts++,
@@ -237,8 +241,11 @@ describe('a follower', () => {
   test('keeps trying while the stream has no leader', async () => {
     const server = playedServer();
     server.stream.failures = 3;
-    await followed(server);
+    const said: string[] = [];
+    await followed(server, { kind: 'new' }, { ...silentLog, warn: (_, text) => void said.push(text) });
     expect(server.made).toHaveLength(1);
+    expect(said).toHaveLength(3);
+    expect(said[0]).toMatch(/^a consumer could not be created; trying again.*\$JS\.API\.CONSUMER\.CREATE/);
   });
 
   test('that hears nothing of a server that does not answer makes another consumer', async () => {

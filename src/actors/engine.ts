@@ -67,6 +67,8 @@ export interface EngineParts extends Pick<HostParts, 'bus' | 'subjects' | 'clock
 
 /** How often idle cells are put to rest and checkpoints are saved. */
 const housekeepingMs = 1_000;
+const checkpointFailed =
+  'checkpoint failed; it is tried again in a second, and nothing is lost. If this goes on, report it: it is a fault of Orrery';
 
 export class Engine implements EngineView {
   readonly world: World;
@@ -339,7 +341,7 @@ export class Engine implements EngineView {
       for (const run of this.shards.open()) this.host.forgetEnded(run);
       this.shards
         .checkpoint()
-        .catch((error) => log.warn({ error: asError(error).message }, 'checkpoint failed'))
+        .catch((error) => log.warn({ error: asError(error).message }, checkpointFailed))
         .finally(() => {
           if (!this.#isLeaving) this.#keepHouse();
         });

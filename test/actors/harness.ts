@@ -50,6 +50,8 @@ export interface TestReplica {
   readonly requests: readonly Endpoint[];
   /** Stored messages that it found malformed. */
   readonly unreadable: readonly string[];
+  /** Its log, of what is wrong. */
+  readonly said: readonly string[];
 }
 
 export class TestCluster {
@@ -96,7 +98,8 @@ export class TestCluster {
     const { clock = this.clock, more: loaded = this.#more } = options;
     const bus = this.hub.connect(name);
     const send = sendMessage(bus, this.subjects, () => engine.hearsEarlier());
-    const silent = { debug() {}, info() {}, warn() {}, error() {} };
+    const said: string[] = [];
+    const say = (_: object, text: string) => void said.push(text);
     const unreadable: string[] = [];
     let joins: TestFeatures | undefined;
     let own: readonly RunnableEffect[] = [];
@@ -107,7 +110,7 @@ export class TestCluster {
       subjects: this.subjects,
       clock,
       random: seededRandom(this.#seed++),
-      log: silent,
+      log: { debug() {}, info() {}, warn: say, error: say },
       metrics: {
         transition() {},
         stepSeconds() {},
@@ -139,7 +142,7 @@ export class TestCluster {
     if (joins === undefined) throw new Error('an engine starts its features when it is made');
     const { routes, endpoints, runs } = joins;
     const requests = runs.flatMap((run) => run.requests ?? []);
-    return { name, engine, bus, routes, endpoints, requests, unreadable };
+    return { name, engine, bus, routes, endpoints, requests, unreadable, said };
   }
 
   async #begin(engine: Engine): Promise<void> {

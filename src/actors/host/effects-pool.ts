@@ -141,6 +141,9 @@ async function begin(parts: PoolParts, job: Job, again: () => void): Promise<voi
   await perform(parts, job, again);
 }
 
+const effectFailed =
+  'effect failed; the actor was told, and its chart decides what follows: `orrery explain` with its id says what, and whether somebody must act';
+
 async function perform(parts: PoolParts, job: Job, again: () => void): Promise<void> {
   const { effect, run, onOutcome } = job;
   const { log, metrics } = parts;
@@ -163,7 +166,7 @@ async function perform(parts: PoolParts, job: Job, again: () => void): Promise<v
     metrics.effect(effect.type, deadline.isOver() ? 'timed_out' : 'failed');
     const trace = traceIdOf(run.trace);
     const facts = { actor: run.actor, effect: effect.type, key: run.key, error: message };
-    log.warn(trace ? { ...facts, trace } : facts, 'effect failed');
+    log.warn(trace ? { ...facts, trace } : facts, effectFailed);
     const cause = deadline.isOver() ? undefined : error;
     onOutcome(declarationOf(parts, effect).failure(effect, message, cause));
   } finally {

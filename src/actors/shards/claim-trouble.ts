@@ -26,7 +26,10 @@ export function createClaimTrouble({ clock, log }: Pick<HostParts, 'clock' | 'lo
     toldAt = clock.monotonic();
     for (const [error, holdings] of failing) {
       const named = [...holdings].slice(0, namedMax);
-      log.warn({ holdings: named, count: holdings.size, error }, 'claims failed');
+      log.warn(
+        { holdings: named, count: holdings.size, error },
+        'claims failed, and are tried again; until one succeeds, a holding may have no owner, and its work waits. If this goes on, see the error: most likely NATS takes no writes (docs/alerts.md)',
+      );
     }
     failing.clear();
   };

@@ -72,7 +72,7 @@ export function createShards(given: ShardsParts): Shards {
     fenced: (run) => onFenced(holdingName(run.shard)),
     untold: (id) => telling.tell([id]),
     born: (run, id) => tell(run, id),
-    room: (run) => void rereadMail(parts, host, run).catch((error) => complain(parts, run, error)),
+    room: (run) => void rereadMail(parts, host, run).catch((error) => complain(parts, run, error, deaf)),
   });
 
   const membersOf = createMembersOf(given);
@@ -243,7 +243,7 @@ function shardWork({ parts, host, world, saver, runs, openings, shard, tellAll }
       if (!run) return;
       host.activate(run);
       tellAll(run);
-      followMail(parts, host, run).catch((error) => complain(parts, run, error));
+      followMail(parts, host, run).catch((error) => complain(parts, run, error, deaf));
       for (const callback of openings) callback();
     },
     async drain(fence) {
@@ -262,6 +262,10 @@ function shardWork({ parts, host, world, saver, runs, openings, shard, tellAll }
   };
 }
 
+const deaf = 'its mail is read no more here. Restart this replica, so that another takes the shard';
+const unkept =
+  'its checkpoint was not saved, or mail that was taken not removed; both are tried again each second, and nothing is lost. If this goes on, NATS takes no writes: the error says why';
+
 async function checkpointOne(parts: HostParts, saver: Saver, run: ShardRun): Promise<void> {
   try {
     await saveCheckpoint(parts, saver, run);
@@ -271,10 +275,11 @@ async function checkpointOne(parts: HostParts, saver: Saver, run: ShardRun): Pro
       await parts.bus.purge('mail', { subject, belowSequence: upTo });
     run.purged = upTo;
   } catch (error) {
-    if (!run.abort.signal.aborted) complain(parts, run, error);
+    if (!run.abort.signal.aborted) complain(parts, run, error, unkept);
   }
 }
 
-function complain({ log }: HostParts, run: ShardRun, error: unknown): void {
-  log.warn({ shard: run.shard, error: asError(error).message }, 'work on a shard failed');
+/** @param follows what comes of it, and what to do */
+function complain({ log }: HostParts, run: ShardRun, error: unknown, follows: string): void {
+  log.warn({ shard: run.shard, error: asError(error).message }, `work on a shard failed: ${follows}`);
 }

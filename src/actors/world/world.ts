@@ -33,6 +33,9 @@ interface WorldParts extends Pick<HostParts, 'bus' | 'subjects' | 'clock' | 'log
 /** How deep entries are compared with their neighbours: down to the fields of an endpoint of a slice. */
 const digestLevels = 6;
 
+const partUnreadable =
+  'a part of the world cannot be read: actors act on what was known of the object before, until it is written again. Look for who else writes to this subject; if nobody does, finish a running upgrade or report it';
+
 export class World {
   readonly #parts: WorldParts;
   readonly #resources = new Map<ResourceName, Map<string, WorldEntry>>();
@@ -175,7 +178,7 @@ export class World {
     } catch (error) {
       this.#parts.onUnreadable?.();
       const facts = { subject: message.subject, error: asError(error).message };
-      this.#parts.log.error(facts, 'a part of the world cannot be read');
+      this.#parts.log.error(facts, partUnreadable);
     }
   }
 

@@ -211,7 +211,7 @@ function follow<T>(
       }
       if (event.type !== 'BOOKMARK') {
         for (const object of readOne(event.object, parts))
-          guarded(parts, () => sink.onEvent(event.type, object));
+          guarded(parts, event.object, () => sink.onEvent(event.type, object));
       }
       resourceVersion = version ?? resourceVersion;
       const now = clock.monotonic();
@@ -246,13 +246,17 @@ function readOne<T>(object: KubeObject, { sink, log, resource }: WatchRunnerPart
   }
 }
 
-function guarded<T>({ log, resource }: WatchRunnerParts<T>, take: () => void): void {
+function guarded<T>(
+  { log, resource }: WatchRunnerParts<T>,
+  { metadata: { namespace, name } }: KubeObject,
+  take: () => void,
+): void {
   try {
     take();
   } catch (thrown) {
     log.warn(
-      { resource: resource.plural, error: asError(thrown).message },
-      'what was seen could not be taken',
+      { resource: resource.plural, namespace, name, error: asError(thrown).message },
+      'what was seen could not be taken: actors act on what the object was before, until it changes or is listed again. Report it: it is a fault of Orrery',
     );
   }
 }

@@ -11,13 +11,14 @@ import { settle, VirtualClock } from '../../virtual-clock.ts';
 function scene(runEffect: (effect: { readonly type: string }) => Promise<PlainEvent>) {
   const nothing = () => {};
   const outcomes: string[] = [];
+  const warnings: string[] = [];
   const isOwner = { now: true };
   const clock = new VirtualClock();
   const bus = memoryHub({ clock, cluster: 'test' }).connect();
   const pool = createEffectsPool({
     clock,
     bus,
-    log: { debug: nothing, info: nothing, warn: nothing, error: nothing },
+    log: { debug: nothing, info: nothing, warn: (_, text) => void warnings.push(text), error: nothing },
     metrics: { transition: nothing, stepSeconds: nothing, effect: nothing, deadLetter: nothing },
     runEffect,
     random: seededRandom(1),
@@ -30,7 +31,7 @@ function scene(runEffect: (effect: { readonly type: string }) => Promise<PlainEv
       ({ type: outcome }) => outcomes.push(outcome),
       () => (isOwner.now ? Promise.resolve() : Promise.reject(new Error('fenced'))),
     );
-  return { pool, start, outcomes, bus, isOwner, clock };
+  return { pool, start, outcomes, warnings, bus, isOwner, clock };
 }
 
 test('effects of one type are bounded, and the ones that wait run when others end', async () => {
@@ -101,6 +102,13 @@ test('what waited long behind others runs only if the shard is still ours', asyn
     0,
     limits.effectsInFlight,
   ]);
+});
+
+test('a failure is logged with what follows: the actor was told', async () => {
+  const { start, warnings } = scene(() => Promise.reject(new Error('forbidden')));
+  start('route.sample');
+  await settle();
+  expect(warnings).toEqual([expect.stringMatching(/^effect failed; the actor was told.*orrery explain/)]);
 });
 
 describe('an effect that goes on until it is done', () => {

@@ -88,7 +88,7 @@ test.each([
   ['labels that are text', { kind: 'pods', uid: 'x', labels: 'app=web' }],
 ])('a digest that is %s changes nothing that is known', async (_, digest) => {
   const cluster = new TestCluster();
-  const { engine, unreadable } = await cluster.replica('a');
+  const { engine, unreadable, said } = await cluster.replica('a');
   await cluster.shop(1, 1);
   await cluster.clock.advance(1_000);
   const known = engine.world.get('pods', 'shop', 'web-0');
@@ -96,5 +96,26 @@ test.each([
   await cluster.clock.advance(1_000);
   expect(engine.world.get('pods', 'shop', 'web-0')).toEqual(known);
   expect(unreadable).toEqual(['world']);
+  expect(said).toEqual([expect.stringMatching(/^a part of the world cannot be read: .*what was known/)]);
   expect(await takes(cluster, pod)).toBe(true);
+});
+
+test('a checkpoint that is not saved is told of with what follows, and tried again', async () => {
+  const cluster = new TestCluster();
+  const { bus, engine, said } = await cluster.replica('a');
+  await cluster.shop(1, 1);
+  bus.faults.onAppend = (subject) => (subject.includes('checkpoint') ? 'full' : 'store');
+  await cluster.mail(pod, { type: 'pod.recheck', id: 'ask' });
+  await cluster.clock.advance(3_000);
+  expect(new Set(said)).toEqual(
+    new Set([expect.stringMatching(/^work on a shard failed: its checkpoint.*tried again.*nothing is lost/)]),
+  );
+  bus.faults.onAppend = undefined;
+  await cluster.clock.advance(3_000);
+  const lines = said.length;
+  await cluster.clock.advance(3_000);
+  expect(said).toHaveLength(lines);
+  Object.assign(engine.shards, { checkpoint: () => Promise.reject(new Error('broken')) });
+  await cluster.clock.advance(1_000);
+  expect(said.at(-1)).toMatch(/^checkpoint failed; it is tried again in a second, and nothing is lost/);
 });

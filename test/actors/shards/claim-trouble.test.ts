@@ -17,6 +17,7 @@ function scene() {
     readonly count: number;
     readonly holdings: readonly string[];
     readonly error: string;
+    readonly text: string;
   }> = [];
   const quiet = () => {};
   const member = { serving: true, firstHeard: 0 };
@@ -32,7 +33,12 @@ function scene() {
       directory: () => directory,
       isServing: () => true,
     },
-    log: { debug: quiet, info: quiet, error: quiet, warn: (facts) => void lines.push(facts as never) },
+    log: {
+      debug: quiet,
+      info: quiet,
+      error: quiet,
+      warn: (facts, text) => void lines.push({ ...facts, text } as never),
+    },
     fences: [{ stream: 'state', subject: subjects.fenceAll }],
   });
   const idle = () => Promise.resolve();
@@ -58,6 +64,7 @@ test('64 shards that cannot be claimed since the store is full are one line, and
   expect(lines.map(({ count }) => count)).toEqual([64]);
   expect(lines[0]?.holdings).toEqual(shards.slice(0, 5).map((shard) => `shard/${shard}`));
   expect(lines[0]?.error).toContain('insufficient storage');
+  expect(lines[0]?.text).toMatch(/^claims failed, and are tried again; .*NATS takes no writes/);
   await beats(40);
   expect(lines.map(({ count }) => count)).toEqual([64, 64, 64]);
 });

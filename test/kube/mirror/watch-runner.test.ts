@@ -4,7 +4,7 @@
  */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type LocalActor, startLocal } from '../../../src/actors/host/local.ts';
-import type { KubeObject } from '../../../src/base/kube-port.ts';
+import type { KubeObject, KubeWatchEvent } from '../../../src/base/kube-port.ts';
 import { silentLog } from '../../../src/base/log.ts';
 import { type Random, seededRandom } from '../../../src/base/random.ts';
 import { pods } from '../../../src/features/routes/resources.ts';
@@ -155,6 +155,43 @@ test('the next page is on its way while a page is read', async () => {
   expect(replaced).toEqual([5]);
   expect(requests).toEqual(['', 'second', 'third', '', 'second', 'third']);
   expect(effects.slice(0, 2)).toEqual(Array(2).fill('read, 2 requested'));
+  follow();
+});
+
+test('an object that the sink cannot take is named in the log, and those after it are taken', async () => {
+  const said: unknown[] = [];
+  const taken: string[] = [];
+  const run = createWatchRunner({
+    kube: {
+      watch: async (_: unknown, __: unknown, onEvent: (event: KubeWatchEvent) => void) => {
+        for (const name of ['bad', 'good']) {
+          const metadata = { namespace: 'shop', name, resourceVersion: '8' };
+          onEvent({ type: 'MODIFIED', object: { metadata } as KubeObject });
+        }
+      },
+    } as unknown as KubeConnection,
+    resource: pods,
+    sink: {
+      read: ({ metadata }) => metadata.name,
+      onReplace: () => {},
+      onEvent(_, name) {
+        if (name === 'bad') throw new Error('no room');
+        taken.push(name);
+      },
+    },
+    clock,
+    log: { ...silentLog, warn: (facts, text) => void said.push([facts, text]) },
+    onRestart: () => {},
+  });
+  const effect = { type: 'watch.open', attempt: 1, resourceVersion: '7', timeoutSeconds: 60 } as const;
+  await run(effect, { signal: new AbortController().signal, emit: () => {} });
+  expect(taken).toEqual(['good']);
+  expect(said).toEqual([
+    [
+      { resource: 'pods', namespace: 'shop', name: 'bad', error: 'no room' },
+      expect.stringMatching(/^what was seen could not be taken: .*until it changes or is listed again/),
+    ],
+  ]);
   follow();
 });
 

@@ -11,6 +11,7 @@ import type { CheckerKind, Eye } from '../../../packages/testing/checkers/checke
 import type { Sighting } from '../../../packages/testing/simulation/sightings.ts';
 import type { ActorRecord } from '../../../src/actors/host/records.ts';
 import { equal } from '../../../src/base/equal.ts';
+import type { ShardName } from '../../../src/base/ids.ts';
 import type { KubeObject, KubeResource } from '../../../src/base/kube-port.ts';
 import type { Fields } from '../api/patching.ts';
 import type { ApiStage } from '../features/feature-world.ts';
@@ -77,19 +78,21 @@ export const trueStatus = (stage: ApiStage, promise: StatusPromise): CheckerKind
 });
 
 export function createOverwritten({ api }: Api, { resource, actorOf }: StatusPromise) {
-  const owners = new Map<string, string>();
+  const shards = new Map<string, ShardName>();
+  const owners = new Map<ShardName, string | null>();
   const overwritten = new Set<string>();
   api.onWrite(({ resource: written, after, by }) => {
     if (written.plural !== resource.plural || after === null) return;
     const uid = after.metadata.uid ?? '';
-    const owner = owners.get(actorOf(after) ?? '');
-    if (/^r\d+$/.test(by) && owner !== undefined && owner !== by) overwritten.add(uid);
-    else if (owner === by) overwritten.delete(uid);
+    const shard = shards.get(actorOf(after) ?? '');
+    const owner = shard === undefined ? null : (owners.get(shard) ?? null);
+    if (owner === by) overwritten.delete(uid);
+    else if (owner !== null && /^r\d+$/.test(by)) overwritten.add(uid);
   });
   return {
     see(sighting: Sighting): void {
-      const owner = sighting.kind === 'saved' ? sighting.record.feed.at(-1)?.replica : undefined;
-      if (sighting.kind === 'saved' && owner !== undefined) owners.set(sighting.id, owner);
+      if (sighting.kind === 'saved') shards.set(sighting.id, sighting.shard);
+      if (sighting.kind === 'fence') owners.set(sighting.shard, sighting.replica);
     },
     has: (uid: string) => overwritten.has(uid),
   };

@@ -156,7 +156,7 @@ function createLacking(unsettled: () => readonly string[]): () => readonly strin
   };
 }
 
-/** After the last fault: ends as soon as everything has been at rest. */
+/** After the last fault: ends as soon as everything is at rest. */
 async function peace({
   story,
   clock,
@@ -169,10 +169,9 @@ async function peace({
   readonly unsettled: () => readonly string[];
 }): Promise<void> {
   story.see({ kind: 'calm' });
-  const lacking = createLacking(unsettled);
   for (let waited = 0; waited <= boundMs + 5_000 && !story.isOver(); waited += 1_000) {
     await clock.run(1_000, story.isOver);
-    if (waited >= calmLeastMs && lacking().length === 0) break;
+    if (waited >= calmLeastMs && unsettled().length === 0) break;
   }
   story.see({ kind: 'end' });
 }

@@ -4,7 +4,7 @@
  */
 import { timestamp } from './clock.ts';
 import type { ActorId } from './ids.ts';
-import type { ActorSummary, Fact, Transition } from './views.ts';
+import type { ActorSummary, ActorView, Fact, Transition } from './views.ts';
 
 const dayMs = 24 * 3_600_000;
 const clockForm = /^(\d{1,2}):(\d{2})(?::(\d{2}))?$/;
@@ -79,7 +79,7 @@ export function timerName(event: string): string {
 const deadlineTexts: Readonly<Record<string, string>> = {
   backOff: 'it is tried again',
   restate: 'its status is compared again',
-  period: 'the next round',
+  period: 'the next probe',
 };
 
 /** A deadline's name (`timerName`) for people: `askAgain`: ask again; `roundPatience`: round timeout. */
@@ -90,6 +90,29 @@ export function deadlineText(name: string): string {
       .replace(/Patience$/, 'Timeout')
       .replaceAll(/([a-z])([A-Z])/g, (_, before: string, after: string) => `${before} ${after.toLowerCase()}`)
   );
+}
+
+/**
+ * What happens next. If the chart names nothing, something may come nonetheless: the outcome of what it asked
+ * for, or a deadline.
+ *
+ * @returns `at`: when, ms since the epoch; null: unknown, or never
+ */
+export function nextOf({
+  reason: { next },
+  parked,
+  pending,
+  timers,
+}: Pick<ActorView, 'reason' | 'parked' | 'pending' | 'timers'>): {
+  readonly text: string;
+  readonly at: number | null;
+} {
+  if (next !== null) return next;
+  if (parked) return { text: 'nothing happens until what parked it has ended', at: null };
+  if (pending.length > 0) return { text: `the outcome of ${effectList(pending)}`, at: null };
+  const [first] = [...timers].sort((a, b) => a.at - b.at);
+  if (first === undefined) return { text: 'nothing happens by itself', at: null };
+  return { text: `only its deadline, ${deadlineText(timerName(first.event))}`, at: first.at };
 }
 
 /** What an actor waits for that has no deadline and takes no event from outside. */

@@ -10,6 +10,7 @@ import {
   eventName,
   factText,
   idleText,
+  nextOf,
   timerName,
   until,
 } from '../base/words.ts';
@@ -71,13 +72,15 @@ export function explained(view: ActorView, now: number, { style }: Pick<Terminal
 const colours = { ok: 'green', waiting: 'yellow', wrong: 'red' } as const;
 
 /** The answer to "why?": how it stands, why, since when, and what happens next. */
-function standing({ id, reason }: ActorView, now: number, style: Terminal['style']): string[] {
-  const { text, health, since, next } = reason;
-  const comes = next === null ? [] : [`  next: ${next.text}, ${until(next.at, now)} (${timestamp(next.at)})`];
+function standing(view: ActorView, now: number, style: Terminal['style']): string[] {
+  const { id, reason } = view;
+  const { text, health, since } = reason;
+  const next = nextOf(view);
+  const when = next.at === null ? '' : `, ${until(next.at, now)} (${timestamp(next.at)})`;
   return [
     `${style('bold', id)} ${style(colours[health], health)}: ${text}`,
     `  ${health} for ${age(now - since)}, since ${timestamp(since)}`,
-    ...comes,
+    `  next: ${next.text}${when}`,
   ];
 }
 

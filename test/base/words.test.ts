@@ -1,6 +1,6 @@
 /** How times, timers and changes are said. */
 import { describe, expect, test } from 'vitest';
-import { age, change, effectList, eventName, timerName, until } from '../../src/base/words.ts';
+import { age, change, effectList, eventName, nextOf, timerName, until } from '../../src/base/words.ts';
 
 const [second, minute, hour, day] = [1_000, 60_000, 3_600_000, 86_400_000];
 
@@ -47,4 +47,28 @@ test('a change is a beginning, a way, or a stay; effects are counted', () => {
     change({ from: 'routes.resting.idle,endpoints.ignored', to: 'routes.sampling,endpoints.ignored' }),
   ).toBe('routes.resting.idle → routes.sampling');
   expect(effectList([{ type: 'x' }, { type: 'y' }, { type: 'x' }])).toBe('x ×2, y');
+});
+
+describe('what comes next, if the chart names nothing', () => {
+  const timers = ['restate', 'lookAgain'].map((delay, index) => ({
+    event: `xstate.after.${delay}.pod.gated`,
+    at: 9_000 - 1_000 * index,
+  }));
+  const pending = [{ key: 'pod/shop/a/3/0', type: 'pod-condition.patch' }];
+  const idle = {
+    reason: { text: 'proven', health: 'ok', since: 1, next: null },
+    parked: false,
+    pending: [],
+    timers: [],
+  } as const;
+
+  test.each([
+    [{}, 'nothing happens by itself', null],
+    [{ timers }, 'only its deadline, look again', 8_000],
+    [{ timers, pending }, 'the outcome of pod-condition.patch', null],
+    [{ timers, pending, parked: true }, 'nothing happens until what parked it has ended', null],
+    [{ timers, reason: { ...idle.reason, next: { text: 'asked again', at: 5 } } }, 'asked again', 5],
+  ])('%j: %s', (standing, text, at) => {
+    expect(nextOf({ ...idle, ...standing })).toEqual({ text, at });
+  });
 });

@@ -13,9 +13,11 @@ const vm: ActorView = {
   ...{ timers: [], pending: [], recent: [], accepts: [] },
 };
 const parked: ActorView = { ...vm, id: 'workload/shop/parked', owner: '', parked: true };
+const timer = { event: 'xstate.after.lookAgain.pod.gated', at: Date.UTC(2400, 0, 1) };
+const proven: ActorView = { ...vm, id: 'pod/shop/a', timers: [timer], accepts: ['pod.recheck'] };
 const control: ControlPort = {
   ...emptyCluster,
-  get: async (id) => [vm, parked].find((view) => view.id === id) ?? null,
+  get: async (id) => [vm, parked, proven].find((view) => view.id === id) ?? null,
 };
 
 let fake: FakeOrrery;
@@ -29,6 +31,7 @@ const explain = async (id: string) => (await orrery(['explain', id], fake.place)
 test('one that only news can move has not ended', async () => {
   const out = await explain(vm.id);
   expect(out).toContain('Waits for\n  news of what it watches: it has no deadline');
+  expect(out).toContain('\n  next: nothing happens by itself\n');
   expect(out).toContain('r1 owns shard 7 with fence 31');
 });
 
@@ -36,4 +39,10 @@ test('one that is parked, and that no replica owns', async () => {
   const out = await explain(parked.id);
   expect(out).toContain('Waits for\n  the end of what parked it; the reason is above');
   expect(out).toContain('no replica owns shard 7; its last fence is 31');
+});
+
+test('one whose chart names nothing that comes, while a deadline runs', async () => {
+  const out = await explain(proven.id);
+  expect(out).toMatch(/^ {2}next: only its deadline, look again, in \d+d \(2400-01-01T00:00:00\.000Z\)$/m);
+  expect(out).toMatch(/Waits for\n {2}look again in \d+d, at 2400/);
 });

@@ -5,7 +5,7 @@
 import { expect, test } from 'vitest';
 import { shownSecond } from '../../src/base/words.ts';
 import { changesOf } from '../../src/features/releases/object-changes.ts';
-import { detailsText, factLines, type Standing } from '../../src/inspector/page/actor/told.ts';
+import { absence, detailsText, factLines, type Standing } from '../../src/inspector/page/actor/told.ts';
 import { explainRelease } from '../../src/machines/release/release-telling.ts';
 import { bundle, clean, ledBy } from '../machines/release/release-script.ts';
 import { toldOf } from '../machines/told.ts';
@@ -62,4 +62,8 @@ test('facts: a time says how long ago it was, a list has a line for each', () =>
 
 test('an actor that tells nothing has nothing to show, also one of a replica that knows no facts', () => {
   expect([factLines({}, 0), detailsText({})]).toEqual([[], '']);
+});
+
+test('an actor without a row is marked as gone only once the rows have come', () => {
+  expect([absence(false), absence(true)]).toEqual([{}, { title: 'not there now', children: '×' }]);
 });

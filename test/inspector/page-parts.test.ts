@@ -181,8 +181,9 @@ describe('the camera', () => {
     path: string,
     width: number,
     height: number,
+    layout = pod,
   ) => {
-    const box = pod.states.find((state) => state.path === path);
+    const box = layout.states.find((state) => state.path === path);
     if (!box) throw new Error(path);
     return (
       box.x >= view.x &&
@@ -204,6 +205,20 @@ describe('the camera', () => {
         expect(view.scale).toBeGreaterThanOrEqual(0.75);
         expect(sees(view, path, width, height)).toBe(true);
       }
+    },
+  );
+
+  test.each([
+    ['routes.resting.settled', ['routes.waiting#1']],
+    ['endpoints.ignored', ['endpoints#0']],
+    ['endpoints.ignored', []],
+  ])(
+    'follows %s if the arrows taken are %j: the region that moved, the largest if none did',
+    (path, taken) => {
+      const service = layoutOf('service');
+      const state = 'routes.resting.settled,endpoints.ignored';
+      const view = followView(service, state, new Set(taken), 1_000, 480);
+      expect(sees(view, path, 1_000, 480, service)).toBe(true);
     },
   );
 

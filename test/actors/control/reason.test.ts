@@ -132,7 +132,7 @@ describe('words', () => {
     ['lookAgain', 'look again'],
     ['roundPatience', 'round timeout'],
     ['restate', 'its status is compared again'],
-    ['period', 'the next round'],
+    ['period', 'the next probe'],
   ])('a deadline %s is told as: %s', (delay, text) => {
     const record = recordAfter(chartOf(), ['none', 'fail', 'try']);
     const timers = record.timers.map((timer) => ({

@@ -100,7 +100,7 @@ function Body({
       ${isLive && actor && html`<${Details} actor=${actor} />`}
       ${isLive && actor && html`<${Timers} actor=${actor} steps=${steps} now=${now} />`}
       ${isLive && actor && html`<${Effects} actor=${actor} />`}
-      <${Related} id=${id} steps=${steps} rows=${store.rows} />
+      <${Related} id=${id} steps=${steps} rows=${store.rows} isWhole=${store.isWhole} />
       ${actor && html`<${Ownership} actor=${actor} store=${store} step=${isLive ? null : step} />`}
       <${ContextTree} context=${context} before=${steps[index - 1]?.context} rows=${store.rows} isKnown=${context !== undefined}
         isOpen=${open.includes('context')} onOpen=${(isOpen: boolean) => stay({ open: isOpen ? [...open, 'context'] : open.filter((one) => one !== 'context') })} />

@@ -10,6 +10,7 @@ import { activePaths } from '../chart/drawings.ts';
 import type { Store } from '../page-store.ts';
 import { ActorLink, Age, Mark, Owner, StateName, Until } from '../pieces.ts';
 import { html, type VNode } from '../vendor.ts';
+import { absence } from './told.ts';
 
 type Standing = Omit<ActorView, 'recent'>;
 
@@ -102,15 +103,21 @@ interface Talk {
 
 const relatedMax = 10;
 
-/** The actors with which it exchanged messages, in the known history. */
+/**
+ * The actors with which it exchanged messages, in the known history.
+ *
+ * @param isWhole whether an actor that is not in `rows` does not exist, rather than being unknown so far
+ */
 export function Related({
   id,
   steps,
   rows,
+  isWhole,
 }: {
   id: ActorId;
   steps: readonly HistoryStep[];
   rows: ReadonlyMap<ActorId, LiveRow>;
+  isWhole: boolean;
 }): VNode | null {
   const talks = talksOf(id, steps);
   if (talks.size === 0) return null;
@@ -118,7 +125,7 @@ export function Related({
   return html`<section class="card related" aria-labelledby="h-related"><h2 id="h-related">Talks with</h2><ul>
     ${sorted.slice(0, relatedMax).map(([other, { heard, said }]) => {
       const row = rows.get(other);
-      return html`<li key=${other}>${row ? html`<${Mark} health=${row.reason.health} parked=${row.parked} />` : html`<span class="gone" title="not there now">×</span>`}
+      return html`<li key=${other}>${row ? html`<${Mark} health=${row.reason.health} parked=${row.parked} />` : html`<span class="gone" ...${absence(isWhole)} />`}
         <${ActorLink} id=${other} /><span class="talk" title="${said} sent, ${heard} received">${said > 0 && `→ ${said}`} ${heard > 0 && `← ${heard}`}</span></li>`;
     })}
     ${sorted.length > relatedMax && html`<li class="quiet">and ${sorted.length - relatedMax} more</li>`}

@@ -25,3 +25,12 @@ function whenOf({ value, unit }: Fact): Pick<FactLine, 'when'> {
 export function detailsText({ notes = [] }: Pick<Standing, 'notes'>): string {
   return notes.join('\n');
 }
+
+/**
+ * The mark of an actor that has no row.
+ *
+ * @param isWhole whether it is gone, rather than unknown until the rows have come
+ */
+export function absence(isWhole: boolean): { readonly title?: string; readonly children?: string } {
+  return isWhole ? { title: 'not there now', children: '×' } : {};
+}

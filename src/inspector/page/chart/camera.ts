@@ -38,7 +38,7 @@ export function followView(
   const whole = wholeView(layout, width, height);
   if (whole.scale >= scales.readable) return whole;
   const active = activePaths(state);
-  const leaves = new Set(mainLeaves(layout, state));
+  const leaves = new Set(mainLeaves(layout, state, taken));
   const near = boxesNear(layout, active, leaves, taken);
   const own = layout.states.filter(({ path }) => leaves.has(path));
   const wanted = viewOf(around([...own, ...near]), width, height, 1);
@@ -46,16 +46,24 @@ export function followView(
   return clamped(centredOn(around(own), width, height, scales.readable), layout, width, height);
 }
 
-/** Of regions too far apart for one view, the largest is followed, because most happens there. */
-function mainLeaves(layout: ChartLayout, state: string): string[] {
+/**
+ * Of regions too far apart for one view, the one with the arrows taken last is followed; of several, or
+ * without arrows, the largest, because most happens there.
+ */
+function mainLeaves(layout: ChartLayout, state: string, taken: ReadonlySet<RefKey>): string[] {
   const leaves = state.split(',');
+  const moved = new Set([...taken].map(regionOf));
+  const movedLeaves = leaves.filter((leaf) => moved.has(regionOf(leaf)));
+  const near = movedLeaves.length > 0 ? movedLeaves : leaves;
   const sizeOf = (leaf: string) => {
-    const region = layout.states.find(({ path }) => path === leaf.split('.', 1)[0]);
+    const region = layout.states.find(({ path }) => path === regionOf(leaf));
     return region ? region.width * region.height : 0;
   };
-  const most = Math.max(...leaves.map(sizeOf));
-  return leaves.filter((leaf) => sizeOf(leaf) === most);
+  const most = Math.max(...near.map(sizeOf));
+  return near.filter((leaf) => sizeOf(leaf) === most);
 }
+
+const regionOf = (place: string) => place.split(/[.#]/, 1)[0];
 
 function boxesNear(
   layout: ChartLayout,

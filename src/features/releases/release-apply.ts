@@ -47,7 +47,7 @@ export async function applyObject(
       return await applyOver(kube, resource, manifest, live, signal);
     } catch (thrown) {
       // It was written meanwhile, perhaps by a new owner, so its ownership has to be checked again.
-      if (!isWrittenMeanwhile(thrown, live) || looks >= looksMax) throw thrown;
+      if (!isWrittenMeanwhile(thrown) || looks >= looksMax) throw thrown;
     }
   }
 }
@@ -55,8 +55,8 @@ export async function applyObject(
 /** For an object that is written constantly; the next round follows soon. */
 const looksMax = 5;
 
-const isWrittenMeanwhile = (thrown: unknown, live: KubeObject | null) =>
-  live !== null && hasCode(thrown, 'KUBE_CONFLICT') && thrown.facts.status === 409;
+const isWrittenMeanwhile = (thrown: unknown) =>
+  hasCode(thrown, 'KUBE_CONFLICT') && thrown.facts.status === 409;
 
 async function applyOver(
   kube: KubePort,
@@ -109,7 +109,9 @@ function apply(
   const { namespace: _, ...metadata } = manifest.metadata;
   const scope = namespace === undefined ? {} : { namespace };
   const body = { ...manifest, metadata: { ...metadata, ...scope, ...seen } };
-  return kube.patch(resource, { ...scope, name, type: 'apply', body, fieldManager, force: true }, signal);
+  // What was not there has nobody's fields; whoever has created it meanwhile keeps them.
+  const force = live !== null;
+  return kube.patch(resource, { ...scope, name, type: 'apply', body, fieldManager, force }, signal);
 }
 
 function checkMayTouch(manifest: BundleObject, { metadata }: KubeObject): void {

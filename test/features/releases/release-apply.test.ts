@@ -14,15 +14,19 @@ const liveOf = (owner: string, resourceVersion: string): KubeObject => ({
   metadata: { ...metadata, uid: 'u', resourceVersion, labels: { [bundleLabel]: owner } },
 });
 
-/** @param lives the object at each look; a patch of any but the last is a conflict */
-async function applied(lives: readonly KubeObject[]) {
+/** @param lives the object at each look, null: none; a patch of any but the last is a conflict */
+async function applied(lives: ReadonlyArray<KubeObject | null>) {
   const patches: PatchOptions[] = [];
   let looks = 0;
   const conflict = new OrreryError('KUBE_CONFLICT', 'the object has been modified', {
     facts: { status: 409 },
   });
   const kube = fakePort({
-    get: async () => lives[Math.min(looks++, lives.length - 1)] ?? { metadata },
+    get: async () => {
+      const live = lives[Math.min(looks++, lives.length - 1)];
+      if (live) return live;
+      throw new OrreryError('KUBE_NOT_FOUND', 'there is none');
+    },
     patch: async (_resource, options) => {
       patches.push(options);
       const { resourceVersion } = (options.body as KubeObject).metadata;
@@ -44,4 +48,13 @@ test('one that somebody only wrote to meanwhile is looked at again and applied i
   const { patches, outcome } = await applied([liveOf('ours', '1'), liveOf('ours', '2')]);
   expect(outcome).toMatchObject({ isReplaced: false });
   expect(patches).toHaveLength(2);
+});
+
+test('one that somebody creates between the look and the write keeps the fields that its creator set', async () => {
+  const { patches, outcome } = await applied([null, { metadata: { ...metadata, resourceVersion: '1' } }]);
+  expect(outcome).toMatchObject({
+    code: 'KUBE_REFUSED',
+    message: expect.stringContaining('without the label'),
+  });
+  expect(patches).toMatchObject([{ type: 'apply', force: false }]);
 });

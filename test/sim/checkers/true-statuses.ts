@@ -3,11 +3,15 @@
  * what an object says is compared with what the last record of its actor knows, field by field.
  *
  * Judged only in quiet times: from the last fault that could keep the actor from reporting, be it the last of
- * all or before a lull. Each feature says which sentence of its page promises this, and within what time.
+ * all or before a lull. Each feature says which sentence of its page promises this, and within what time. A
+ * request of a former owner that is served late, or sent by a process that was paused, overwrites a status as
+ * anybody may; that is put right with the next report, or within the hour after which all are repeated.
  */
 import type { CheckerKind, Eye } from '../../../packages/testing/checkers/checker.ts';
+import type { Sighting } from '../../../packages/testing/simulation/sightings.ts';
 import type { ActorRecord } from '../../../src/actors/host/records.ts';
 import { equal } from '../../../src/base/equal.ts';
+import type { ShardName } from '../../../src/base/ids.ts';
 import type { KubeObject, KubeResource } from '../../../src/base/kube-port.ts';
 import type { Fields } from '../api/patching.ts';
 import type { ApiStage } from '../features/feature-world.ts';
@@ -36,6 +40,9 @@ export interface Wanted {
 }
 
 type Records = ReadonlyMap<string, ActorRecord>;
+
+/** Objects whose status a replica wrote last that did not own their actor any more, by uid. */
+type Overwritten = Pick<ReadonlySet<string>, 'has'>;
 type Api = Pick<ApiStage, 'api'>;
 
 /** A field of an object's status that differs from its actor. */
@@ -50,10 +57,12 @@ export const trueStatus = (stage: ApiStage, promise: StatusPromise): CheckerKind
     const records = new Map<string, ActorRecord>();
     const since = new Map<string, number>();
     const quiet = createQuiet(eye, stage);
+    const overwritten = createOverwritten(stage, promise);
     return (sighting) => {
       quiet.see(sighting);
+      overwritten.see(sighting);
       if (sighting.kind === 'saved') records.set(sighting.id, sighting.record);
-      if (sighting.kind === 'second') lookAt(eye, [...disagreements(stage, promise, records)]);
+      if (sighting.kind === 'second') lookAt(eye, [...disagreements(stage, promise, records, overwritten)]);
     };
     function lookAt({ now, breach }: Eye<ApiStage>, found: readonly Disagreement[]): void {
       const keys = new Set(found.map(({ key }) => key));
@@ -68,11 +77,33 @@ export const trueStatus = (stage: ApiStage, promise: StatusPromise): CheckerKind
   },
 });
 
+export function createOverwritten({ api }: Api, { resource, actorOf }: StatusPromise) {
+  const shards = new Map<string, ShardName>();
+  const owners = new Map<ShardName, string | null>();
+  const overwritten = new Set<string>();
+  api.onWrite(({ resource: written, after, by }) => {
+    if (written.plural !== resource.plural || after === null) return;
+    const uid = after.metadata.uid ?? '';
+    const shard = shards.get(actorOf(after) ?? '');
+    const owner = shard === undefined ? null : (owners.get(shard) ?? null);
+    if (owner === by) overwritten.delete(uid);
+    else if (owner !== null && /^r\d+$/.test(by)) overwritten.add(uid);
+  });
+  return {
+    see(sighting: Sighting): void {
+      if (sighting.kind === 'saved') shards.set(sighting.id, sighting.shard);
+      if (sighting.kind === 'fence') owners.set(sighting.shard, sighting.replica);
+    },
+    has: (uid: string) => overwritten.has(uid),
+  };
+}
+
 /** What objects say and their actors do not, at this moment. */
 export function* disagreements(
   { api, clock }: Api & Pick<ApiStage, 'clock'>,
   promise: StatusPromise,
   records: Records,
+  overwritten: Overwritten,
 ): Iterable<Disagreement> {
   for (const object of api.all(promise.resource)) {
     const { uid, namespace, name } = object.metadata;
@@ -84,6 +115,7 @@ export function* disagreements(
       yield { key: `${uid} actor`, text: `${what} has no actor` };
       continue;
     }
+    if (overwritten.has(uid ?? '')) continue;
     if (record.outbox.some(({ effect }) => effect.type === promise.effect)) continue;
     const wanted = promise.wanted(record, object, clock.now());
     if (wanted === null) continue;

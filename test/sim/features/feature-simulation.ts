@@ -21,7 +21,7 @@ import { SimApi } from '../api/sim-api.ts';
 import { engineCheckers } from '../checkers/all.ts';
 import { livesAsItsObject } from '../checkers/lives-as-its-object.ts';
 import { nothingStarves } from '../checkers/nothing-starves.ts';
-import { disagreements, trueStatus } from '../checkers/true-statuses.ts';
+import { createOverwritten, disagreements, trueStatus } from '../checkers/true-statuses.ts';
 import { drawProfile, leaveOut, type Profile, profileText } from '../profile.ts';
 import { kubeWeather } from '../sim-kube.ts';
 import type { Outcome, SimulationOptions } from '../simulation.ts';
@@ -116,10 +116,15 @@ function judge(parts: {
   story.listen((sighting) => {
     if (sighting.kind === 'saved') records.set(sighting.id, sighting.record);
   });
+  const statuses = (world.statuses ?? []).map((promise) => {
+    const overwritten = createOverwritten(stage, promise);
+    story.listen(overwritten.see);
+    return () => disagreements(stage, promise, records, overwritten);
+  });
   return () => {
     const missing = [...namedTwice({ replicas: live }), ...ownersMissing({ world: stage, replicas: live })];
     if (missing.length > 0 && world.isClosed?.() !== true) return missing;
-    const untrue = (world.statuses ?? []).flatMap((one) => [...disagreements(stage, one, records)]);
+    const untrue = statuses.flatMap((disagreeing) => [...disagreeing()]);
     return [
       ...world.unsettled(records),
       ...recordsDue(records, stage.clock.now(), simulation.standing),
@@ -151,7 +156,7 @@ function createLacking(unsettled: () => readonly string[]): () => readonly strin
   };
 }
 
-/** After the last fault: ends as soon as everything has been at rest. */
+/** After the last fault: ends as soon as everything is at rest. */
 async function peace({
   story,
   clock,
@@ -164,10 +169,9 @@ async function peace({
   readonly unsettled: () => readonly string[];
 }): Promise<void> {
   story.see({ kind: 'calm' });
-  const lacking = createLacking(unsettled);
   for (let waited = 0; waited <= boundMs + 5_000 && !story.isOver(); waited += 1_000) {
     await clock.run(1_000, story.isOver);
-    if (waited >= calmLeastMs && lacking().length === 0) break;
+    if (waited >= calmLeastMs && unsettled().length === 0) break;
   }
   story.see({ kind: 'end' });
 }

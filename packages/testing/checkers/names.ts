@@ -17,22 +17,30 @@ const spanMs = 10_000;
 const handsMost = 20;
 /** For who leaves and who comes in its place: each gives back what another claims. */
 const handsForEachStart = 4;
+const handsForEachStop = 2;
+
+function handsFor(text: string): number {
+  if (text.endsWith(' starts')) return handsForEachStart;
+  return text.startsWith('stop: ') ? handsForEachStop : 0;
+}
 
 export const names: CheckerKind = {
   name: 'one name, one process',
   create({ now, replicas, breach }) {
     let calmAt: number | null = null;
     const written = new Map<ShardName, number[]>();
-    let starts: readonly number[] = [];
+    let comings: ReadonlyArray<{ readonly at: number; readonly hands: number }> = [];
     return (sighting) => {
       if (sighting.kind === 'calm') calmAt = now();
-      if (sighting.kind === 'done' && sighting.text.endsWith(' starts'))
-        starts = [...starts.filter((at) => now() - at < spanMs), now()];
+      if (sighting.kind === 'done') {
+        const hands = handsFor(sighting.text);
+        if (hands > 0) comings = [...comings.filter(({ at }) => now() - at < spanMs), { at: now(), hands }];
+      }
       if (sighting.kind === 'fence') {
         const times = (written.get(sighting.shard) ?? []).filter((at) => now() - at < spanMs);
         written.set(sighting.shard, [...times, now()]);
-        const begun = starts.filter((at) => now() - at < spanMs).length;
-        if (times.length >= Math.max(handsMost, begun * handsForEachStart))
+        const due = comings.reduce((sum, { at, hands }) => sum + (now() - at < spanMs ? hands : 0), 0);
+        if (times.length >= Math.max(handsMost, due))
           breach(
             `the fence of shard ${sighting.shard} was written ${times.length + 1} times in ${spanMs / 1_000} s`,
           );

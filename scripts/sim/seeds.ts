@@ -41,10 +41,10 @@ export async function runInThreads(run: SeedRun, threads: number, feature?: stri
   }
 }
 
-function askWorker(worker: Worker, options: SimulationOptions, feature?: string): Promise<Tallied> {
-  return new Promise((resolve, reject) => {
-    worker.once('message', resolve);
-    worker.once('error', reject);
-    worker.postMessage({ options, ...(feature === undefined ? {} : { feature }) });
-  }).finally(() => worker.removeAllListeners()) as Promise<Tallied>;
+async function askWorker(worker: Worker, options: SimulationOptions, feature?: string): Promise<Tallied> {
+  const { promise, resolve, reject } = Promise.withResolvers<Tallied>();
+  worker.once('message', resolve).once('error', reject);
+  worker.postMessage({ options, ...(feature === undefined ? {} : { feature }) });
+  // Not all listeners: those of the worker itself pass its messages on.
+  return promise.finally(() => worker.off('message', resolve).off('error', reject));
 }

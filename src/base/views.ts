@@ -40,7 +40,8 @@ export interface Transition {
  * How an actor stands. `ok`: nothing to do. `waiting`: something is in progress and on time. `wrong`:
  * somebody should look. An actor at rest may be wrong.
  */
-export type Health = 'ok' | 'waiting' | 'wrong';
+export type Health = (typeof healths)[number];
+export const healths = ['ok', 'waiting', 'wrong'] as const;
 
 /** One fact about an actor, shown as a column or as a line of its own. */
 export interface Fact {

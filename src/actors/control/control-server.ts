@@ -139,7 +139,7 @@ class Control {
     const stepper = this.#engine.parts.steppers.get(kindOf(cell));
     const { admission } = this.#engine.parts;
     const parts = { bus: this.#bus, subjects: this.#subjects, clock: this.#clock, stepper, admission };
-    const { history = true } = readGetRequest(message);
+    const { history = true } = readBody<GetRequest>(message);
     return encodeJson(await viewOf(parts, cell, record, { owner: this.#replica, history }));
   }
 
@@ -224,7 +224,7 @@ class Control {
   }
 
   peerList(message: BusMessage): Uint8Array {
-    const request = readRequest(message);
+    const request = readBody<ListRequest>(message);
     const shards: ShardName[] = [];
     const found: Cell[] = [];
     for (const run of this.#engine.shards.open()) {
@@ -305,17 +305,11 @@ function shardNumber(holding: string): number | null {
   return holding.startsWith('shard/') ? Number(holding.slice('shard/'.length)) : null;
 }
 
-/** Of another replica, which has read it. */
-function readRequest(message: BusMessage): ListRequest {
+/** A request of another replica, which has read it, or one without anything that could be wrong. */
+function readBody<T extends object>(message: BusMessage): Partial<T> {
   if (message.data.byteLength === 0) return {};
   const body = decode(message.data, message.headers['Content-Type']);
-  return typeof body === 'object' && body !== null ? (body as ListRequest) : {};
-}
-
-function readGetRequest(message: BusMessage): GetRequest {
-  if (message.data.byteLength === 0) return {};
-  const body = decode(message.data, message.headers['Content-Type']);
-  return typeof body === 'object' && body !== null ? (body as GetRequest) : {};
+  return typeof body === 'object' && body !== null ? body : {};
 }
 
 function isListed(cell: Cell, { kind, namespace, after, state }: ListRequest): boolean {

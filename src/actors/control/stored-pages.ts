@@ -16,6 +16,7 @@ import { contentType, decode, encodeJson } from '../../bus/codec.ts';
 import { headerOf } from '../../bus/envelope.ts';
 import type { Endpoint } from '../../bus/rpc.ts';
 import type { Subjects } from '../../bus/subjects.ts';
+import { readFields, text, wholeNumber } from './request-fields.ts';
 
 export interface StoredPageParts {
   readonly bus: Pick<Bus, 'follow'>;
@@ -50,27 +51,10 @@ async function history(parts: StoredPageParts, message: BusMessage): Promise<Uin
   return encodeJson({ steps, next: page.next } satisfies HistoryPage);
 }
 
-/** @throws OrreryError MESSAGE_UNREADABLE */
-export function readRequest(message: BusMessage): HistoryRequest {
-  if (message.data.byteLength === 0) return {};
-  const body = decode(message.data, headerOf(message.headers, contentType.header));
-  if (typeof body !== 'object' || body === null || Array.isArray(body))
-    throw unreadable('it is not an object');
-  const request = body as Readonly<Record<string, unknown>>;
-  for (const name of ['since', 'after', 'limit']) {
-    const value = request[name];
-    const isNumber = value === undefined || (Number.isSafeInteger(value) && Number(value) >= 0);
-    if (!isNumber) throw unreadable(`its field "${name}" is not a whole number`);
-  }
-  for (const name of ['id', 'kind']) {
-    if (request[name] !== undefined && typeof request[name] !== 'string')
-      throw unreadable(`its field "${name}" is not text`);
-  }
-  return request as HistoryRequest;
-}
+const fields = { since: wholeNumber, after: wholeNumber, limit: wholeNumber, id: text, kind: text };
 
-const unreadable = (reason: string) =>
-  new OrreryError('MESSAGE_UNREADABLE', `the request cannot be read: ${reason}`);
+/** @throws OrreryError MESSAGE_UNREADABLE */
+export const readRequest = (message: BusMessage): HistoryRequest => readFields(message, fields);
 
 /** @throws OrreryError MESSAGE_UNKNOWN_KIND */
 function subjectOf(subjects: Subjects, { id, kind }: HistoryRequest): string {

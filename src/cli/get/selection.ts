@@ -7,7 +7,7 @@
 import { duration, oneOf, readAs } from '../../base/config-values.ts';
 import { OrreryError } from '../../base/errors.ts';
 import { type ActorId, parseActorId } from '../../base/ids.ts';
-import type { ActorSummary, Health, ListRequest } from '../../base/views.ts';
+import { type ActorSummary, healths, type ListRequest } from '../../base/views.ts';
 import { readActorId } from '../actor-argument.ts';
 import { type NamedKind, readKind } from '../kind-argument.ts';
 
@@ -36,7 +36,7 @@ export interface Selection {
   readonly hasFacts: boolean;
 }
 
-const healths = oneOf<Health>('ok', 'waiting', 'wrong');
+const healthOf = oneOf(...healths);
 const selectable = ['namespace', 'state', 'health', 'owner'] as const;
 
 /** @throws OrreryError USAGE with what is wrong and what is allowed */
@@ -50,7 +50,7 @@ export function readSelection(
   const ids = words.filter((word) => word.includes('/')).map((word) => readId(word, kinds));
   const [first, ...names] = words.filter((word) => !word.includes('/'));
   const wanted = first === undefined ? [] : first.split(',').map((word) => readKind(word, kinds));
-  const health = filters.health === undefined ? undefined : readAs(healths, '--health', filters.health);
+  const health = filters.health === undefined ? undefined : readAs(healthOf, '--health', filters.health);
   const isDue = readEnding(filters.ending, now);
   const base: ListRequest = {
     ...(filters.namespace === undefined ? {} : { namespace: filters.namespace }),

@@ -9,7 +9,13 @@ import { notAllowed } from '../../base/config-values.ts';
 import { attempt } from '../../base/errors.ts';
 import { actorId, parseActorId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
-import type { ControlPort, Health, ListRequest, Readiness, StoredPort } from '../../base/views.ts';
+import {
+  type ControlPort,
+  healths,
+  type ListRequest,
+  type Readiness,
+  type StoredPort,
+} from '../../base/views.ts';
 import type { Chart } from '../../machines/chart.ts';
 import { machineView } from '../charts/machine-view.ts';
 import { deadLetterRoutes } from './dead-letter-routes.ts';
@@ -129,7 +135,6 @@ function apiRoutes({ control, charts, messages }: HttpParts, kinds: readonly str
 }
 
 const listParameters = ['kind', 'namespace', 'state', 'health', 'facts', 'limit', 'after'];
-const healths: readonly Health[] = ['ok', 'waiting', 'wrong'];
 
 /** @throws OrreryError USAGE with the parameter, its value and what is allowed */
 function readListRequest(query: Readonly<Record<string, string>>, kinds: readonly string[]): ListRequest {

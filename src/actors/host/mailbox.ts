@@ -28,8 +28,8 @@ export function put({ mailbox, company }: Hot, item: MailboxItem, now: number): 
 }
 
 /**
- * Replaces an observation by the next of its sort. Those behind it are the latest of their
- * sorts, so they are true of the newer world as well, and what the actor is told never goes back (I10).
+ * Replaces an observation by the next of its sort. Those behind it are the latest of their sorts, so they are
+ * true of the newer world as well, and what the actor is told never goes back (I10).
  */
 function renew(mailbox: MailboxItem[], at: number, item: MailboxItem): void {
   const { world } = item;

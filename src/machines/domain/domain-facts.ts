@@ -42,8 +42,8 @@ export interface DomainIssuer {
   readonly exhibits?: true;
 }
 
-/** The length of a fingerprint in facts: enough to recognize another certificate. */
-export const fingerprintChars = 16;
+/** A fingerprint as facts show it: enough to recognize another certificate. */
+export const shownFingerprint = (fingerprint: string): string => fingerprint.slice(0, 16);
 
 /** A host as one of the namespaces that ask for it wants it: docs/features/certificates.md §2. */
 export interface DomainFacts {

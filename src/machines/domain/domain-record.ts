@@ -5,7 +5,7 @@
 import { equal } from '../../base/equal.ts';
 import type { ContextForm } from '../chart.ts';
 import { type DomainContext, keyOf, newborn } from './domain-context.ts';
-import { type DomainFacts, type DomainSource, fingerprintChars, type Target } from './domain-facts.ts';
+import { type DomainFacts, type DomainSource, shownFingerprint, type Target } from './domain-facts.ts';
 import { secretNameOf } from './secret-name.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -52,7 +52,7 @@ function defaultsOf(sources: readonly DomainSource[], { host }: Beside) {
 
 /** Every Secret in the world contains the stored certificate. */
 const storedAsKnown = (targets: readonly Target[], { certificate }: Beside) =>
-  targets.map(() => certificate?.fingerprint.slice(0, fingerprintChars) ?? null);
+  targets.map(() => (certificate ? shownFingerprint(certificate.fingerprint) : null));
 
 function targetsOf(host: string, sources: readonly DomainSource[]): readonly Target[] {
   const all = sources.map(({ namespace, secretName = secretNameOf(host) }) => ({ namespace, secretName }));

@@ -4,7 +4,7 @@
 import type { Stamp } from '../stamp.ts';
 import { type Deferral, type DomainContext, type DomainInput, keyOf, usable } from './domain-context.ts';
 import type { AcquisitionFailed, CertificateInspected, PermitDeferred } from './domain-events.ts';
-import { fingerprintChars } from './domain-facts.ts';
+import { shownFingerprint } from './domain-facts.ts';
 import { factsIn } from './domain-observation.ts';
 import { foreignText } from './domain-report.ts';
 import {
@@ -87,7 +87,7 @@ export function inspected({ context, event }: Moment): Change {
 function shown({ facts }: DomainContext, { good, missing, foreign }: CertificateInspected) {
   if (facts === null || good === null) return facts;
   const lacking = new Set([...missing, ...foreign].map(keyOf));
-  const found = good.fingerprint.slice(0, fingerprintChars);
+  const found = shownFingerprint(good.fingerprint);
   const stored = facts.targets.map((one, n) => (lacking.has(keyOf(one)) ? (facts.stored[n] ?? null) : found));
   return { ...facts, stored };
 }

@@ -11,7 +11,7 @@ import {
   type DomainFacts,
   type DomainIssuer,
   type DomainSource,
-  fingerprintChars,
+  shownFingerprint,
   type TakenTarget,
   type Target,
 } from '../../../machines/domain/domain-facts.ts';
@@ -135,7 +135,8 @@ function takenBy(
 }
 
 function storedAt(world: Reading, target: Target): string | null {
-  return secretAt(world, target)?.fingerprint?.slice(0, fingerprintChars) ?? null;
+  const fingerprint = secretAt(world, target)?.fingerprint ?? null;
+  return fingerprint === null ? null : shownFingerprint(fingerprint);
 }
 
 function secretAt(world: Reading, { namespace, secretName }: Target): SecretDigest | null {

@@ -18,6 +18,9 @@ import { collectorName, createCollector } from './collector.ts';
 import { applyPatch, type Fields, mergePatch, type Owners, strategicPatch } from './patching.ts';
 import { isSelected } from './selecting.ts';
 
+/** Of a write's `by`: whether a replica wrote it. */
+export const isReplica = (by: string): boolean => /^r\d+$/.test(by);
+
 export interface ApiWrite {
   readonly resource: KubeResource;
   /** null: there was none. */

@@ -20,6 +20,7 @@ import { conditionType, namespace } from '../objects.ts';
 import { routesOf } from '../routes-life.ts';
 import type { RoutesScene } from '../routes-scene.ts';
 import type { SimWorld } from '../sim-world.ts';
+import { createSince } from './since.ts';
 import { trueAndUnproven } from './withdrawn.ts';
 
 /**
@@ -66,22 +67,17 @@ export const settled: CheckerKind<SimWorld> = {
   name: 'liveness',
   create(eye) {
     let calmAt: number | null = null;
-    /** What is missing, since when. */
-    const since = new Map<string, number>();
+    const since = createSince(eye.now);
     const settlement = createSettlement(eye.world);
     return (sighting) => {
       settlement.see(sighting);
       if (sighting.kind === 'calm') calmAt = eye.now();
       if (sighting.kind !== 'second' || calmAt === null) return;
       const isUnseenOver = eye.now() - calmAt > unseenRestMs;
-      const missing = new Set(unsettled(eye, settlement, isUnseenOver ? nobody : settlement.takenUnseen));
-      for (const known of since.keys()) if (!missing.has(known)) since.delete(known);
-      for (const one of missing) {
-        const from = since.get(one) ?? eye.now();
-        since.set(one, from);
-        // Each by itself: of many Pods whose routes are watched, some may always be in doubt for a moment.
+      // Of many Pods whose routes are watched, some may always be in doubt for a moment.
+      const missing = unsettled(eye, settlement, isUnseenOver ? nobody : settlement.takenUnseen);
+      for (const [one, from] of since(missing))
         if (eye.now() - from > restMs) eye.breach(`${restMs / 1000} s after the last fault: ${one}`);
-      }
     };
   },
 };

@@ -14,8 +14,10 @@ import { equal } from '../../../src/base/equal.ts';
 import type { ShardName } from '../../../src/base/ids.ts';
 import type { KubeObject, KubeResource } from '../../../src/base/kube-port.ts';
 import type { Fields } from '../api/patching.ts';
+import { isReplica } from '../api/sim-api.ts';
 import type { ApiStage } from '../features/feature-world.ts';
 import { createQuiet } from './quiet-time.ts';
+import { createSince } from './since.ts';
 
 export interface StatusPromise {
   /** The promised sentence, with its page. */
@@ -55,7 +57,7 @@ export const trueStatus = (stage: ApiStage, promise: StatusPromise): CheckerKind
   name: promise.name,
   create(eye) {
     const records = new Map<string, ActorRecord>();
-    const since = new Map<string, number>();
+    const since = createSince(eye.now);
     const quiet = createQuiet(eye, stage);
     const overwritten = createOverwritten(stage, promise);
     return (sighting) => {
@@ -65,12 +67,9 @@ export const trueStatus = (stage: ApiStage, promise: StatusPromise): CheckerKind
       if (sighting.kind === 'second') lookAt(eye, [...disagreements(stage, promise, records, overwritten)]);
     };
     function lookAt({ now, breach }: Eye<ApiStage>, found: readonly Disagreement[]): void {
-      const keys = new Set(found.map(({ key }) => key));
-      for (const known of since.keys()) if (!keys.has(known)) since.delete(known);
+      const from = since(found.map(({ key }) => key));
       for (const { key, text } of found) {
-        const from = since.get(key) ?? now();
-        since.set(key, from);
-        const lastedMs = now() - Math.max(from, quiet.since());
+        const lastedMs = now() - Math.max(from.get(key) ?? now(), quiet.since());
         if (lastedMs > promise.withinMs) breach(`for ${Math.round(lastedMs / 1_000)} s ${text}`);
       }
     }
@@ -87,7 +86,7 @@ export function createOverwritten({ api }: Api, { resource, actorOf }: StatusPro
     const shard = shards.get(actorOf(after) ?? '');
     const owner = shard === undefined ? null : (owners.get(shard) ?? null);
     if (owner === by) overwritten.delete(uid);
-    else if (owner !== null && /^r\d+$/.test(by)) overwritten.add(uid);
+    else if (owner !== null && isReplica(by)) overwritten.add(uid);
   });
   return {
     see(sighting: Sighting): void {

@@ -143,10 +143,7 @@ function profileOf({ without = [], skewMaxMs }: FeatureSimulation, chance: Chanc
   };
 }
 
-/**
- * What has been missing at each look since the first: where something is always done, as the renewal of short
- * certificates, there may be no moment at which everything rests.
- */
+/** What has been missing at each look since the first. */
 function createLacking(unsettled: () => readonly string[]): () => readonly string[] {
   let lacking: readonly string[] | null = null;
   return () => {
@@ -199,7 +196,10 @@ export function apiStage(parts: StageParts, { kinds }: Pick<FeatureSimulation, '
   return stage;
 }
 
-/** Everything becomes as the world requires within a bound. */
+/**
+ * Everything becomes as the world requires within a bound. Looked at for a minute, because where something is
+ * always done, as the renewal of short certificates, there may be no moment at which everything rests.
+ */
 function liveness(boundMs: number, unsettled: () => readonly string[]): CheckerKind {
   return {
     name: 'liveness',
@@ -208,7 +208,7 @@ function liveness(boundMs: number, unsettled: () => readonly string[]): CheckerK
       const lacking = createLacking(unsettled);
       return (sighting) => {
         if (sighting.kind === 'calm') calmAt = eye.now();
-        if (sighting.kind !== 'second' || calmAt === null || eye.now() - calmAt <= calmLeastMs) return;
+        if (sighting.kind !== 'second' || calmAt === null || eye.now() - calmAt <= boundMs - 60_000) return;
         const [first] = lacking();
         if (eye.now() - calmAt <= boundMs) return;
         if (first !== undefined) eye.breach(`${boundMs / 1000} s after the last fault: ${first}`);

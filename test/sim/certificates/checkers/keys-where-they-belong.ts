@@ -8,6 +8,7 @@ import type { ActorRecord } from '../../../../src/actors/host/records.ts';
 import type { KubeObject } from '../../../../src/base/kube-port.ts';
 import { domains } from '../../../../src/features/certificates/resources.ts';
 import type { DomainContext } from '../../../../src/machines/domain/domain-context.ts';
+import { isReplica } from '../../api/sim-api.ts';
 import type { ApiStage } from '../../features/feature-world.ts';
 import { wholeContext } from '../../features/whole-context.ts';
 import type { AcmeAuthority } from '../acme-authority.ts';
@@ -30,7 +31,7 @@ export const keysWhereTheyBelong = ({ api }: ApiStage, { issued }: AcmeAuthority
       if (resource.plural === domains.plural && before !== null)
         for (const namespace of sharedWith(before))
           unshared.set(`${hostOf(before)} ${before.metadata.namespace} ${namespace}`, eye.now());
-      if (resource.plural !== 'secrets' || after === null || !/^r\d+$/.test(by)) return;
+      if (resource.plural !== 'secrets' || after === null || !isReplica(by)) return;
       const facts = factsIn(after);
       const host = hostIn(after);
       if (facts === null || factsIn(before)?.fingerprint === facts.fingerprint) return;

@@ -6,6 +6,7 @@
 import type { CheckerKind } from '../../../../packages/testing/checkers/checker.ts';
 import { leaseRecordOf } from '../../../../src/features/elections/lease.ts';
 import type { SeenStage } from '../../api/seen-api.ts';
+import { isReplica } from '../../api/sim-api.ts';
 import type { ElectionPeople } from '../election-world.ts';
 
 /** @param slackMs how much later we see a Lease written than the one who takes it */
@@ -23,7 +24,7 @@ export const foreignHolder = (
       const { name } = (after ?? before)?.metadata ?? {};
       const stoodMs = at - (since.get(name ?? '') ?? 0);
       since.set(name ?? '', at);
-      if (before === null || after === null || !/^r\d+$/.test(by)) return;
+      if (before === null || after === null || !isReplica(by)) return;
       const { holder, durationSeconds } = leaseRecordOf(before);
       const isForeign = holder !== '' && !candidates.some((one) => one.name === holder);
       if (isForeign && stoodMs + slackMs < durationSeconds * 1_000)

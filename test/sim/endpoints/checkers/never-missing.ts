@@ -6,6 +6,7 @@
  * of an earlier one (§5.8).
  */
 import type { CheckerKind } from '../../../../packages/testing/checkers/checker.ts';
+import type { KubeObject } from '../../../../src/base/kube-port.ts';
 import { limits } from '../../../../src/base/limits.ts';
 import {
   managedBy,
@@ -16,7 +17,9 @@ import { services } from '../../../../src/kube/api/resources.ts';
 import { backupName } from '../../api/backup.ts';
 import { collectorName } from '../../api/collector.ts';
 import type { SeenStage } from '../../api/seen-api.ts';
+import { isReplica } from '../../api/sim-api.ts';
 import { createUntroubled } from '../../checkers/quiet-time.ts';
+import { createSince } from '../../checkers/since.ts';
 import { namespace } from '../endpoint-world.ts';
 import { listedIn, slicesOf, wantedOf } from '../wanted-endpoints.ts';
 
@@ -32,28 +35,27 @@ export const neverMissing = ({ api }: SeenStage): CheckerKind => ({
   create(eye) {
     // Told late, each kind of object by itself, they may take an endpoint for unwanted that never was.
     const untroubled = createUntroubled(eye);
-    /** Service and endpoint → since when it has been wanted without a break. */
-    const since = new Map<string, number>();
+    const since = createSince(eye.now);
+    /** Service and endpoint → since when it has been wanted. */
+    let wanted: ReadonlyMap<string, number> = new Map();
     const note = () => {
-      const now = new Set<string>();
-      for (const service of api.all(services))
-        for (const one of wantedOf(api, service)) now.add(`${service.metadata.name} ${one}`);
-      for (const key of since.keys()) if (!now.has(key)) since.delete(key);
-      for (const key of now) if (!since.has(key)) since.set(key, eye.now());
+      const wants = (service: KubeObject) =>
+        [...wantedOf(api, service)].map((one) => `${service.metadata.name} ${one}`);
+      wanted = since(api.all(services).flatMap(wants));
     };
     api.onWrite(({ resource, before, by }) => {
       // The writers have to hear of it first.
-      if (by === backupName) since.clear();
+      if (by === backupName) since([]);
       if (resource.plural !== 'endpointslices') return note();
       const labels = before?.metadata.labels ?? {};
       if (before === null || labels[managedByLabel] !== managedBy) return;
       const service = labels[serviceNameLabel] ?? '';
       const owner = api.find(services, namespace, service)?.metadata.uid;
       const isOwned = before.metadata.ownerReferences?.some(({ uid }) => uid === owner) === true;
-      if (by === collectorName ? !isOwned : !/^r\d+$/.test(by)) return;
+      if (by === collectorName ? !isOwned : !isReplica(by)) return;
       const listed = new Set(listedIn(slicesOf(api, service)));
       for (const one of listedIn([before])) {
-        const wantedSince = since.get(`${service} ${one}`) ?? eye.now();
+        const wantedSince = wanted.get(`${service} ${one}`) ?? eye.now();
         const wantedMs = eye.now() - Math.max(wantedSince, untroubled.since());
         if ((by === collectorName || wantedMs > knownMs) && !listed.has(one))
           eye.breach(

@@ -6,13 +6,14 @@
 import type { CheckerKind } from '../../../../packages/testing/checkers/checker.ts';
 import { builtinLabel, bundleLabel } from '../../../../src/features/releases/bundle.ts';
 import type { SeenStage } from '../../api/seen-api.ts';
+import { isReplica } from '../../api/sim-api.ts';
 import { bundleId } from '../release-world.ts';
 
 export const onlyOurs = ({ api }: SeenStage): CheckerKind => ({
   name: 'nothing is touched that is not ours',
   create(eye) {
     api.onWrite(({ resource, before, after, by }) => {
-      if (resource.plural !== 'configmaps' || before === null || !/^r\d+$/.test(by)) return;
+      if (resource.plural !== 'configmaps' || before === null || !isReplica(by)) return;
       const { [bundleLabel]: bundle, [builtinLabel]: builtin } = before.metadata.labels ?? {};
       const isOurs = bundle === bundleId || (after !== null && bundle === undefined && builtin === 'true');
       const what = after === null ? 'prunes' : 'writes over';

@@ -176,9 +176,7 @@ test('an installation of another name has its own accounts, and one with account
     kind: 'ClusterRoleBinding',
     metadata: { name: 'platform-orrery-inspector-view' },
     roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'orrery-inspector-view' },
-    subjects: [
-      { kind: 'ServiceAccount', name: 'platform-orrery-inspector-view', namespace: 'platform' },
-    ],
+    subjects: [{ kind: 'ServiceAccount', name: 'platform-orrery-inspector-view', namespace: 'platform' }],
   };
   const account = { apiVersion: 'v1', kind: 'ServiceAccount' };
   await ensureAll(

@@ -43,5 +43,9 @@ function refuseUnknownState(state: string, kind: string | undefined, charts: rea
   // A state of several regions is named by all of them, with commas between.
   if (state.split(',').every((region) => paths.some((path) => isInState(path, region)))) return;
   const names = [...new Set(paths.flatMap((path) => path.split('.')))].sort().join(', ');
-  throw notAllowed('state', state, kind === undefined ? 'a state of some kind (with a kind, its states are listed here)' : names);
+  throw notAllowed(
+    'state',
+    state,
+    kind === undefined ? 'a state of some kind (with a kind, its states are listed here)' : names,
+  );
 }

@@ -1,7 +1,10 @@
 /** The names of a chart's states, as people use them to select actors. Pure. */
 import type { AnyStateMachine } from 'xstate';
 
-/** `proving` is in `gated.proving.asking`, as is `gated.proving`; `sampling` is in `routes.sampling,endpoints.ignored`. */
+/**
+ * `proving` matches `gated.proving.asking`, as does `gated.proving`; `sampling` matches
+ * `routes.sampling,endpoints.ignored`.
+ */
 export function isInState(state: string, wanted: string): boolean {
   const isIn = (region: string) =>
     region === wanted || region.split('.').includes(wanted) || region.startsWith(`${wanted}.`);

@@ -136,7 +136,7 @@ class Control {
     if (run?.phase !== 'active') return leaveToOwner(this.#engine, call.id);
     const cell = run.cells.get(call.id);
     const record = cell ? shownRecordOf(cell) : null;
-    if (!cell || (record === null && cell.unreadable === null)) throw missing(call.id);
+    if (!cell || (record === null && stateOf(cell) === '')) throw missing(call.id);
     const stepper = this.#engine.parts.steppers.get(kindOf(cell));
     const { admission } = this.#engine.parts;
     const parts = { bus: this.#bus, subjects: this.#subjects, clock: this.#clock, stepper, admission };

@@ -27,7 +27,7 @@ export interface ListedKinds {
   chartsOf(kind: string | undefined): readonly Chart[] | null;
 }
 
-/** @throws OrreryError MESSAGE_UNREADABLE, or USAGE for an unknown state, with the field and what is allowed */
+/** @throws OrreryError MESSAGE_UNREADABLE, or USAGE for an unknown state: the field and what is allowed */
 export function readListRequest(message: BusMessage, kinds: ListedKinds): ListRequest {
   const request = readFields(message, fields) as ListRequest;
   const { kind, state, after } = request;

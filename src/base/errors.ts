@@ -144,7 +144,7 @@ export function inPlainWords(message: string): string {
 
 /** Why a connection or a request failed, in such words. */
 export function connectionFault(thrown: unknown): string {
-  const error: NodeJS.ErrnoException & { errors?: readonly Error[] } = asError(thrown);
+  const error: Error & { code?: string; errors?: readonly Error[] } = asError(thrown);
   // The error of a name with several addresses has no message of its own, only one for each address.
   return inPlainWords(error.message || error.errors?.[0]?.message || error.code || error.name);
 }

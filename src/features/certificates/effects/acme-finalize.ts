@@ -25,15 +25,15 @@ import { acquiring } from './acquisition-failure.ts';
 import { shortFingerprint } from './certificate-inspect.ts';
 import { readPending, writePending } from './certificate-secrets.ts';
 
-/** How often the authority is asked at first; a certificate is to be stored within a second of its issuance. */
+/** The authority is asked often at first: a certificate is to be stored within a second of its issuance. */
 const pollFirstMs = 200;
 const pollMaxMs = 800;
 /** An order that takes longer, ms, is asked for when the authority says, or less and less often. */
 const promptMs = 30_000;
 const pollSlowMs = 3_600_000;
 /**
- * An order that the authority processes for longer, ms, is kept and continued later: beyond the bound of the
- * effect the authority would seem to be away, and every other host would wait.
+ * An order that the authority processes for longer, ms, is kept and asked for once by each further attempt:
+ * beyond the bound of the effect the authority would seem to be away, and every other host would wait.
  */
 const processingMs = 90_000;
 /** A certificate is stored this long before it becomes valid, because clocks differ, ms. */
@@ -87,25 +87,23 @@ const waiting = (attempt: number, message: string, retryAfterMs: number): Acquis
   orderLost: false,
 });
 
-/** @returns the order when it is valid, or as it is after a while: `processing`, to be asked for in `againMs` */
+/** @returns the order: valid, or after a while still `processing` and to be asked for in `againMs` */
 async function issuedOrder(
   { account, clock }: { readonly account: AcmeAccount; readonly clock: Clock },
   { host, key, since }: { readonly host: string; readonly key: string; readonly since: number },
   found: AcmeOrder,
   signal: AbortSignal,
 ): Promise<{ readonly issued: AcmeOrder; readonly againMs: number }> {
-  const end = clock.monotonic() + processingMs;
   let issued = found;
   if (issued.status === 'ready')
     issued = await account.finalize(issued.url, await makeRequest(host, key), signal);
-  let againMs = pollPauseMs(issued, clock.now() - since);
-  while (issued.status === 'processing' && clock.monotonic() + againMs < end) {
-    await sleep(clock, againMs, signal);
+  const again = () => pollPauseMs(issued, clock.now() - since);
+  while (issued.status === 'processing' && clock.now() + again() < since + processingMs) {
+    await sleep(clock, again(), signal);
     issued = await account.order(issued.url, signal);
-    againMs = pollPauseMs(issued, clock.now() - since);
   }
   if (issued.status !== 'valid' && issued.status !== 'processing') throw spentOrder(issued);
-  return { issued, againMs };
+  return { issued, againMs: again() };
 }
 
 /** @param ms since the authority was asked to issue */

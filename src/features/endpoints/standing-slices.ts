@@ -6,6 +6,7 @@
 
 import { hash } from '../../actors/shards/rendezvous.ts';
 import type { Clock } from '../../base/clock.ts';
+import type { Labels } from '../../base/digests.ts';
 import type { EndpointSliceDigest } from './digests.ts';
 import { createLatestSlices } from './latest-slices.ts';
 import { canonical, type StandingSlice } from './packing/slices.ts';
@@ -17,8 +18,8 @@ export interface StandingSlices {
    * @returns names of the Services that it concerns
    */
   setWorld(namespace: string, name: string, digest: EndpointSliceDigest | null): string[];
-  /** Takes what this replica wrote or read. */
-  put(namespace: string, name: string, digest: EndpointSliceDigest): void;
+  /** Takes what this replica wrote or read; `asked`: with these labels. */
+  put(namespace: string, name: string, digest: EndpointSliceDigest, asked?: Labels): void;
   remove(namespace: string, name: string, uid: string): void;
   /** The Service's slices that are ours and not being deleted. */
   of(namespace: string, service: string): StandingSlice[];
@@ -35,7 +36,13 @@ export function createStandingSlices(clock: Clock, takeOver: string | null): Sta
   const latest = createLatestSlices(clock);
   /** Names of slices, by Service. */
   const names = new Map<string, Set<string>>();
+  /** By uid: slices to which admission gave other labels than were asked for. */
+  const altered = new Map<string, { readonly asked: Labels; readonly answered: string }>();
 
+  const labelsOf = ({ uid, labels }: EndpointSliceDigest): Labels => {
+    const known = altered.get(uid);
+    return known?.answered === canonical(labels) ? known.asked : labels;
+  };
   /** The content of a slice that is ours or adopted. */
   const contentOf = ({ managed, foreign }: EndpointSliceDigest) =>
     managed ?? (foreign?.writer === takeOver ? foreign?.content : undefined);
@@ -64,19 +71,27 @@ export function createStandingSlices(clock: Clock, takeOver: string | null): Sta
   return {
     setWorld(namespace, name, digest) {
       const before = latest.setWorld(`${namespace}/${name}`, digest);
+      if (digest === null && before !== null) altered.delete(before.uid);
       const slices = [before, digest].filter((one) => one !== null).filter(isOfWorkloads);
       if (digest !== null && isOfWorkloads(digest)) link(namespace, name, digest);
       return slices.map(serviceOf);
     },
-    put(namespace, name, digest) {
+    put(namespace, name, digest, asked) {
       const isLatest = latest.put(`${namespace}/${name}`, digest);
+      const answered = canonical(digest.labels);
+      if (isLatest && asked !== undefined && canonical(asked) !== answered)
+        altered.set(digest.uid, { asked, answered });
       if (isLatest && isOfWorkloads(digest)) link(namespace, name, digest);
     },
-    remove: (namespace, name, uid) => latest.remove(`${namespace}/${name}`, uid),
+    remove(namespace, name, uid) {
+      latest.remove(`${namespace}/${name}`, uid);
+      altered.delete(uid);
+    },
     of: (namespace, service) =>
       staying(namespace, service).flatMap(([name, digest]) => {
-        const { uid, resourceVersion, labels, annotations } = digest;
+        const { uid, resourceVersion, annotations } = digest;
         const content = contentOf(digest);
+        const labels = labelsOf(digest);
         return content === undefined ? [] : [{ name, uid, resourceVersion, labels, annotations, content }];
       }),
     otherWriter(namespace, service) {

@@ -36,16 +36,8 @@ export function createStandingSlices(clock: Clock, takeOver: string | null): Sta
   const latest = createLatestSlices(clock);
   /** Names of slices, by Service. */
   const names = new Map<string, Set<string>>();
-  /** By uid: slices to which admission gave other labels than were asked for. */
-  const altered = new Map<string, { readonly asked: Labels; readonly answered: string }>();
-
-  const labelsOf = ({ uid, labels }: EndpointSliceDigest): Labels => {
-    const known = altered.get(uid);
-    return known?.answered === canonical(labels) ? known.asked : labels;
-  };
-  /** The content of a slice that is ours or adopted. */
-  const contentOf = ({ managed, foreign }: EndpointSliceDigest) =>
-    managed ?? (foreign?.writer === takeOver ? foreign?.content : undefined);
+  const admitted = createAdmitted();
+  const contentOf = (digest: EndpointSliceDigest) => ownContent(digest, takeOver);
   const link = (namespace: string, name: string, digest: EndpointSliceDigest) => {
     const service = `${namespace}/${serviceOf(digest)}`;
     putIn(names, service, name);
@@ -71,27 +63,22 @@ export function createStandingSlices(clock: Clock, takeOver: string | null): Sta
   return {
     setWorld(namespace, name, digest) {
       const before = latest.setWorld(`${namespace}/${name}`, digest);
-      if (digest === null && before !== null) altered.delete(before.uid);
+      if (digest === null && before !== null) admitted.forget(before.uid);
       const slices = [before, digest].filter((one) => one !== null).filter(isOfWorkloads);
       if (digest !== null && isOfWorkloads(digest)) link(namespace, name, digest);
       return slices.map(serviceOf);
     },
     put(namespace, name, digest, asked) {
       const isLatest = latest.put(`${namespace}/${name}`, digest);
-      const answered = canonical(digest.labels);
-      if (isLatest && asked !== undefined && canonical(asked) !== answered)
-        altered.set(digest.uid, { asked, answered });
+      if (isLatest && asked !== undefined) admitted.note(digest, asked);
       if (isLatest && isOfWorkloads(digest)) link(namespace, name, digest);
     },
-    remove(namespace, name, uid) {
-      latest.remove(`${namespace}/${name}`, uid);
-      altered.delete(uid);
-    },
+    remove: (namespace, name, uid) => latest.remove(`${namespace}/${name}`, uid),
     of: (namespace, service) =>
       staying(namespace, service).flatMap(([name, digest]) => {
         const { uid, resourceVersion, annotations } = digest;
         const content = contentOf(digest);
-        const labels = labelsOf(digest);
+        const labels = admitted.labelsOf(digest);
         return content === undefined ? [] : [{ name, uid, resourceVersion, labels, annotations, content }];
       }),
     otherWriter(namespace, service) {
@@ -102,6 +89,29 @@ export function createStandingSlices(clock: Clock, takeOver: string | null): Sta
     },
     has: (namespace, service) => list(namespace, service).length > 0,
     token: (namespace, service) => tokenOf(staying(namespace, service)),
+  };
+}
+
+/** The content of a slice that is ours or adopted. */
+const ownContent = ({ managed, foreign }: EndpointSliceDigest, takeOver: string | null) =>
+  managed ?? (foreign?.writer === takeOver ? foreign?.content : undefined);
+
+/** Slices to which admission gives other labels than are asked for, by uid. */
+function createAdmitted() {
+  const altered = new Map<string, { readonly asked: Labels; readonly answered: string }>();
+  return {
+    /** @param asked the labels that were written; the digest has those of the answer */
+    note({ uid, labels }: EndpointSliceDigest, asked: Labels): void {
+      const answered = canonical(labels);
+      if (canonical(asked) === answered) altered.delete(uid);
+      else altered.set(uid, { asked, answered });
+    },
+    forget: (uid: string) => altered.delete(uid),
+    /** Those that were asked for, as long as the slice has what was made of them. */
+    labelsOf({ uid, labels }: EndpointSliceDigest): Labels {
+      const known = altered.get(uid);
+      return known?.answered === canonical(labels) ? known.asked : labels;
+    },
   };
 }
 

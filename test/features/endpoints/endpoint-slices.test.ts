@@ -226,38 +226,6 @@ test('somebody who changes slices as fast as they are written ends in a failure,
   expect(api.calls.length).toBeLessThan(10);
 });
 
-test('§2.17: labels that admission adds or changes stay, and cost no write', async () => {
-  const api = new SliceApi();
-  const extra = { cost: 'x', team: 'theirs' };
-  api.admit = ({ metadata, ...rest }) => ({
-    ...rest,
-    metadata: { ...metadata, labels: { ...metadata.labels, ...extra } },
-  });
-  api.index.setService('shop', 'web', { ...service, labels: { team: 'ours' } });
-  expect(await api.pass()).toMatchObject({ type: 'slices.reconciled', writes: 1 });
-  expect(await api.pass()).toMatchObject({ type: 'slices.reconciled', writes: 0 });
-  api.echo();
-  expect(await api.pass()).toMatchObject({ type: 'slices.reconciled', writes: 0 });
-  api.index.setService('shop', 'web', { ...service, labels: { team: 'ours', tier: 'a' } });
-  expect(await api.pass()).toMatchObject({ type: 'slices.reconciled', writes: 1 });
-  expect([...api.objects.values()][0]?.metadata.labels).toMatchObject({ ...extra, tier: 'a' });
-  // What somebody else writes there is reverted.
-  for (const held of api.objects.values())
-    api.put({ ...held, metadata: { ...held.metadata, labels: { ...held.metadata.labels, foreign: 'y' } } });
-  api.echo();
-  expect(await api.pass()).toMatchObject({ type: 'slices.reconciled', writes: 1 });
-  expect([...api.objects.values()][0]?.metadata.labels).not.toHaveProperty('foreign');
-});
-
-test('§2.17: admission that changes endpoints is told as such', async () => {
-  const api = new SliceApi();
-  api.admit = (object) => ({ ...object, endpoints: [] });
-  expect(await api.pass()).toMatchObject({
-    type: 'slices.failed',
-    message: expect.stringContaining('look for an admission webhook or policy'),
-  });
-});
-
 test('a pass begins when nothing has changed for a moment, and at the latest after its patience', async () => {
   const api = new SliceApi();
   const begun = api.clock.now();

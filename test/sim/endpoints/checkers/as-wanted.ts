@@ -24,7 +24,7 @@ const withinMs = 60_000;
 /** From so many failures in a row on the pauses take as long (§6.1). */
 const failuresMany = 13;
 
-export const asWanted = (stage: ApiStage): CheckerKind<ApiStage> => ({
+export const asWanted = (stage: ApiStage): CheckerKind => ({
   name: 'slices list what is wanted',
   create(eye) {
     const quiet = createQuiet(eye, stage);

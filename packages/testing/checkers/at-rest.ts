@@ -20,8 +20,8 @@ export function ownersMissing({ replicas, world }: Pick<Eye, 'replicas' | 'world
 }
 
 /**
- * What else some replica may hold (mirrors of kinds, leaderships) and nobody works on, or several do: asked at
- * the end only.
+ * What else some replica may hold (mirrors of kinds, leaderships) and nobody works on, or several do: asked
+ * at the end only.
  */
 export function holdingsMissing({ replicas }: Pick<Eye, 'replicas'>): string[] {
   const owners = new Map<string, number>();

@@ -1,7 +1,7 @@
 /**
- * "No endpoint absent that should be there, none that should not, within the bound" (docs/features/endpoints.md
- * §2), also while the run goes on: in quiet times the slices of each Service list what its objects say, unless
- * the Service is stuck, or nearly (§6.2).
+ * "No endpoint absent that should be there, none that should not, within the bound"
+ * (docs/features/endpoints.md §2), also while the run goes on: in quiet times the slices of each Service list
+ * what its objects say, unless the Service is stuck, or nearly (§6.2).
  */
 import type { CheckerKind } from '../../../../packages/testing/checkers/checker.ts';
 import { createQuiet } from '../../../../packages/testing/checkers/quiet-time.ts';

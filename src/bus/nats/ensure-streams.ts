@@ -29,8 +29,8 @@ export interface Ensured {
 }
 
 /**
- * The settings of each stream, as JSON, when they were last found to be as wanted. They are compared in detail
- * only after a change.
+ * The settings of each stream, as JSON, when they were last found to be as wanted: they are compared in
+ * detail only after a change.
  */
 export type SettingsFound = Map<string, string>;
 

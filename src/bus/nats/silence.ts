@@ -82,9 +82,7 @@ export function createSilenceWatch(clock: Clock, bounds: SilenceBounds): Silence
   };
   const lookLater = (): void => {
     if (timer !== undefined || all.size === 0) return;
-    let next = Number.POSITIVE_INFINITY;
-    for (const one of all) next = Math.min(next, dueAt(one));
-    timer = clock.after(next - clock.monotonic(), look);
+    timer = clock.after(Math.min(...Array.from(all, dueAt)) - clock.monotonic(), look);
   };
   return {
     heard: (name) => hear(servers.get(name)),

@@ -60,13 +60,13 @@ export function wireRequests(wire: Wire, clock: Clock, random: Pick<Random, 'id'
     const now = clock.monotonic();
     for (const [token, entry] of entries)
       if (entry.deadline <= now) fail(token, entry, 'timeout');
-      else sweepBy(entry.deadline, now);
+      else sweepBy(entry.deadline);
   };
   /** The timer outlives the request, because the next one is as patient and comes soon. */
-  const sweepBy = (deadline: number, now: number): void => {
+  const sweepBy = (deadline: number): void => {
     if (next !== undefined && next.deadline <= deadline) return;
     next?.timer.cancel();
-    next = { deadline, timer: clock.after(deadline - now + sweepMs, sweep) };
+    next = { deadline, timer: clock.after(deadline - clock.monotonic() + sweepMs, sweep) };
   };
 
   wire.subscribe(`${inbox}*`, (message) => {
@@ -92,10 +92,9 @@ export function wireRequests(wire: Wire, clock: Clock, random: Pick<Random, 'id'
       if (signal?.aborted) return handlers.onFailure('aborted');
       const token = random.id();
       wire.publish(subject, data, headers, inbox + token);
-      const now = clock.monotonic();
-      const entry: Entry = { ...handlers, deadline: now + timeoutMs, forget: undefined };
+      const entry: Entry = { ...handlers, deadline: clock.monotonic() + timeoutMs, forget: undefined };
       entries.set(token, entry);
-      sweepBy(entry.deadline, now);
+      sweepBy(entry.deadline);
       if (!signal) return;
       const onAbort = () => fail(token, entry, 'aborted');
       entry.forget = () => signal.removeEventListener('abort', onAbort);

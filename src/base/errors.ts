@@ -142,6 +142,20 @@ export function inPlainWords(message: string): string {
   return words.reduce((text, [pattern, instead]) => text.replaceAll(pattern, instead), message);
 }
 
+const inFile = /(?:^file:|^\s+at ).*?([^/\\\s(]+\.[cm]?[jt]s:\d+)/;
+
+/**
+ * Where an exception arose, for people who look for it in their own code.
+ *
+ * @returns ` (feature.ts:47)`: the first place of its stack in a file outside of Node.js and packages; '' if
+ *   there is none
+ */
+export function placeOf({ stack = '' }: Error): string {
+  const line = stack.split('\n').find((text) => inFile.test(text) && !/\(?node:|node_modules\//.test(text));
+  const place = line === undefined ? undefined : inFile.exec(line)?.[1];
+  return place === undefined ? '' : ` (${place})`;
+}
+
 /** Why a connection or a request failed, in such words. */
 export function connectionFault(thrown: unknown): string {
   const error: Error & { code?: string; errors?: readonly Error[] } = asError(thrown);

@@ -105,9 +105,18 @@ export function isOutboxFull({ record }: Hot): boolean {
   return (record?.outbox.length ?? 0) > limits.outboxEffects - 32;
 }
 
+/** An actor without a record is no longer listed as parked. */
+export function forgetFailure(cell: Cell): void {
+  if (cell.state === '' && cell.error !== null) {
+    cell.trouble = null;
+    cell.shard.living = null;
+  }
+  cell.error = null;
+}
+
 /** @returns a promise that resolves when the next event may be taken; undefined: at once */
 export function settle(cell: Cell, item: MailboxItem, outcome: Taken): Promise<void> | undefined {
-  if (outcome.kind === 'stepped') cell.error = null;
+  if (outcome.kind === 'stepped' || (outcome.kind === 'ignored' && cell.state === '')) forgetFailure(cell);
   const held = item.onTaken?.(outcome);
   return held instanceof Promise ? held : undefined;
 }

@@ -11,6 +11,7 @@ import { shardCount } from '../base/limits.ts';
 import type { Readiness } from '../base/views.ts';
 import type { Bus } from '../bus/bus.ts';
 import type { Storing } from '../bus/storing.ts';
+import type { BusTrouble } from '../bus/troubles.ts';
 import type { Pipelines } from './health/pipelines.ts';
 
 /** The gauges, evaluated on request. */
@@ -81,7 +82,7 @@ function* shardsOf(engine: Engine): Iterable<Gauge> {
 }
 
 export interface ReadinessParts {
-  readonly bus: Pick<Bus, 'status'>;
+  readonly bus: Pick<Bus, 'status' | 'troubles'>;
   readonly storing: Pick<Storing, 'troubles'>;
   readonly engine: Engine;
   readonly health: Pick<Pipelines, 'complaints'>;
@@ -95,6 +96,13 @@ export interface ReadinessParts {
 
 /** A stream elects its leader within this time. */
 const storeTroubleMs = 5_000;
+
+/** Why there is no connection is known at once; other troubles may pass. Many readers have the same. */
+function busTroubles(bus: ReadinessParts['bus'], now: number): ReadonlySet<string> {
+  const isTold = ({ what, since }: BusTrouble) => what === 'connection' || now - since >= storeTroubleMs;
+  const texts = bus.troubles().flatMap((one) => (isTold(one) ? [one.text] : []));
+  return new Set(bus.status === 'connected' ? texts : ['NATS is not connected', ...texts]);
+}
 
 /** A server whose disk was full takes writes, answers none, and does not recover when there is room again. */
 export function storeAdvice(error: string): string {
@@ -123,7 +131,7 @@ export function readinessOf({
   const reasons: string[] = health.complaints();
   const blocked = engine.blocked();
   if (blocked !== null) reasons.push(`must not serve: ${blocked}`);
-  if (bus.status !== 'connected') reasons.push('NATS is not connected');
+  reasons.push(...busTroubles(bus, now));
   for (const { stream, error, since } of storing.troubles()) {
     const forMs = now - since;
     if (forMs >= storeTroubleMs)

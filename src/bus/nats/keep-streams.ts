@@ -8,12 +8,12 @@
  * never taken for a new one.
  */
 import { sleep } from '../../base/clock.ts';
-import { asError } from '../../base/errors.ts';
 import type { Ambient } from '../../base/log-port.ts';
 import { jittered } from '../../base/random.ts';
 import type { StreamName } from '../bus.ts';
 import { unreachable } from '../bus-errors.ts';
 import type { StreamDefinitions } from '../streams.ts';
+import type { Troubles } from '../troubles.ts';
 import { ensureStreams } from './ensure-streams.ts';
 import type { JetStreamApi } from './jetstream-api.ts';
 import { type KeepTrying, keepTrying } from './keep-trying.ts';
@@ -29,6 +29,7 @@ export interface KeepStreams extends Ambient {
   /** Copies of each. */
   readonly replicas: number;
   readonly signal?: AbortSignal | undefined;
+  readonly troubles: Troubles;
   /**
    * A stream was made anew, by whomever. Its consumers are gone; the server does not say so.
    *
@@ -37,14 +38,21 @@ export interface KeepStreams extends Ambient {
   readonly onAnew: (stream: string) => void;
 }
 
+const cannotCheck =
+  'the streams of this cluster cannot be made or checked; trying until they can. The reason says what NATS lacks or refuses';
+
 /** Resolves when the streams are there. @throws OrreryError as `ensureStreams` and `keepTrying` do */
 export async function keepStreams(parts: KeepStreams): Promise<void> {
-  const { wire, api, streams, replicas, log } = parts;
+  const { wire, api, streams, replicas, troubles } = parts;
   const attempt = {
     ...parts,
     facts: {},
-    trouble: 'JetStream does not answer; trying until it does',
-    success: 'JetStream answers now',
+    trouble: cannotCheck,
+    success: 'the streams are as they should be now',
+    onReason(reason: string | null) {
+      if (reason === null) troubles.over('streams');
+      else troubles.note('streams', `the streams cannot be made or checked: ${reason}`);
+    },
   };
   const made = await keepTrying(attempt, () => ensureStreams(api, streams, replicas));
   const known = new Map([...made].map(([name, { created }]) => [name, created]));
@@ -53,9 +61,8 @@ export async function keepStreams(parts: KeepStreams): Promise<void> {
   const lookAgain = (isNew: boolean): void => {
     const mine = new AbortController();
     looking = mine;
-    lookAfter({ ...parts, known, signal: mine.signal }, attempt, isNew).catch((error) => {
-      if (!mine.signal.aborted) log.error({ error: asError(error) }, 'the streams could not be checked');
-    });
+    // Ends only when it is aborted.
+    lookAfter({ ...parts, known, signal: mine.signal }, attempt, isNew).catch(() => undefined);
   };
   wire.onStatus((status) => {
     looking?.abort(unreachable(status));
@@ -73,7 +80,7 @@ async function lookAfter(
   const { api, streams, replicas, clock, random, log, signal, known, onAnew } = parts;
   const ensure = () => ensureStreams(api, streams, replicas, clock.now() * 1_000);
   const look = async () => {
-    const found = [...(await keepTrying({ ...attempt, signal }, ensure))];
+    const found = [...(await keepTrying({ ...attempt, signal, isEndless: true }, ensure))];
     for (const [name, { created }] of found) {
       if (known.get(name) !== created) onAnew(streams[name].name);
       known.set(name, created);

@@ -98,10 +98,15 @@ export interface ReadinessParts {
 const storeTroubleMs = 5_000;
 
 /** Why there is no connection is known at once; other troubles may pass. Many readers have the same. */
-function busTroubles(bus: ReadinessParts['bus'], now: number): ReadonlySet<string> {
+function busTroubles(bus: ReadinessParts['bus'], now: number) {
   const isTold = ({ what, since }: BusTrouble) => what === 'connection' || now - since >= storeTroubleMs;
-  const texts = bus.troubles().flatMap((one) => (isTold(one) ? [one.text] : []));
-  return new Set(bus.status === 'connected' ? texts : ['NATS is not connected', ...texts]);
+  const told = bus.troubles().filter(isTold);
+  const texts = told.filter(({ what }) => what !== 'streams').map(({ text }) => text);
+  return {
+    reasons: new Set(bus.status === 'connected' ? texts : ['NATS is not connected', ...texts]),
+    // What is there is served; it is only not known to be as it should be.
+    notes: told.flatMap(({ what, text }) => (what === 'streams' ? [text] : [])),
+  };
 }
 
 /** A server whose disk was full takes writes, answers none, and does not recover when there is room again. */
@@ -131,7 +136,8 @@ export function readinessOf({
   const reasons: string[] = health.complaints();
   const blocked = engine.blocked();
   if (blocked !== null) reasons.push(`must not serve: ${blocked}`);
-  reasons.push(...busTroubles(bus, now));
+  const troubles = busTroubles(bus, now);
+  reasons.push(...troubles.reasons);
   for (const { stream, error, since } of storing.troubles()) {
     const forMs = now - since;
     if (forMs >= storeTroubleMs)
@@ -149,6 +155,6 @@ export function readinessOf({
   if (unowned > 0) reasons.push(`${unowned} of ${shardCount} shards have no owner`);
   const moving = shards.filter(({ state }) => state !== 'unowned' && state !== 'held.active').length;
   if (moving > 0) reasons.push(`${moving} shards are being taken over or handed over`);
-  const notes = engine.remarks();
+  const notes = [...troubles.notes, ...engine.remarks()];
   return { ready: reasons.length === 0, reasons, ...(notes.length === 0 ? {} : { notes }) };
 }

@@ -297,11 +297,12 @@ describe('in a cluster', () => {
   test('what NATS does not do for a replica is told once it has lasted, and why there is no connection at once', async () => {
     const { replicas } = await cluster();
     const [{ engine }] = replicas;
-    const reasons = (status: BusStatus, ...told: readonly BusTrouble[]) =>
+    const told = (status: BusStatus, ...troubles: readonly BusTrouble[]) =>
       readinessOf({
-        ...{ engine, needed: [], now: 10_000, bus: { status, troubles: () => told } },
+        ...{ engine, needed: [], now: 10_000, bus: { status, troubles: () => troubles } },
         ...{ storing: { troubles: () => [] }, health: { complaints: () => [] } },
-      }).reasons;
+      });
+    const reasons = (...all: Parameters<typeof told>) => told(...all).reasons;
     const unread = { what: 'reading', text: 'nothing new in MAIL is read: no leader', since: 5_001 };
     expect(reasons('connected', unread)).toEqual([]);
     const lasting = { ...unread, since: 5_000 };
@@ -309,6 +310,8 @@ describe('in a cluster', () => {
     const why = { what: 'connection', text: 'NATS cannot be reached: refused', since: 10_000 };
     expect(reasons('disconnected', why)).toEqual(['NATS is not connected', why.text]);
     expect(reasons('disconnected')).toEqual(['NATS is not connected']);
+    const unchecked = { ...lasting, what: 'streams', text: 'the streams cannot be made or checked' };
+    expect(told('connected', unchecked)).toMatchObject({ ready: true, notes: [unchecked.text] });
   });
 
   test('a custom resource that was never listed is told with its definition, and how to install that', async () => {

@@ -76,6 +76,7 @@ function adviceOn(failure: Failure): string {
 
 /** What to do about the codes that tell of the account or the server, not of one request. */
 const advice: Readonly<Record<number, string>> = {
+  10008: 'the NATS servers have no leader: are more than half of them there?',
   10026: 'each replica needs a consumer for each of its shards and some more: raise max_consumers',
   10027: 'Orrery needs five streams: raise max_streams',
   10039: 'enable JetStream for the account of this NATS user',

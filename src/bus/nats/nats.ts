@@ -80,8 +80,8 @@ const maxPingOut = 2;
  */
 const reconnectFirstMs = 100;
 const reconnectSpreadMs = 150;
-/** One attempt to connect, with its handshake. */
-const dialTimeoutMs = 5_000;
+/** One attempt to connect, with its handshake. A person at the command line waits longer, for the reason. */
+const dialTimeoutMs = 4_000;
 
 /**
  * Connects, checks the server's version, and creates or updates the streams. Keeps trying while NATS is away.

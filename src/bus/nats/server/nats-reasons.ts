@@ -25,8 +25,10 @@ const advice: ReadonlyArray<readonly [RegExp, string]> = [
 
 /** @returns the reason, followed by what to do about it where that is known */
 export function reasonOf(error: Error): string {
-  // What Node.js adds is for its own command line.
-  const reason = error.message.replace(/; if the root CA is installed locally.*$/s, '');
+  // What Node.js adds is for its own command line, and what OpenSSL does for its programmers.
+  const reason = error.message
+    .replace(/; if the root CA is installed locally.*$/s, '')
+    .replace(/^.*:SSL routines:[^:]*:([^:]+):.*$/s, '$1');
   const found = advice.find(([pattern]) => pattern.test(reason));
   return found === undefined ? reason : `${reason} (${found[1]})`;
 }

@@ -8,8 +8,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { startNatsCluster, startNatsServer } from '../packages/dev-cluster/processes/nats-server.ts';
+import { choice, number, readFlags } from '../scripts/flags.ts';
 import { systemClock } from '../src/base/clock.ts';
 import { type ActorId, actorId } from '../src/base/ids.ts';
 import { limits } from '../src/base/limits.ts';
@@ -41,10 +41,11 @@ interface Row {
   readonly p99Ms?: number;
 }
 
-const { values } = parseArgs({
-  options: { seconds: { type: 'string', default: '2' }, only: { type: 'string' } },
+const values = readFlags('node bench/bus.ts', 'How fast the bus stores.', {
+  seconds: number('how long each row is measured', 2),
+  only: choice('one part', ['memory', 'server', 'servers']),
 });
-const seconds = Number(values.seconds);
+const seconds = values.seconds;
 const places = { memory: onMemory, server: onServer, servers: onServers };
 const rows: Row[] = [];
 for (const [name, run] of Object.entries(places))

@@ -2,11 +2,10 @@
  * Figures of certificates: 300 domains with a CA, 100 with a real ACME server, how soon a certificate is in
  * its Secret, and what a hundred thousand valid domains cost one replica while nothing happens.
  *
- * node --expose-gc bench/certificates.ts [--program dist/main.js] [--node-options=…] [ca|acme|idle …]
+ * node --expose-gc bench/certificates.ts [--program dist/main.js] [--node-options=…] [--only ca|acme|idle]
  */
 
-import { parseArgs } from 'node:util';
-
+import { choice, readFlags, text } from '../scripts/flags.ts';
 import { packRecord } from '../src/actors/host/records.ts';
 import { createStepper } from '../src/actors/host/step.ts';
 import { systemClock } from '../src/base/clock.ts';
@@ -18,16 +17,12 @@ import { Stage } from '../test/features/certificates/stage.ts';
 import { until } from '../test/until.ts';
 import { cpuSeconds } from './process-costs.ts';
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    /** What the replicas run, such as dist/main.js; default: the sources. */
-    program: { type: 'string' },
-    /** Options of Node for the replicas only, as in deploy/base/orrery.yaml. */
-    'node-options': { type: 'string', default: '' },
-  },
+const values = readFlags('node --expose-gc bench/certificates.ts', 'Figures of certificates.', {
+  only: choice('one part', ['ca', 'acme', 'idle']),
+  program: text('what the replicas run, such as dist/main.js (the sources)'),
+  'node-options': text('options of Node for the replicas only, as in deploy/base/orrery.yaml', ''),
 });
-const wanted = positionals.length > 0 ? positionals : ['ca', 'acme', 'idle'];
+const wanted = values.only === undefined ? ['ca', 'acme', 'idle'] : [values.only];
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 
 if (wanted.includes('ca'))

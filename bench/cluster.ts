@@ -9,13 +9,13 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { ensureAll, readManifests } from '../packages/dev-cluster/manifests.ts';
 import { startNatsServer } from '../packages/dev-cluster/processes/nats-server.ts';
 import { createReplicas, type DevReplica, untilReady } from '../packages/dev-cluster/processes/replicas.ts';
 import { namespaces, pods } from '../packages/dev-cluster/resources.ts';
 import { shopNamespace, shopRouteGate } from '../packages/dev-cluster/scenarios/scenario-objects.ts';
 import { startKubeApi } from '../packages/kube-api/server.ts';
+import { choice, number, readFlags, text, whole } from '../scripts/flags.ts';
 import { systemClock as clock, sleep } from '../src/base/clock.ts';
 import { type ActorId, actorId } from '../src/base/ids.ts';
 import { silentLog as log } from '../src/base/log.ts';
@@ -29,20 +29,19 @@ import { routeGates } from '../src/features/routes/resources.ts';
 import { connectKube, type KubeConnection } from '../src/kube/api/kube-connection.ts';
 import { processCosts } from './process-costs.ts';
 
-const { values } = parseArgs({
-  options: {
-    runs: { type: 'string', default: '10' },
-    pods: { type: 'string', default: '300' },
-    /** start, crash, graceful, pauses, throughput; by default all */
-    only: { type: 'string' },
-    /** How long replicas are paused in turn, under load. */
-    minutes: { type: 'string', default: '2' },
-    /** What the replicas run, such as dist/main.js; default: the sources. */
-    program: { type: 'string' },
+const values = readFlags(
+  'node bench/cluster.ts',
+  'Replicas as real processes: start, death, pauses, messages.',
+  {
+    runs: whole('repetitions', 10),
+    pods: whole('Pods in the cluster', 300),
+    only: choice('one part', ['start', 'crash', 'graceful', 'pauses', 'throughput']),
+    minutes: number('how long replicas are paused in turn, under load', 2),
+    program: text('what the replicas run, such as dist/main.js (the sources)'),
   },
-});
-const runs = Number(values.runs);
-const podCount = Number(values.pods);
+);
+const runs = values.runs;
+const podCount = values.pods;
 const basics = { clock, random, log };
 const { signal } = new AbortController();
 const subjects = subjectsOf('dev');
@@ -312,7 +311,7 @@ async function measurePauses(): Promise<void> {
   // Shards still move by plan to the replicas that came last.
   for (let seen = -1; claims.length > seen; await sleep(clock, 6_000)) seen = claims.length;
   claims.length = 0;
-  const end = clock.monotonic() + Number(values.minutes) * 60_000;
+  const end = clock.monotonic() + values.minutes * 60_000;
   let pauses = 0;
   const latencies = await latenciesWhile(
     bench,

@@ -15,11 +15,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { type DevCluster, startDevCluster } from '../packages/dev-cluster/cluster.ts';
 import { untilReady } from '../packages/dev-cluster/processes/replicas.ts';
 import { namespaces } from '../packages/dev-cluster/resources.ts';
 import { Candidate } from '../packages/dev-cluster/scenarios/candidate.ts';
+import { choice, number, readFlags, whole } from '../scripts/flags.ts';
 import { systemClock as clock, sleep } from '../src/base/clock.ts';
 import type { KubePort } from '../src/base/kube-port.ts';
 import { silentLog as log } from '../src/base/log.ts';
@@ -31,26 +31,28 @@ import { type Campaign, startCampaign } from '../src/features/elections/campaign
 import { leaseRecordOf } from '../src/features/elections/lease.ts';
 import { elections, leases } from '../src/features/elections/resources.ts';
 
-const { values } = parseArgs({
-  options: {
-    only: { type: 'string' },
-    runs: { type: 'string', default: '50' },
-    'at-once': { type: 'string', default: '5' },
-    elections: { type: 'string', default: '1000' },
-    seconds: { type: 'string', default: '10' },
-    lease: { type: 'string', default: '3' },
-    deadline: { type: 'string', default: '2' },
-    retry: { type: 'string', default: '1' },
-    'load-retry': { type: 'string', default: '10' },
+const values = readFlags(
+  'node bench/elections.ts',
+  'Elections with real processes: hand-overs, and renewals a second.',
+  {
+    only: choice('one part', ['lease', 'nats', 'load']),
+    runs: whole('hand-overs of each sort', 50),
+    'at-once': whole('elections at the same time', 5),
+    elections: whole('elections of `load`', 1_000),
+    seconds: number('how long `load` is measured', 10),
+    lease: number('lease duration, seconds', 3),
+    deadline: number('renew deadline, seconds', 2),
+    retry: number('retry period, seconds', 1),
+    'load-retry': number('how often the Leases of `load` are renewed, seconds', 10),
   },
-});
+);
 const namespace = `bench-${process.pid}`;
-const runs = Number(values.runs);
+const runs = values.runs;
 const ttlMs = 3_000;
 const timing = {
-  leaseMs: Number(values.lease) * 1_000,
-  renewDeadlineMs: Number(values.deadline) * 1_000,
-  retryMs: Number(values.retry) * 1_000,
+  leaseMs: values.lease * 1_000,
+  renewDeadlineMs: values.deadline * 1_000,
+  retryMs: values.retry * 1_000,
 };
 const { signal } = new AbortController();
 const row = (what: string, value: string) => console.log(`${what.padEnd(64)} ${value}`);
@@ -69,7 +71,7 @@ async function measured(names: readonly string[], one: (name: string) => Promise
   const lane = async () => {
     for (let name = left.shift(); name !== undefined; name = left.shift()) times.push(await one(name));
   };
-  await Promise.all(Array.from({ length: Number(values['at-once']) }, lane));
+  await Promise.all(Array.from({ length: values['at-once'] }, lane));
   return times;
 }
 
@@ -186,9 +188,9 @@ async function natsBench({ kube }: DevCluster, bus: Bus): Promise<void> {
 }
 
 async function loadBench({ kube }: DevCluster, bus: Bus): Promise<void> {
-  const count = Number(values.elections);
+  const count = values.elections;
   const names = Array.from({ length: count }, (_, n) => `load-${n}`);
-  const retryPeriodSeconds = Number(values['load-retry']);
+  const retryPeriodSeconds = values['load-retry'];
   const spec = { leaseDurationSeconds: 60, renewDeadlineSeconds: 40, retryPeriodSeconds };
   for (const name of names) await kube.create(elections, { metadata: { namespace, name }, spec }, signal);
   const ask = async (name: string, action: 'campaign' | 'renew', body: object) => {
@@ -204,7 +206,7 @@ async function loadBench({ kube }: DevCluster, bus: Bus): Promise<void> {
     await until(() => isLeading().catch(() => false), `${name} has a leader`, 200);
   };
   for (let n = 0; n < count; n += 50) await Promise.all(names.slice(n, n + 50).map(leads));
-  const end = clock.monotonic() + Number(values.seconds) * 1_000;
+  const end = clock.monotonic() + values.seconds * 1_000;
   const times: number[] = [];
   const refused = new Map<string, number>();
   const client = async (own: readonly string[]) => {
@@ -220,7 +222,7 @@ async function loadBench({ kube }: DevCluster, bus: Bus): Promise<void> {
   await Promise.all(
     Array.from({ length: clients }, (_, c) => client(names.filter((_, n) => n % clients === c))),
   );
-  const perSecond = Math.round(times.length / Number(values.seconds));
+  const perSecond = Math.round(times.length / values.seconds);
   row(
     `${count} elections on one replica, ${clients} renewals at a time`,
     `${perSecond} renewals/s, ${quantiles(times)}`,

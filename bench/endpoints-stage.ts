@@ -5,11 +5,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { type DevCluster, startDevCluster } from '../packages/dev-cluster/cluster.ts';
 import { type Informer, startInformer } from '../packages/dev-cluster/controllers/informer.ts';
 import { untilReady } from '../packages/dev-cluster/processes/replicas.ts';
 import { namespaces } from '../packages/dev-cluster/resources.ts';
+import { choice, list, number, readFlags, text, whole } from '../scripts/flags.ts';
 import { systemClock as clock, sleep } from '../src/base/clock.ts';
 import type { KubeObject } from '../src/base/kube-port.ts';
 import { silentLog as log } from '../src/base/log.ts';
@@ -20,31 +20,36 @@ import { endpointSlices, services } from '../src/kube/api/resources.ts';
 import { type Alone, otherController, replicaAlone } from './alone.ts';
 import { cpuSeconds, megabytes, processCosts } from './process-costs.ts';
 
-export const { values } = parseArgs({
-  options: {
-    only: { type: 'string' },
-    /** How many, and how many workloads each; default: what each row uses. */
-    services: { type: 'string' },
-    workloads: { type: 'string' },
-    /** Services of each row of `sizes`. */
-    sizes: { type: 'string', default: '50,500,5000' },
-    /** Changes a second of `storm`, and for how long, seconds. */
-    flips: { type: 'string', default: '1000' },
-    seconds: { type: 'string', default: '30' },
-    /** What the replicas run, such as dist/main.js; default: the sources. */
-    program: { type: 'string' },
-    /** Options of Node for the replicas only, as in deploy/base/orrery.yaml. */
-    'node-options': { type: 'string', default: '' },
-    /** A command: another controller instead of the replica; it gets KUBECONFIG. */
-    controller: { type: 'string' },
-    /** The label value on the slices of that controller. */
-    'managed-by': { type: 'string', default: managedBy },
+export const values = readFlags(
+  'node bench/endpoints.ts',
+  'EndpointSlices of workloads outside the cluster: how soon, how many writes, at what cost.',
+  {
+    only: choice('one part (the first six)', [
+      'cold',
+      'flip',
+      'rate',
+      'crowd',
+      'touch',
+      'owner',
+      'size',
+      'sizes',
+      'storm',
+    ]),
+    services: whole('how many Services (what the part uses)'),
+    workloads: whole('workloads of each (what the part uses)'),
+    sizes: list('Services of each row of `sizes` (50,500,5000)', ['50', '500', '5000']),
+    flips: number('changes a second of `storm`', 1_000),
+    seconds: number('how long `storm` lasts', 30),
+    program: text('what the replicas run, such as dist/main.js (the sources)'),
+    'node-options': text('options of Node for the replicas only, as in deploy/base/orrery.yaml', ''),
+    controller: text('a command: another controller instead of the replica; it gets KUBECONFIG'),
+    'managed-by': text('the label value on the slices of that controller', managedBy),
   },
-});
+);
 /** How many Services, and workloads each, unless the command line says so. */
 export const scaleOf = (serviceCount: number, workloads: number): [number, number] => [
-  Number(values.services ?? serviceCount),
-  Number(values.workloads ?? workloads),
+  values.services ?? serviceCount,
+  values.workloads ?? workloads,
 ];
 export const { signal } = new AbortController();
 const kubeconfig = process.env.KUBECONFIG;

@@ -82,7 +82,7 @@ async function storm(): Promise<void> {
   await until(() => bench.isShown(names, true));
   // Shards settle between the replicas within some seconds.
   await bench.quiet(10_000);
-  await flips(bench, names, Number(values.flips), Number(values.seconds));
+  await flips(bench, names, values.flips, values.seconds);
   await bench.end();
 }
 
@@ -261,8 +261,8 @@ async function sizes(): Promise<void> {
   const line = (...cells: readonly (string | number)[]) =>
     console.log(cells.map((cell) => String(cell).padStart(14)).join(' '));
   line('workloads', '/readyz', 'first flip', 'resident', 'flip p50', 'flip p99', 'owner killed');
-  for (const serviceCount of values.sizes.split(',').map(Number)) {
-    const each = Number(values.workloads ?? 20);
+  for (const serviceCount of values.sizes.map(Number)) {
+    const each = values.workloads ?? 20;
     const { readyMs, firstMs, resident, flips } = await sizeOf(serviceCount, each);
     const [p50, p99] = [quantile(flips, 0.5).toFixed(1), quantile(flips, 0.99).toFixed(1)];
     const over = seconds(await failOver(serviceCount, each));

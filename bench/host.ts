@@ -8,8 +8,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { startNatsCluster, startNatsServer } from '../packages/dev-cluster/processes/nats-server.ts';
+import { choice, readFlags, whole } from '../scripts/flags.ts';
 import { Host } from '../src/actors/host/host.ts';
 import type { HostParts } from '../src/actors/host/host-parts.ts';
 import type { ShardRun } from '../src/actors/host/owned.ts';
@@ -32,16 +32,17 @@ import { subjects as subjectsOf } from '../src/bus/subjects.ts';
 import type { ServiceFacts } from '../src/machines/service/route-facts.ts';
 import { serviceChart as service } from '../src/machines/service/service.ts';
 
-const { values } = parseArgs({
-  options: {
-    actors: { type: 'string', default: '10000' },
-    resident: { type: 'string', default: '100000' },
-    /** memory, nats, servers or resident; by default all */
-    only: { type: 'string' },
+const values = readFlags(
+  'node --expose-gc bench/host.ts',
+  'Steps a second of one host, and the memory of its actors.',
+  {
+    actors: whole('actors that take steps', 10_000),
+    resident: whole('actors at rest', 100_000),
+    only: choice('one part', ['memory', 'nats', 'servers', 'resident']),
   },
-});
-const actorsMax = Number(values.actors);
-const residentMax = Number(values.resident);
+);
+const actorsMax = values.actors;
+const residentMax = values.resident;
 const subjects = subjectsOf('bench');
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
 

@@ -7,9 +7,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import type { Page } from 'playwright-core';
 import { startNatsServer } from '../packages/dev-cluster/processes/nats-server.ts';
+import { choice, readFlags, whole } from '../scripts/flags.ts';
 import { startInspection } from '../src/actors/control/inspection.ts';
 import { reasonOf } from '../src/actors/control/reason.ts';
 import type { Engine } from '../src/actors/engine.ts';
@@ -38,10 +38,15 @@ import { machines } from '../test/chart-of.ts';
 import { launch } from '../test/inspector/browser.ts';
 import { startCrowd } from '../test/inspector/crowd.ts';
 
-const { values } = parseArgs({
-  options: { only: { type: 'string' }, actors: { type: 'string', default: '10000' } },
-});
-const actors = Number(values.actors);
+const values = readFlags(
+  'node --expose-gc bench/inspector.ts',
+  'What watching costs the replicas, and how fast the page is.',
+  {
+    only: choice('one part', ['tell', 'cost', 'page']),
+    actors: whole('actors in the cluster', 10_000),
+  },
+);
+const actors = values.actors;
 const subjects = subjectsOf('bench');
 /** Differs from step to step. */
 let token = 0;

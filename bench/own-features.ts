@@ -9,8 +9,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { startNatsServer } from '../packages/dev-cluster/processes/nats-server.ts';
+import { choice, number, readFlags, text, whole } from '../scripts/flags.ts';
 import { Host } from '../src/actors/host/host.ts';
 import type { HostParts } from '../src/actors/host/host-parts.ts';
 import type { ShardRun } from '../src/actors/host/owned.ts';
@@ -34,15 +34,17 @@ import { subjects as subjectsOf } from '../src/bus/subjects.ts';
 import { startStallWatch } from '../src/replica/health/stall-watch.ts';
 import { measureBroken } from './own-features-broken.ts';
 
-const { values } = parseArgs({
-  options: {
-    only: { type: 'string' },
-    actors: { type: 'string', default: '10000' },
-    seconds: { type: 'string', default: '6' },
-    program: { type: 'string' },
+const values = readFlags(
+  'node bench/own-features.ts',
+  'What features of your own cost, and what a broken one costs another.',
+  {
+    only: choice('one part', ['steps', 'broken']),
+    actors: whole('actors of the feature', 10_000),
+    seconds: number('how long each broken one is watched', 6),
+    program: text('what the replicas run, such as dist/main.js (the sources)'),
   },
-});
-const actorsMax = Number(values.actors);
+);
+const actorsMax = values.actors;
 const stepsMax = 30_000;
 const row = (what: string, value: string) => console.log(`${what.padEnd(72)} ${value}`);
 
@@ -238,6 +240,5 @@ async function measureSteps(): Promise<void> {
 }
 
 if (values.only !== 'broken') await measureSteps();
-if (values.only !== 'steps')
-  await measureBroken({ seconds: Number(values.seconds), program: values.program, row });
+if (values.only !== 'steps') await measureBroken({ seconds: values.seconds, program: values.program, row });
 process.exit(0);

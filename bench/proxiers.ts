@@ -11,11 +11,11 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, get } from 'node:http';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { ensureAll, readManifests } from '../packages/dev-cluster/manifests.ts';
 import { startNatsServer } from '../packages/dev-cluster/processes/nats-server.ts';
 import { createReplicas, untilReady } from '../packages/dev-cluster/processes/replicas.ts';
 import { startKubeApi } from '../packages/kube-api/server.ts';
+import { number, readFlags, whole } from '../scripts/flags.ts';
 import { systemClock as clock, sleep } from '../src/base/clock.ts';
 import { silentLog as log } from '../src/base/log.ts';
 import { systemRandom as random } from '../src/base/random.ts';
@@ -25,16 +25,17 @@ import { connectNats } from '../src/bus/nats/nats.ts';
 import { subjects as subjectsOf } from '../src/bus/subjects.ts';
 import { connectKube } from '../src/kube/api/kube-connection.ts';
 
-const { values } = parseArgs({
-  options: {
-    nodes: { type: 'string', default: '5000' },
-    period: { type: 'string', default: '5' },
-    seconds: { type: 'string', default: '30' },
+const values = readFlags(
+  'node bench/proxiers.ts',
+  'What steady reports from many nodes cost, and how soon an answer changes.',
+  {
+    nodes: whole('nodes, each with two families', 5_000),
+    period: number('seconds between two messages of one family', 5),
+    seconds: number('how long it is measured', 30),
   },
-});
-const nodes = Number(values.nodes);
-const periodMs = Number(values.period) * 1000;
-const seconds = Number(values.seconds);
+);
+const { nodes, seconds } = values;
+const periodMs = values.period * 1000;
 const subjects = subjectsOf('dev');
 const families = ['IPv4', 'IPv6'] as const;
 const { signal } = new AbortController();

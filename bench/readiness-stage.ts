@@ -6,13 +6,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { parseArgs } from 'node:util';
 import { type DevCluster, startDevCluster } from '../packages/dev-cluster/cluster.ts';
 import { startInformer } from '../packages/dev-cluster/controllers/informer.ts';
 import type { RoutingEvent } from '../packages/dev-cluster/network/routing.ts';
 import { isTrue, type PodObject } from '../packages/dev-cluster/objects.ts';
 import { untilReady } from '../packages/dev-cluster/processes/replicas.ts';
 import { namespaces, pods } from '../packages/dev-cluster/resources.ts';
+import { choice, readFlags, text, whole } from '../scripts/flags.ts';
 import { systemClock as clock, sleep } from '../src/base/clock.ts';
 import type { KubeObject } from '../src/base/kube-port.ts';
 import { silentLog as log } from '../src/base/log.ts';
@@ -24,17 +24,19 @@ import { routeGates } from '../src/features/routes/resources.ts';
 import { services } from '../src/kube/api/resources.ts';
 import { cpuSeconds, processCosts } from './process-costs.ts';
 
-export const { values } = parseArgs({
-  options: {
-    only: { type: 'string' },
-    rolls: { type: 'string', default: '40' },
-    delay: { type: 'string', default: '200ms-2s' },
-    pods: { type: 'string', default: '1000' },
-    replicas: { type: 'string', default: '3' },
-    program: { type: 'string' },
-    'node-options': { type: 'string' },
+export const values = readFlags(
+  'node bench/readiness.ts',
+  'How soon a Pod that waits for its routes is marked as reached, and at what cost.',
+  {
+    only: choice('one part', ['roll', 'wide', 'groups', 'crowd', 'killed', 'lost']),
+    rolls: whole('rolling updates of `roll`', 40),
+    delay: text('of the routing in `roll`: at least and at most', '200ms-2s'),
+    pods: whole('Pods of `groups` and `crowd`', 1_000),
+    replicas: whole('replicas of Orrery', 3),
+    program: text('what they run, such as dist/main.js (the sources)'),
+    'node-options': text('options of Node for them only, as in deploy/base/orrery.yaml'),
   },
-});
+);
 export const namespace = 'bench';
 const conditionType = 'example.com/routes';
 export const attempts = 3;
@@ -100,7 +102,7 @@ function answerFor(ip: string) {
 
 export async function setUp(stage: Stage): Promise<Bench> {
   const { services: serviceCount, groups = 1, delay, isSteady = false, ...gate } = stage;
-  const replicas = Number(values.replicas);
+  const replicas = values.replicas;
   const dir = mkdtempSync(join(tmpdir(), 'orrery-bench-'));
   const basics = { clock, random, log };
   const http = { host: '127.0.0.1', port: 0 };

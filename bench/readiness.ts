@@ -51,7 +51,7 @@ async function roll(): Promise<void> {
   const callsBefore = bench.calls();
   const started = clock.monotonic();
   let rolls = 0;
-  while (rolls < Number(values.rolls) && clock.monotonic() - started < scenarioMs) {
+  while (rolls < values.rolls && clock.monotonic() - started < scenarioMs) {
     const name = names[rolls % 3] ?? '';
     await kube.delete(pods, namespace, name, {}, signal);
     await until(() => !bench.cluster.kubelet.running().has(`${namespace}/${name}`), 10_000);
@@ -186,9 +186,8 @@ async function lost(): Promise<void> {
 const scenarios: Readonly<Record<string, () => Promise<void>>> = {
   roll,
   wide: () => allAtOnce('wide', 3, 200, '0ms-200ms'),
-  groups: () =>
-    allAtOnce('groups', Number(values.pods), 20, '0ms-200ms', Math.ceil(Number(values.pods) / 20)),
-  crowd: () => allAtOnce('crowd', Number(values.pods), 20, '0ms-200ms'),
+  groups: () => allAtOnce('groups', values.pods, 20, '0ms-200ms', Math.ceil(values.pods / 20)),
+  crowd: () => allAtOnce('crowd', values.pods, 20, '0ms-200ms'),
   killed,
   lost,
 };

@@ -9,22 +9,19 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { startDevCluster } from '../packages/dev-cluster/cluster.ts';
+import { number, readFlags, text, whole } from '../scripts/flags.ts';
 import { systemClock as clock, sleep } from '../src/base/clock.ts';
 import { silentLog as log } from '../src/base/log.ts';
 import { systemRandom as random } from '../src/base/random.ts';
 import { type Alone, replicaAlone } from './alone.ts';
 import { cpuSeconds, processCosts } from './process-costs.ts';
 
-const { values } = parseArgs({
-  options: {
-    program: { type: 'string', default: 'dist/main.js' },
-    runs: { type: 'string', default: '6' },
-    /** How long it is watched at rest, s. */
-    rest: { type: 'string', default: '20' },
-    'node-options': { type: 'string', default: '--max-semi-space-size=8' },
-  },
+const values = readFlags('node bench/start.ts', 'What an idle replica costs: its start, and then at rest.', {
+  program: text('a built program', 'dist/main.js'),
+  runs: whole('starts', 6),
+  rest: number('how long it is watched at rest, seconds', 20),
+  'node-options': text('options of Node for it', '--max-semi-space-size=8'),
 });
 const row = (what: string, value: string) => console.log(`${what.padEnd(50)} ${value}`);
 const pollMs = 5;
@@ -48,7 +45,7 @@ const isReady = (url: string) =>
 async function atRest(replica: Alone): Promise<void> {
   await sleep(clock, settledAfterMs);
   const [before, since] = [cpuSeconds(replica.pid()), clock.monotonic()];
-  await sleep(clock, Number(values.rest) * 1_000);
+  await sleep(clock, values.rest * 1_000);
   const share = (cpuSeconds(replica.pid()) - before) / ((clock.monotonic() - since) / 1_000);
   row('at rest', `${processCosts(replica.pid())}; ${(100 * share).toFixed(2)} % of a core`);
 }
@@ -64,7 +61,7 @@ const replica = await replicaAlone({ program, options: nodeOptions, natsUrl, kub
 await start(replica);
 await replica.kill();
 const times: number[] = [];
-for (let run = 0; run < Number(values.runs); run++) {
+for (let run = 0; run < values.runs; run++) {
   if (run > 0) await replica.kill();
   times.push(await start(replica));
 }

@@ -10,39 +10,35 @@
 import { mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { systemClock as clock } from '../src/base/clock.ts';
 import { asError } from '../src/base/errors.ts';
 import { systemRandom } from '../src/base/random.ts';
 import { type ChaosReport, runChaos } from '../test/chaos/chaos-run.ts';
 import { type FaultKind, faultKinds } from '../test/chaos/faults.ts';
+import { list, number, readFlags, text, toggle, whole } from './flags.ts';
 
-const { values } = parseArgs({
-  options: {
-    minutes: { type: 'string', default: '5' },
-    /** Decides which faults happen, and when; default: a random one. */
-    seed: { type: 'string' },
-    /** Three NATS servers, three copies of each stream. */
-    r3: { type: 'boolean', default: false },
-    replicas: { type: 'string', default: '3' },
-    'kube-apiserver': { type: 'string' },
-    etcd: { type: 'string' },
-    /** Where NATS stores: a small file system of its own, which `diskFull` fills. */
-    'nats-dir': { type: 'string' },
-    /** No faults: a cluster in use, and what it holds at the beginning and at the end. */
-    soak: { type: 'boolean', default: false },
-    /** Only these kinds of fault, separated by commas; absent: drawn. */
-    only: { type: 'string' },
-    /** Longest pause between two faults, seconds. */
-    'fault-every': { type: 'string', default: '6' },
-    /** Also prints what happens in the world and to the actors. */
-    trace: { type: 'boolean', default: false },
-    /** Keeps the folder with logs and stores; a broken promise keeps it in any case. */
-    keep: { type: 'boolean', default: false },
+const values = readFlags(
+  'npm run chaos --',
+  'Breaks a cluster of real processes for minutes; exit code 1 if a promise broke.',
+  {
+    minutes: number('how long things fail', 5),
+    seed: whole('decides which faults happen, and when (random)'),
+    r3: toggle('three NATS servers, three copies of each stream'),
+    replicas: whole('replicas of Orrery', 3),
+    'kube-apiserver': text(
+      'its binary, together with --etcd (else the API server of KUBECONFIG, or the development API)',
+    ),
+    etcd: text('its binary'),
+    'nats-dir': text('where NATS stores: a small file system of its own, which diskFull fills'),
+    soak: toggle('no faults: a cluster in use, and what it holds at the beginning and at the end'),
+    only: list('only these kinds of fault (drawn from all)'),
+    'fault-every': number('longest pause between two faults, seconds', 6),
+    trace: toggle('also prints what happens in the world and to the actors'),
+    keep: toggle('keeps the folder with logs and stores; a broken promise keeps it in any case'),
   },
-});
+);
 
-const seed = Number(values.seed ?? Math.floor(systemRandom.next() * 1_000_000));
+const seed = values.seed ?? Math.floor(systemRandom.next() * 1_000_000);
 const began = clock.monotonic();
 const ending = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
@@ -55,11 +51,11 @@ function say(text: string): void {
 }
 
 /** @throws Error that names what is not allowed */
-function kindsIn(text: string | undefined): readonly FaultKind[] | undefined {
-  const names = text?.split(',').filter((name) => name !== '');
-  const unknown = names?.find((name) => !faultKinds.some((kind) => kind === name));
+function kindsIn(names: readonly string[]): readonly FaultKind[] | undefined {
+  if (names.length === 0) return undefined;
+  const unknown = names.find((name) => !faultKinds.some((kind) => kind === name));
   if (unknown !== undefined) throw new Error(`--only: ${unknown} is none of ${faultKinds.join(', ')}`);
-  return names as readonly FaultKind[] | undefined;
+  return names as readonly FaultKind[];
 }
 
 function programsIn({ 'kube-apiserver': kubeApiserver, etcd }: typeof values) {
@@ -99,10 +95,10 @@ async function main(): Promise<number> {
   try {
     const report = await runChaos({
       ...{ seed, dir, say, signal: ending.signal },
-      chaosMs: Number(values.minutes) * 60_000,
+      chaosMs: values.minutes * 60_000,
       copies: values.r3 ? 3 : 1,
-      replicas: Number(values.replicas),
-      faultEveryMs: Number(values['fault-every']) * 1_000,
+      replicas: values.replicas,
+      faultEveryMs: values['fault-every'] * 1_000,
       ...(values.trace ? { tell: say } : {}),
       ...programsIn(values),
       ...(kubeconfig === undefined ? {} : { kubeconfig }),

@@ -11,8 +11,8 @@
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { parseArgs } from 'node:util';
 import type { ShardName } from '../src/base/ids.ts';
+import { number, readFlags, text } from './flags.ts';
 import { type Candidate, choose, showsOf } from './record-fixture/choice.ts';
 import { lineOf } from './record-fixture/lines.ts';
 import { playScenes } from './record-fixture/scenes.ts';
@@ -35,16 +35,18 @@ import {
 } from './roll-over/product.ts';
 import { clusterName, startStage } from './roll-over/stage.ts';
 
-const { values } = parseArgs({
-  options: {
-    out: { type: 'string' },
-    from: { type: 'string' },
-    nats: { type: 'string' },
-    kubeconfig: { type: 'string' },
-    cluster: { type: 'string', default: clusterName },
-    seconds: { type: 'string', default: '120' },
+const values = readFlags(
+  'node scripts/record-fixture.ts',
+  'Writes what a running cluster stores into a fixture of its release; exit code 1 if it contains a Secret.',
+  {
+    out: text('the folder to write'),
+    from: text('a checkout whose cluster is started, with scenes'),
+    nats: text('or the NATS of a cluster that runs'),
+    kubeconfig: text('of that cluster, to see its Secrets'),
+    cluster: text('its name', clusterName),
+    seconds: number('how long it is watched', 120),
   },
-});
+);
 const subjects = subjectsOf(values.cluster);
 const basics = { clock, random, log };
 const recordsOfKind = 15;
@@ -204,7 +206,7 @@ async function recordOther(out: string, nats: string): Promise<boolean> {
     values.kubeconfig === undefined ? undefined : connectKube({ ...basics, kubeconfig: values.kubeconfig });
   try {
     const { seen, stop } = await watch(bus);
-    await sleep(clock, Number(values.seconds) * 1_000);
+    await sleep(clock, values.seconds * 1_000);
     const isClean = await check(seen, kube);
     await stop();
     keep(out, seen);

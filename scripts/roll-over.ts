@@ -7,25 +7,24 @@
  * The nats-server, the development API and the load come from this checkout. Exit code 1 on any difference.
  */
 import { resolve } from 'node:path';
-import { parseArgs } from 'node:util';
+import { number, readFlags, text, toggle, whole } from './flags.ts';
 import { keepLedger, type Ledger } from './roll-over/ledger.ts';
 import { startWork, type Work } from './roll-over/load.ts';
 import { type ActorSummary, clock, createControl, sleep, subjectsOf } from './roll-over/product.ts';
 import { clusterName, type RunningReplica, type Stage, startStage } from './roll-over/stage.ts';
 import { takeStepsOn } from './roll-over/steps.ts';
 
-const { values } = parseArgs({
-  options: {
-    from: { type: 'string' },
-    /** The checkout to roll over to; default: this one. */
-    to: { type: 'string', default: resolve(import.meta.dirname, '..') },
-    /** How long the load continues after each replaced replica. */
-    seconds: { type: 'string', default: '10' },
-    /** Workloads outside the cluster, besides the scenario's. */
-    crowd: { type: 'string', default: '60' },
-    verbose: { type: 'boolean', default: false },
+const values = readFlags(
+  'npm run roll-over --',
+  'Rolls replicas of an older checkout over to this one and back, under load; exit code 1 if anything was lost.',
+  {
+    from: text('the folder of the older checkout'),
+    to: text('the checkout to roll over to (this one)'),
+    seconds: number('how long the load continues after each replaced replica', 10),
+    crowd: whole('workloads outside the cluster, besides those of the scenario', 60),
+    verbose: toggle('also prints what happens'),
   },
-});
+);
 const replicaCount = 3;
 /** Time for the last messages to reach the feed. */
 const settleMs = 3_000;
@@ -48,7 +47,7 @@ async function rollOver(run: Run, generation: string, checkout: string): Promise
     await old.stop();
     run.replicas[index] = await run.stage.start(`${generation}-${index}`, checkout);
     tell(`${old.name} → ${generation}-${index} in ${Math.round(clock.monotonic() - began)} ms`);
-    await sleep(clock, Number(values.seconds) * 1_000);
+    await sleep(clock, values.seconds * 1_000);
     await look(run, `after ${generation}-${index}`);
   }
   const { asked, quiet, silent } = await takeStepsOn(run.stage, run.ledger, new RegExp(`^${generation}-`));
@@ -133,11 +132,11 @@ async function main(from: string): Promise<readonly string[]> {
     const replicas: RunningReplica[] = [];
     for (let index = 0; index < replicaCount; index++) replicas.push(await stage.start(`old-${index}`, from));
     const ledger = await keepLedger(stage.bus);
-    const work = await startWork(stage, tell, Number(values.crowd));
+    const work = await startWork(stage, tell, values.crowd);
     const run: Run = { stage, work, ledger, replicas, differences: [] };
     try {
-      await sleep(clock, Number(values.seconds) * 1_000);
-      await rollOver(run, 'new', values.to);
+      await sleep(clock, values.seconds * 1_000);
+      await rollOver(run, 'new', values.to ?? resolve(import.meta.dirname, '..'));
       await rollOver(run, 'back', from);
     } finally {
       await work.stop();
@@ -158,7 +157,7 @@ async function main(from: string): Promise<readonly string[]> {
 }
 
 if (values.from === undefined) {
-  console.error('usage: npm run roll-over -- --from <folder of an older checkout>');
+  console.error('error: --from is missing: the folder of an older checkout');
   process.exit(2);
 }
 const differences = await main(resolve(values.from));

@@ -11,24 +11,23 @@ import { spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { simulatedFeatures } from '../test/sim/turns.ts';
+import { choice, number, readFlags, text, toggle, whole } from './flags.ts';
 import type { Mutation } from './sim-mutations/mutation.ts';
 import { mutations } from './sim-mutations/mutations.ts';
 
-const { values } = parseArgs({
-  options: {
-    /** Seeds to try; default: those of `npm test`. */
-    seeds: { type: 'string', default: '200' },
-    from: { type: 'string', default: '1' },
-    seconds: { type: 'string', default: '30' },
-    /** Only mutations whose name contains this. */
-    only: { type: 'string', default: '' },
-    /** Only those of this feature. */
-    feature: { type: 'string' },
-    /** Writes the findings into the table of docs/simulation.md. */
-    write: { type: 'boolean', default: false },
+const values = readFlags(
+  'npm run sim:mutations --',
+  'Breaks the program on purpose, in a copy, and shows which promise of the simulation notices.',
+  {
+    seeds: whole('seeds to try; npm test tries as many', 200),
+    from: whole('the first of them', 1),
+    seconds: number('simulated seconds in which things happen and fail', 30),
+    only: text('only mutations whose name contains this', ''),
+    feature: choice('only those of this feature', simulatedFeatures),
+    write: toggle('writes the findings into the table of docs/simulation.md'),
   },
-});
+);
 const root = join(import.meta.dirname, '..');
 
 interface Verdict {
@@ -84,7 +83,7 @@ function mutate(copy: string, name: string, { file, find, replace }: Mutation['c
 
 function run(copy: string, feature: string): Promise<string> {
   const { seeds, from, seconds } = values;
-  const span = ['--seeds', seeds, '--from', from, '--seconds', seconds];
+  const span = Object.entries({ seeds, from, seconds }).flatMap(([name, of]) => [`--${name}`, `${of}`]);
   const args = ['scripts/sim.ts', ...span, '--feature', feature, '--as-is'];
   const child = spawn(process.execPath, args, { cwd: copy, stdio: ['ignore', 'pipe', 'pipe'] });
   let [out, err] = ['', ''];

@@ -2,15 +2,17 @@
  * Runs a simulated cluster for hours and prints its memory use: `npm run sim:soak -- --hours 6`. Exit code 1
  * if anything has grown since the first hour.
  */
-import { parseArgs } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { sleep, systemClock } from '../src/base/clock.ts';
 import { type Sample, soak } from '../test/sim/soak.ts';
+import { number, readFlags, whole } from './flags.ts';
 
-const { values } = parseArgs({
-  options: { hours: { type: 'string', default: '6' }, seed: { type: 'string', default: '1' } },
-});
+const values = readFlags(
+  'npm run sim:soak --',
+  'Runs a simulated cluster for hours and prints its memory use; exit code 1 if anything grew.',
+  { hours: number('simulated hours', 6), seed: whole('decides what happens', 1) },
+);
 setFlagsFromString('--expose-gc');
 const gc: () => void = runInNewContext('gc');
 /** Cleaning up after objects takes a turn of the event loop, and a second collection. */
@@ -35,8 +37,8 @@ function hasGrown(first: Sample, last: Sample): boolean {
 
 write('| hour | heap, MB | timers | actors | state | world | mail |\n|---|---|---|---|---|---|---|');
 const samples = await soak({
-  seed: Number(values.seed),
-  hours: Number(values.hours),
+  seed: values.seed,
+  hours: values.hours,
   everyHours: 1,
   collect,
   onSample: (sample) => write(row(sample)),

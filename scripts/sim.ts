@@ -6,50 +6,43 @@
  * kind, and how much faster than real time.
  */
 import { availableParallelism } from 'node:os';
-import { parseArgs } from 'node:util';
 import type { Sighting } from '../packages/testing/simulation/sightings.ts';
 import { systemClock } from '../src/base/clock.ts';
 import type { Outcome, SimulationOptions } from '../test/sim/simulation.ts';
 import { sightingLine } from '../test/sim/trace.ts';
+import { simulatedFeatures } from '../test/sim/turns.ts';
+import { choice, list, number, readFlags, toggle, whole } from './flags.ts';
 import { runSeed } from './sim/one-seed.ts';
 import { runHere, runInThreads } from './sim/seeds.ts';
 import { shrink } from './sim/shrink.ts';
 import { summary, type Tallied } from './sim/tally.ts';
 
-const { values } = parseArgs({
-  options: {
-    seeds: { type: 'string' },
-    /** Simulated hours, whatever number of seeds they take: half an hour each, mostly lulls. */
-    hours: { type: 'string' },
-    from: { type: 'string', default: '1' },
-    /** Simulated seconds in which things happen and fail; default 30, or 1800 with `--hours`. */
-    seconds: { type: 'string' },
-    /** Seconds of the lulls between half minutes of that; default 0, or 120 with `--hours`. */
-    lull: { type: 'string' },
-    /** Only this one; absent: each seed has one, in turns. */
-    feature: { type: 'string' },
-    /** Kinds of fault and change to leave out, separated by commas. */
-    without: { type: 'string', default: '' },
-    /** Seeds at the same time; default: one, with `--hours` the number of processors. */
-    threads: { type: 'string' },
-    /** Does not reduce a seed that breaks a promise. */
-    'as-is': { type: 'boolean', default: false },
-    /** Print what happens. */
-    trace: { type: 'boolean', default: false },
-    /** Also print what the replicas log. */
-    log: { type: 'boolean', default: false },
-    /** Continue after a broken promise, and list them all. */
-    all: { type: 'boolean', default: false },
+const values = readFlags(
+  'npm run sim --',
+  'Runs the simulated cluster with one seed after the other and checks every promise. Exit code 1 if one broke.',
+  {
+    seeds: whole('how many seeds (200, or as many as --hours takes)'),
+    hours: number('simulated hours instead: half an hour each seed, mostly lulls'),
+    from: whole('the first seed', 1),
+    seconds: number('simulated seconds in which things happen and fail (30; with --hours 1800)'),
+    lull: number('seconds of the lulls between half minutes of that (0; with --hours 120)'),
+    feature: choice('only this one; else each seed has one, in turns', simulatedFeatures),
+    without: list('kinds of fault and change to leave out'),
+    threads: whole('seeds at the same time (1; with --hours the number of processors)'),
+    'as-is': toggle('does not reduce a seed that breaks a promise'),
+    trace: toggle('prints what happens'),
+    log: toggle('also prints what the replicas log'),
+    all: toggle('continues after a broken promise, and lists them all'),
   },
-});
-const hours = values.hours === undefined ? null : Number(values.hours);
-const seeds = Number(values.seeds ?? 200);
-const chaosMs = Number(values.seconds ?? (hours === null ? 30 : 1_800)) * 1_000;
-const lullMs = Number(values.lull ?? (hours === null ? 0 : 120)) * 1_000;
-const without = values.without.split(',').filter((kind) => kind !== '');
+);
+const { without } = values;
+const hours = values.hours ?? null;
+const seeds = values.seeds ?? 200;
+const chaosMs = (values.seconds ?? (hours === null ? 30 : 1_800)) * 1_000;
+const lullMs = (values.lull ?? (hours === null ? 0 : 120)) * 1_000;
 // Output during the run needs this thread.
 const isTold = values.trace || values.log;
-const threads = Number(values.threads ?? (hours === null || isTold ? 1 : availableParallelism()));
+const threads = Math.max(1, values.threads ?? (hours === null || isTold ? 1 : availableParallelism()));
 const started = systemClock.monotonic();
 const all: Tallied[] = [];
 const hourMs = 3_600_000;
@@ -131,7 +124,7 @@ async function report(first: Outcome): Promise<void> {
   write(`seed ${seed} again, with a trace: ${commandOf(options)}`);
 }
 
-const run = { from: Number(values.from), isEnough, optionsOf, onOutcome: note };
+const run = { from: values.from, isEnough, optionsOf, onOutcome: note };
 if (threads === 1) await runHere(run, (options) => runSeed(options, values.feature));
 else await runInThreads(run, threads, values.feature);
 const seconds = (systemClock.monotonic() - started) / 1000;

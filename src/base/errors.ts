@@ -124,7 +124,7 @@ export function attempt<T, E>(read: () => T, otherwise: E): T | E {
 /** What the operating system says of a failure, and the same in words that need no manual. */
 const words: ReadonlyArray<readonly [RegExp, string]> = [
   [/\b(?:connect|read|write) ECONNREFUSED(?: [\d.:[\]a-f]+)?/g, 'connection refused'],
-  [/\b(?:read|write) (?:ECONNRESET|EPIPE)\b|\bsocket hang up\b/g, 'the connection was cut'],
+  [/\b(?:read|write) (?:ECONNRESET|EPIPE)\b|\bsocket hang up\b|^aborted$/g, 'the connection was cut'],
   [/\bwrite EPROTO .*wrong version number.*/gs, 'it speaks no TLS: is it http:// instead of https://?'],
   [/\bconnect ETIMEDOUT(?: [\d.:[\]a-f]+)?/g, 'no answer'],
   [/\bconnect E(?:HOST|NET)UNREACH(?: [\d.:[\]a-f]+)?.*/g, 'no network leads there'],
@@ -140,4 +140,25 @@ const words: ReadonlyArray<readonly [RegExp, string]> = [
 /** The message with such failures in words. */
 export function inPlainWords(message: string): string {
   return words.reduce((text, [pattern, instead]) => text.replaceAll(pattern, instead), message);
+}
+
+const inFile = /(?:^file:|^\s+at ).*?([^/\\\s(]+\.[cm]?[jt]s:\d+)/;
+
+/**
+ * Where an exception arose, for people who look for it in their own code.
+ *
+ * @returns ` (feature.ts:47)`: the first place of its stack in a file outside of Node.js and packages; '' if
+ *   there is none
+ */
+export function placeOf({ stack = '' }: Error): string {
+  const line = stack.split('\n').find((text) => inFile.test(text) && !/\(?node:|node_modules\//.test(text));
+  const place = line === undefined ? undefined : inFile.exec(line)?.[1];
+  return place === undefined ? '' : ` (${place})`;
+}
+
+/** Why a connection or a request failed, in such words. */
+export function connectionFault(thrown: unknown): string {
+  const error: Error & { code?: string; errors?: readonly Error[] } = asError(thrown);
+  // The error of a name with several addresses has no message of its own, only one for each address.
+  return inPlainWords(error.message || error.errors?.[0]?.message || error.code || error.name);
 }

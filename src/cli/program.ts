@@ -33,6 +33,10 @@ import { tokenCommand } from './token.ts';
 export async function runCommandLine(given: readonly string[], terminal: Terminal): Promise<number> {
   const argv = withFlagsBehind(given);
   const program = await createProgram(argv, terminal);
+  const [word, topic] = argv;
+  // The library would print all commands and say nothing of the one that does not exist.
+  if (word === 'help' && topic !== undefined && !program.commands.some((command) => command.name() === topic))
+    return runCommandLine([topic], terminal);
   try {
     await program.parseAsync([...argv], { from: 'user' });
     return 0;

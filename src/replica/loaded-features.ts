@@ -10,7 +10,7 @@ import { registerHooks } from 'node:module';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Feature } from '../actors/feature.ts';
-import { asError, OrreryError } from '../base/errors.ts';
+import { asError, hasCode, OrreryError, placeOf } from '../base/errors.ts';
 import { featuresOf } from './features.ts';
 
 /**
@@ -44,8 +44,10 @@ async function loadOne(place: string, directory: string): Promise<readonly Featu
   try {
     loaded = await import(specifierOf(place, directory));
   } catch (thrown) {
-    const { message } = asError(thrown);
-    throw refused(place, message.replace(packageScheme, ''), thrown);
+    const error = asError(thrown);
+    // Our own words say what is wrong; for others the place does.
+    const where = hasCode(error, 'USAGE') ? '' : placeOf(error);
+    throw refused(place, `${error.message.replace(packageScheme, '')}${where}`, thrown);
   }
   const found = [...new Set(Object.values(loaded))].filter(isFeature);
   if (found.length === 0)
@@ -72,12 +74,13 @@ const packageScheme = 'orrery-feature:';
 function specifierOf(place: string, directory: string): string {
   const path = resolve(directory, place);
   if (!existsSync(path)) {
-    if (/^(\.{0,2}\/|[A-Za-z]:\\)|\.[cm]?[jt]s$/.test(place)) throw new Error('there is no such file');
+    if (/^(\.{0,2}\/|[A-Za-z]:\\)|\.[cm]?[jt]s$/.test(place))
+      throw new OrreryError('USAGE', 'there is no such file');
     return `${packageScheme}${place}`;
   }
   if (!statSync(path).isDirectory()) return pathToFileURL(path).href;
   const entry = entries.map((name) => join(path, name)).find((file) => existsSync(file));
-  if (entry === undefined) throw new Error(`the folder has none of ${entries.join(', ')}`);
+  if (entry === undefined) throw new OrreryError('USAGE', `the folder has none of ${entries.join(', ')}`);
   return pathToFileURL(entry).href;
 }
 

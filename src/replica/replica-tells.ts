@@ -12,6 +12,8 @@ import type { Readiness } from '../base/views.ts';
 import type { Bus } from '../bus/bus.ts';
 import type { Storing } from '../bus/storing.ts';
 import type { BusTrouble } from '../bus/troubles.ts';
+import type { Mirror } from '../kube/mirror/mirror.ts';
+import { watchTroubles } from './health/own-health.ts';
 import type { Pipelines } from './health/pipelines.ts';
 
 /** The gauges, evaluated on request. */
@@ -90,6 +92,8 @@ export interface ReadinessParts {
   readonly needed: readonly string[];
   /** By the name of the mirror: the definition without which there is nothing to list. */
   readonly definitions?: ReadonlyMap<string, string>;
+  /** This replica's own mirrors. */
+  readonly mirrors?: Iterable<Pick<Mirror, 'status'>>;
   /** Monotonic ms. */
   readonly now: number;
 }
@@ -131,6 +135,7 @@ export function readinessOf({
   health,
   needed,
   definitions = new Map(),
+  mirrors = [],
   now,
 }: ReadinessParts): Readiness {
   const reasons: string[] = health.complaints();
@@ -155,6 +160,6 @@ export function readinessOf({
   if (unowned > 0) reasons.push(`${unowned} of ${shardCount} shards have no owner`);
   const moving = shards.filter(({ state }) => state !== 'unowned' && state !== 'held.active').length;
   if (moving > 0) reasons.push(`${moving} shards are being taken over or handed over`);
-  const notes = [...troubles.notes, ...engine.remarks()];
+  const notes = [...troubles.notes, ...watchTroubles(mirrors), ...engine.remarks()];
   return { ready: reasons.length === 0, reasons, ...(notes.length === 0 ? {} : { notes }) };
 }

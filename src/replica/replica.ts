@@ -123,7 +123,7 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
   metrics.observed(() => gaugesOf(engine, bus, health, machineClock.now()));
   // HTTP first: /readyz shows what the start is waiting for.
   const inspector = await createInspector(config, { bus, subjects, kinds: kindsOf(features) });
-  const http = await startHttpOf(config, features, { engine, inspector, ...connections });
+  const http = await startHttpOf(config, features, { engine, inspector, mirrors, ...connections });
   log.info({ http: `${http.address.host}:${http.address.port}`, cluster: config.cluster }, 'replica starts');
   const starting = engine.start(declaredHoldings(watching, () => engine.ownership));
   // A shutdown requested while NATS is unreachable takes effect at once.
@@ -287,14 +287,22 @@ async function startHttpOf(
     metrics,
     health,
     inspector,
-  }: Omit<Connections, 'log' | 'featureCare'> & { readonly engine: Engine; readonly inspector: Inspector },
+    mirrors,
+  }: Omit<Connections, 'log' | 'featureCare'> & {
+    readonly engine: Engine;
+    readonly inspector: Inspector;
+    readonly mirrors: Iterable<Mirror>;
+  },
 ): Promise<HttpOfReplica> {
   const isOpen = config.inspectorAuth === 'none';
   const needed = neededMirrors(features);
   const definitions = neededDefinitions(features);
   const told = {
     readiness: () =>
-      readinessOf({ bus, storing, engine, health, needed, definitions, now: machineClock.monotonic() }),
+      readinessOf({
+        ...{ bus, storing, engine, health, needed, definitions, mirrors },
+        now: machineClock.monotonic(),
+      }),
     health(endpoint: 'healthz' | 'livez') {
       const answer = healthAnswer(endpoint, health.picture(), leaseClock(machineClock).now());
       const code = String(answer.status);

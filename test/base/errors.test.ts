@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { hasCode, OrreryError } from '../../src/base/errors.ts';
+import { connectionFault, hasCode, OrreryError } from '../../src/base/errors.ts';
 
 test('an error is known by its code, also if another build of the program made it', () => {
   const other = Object.assign(new Error('gone'), { name: 'OrreryError', code: 'KUBE_NOT_FOUND', facts: {} });
@@ -17,4 +17,11 @@ test.each([
   Object.assign(new Error('of the system'), { code: 'KUBE_NOT_FOUND' }),
 ])('what is no error of ours has none of its codes: %o', (thrown) => {
   expect(hasCode(thrown, 'KUBE_NOT_FOUND')).toBe(false);
+});
+
+test('a failed connection says why: also to a name with several addresses, whose error has no message', () => {
+  const both = new AggregateError([new Error('connect ECONNREFUSED ::1:1'), new Error('other')], '');
+  expect(connectionFault(both)).toBe('connection refused');
+  expect(connectionFault(new Error('aborted'))).toBe('the connection was cut');
+  expect(connectionFault(Object.assign(new Error(''), { code: 'EWHAT' }))).toBe('EWHAT');
 });

@@ -52,9 +52,9 @@ afterAll(async () => {
 });
 
 /** The Service as an installation has it, and an endpoint of it that is this process. */
-function installation(port: number) {
-  const metadata = { name: 'orrery', namespace: 'orrery' };
-  const labels = { 'kubernetes.io/service-name': 'orrery' };
+function installation(port: number, name = 'orrery', namespace = 'orrery') {
+  const metadata = { name, namespace };
+  const labels = { 'kubernetes.io/service-name': name };
   return [
     {
       apiVersion: 'v1',
@@ -168,6 +168,35 @@ test.each([
   const { code, err } = await inThisProcess(['get', '--server', server], env, cwd);
   expect([code, err]).toEqual([1, expect.stringContaining(message)]);
   expect(err).toContain(help);
+});
+
+test('an installation of another name has its own accounts, and one with accounts alone is found too', async () => {
+  const binding = {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'ClusterRoleBinding',
+    metadata: { name: 'platform-orrery-inspector-view' },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'orrery-inspector-view' },
+    subjects: [{ kind: 'ServiceAccount', name: 'platform-orrery-inspector-view', namespace: 'platform' }],
+  };
+  const account = { apiVersion: 'v1', kind: 'ServiceAccount' };
+  await ensureAll(
+    kube,
+    [
+      { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'platform' } },
+      { ...account, metadata: { name: 'platform-orrery-inspector-view', namespace: 'platform' } },
+      binding,
+      ...installation(http.address.port, 'platform-orrery', 'platform'),
+      ...installation(http.address.port, 'inner', 'orrery'),
+    ],
+    signal,
+  );
+  const who = async (server: string) =>
+    (await inThisProcess(['login', server], { ...env, HOME: cwd }, cwd)).out;
+  expect(await who('kube:platform/platform-orrery:http')).toContain(
+    'you are system:serviceaccount:platform:platform-orrery-inspector-view and may look',
+  );
+  expect(await who('kube:orrery/inner:http')).toContain('orrery:orrery-inspector-view and may look');
+  await inThisProcess(['logout'], { ...env, HOME: cwd }, cwd);
 });
 
 test('login remembers where, and no token; logout forgets it', async () => {

@@ -19,6 +19,7 @@ describe('wrong usage is one line on the error stream and exit code 2', () => {
     [['run', '--inspector-auth', 'none'], 'none only with a loopback address'],
     [['run', '--bundle', '/nowhere'], '--bundle: /nowhere/bundle.yaml: there is no such file'],
     [['gte'], "unknown command 'gte' (Did you mean get?)"],
+    [['help', 'gte'], "unknown command 'gte' (Did you mean get?)"],
     [['get', 'planet'], 'KIND: "planet" is not allowed; allowed: pod (po), '],
     [['get', '-o', 'xml'], "argument 'xml' is invalid. Allowed choices are table, wide, json, yaml."],
     [['explain'], "missing required argument 'id'; --help lists all"],

@@ -3,6 +3,7 @@
  */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { actorId } from '../../src/base/ids.ts';
 import { until } from '../until.ts';
 import { hasBrowser, launch, openTab, picture } from './browser.ts';
 import { type Crowd, startCrowd } from './crowd.ts';
@@ -50,6 +51,25 @@ describe.skipIf(!hasBrowser)('ten thousand actors', () => {
     await page.locator('.virtual').evaluate((element) => element.scrollTo(0, element.scrollHeight));
     await page.locator('.list-row').filter({ hasText: 'web-9999' }).waitFor();
     expect(await page.locator('.list-row').count()).toBeLessThan(80);
+  });
+
+  test('keep the one that was chosen while others change places', async () => {
+    const placed = (place: number) =>
+      page.locator(`.virtual-row[aria-posinset="${place}"] a`).textContent({ timeout: 15_000 });
+    await page.goto(`${crowd.base}/#/pod`);
+    await page.getByLabel('Sort').selectOption('since');
+    await page.getByLabel('Filter').fill('web-77');
+    await until(async () => (await heading())?.includes('111 of'), { what: 'the filtered ones' });
+    await page.locator('.virtual').focus();
+    for (const _ of [1, 2]) await page.keyboard.press('ArrowDown');
+    const [first, chosen] = [String(await placed(1)), String(await placed(2))];
+    expect(await page.locator('.list-row.selected a').textContent()).toBe(chosen);
+    const [namespace = '', name = ''] = first.split('/');
+    await crowd.recheck(actorId('pod', namespace, name));
+    await until(async () => (await placed(1)) === chosen, { what: 'the first to go to the end' });
+    expect(await page.locator('.list-row.selected a').textContent()).toBe(chosen);
+    await page.keyboard.press('Enter');
+    await until(() => page.url().endsWith(`#/pod/${chosen}`), { what: 'its page' });
   });
 
   test('stay live while fifty steps a second happen', async () => {

@@ -6,6 +6,7 @@ import { type Storing, watchStoring } from '../../src/bus/storing.ts';
 import { streamDefinitions } from '../../src/bus/streams.ts';
 import type { BusTrouble } from '../../src/bus/troubles.ts';
 import { healthAnswer } from '../../src/features/proxiers/health-body.ts';
+import { idle } from '../../src/kube/mirror/mirror.ts';
 import { startOwnHealth } from '../../src/replica/health/own-health.ts';
 import { type Pipeline, type Pipelines, startPipelines } from '../../src/replica/health/pipelines.ts';
 import { readinessOf } from '../../src/replica/replica-tells.ts';
@@ -333,6 +334,26 @@ describe('in a cluster', () => {
     expect(readiness('things.example.com')[1]).toBe(
       'if `kubectl get crd things.example.com` finds nothing, install it',
     );
+  });
+
+  test('a watch that the API server goes on refusing is a note, with its answer', async () => {
+    const { scene, replicas } = await cluster();
+    const [{ engine, bus }] = replicas;
+    const mirror = (failures: number, state: string) => {
+      const context = { resource: 'pods', failures, lastError: 'GET /api/v1/pods was answered with 403' };
+      return { status: () => ({ ...idle, watches: [{ namespace: null, state, context }] }) };
+    };
+    const notes = (failures: number, state = 'backingOff') =>
+      readinessOf({
+        ...{ bus, engine, needed: [], mirrors: [mirror(failures, state)] },
+        ...{ storing: { troubles: () => [] }, health: { complaints: () => [] } },
+        now: scene.clock.monotonic(),
+      }).notes;
+    expect(notes(2)).toBeUndefined();
+    expect(notes(3, 'watching')).toBeUndefined();
+    expect(notes(3)).toEqual([
+      'pods cannot be followed, 3 times in a row: GET /api/v1/pods was answered with 403',
+    ]);
   });
 
   test('replicas that all lose NATS neither fall ill nor give anything away', async () => {

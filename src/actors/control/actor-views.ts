@@ -12,10 +12,11 @@ import type { HostParts } from '../host/host-parts.ts';
 import type { Cell, ShardRun } from '../host/owned.ts';
 import type { ActorRecord } from '../host/records.ts';
 import type { Stepper } from '../host/step.ts';
-import { isParked, reasonOf } from './reason.ts';
+import { isParked, isStillborn, reasonOf } from './reason.ts';
 
 /** As lists show it; empty for an actor that is gone or never took an event. */
-export const stateOf = (cell: Cell): string => (cell.unreadable === null ? cell.state : 'parked');
+export const stateOf = (cell: Cell): string =>
+  cell.unreadable === null && !isStillborn(cell) ? cell.state : 'parked';
 
 /**
  * The number of actors in a shard, counted only if some came or went since the last call: each heartbeat
@@ -64,7 +65,7 @@ function placeOf(cell: Cell, record: ActorRecord | null, owner: string): Omit<Ac
   return {
     id: cell.id,
     state: stateOf(cell) || 'new',
-    since: record?.since ?? 0,
+    since: record?.since ?? cell.trouble ?? 0,
     owner,
     shard: cell.shard.shard,
     rev: record?.rev ?? 0,

@@ -27,6 +27,7 @@ import { type Endpoint, isAnswerable, serve } from '../../bus/rpc.ts';
 import { causeBy, senderIn } from '../../bus/sender.ts';
 import type { Subjects } from '../../bus/subjects.ts';
 import type { Chart } from '../../machines/chart.ts';
+import { isInState } from '../../machines/state-names.ts';
 import type { Engine } from '../engine.ts';
 import { kindOf } from '../host/cell.ts';
 import type { Cell, Taken } from '../host/owned.ts';
@@ -36,7 +37,7 @@ import { livingIn, shownRecordOf, stateOf, summaryOf, viewOf } from './actor-vie
 import { deadLetterEndpoints } from './dead-letter-desk.ts';
 import { forgetEndpoints } from './forget.ts';
 import { readListRequest } from './list-request.ts';
-import { absentActor, absentActors, elsewhereOf, isKnownKind, partsIn } from './other-features.ts';
+import { absentActor, absentActors, chartsOf, elsewhereOf, isKnownKind, partsIn } from './other-features.ts';
 import { leaveToOwner } from './owner-elsewhere.ts';
 import { healthOf, reasonWithout } from './reason.ts';
 import { createSentLog, type Sent } from './sent-log.ts';
@@ -135,7 +136,7 @@ class Control {
     if (run?.phase !== 'active') return leaveToOwner(this.#engine, call.id);
     const cell = run.cells.get(call.id);
     const record = cell ? shownRecordOf(cell) : null;
-    if (!cell || (record === null && cell.unreadable === null)) throw missing(call.id);
+    if (!cell || (record === null && stateOf(cell) === '')) throw missing(call.id);
     const stepper = this.#engine.parts.steppers.get(kindOf(cell));
     const { admission } = this.#engine.parts;
     const parts = { bus: this.#bus, subjects: this.#subjects, clock: this.#clock, stepper, admission };
@@ -178,7 +179,10 @@ class Control {
 
   /** @throws OrreryError MESSAGE_UNREADABLE */
   async list(message: BusMessage): Promise<Uint8Array> {
-    const request = readListRequest(message, (kind) => isKnownKind(this.#engine, kind));
+    const request = readListRequest(message, {
+      isKind: (kind) => isKnownKind(this.#engine, kind),
+      chartsOf: (kind) => chartsOf(this.#engine, kind),
+    });
     const limit = Math.min(request.limit ?? limits.listActors, limits.listActors);
     const [answers, absent] = await Promise.all([
       this.#ask<PeerList>('list', { ...request, limit: limit + 1 }),
@@ -318,18 +322,5 @@ function isListed(cell: Cell, { kind, namespace, after, state }: ListRequest): b
   if (namespace !== undefined && idNamespace !== namespace) return false;
   if (after !== undefined && cell.id <= after) return false;
   const is = stateOf(cell);
-  return is !== '' && (state === undefined || hasState(is, state));
-}
-
-/** `proving` matches `gated.proving.asking`; `sampling` matches `routes.sampling,endpoints.ignored`. */
-function hasState(state: string, wanted: string): boolean {
-  return (
-    state === wanted ||
-    state
-      .split(',')
-      .some(
-        (region) =>
-          region === wanted || region.split('.').includes(wanted) || region.startsWith(`${wanted}.`),
-      )
-  );
+  return is !== '' && (state === undefined || isInState(is, state));
 }

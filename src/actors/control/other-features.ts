@@ -9,6 +9,8 @@ import { type ActorId, type PartName, parseActorId } from '../../base/ids.ts';
 import type { ActorSummary, ActorView, ListRequest, PartView } from '../../base/views.ts';
 import type { StoredMessage } from '../../bus/bus.ts';
 import { shardOf } from '../../bus/partition.ts';
+import type { Chart } from '../../machines/chart.ts';
+import { isInState } from '../../machines/state-names.ts';
 import type { Engine } from '../engine.ts';
 import { featureLimits } from '../feature-limits.ts';
 import { type ActorRecord, isForgotten, unpackRecord } from '../host/records.ts';
@@ -52,6 +54,18 @@ const isLoaded = ({ directory }: Asked, kind: string) =>
 export function isKnownKind(engine: Asked, kind: string): boolean {
   const isLeft = partsIn(engine).some(({ kinds }) => kinds.includes(kind));
   return engine.parts.steppers.has(kind) || isLeft || isLoaded(engine, kind);
+}
+
+/** The charts of a kind, or of all kinds; null: not all of them are loaded here. */
+export function chartsOf(engine: Asked, kind: string | undefined): readonly Chart[] | null {
+  const { steppers } = engine.parts;
+  const elsewhere = [
+    ...partsIn(engine).flatMap(({ kinds }) => kinds),
+    ...engine.directory.all().flatMap(({ editions }) => editions.flatMap(({ kinds }) => kinds)),
+  ];
+  const wanted = kind === undefined ? [...steppers.keys(), ...elsewhere] : [kind];
+  if (!wanted.every((one) => steppers.has(one))) return null;
+  return [...new Set(wanted)].flatMap((one) => steppers.get(one)?.chart ?? []);
 }
 
 /** The stored actors of features that nobody has loaded. */
@@ -109,7 +123,7 @@ function isAsked({ id, state, reason }: ActorSummary, asked: ListRequest): boole
     (asked.kind === undefined || asked.kind === kind) &&
     (asked.namespace === undefined || asked.namespace === namespace) &&
     (asked.after === undefined || id > asked.after) &&
-    (asked.state === undefined || state.split(/[.,]/).includes(asked.state)) &&
+    (asked.state === undefined || isInState(state, asked.state)) &&
     (asked.health === undefined || asked.health === reason.health)
   );
 }

@@ -18,8 +18,11 @@ export function healthOf(cell: Cell, chart: Chart | undefined): Health {
   return cell.state === '' || chart === undefined ? 'waiting' : stateWords(chart, cell.state).health;
 }
 
-export const isParked = ({ unreadable, hot }: Cell): boolean =>
-  unreadable !== null || (hot?.parkedUntil ?? 0) > 0;
+/** Whether its chart failed over the event that would have created the actor. */
+export const isStillborn = ({ state, error }: Cell): boolean => state === '' && error !== null;
+
+export const isParked = (cell: Cell): boolean =>
+  cell.unreadable !== null || (cell.hot?.parkedUntil ?? 0) > 0 || isStillborn(cell);
 
 export interface Explained {
   readonly reason: Reason;
@@ -93,7 +96,7 @@ function parked(cell: Cell, record: ActorRecord | null): Reason {
         ? `parked, it takes no events: its chart failed: ${error ?? 'unknown error'}`
         : `parked, it takes no events: ${unreadable}`,
     health: 'wrong',
-    since: record?.trouble ?? record?.at ?? record?.since ?? 0,
+    since: record?.trouble ?? record?.at ?? record?.since ?? cell.trouble ?? 0,
     next: until > 0 && Number.isFinite(until) ? { text: 'the actor is tried again', at: until } : null,
   };
 }

@@ -75,11 +75,11 @@ export function wake(cell: Cell, stepper: Stepper | undefined, now: number): Hot
   return cell.hot;
 }
 
-/** Packs an idle cell; removes one that never took an event. */
+/** Packs an idle cell; removes one that never took an event, unless its chart failed: that comes again. */
 export function rest(cell: Cell, hot: Hot): void {
   cell.packed = hot.record === null ? null : packRecord(hot.record);
   cell.hot = null;
-  if (hot.record === null) cell.shard.cells.delete(cell.id);
+  if (hot.record === null && cell.error === null) cell.shard.cells.delete(cell.id);
 }
 
 export function isIdle(hot: Hot): boolean {

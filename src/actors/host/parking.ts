@@ -11,7 +11,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import type { Log } from '../../base/log-port.ts';
-import { settle } from './mailbox.ts';
+import { forgetFailure, settle } from './mailbox.ts';
 import type { Cell, Hot, MailboxItem } from './owned.ts';
 
 /** The actor is parked until a replica that can read its record owns it. @param reason for people */
@@ -53,11 +53,17 @@ export function createParking(
     park(cell: Cell, hot: Hot, item: MailboxItem, error: Error): Promise<void> | undefined {
       const failures = (item.failures ?? 0) + 1;
       cell.error = error.message;
+      if (cell.state === '') {
+        cell.trouble ??= clock.now();
+        cell.shard.living = null;
+      }
       const revision = hot.record?.rev ?? 0;
       const facts = { actor: cell.id, revision, event: item.event.type, failures, error: error.message };
       log.error(facts, 'actor parked: its chart failed');
       if (failures >= failuresMax) {
         bringAgain(cell, item);
+        // Nothing calls for an actor that never was, unless the world or an effect does.
+        if (hot.record === null && item.replaces === undefined) forgetFailure(cell);
         return settle(cell, item, { kind: 'refused', code: 'INVARIANT', reason: error.message });
       }
       hot.mailbox.unshift({ ...item, failures });

@@ -8,7 +8,7 @@
  * invoked children, migrations of old records (the chart's), saving.
  */
 import { type AnyActorScope, type AnyMachineSnapshot, type AnyStateNode, createActor } from 'xstate';
-import { asError, invariant, OrreryError } from '../../base/errors.ts';
+import { asError, invariant, OrreryError, placeOf } from '../../base/errors.ts';
 import { type Chart, migrate } from '../../machines/chart.ts';
 
 /** An event as the machine receives it: the fact and the host's stamp. */
@@ -220,16 +220,17 @@ function guardFailure(chart: Chart, next: () => Snapshot): Snapshot {
   try {
     snapshot = next();
   } catch (error) {
-    throw new OrreryError('INVARIANT', `the ${chart.name} chart failed: ${asError(error).message}`, {
-      cause: error,
-    });
+    throw failureOf(chart, error);
   }
-  if (snapshot.status === 'error') {
-    throw new OrreryError('INVARIANT', `the ${chart.name} chart failed: ${asError(snapshot.error).message}`, {
-      cause: snapshot.error,
-    });
-  }
+  if (snapshot.status === 'error') throw failureOf(chart, snapshot.error);
   return snapshot;
+}
+
+function failureOf({ name }: Chart, cause: unknown): OrreryError {
+  const error = asError(cause);
+  return new OrreryError('INVARIANT', `the ${name} chart failed: ${error.message}${placeOf(error)}`, {
+    cause,
+  });
 }
 
 function guardRestore(chart: Chart, restore: () => Snapshot): Snapshot {

@@ -62,7 +62,7 @@ async function readOptions(
 
 /** The template files; words such as `__kind__` are replaced. */
 const template = join(import.meta.dirname, 'feature-template');
-const files = ['feature.ts', 'feature.test.ts', 'access.yaml', 'README.md', 'package.json'];
+const files = ['feature.ts', 'feature.test.ts', 'access.yaml', 'README.md', 'package.json', 'tsconfig.json'];
 
 /** @returns the paths. @throws OrreryError USAGE if one of them exists; then nothing is written */
 function write(directory: string, feature: NewFeature): readonly string[] {

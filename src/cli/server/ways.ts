@@ -7,7 +7,7 @@
  */
 import { systemClock } from '../../base/clock.ts';
 import { readGivenFile } from '../../base/config-values.ts';
-import { OrreryError } from '../../base/errors.ts';
+import { hasCode } from '../../base/errors.ts';
 import { systemRandom } from '../../base/random.ts';
 import { tokenHeader } from '../../inspector/http/credentials.ts';
 import { connectKube, kubeAccess } from '../../kube/api/kube-connection.ts';
@@ -87,15 +87,21 @@ function tokensOfKubernetes(chosen: ServerChoice, terminal: Terminal): Tokens {
   const kube = connectKube(kubeParts(chosen, terminal));
   const namespace = chosen.place?.namespace ?? namespaceOfAccounts;
   const known = new Map<Right, Promise<string | null>>();
-  const request = async (right: Right): Promise<string | null> => {
-    const account = right === 'get' ? accounts.look : accounts.send;
+  const ofAccount = async (account: string): Promise<string | null> => {
     try {
       return (await requestToken(kube, namespace, account, tokenSeconds)).token;
     } catch (thrown) {
       // An Orrery without authentication, as in development, needs no token.
-      if (thrown instanceof OrreryError && thrown.code === 'KUBE_NOT_FOUND') return null;
+      if (hasCode(thrown, 'KUBE_NOT_FOUND')) return null;
       throw thrown;
     }
+  };
+  const request = async (right: Right): Promise<string | null> => {
+    const account = right === 'get' ? accounts.look : accounts.send;
+    const named = account.replace('orrery', installationOf(chosen.place));
+    if (named === account) return ofAccount(account);
+    // A Service of somebody's own making leads to the accounts of "orrery".
+    return (await ofAccount(named).catch(() => null)) ?? ofAccount(account);
   };
   return {
     of(right, refused) {
@@ -107,6 +113,11 @@ function tokensOfKubernetes(chosen: ServerChoice, terminal: Terminal): Tokens {
     },
     close: () => kube.close(),
   };
+}
+
+/** The chart names Service and accounts after the release. */
+function installationOf(place: ServicePlace | null): string {
+  return place?.service.split(':')[1] ?? 'orrery';
 }
 
 function kubeParts({ kubeconfig, context }: ServerChoice, terminal: Terminal) {

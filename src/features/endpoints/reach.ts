@@ -10,7 +10,7 @@ import { get as httpGet, type IncomingMessage, type RequestOptions } from 'node:
 import { get as httpsGet } from 'node:https';
 import { connect } from 'node:net';
 import type { Clock } from '../../base/clock.ts';
-import { asError, inPlainWords } from '../../base/errors.ts';
+import { connectionFault } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 
 export interface ReachTarget {
@@ -47,7 +47,7 @@ export function reach(target: ReachTarget, clock: Clock, signal: AbortSignal): P
 function open({ address, port }: ReachTarget, end: (problem: string | null) => void) {
   const socket = connect({ host: address, port });
   socket.on('connect', () => end(null));
-  socket.on('error', (error) => end(textOf(error)));
+  socket.on('error', (error) => end(connectionFault(error)));
   return socket;
 }
 
@@ -70,11 +70,6 @@ function ask({ scheme, address, port, host, path }: ReachTarget, end: (problem: 
   const onResponse = ({ statusCode = 0 }: IncomingMessage) =>
     end(statusCode >= 200 && statusCode < 400 ? null : `answered with status ${statusCode}`);
   const request = scheme === 'https' ? httpsGet(options, onResponse) : httpGet(options, onResponse);
-  request.on('error', (error) => end(textOf(error)));
+  request.on('error', (error) => end(connectionFault(error)));
   return request;
-}
-
-function textOf(thrown: unknown): string {
-  const error: NodeJS.ErrnoException = asError(thrown);
-  return inPlainWords(error.message || error.code || error.name);
 }

@@ -9,7 +9,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { HostPort } from '../../base/config-values.ts';
-import { attempt } from '../../base/errors.ts';
+import { attempt, OrreryError } from '../../base/errors.ts';
 import { boundConnections } from '../../base/http/connections.ts';
 import { limits } from '../../base/limits.ts';
 import type { AccessVerb, Authorize } from '../../kube/api/access.ts';
@@ -140,8 +140,7 @@ function answererOf(parts: HttpServerParts): (request: IncomingMessage) => Promi
       body: isChange ? await readBody(request) : undefined,
       token: tokenOf(headers),
       params: found.params,
-      // Of a repeated parameter the last counts.
-      query: Object.fromEntries(new URLSearchParams(search)),
+      query: open === false ? readQuery(search) : {},
     });
   };
 }
@@ -149,6 +148,14 @@ function answererOf(parts: HttpServerParts): (request: IncomingMessage) => Promi
 function partsOf(url: string): readonly [path: string, search: string] {
   const end = url.indexOf('?');
   return end < 0 ? [url, ''] : [url.slice(0, end), url.slice(end)];
+}
+
+/** @throws OrreryError USAGE for a parameter that is given twice: one of them would be ignored */
+function readQuery(search: string): Readonly<Record<string, string>> {
+  const given = new URLSearchParams(search);
+  const twice = [...given.keys()].find((name) => given.getAll(name).length > 1);
+  if (twice !== undefined) throw new OrreryError('USAGE', `${twice}: is given more than once`);
+  return Object.fromEntries(given);
 }
 
 function otherMethod(ways: ReadonlyMap<string, unknown>): HttpAnswer {

@@ -1,11 +1,11 @@
 /** The search field: finds any actor of the cluster by a part of its name. */
 import type { ActorId } from '../../base/ids.ts';
-import { isTyping } from './keys.ts';
+import { useKeys } from './keys.ts';
 import { go } from './navigation.ts';
 import { actorHref } from './page-address.ts';
 import type { Store } from './page-store.ts';
 import { Mark, StateName } from './pieces.ts';
-import { html, useEffect, useRef, useState, type VNode } from './vendor.ts';
+import { html, useRef, useState, type VNode } from './vendor.ts';
 
 const resultsMax = 12;
 
@@ -13,16 +13,12 @@ export function Search({ store }: { store: Store }): VNode {
   const [text, setText] = useState('');
   const [chosen, setChosen] = useState(0);
   const field = useRef<HTMLInputElement>(null);
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent) => {
-      if (event.key !== '/' || isTyping(event)) return;
-      event.preventDefault();
-      field.current?.focus();
-      field.current?.select();
-    };
-    addEventListener('keydown', onKey);
-    return () => removeEventListener('keydown', onKey);
-  }, []);
+  useKeys((key) => {
+    if (key !== '/') return false;
+    field.current?.focus();
+    field.current?.select();
+    return true;
+  });
   const found = text.trim() === '' ? [] : find(store.rows.keys(), text.trim().toLowerCase());
   const leave = () => {
     setText('');

@@ -29,6 +29,8 @@ export interface OrderPlace {
   readonly url: string;
   /** When the authority deletes the order, ms since the epoch. */
   readonly expires: number;
+  /** How often in a row a step of it got no proper answer; absent: not yet. */
+  readonly troubles?: number;
 }
 
 export type OrderAuthorized = {

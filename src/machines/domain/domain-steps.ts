@@ -3,7 +3,7 @@
  */
 import type { Stamp } from '../stamp.ts';
 import { type Deferral, type DomainContext, type DomainInput, keyOf, usable } from './domain-context.ts';
-import type { AcquisitionFailed, CertificateInspected, PermitDeferred } from './domain-events.ts';
+import type { CertificateInspected, OrderPlace, PermitDeferred } from './domain-events.ts';
 import { shownFingerprint } from './domain-facts.ts';
 import { factsIn } from './domain-observation.ts';
 import { foreignText } from './domain-report.ts';
@@ -11,6 +11,7 @@ import {
   bounded,
   brieflyMs,
   confirmMs,
+  dueByAge,
   firstPollMs,
   hopelessMs,
   limitMs,
@@ -21,13 +22,14 @@ import {
   unwritableMs,
   windowOf,
 } from './domain-schedule.ts';
-import { deferralText } from './domain-words.ts';
+import { dateText, deferralText } from './domain-words.ts';
 
 interface Moment {
   readonly context: DomainContext;
   readonly event: DomainInput;
 }
 type Change = Partial<DomainContext>;
+type CertificateStored = Extract<DomainInput, { type: 'certificate.stored' }>;
 
 const timeOf = (event: DomainInput) => (event as Stamp).at;
 const chanceOf = (event: DomainInput) => (event as Stamp).random;
@@ -137,14 +139,26 @@ export const permitTaken = ({ event }: Moment): Change => ({
   hold: null,
 });
 
-/** The order and its key after a failure: what waits to be stored keeps waiting. */
-const orderAfter = ({ order }: DomainContext, { orderLost }: AcquisitionFailed) => (orderLost ? null : order);
+/** An order that gets no proper answer so often in a row is given up. */
+const troublesMax = 3;
+
+/**
+ * The order and its key after a failure: what waits to be stored keeps waiting. A step that timed out got no
+ * answer either.
+ */
+function orderAfter({ order }: DomainContext, event: DomainInput): OrderPlace | null {
+  const isTold = event.type === 'acquisition.failed';
+  if (order === null || (isTold && event.orderLost)) return null;
+  const { troubles = 0, ...place } = order;
+  if (isTold && event.outcome !== 'down') return place;
+  return troubles + 1 < troublesMax ? { ...place, troubles: troubles + 1 } : null;
+}
 
 export function failed({ context, event }: Moment): Change {
   const isTold = event.type === 'acquisition.failed';
   return {
     lastError: isTold ? event.message : 'the step timed out',
-    order: isTold ? orderAfter(context, event) : context.order,
+    order: orderAfter(context, event),
     nextAttempt: null,
     hold: null,
   };
@@ -174,7 +188,11 @@ export function heldAsFailed({ context, event }: Moment): Change {
   return isForeign || context.facts?.issuer?.kind === 'ca' ? heldUnseen(event) : heldDaily(event);
 }
 
-export const heldBriefly = (event: DomainInput) => held(event, 'backingOff', brieflyMs(chanceOf(event)));
+/** Kubernetes or NATS failed; or the order takes its time, and the event names it. */
+export function heldBriefly(event: DomainInput): Change {
+  const asked = event.type === 'acquisition.failed' ? (event.retryAfterMs ?? 0) : 0;
+  return held(event, 'backingOff', Math.max(brieflyMs(chanceOf(event)), asked));
+}
 export const heldForRoom = (event: DomainInput) => held(event, 'backingOff', unwritableMs(chanceOf(event)));
 
 export function refused({ context, event }: Moment): Change {
@@ -213,6 +231,16 @@ export function stored({ context, event }: Moment): Change {
     failures: 0,
     nextAttempt: null,
     hold: null,
+    ...(event.at < dueByAge(event.certificate) ? {} : dueOnArrival(context, event)),
+  };
+}
+
+/** Otherwise the next one would be ordered at once, and the next. */
+function dueOnArrival({ failures }: DomainContext, event: CertificateStored): Change {
+  return {
+    failures: failures + 1,
+    lastError: `the certificate was due for renewal when it came, valid from ${dateText(event.certificate.notBefore)}; is a clock wrong?`,
+    ...held(event, 'backingOff', refusedPauseMs(failures + 1, event.random)),
   };
 }
 

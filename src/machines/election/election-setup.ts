@@ -59,7 +59,7 @@ import {
   withRenewalAsked,
   withSeen,
 } from './election-lease.ts';
-import { isStatusNews, leaderNote, spentText, statusOf } from './election-words.ts';
+import { isStatusNews, leaderNote, spentText, statusOf, unrenewedText } from './election-words.ts';
 
 type Args = { readonly context: ElectionContext; readonly event: ElectionInput };
 
@@ -195,7 +195,7 @@ export const electionSetup = setup({
     beginReign: assign(({ context, event }) =>
       withReign(context, 'resourceVersion' in event ? event.resourceVersion : null),
     ),
-    loseByDeadline: assign(({ context }) => withoutReign(context, 'the Lease could not be renewed in time')),
+    loseByDeadline: assign(({ context }) => withoutReign(context, unrenewedText(context))),
     loseByTheft: assign(({ context }) => withoutReign(context, 'another candidate took the Lease')),
     loseByWiping: assign(({ context }) => withoutReign(context, 'the Lease was deleted or cleared', true)),
     endByResigning: assign(({ context }) => withoutReign(context, 'the leader resigned')),

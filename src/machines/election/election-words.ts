@@ -6,7 +6,7 @@ import { isToRestate } from '../stamp.ts';
 import { deadlineOf, holderEnd, living } from './election-candidates.ts';
 import { type ElectionContext, type ElectionInput, placeOf, timingOf } from './election-context.ts';
 import type { ElectionStatus } from './election-effects.ts';
-import { foreignEnd, isSpent } from './election-lease.ts';
+import { foreignEnd, isAnotherPreferred, isSpent } from './election-lease.ts';
 import { transitionsMax } from './lease-record.ts';
 
 /** Answer to `campaign`. */
@@ -101,6 +101,13 @@ export function spentText(context: ElectionContext): string {
   const { namespace, name } = placeOf(context);
   const lease = `Lease ${namespace}/${name}`;
   return `the ${lease} has counted ${transitionsMax} changes of leader, as many as the API takes: delete the ${lease} and the Election, and create it again; its terms then begin at 1`;
+}
+
+/** Why the leader's Lease was not renewed by its deadline. */
+export function unrenewedText(context: ElectionContext): string {
+  const { lastError, reign, seen } = context;
+  if (isAnotherPreferred(context, reign?.holder)) return `the Lease prefers ${seen?.record?.preferredHolder}`;
+  return `the Lease could not be renewed in time${lastError === null ? '' : `: ${lastError}`}`;
 }
 
 /** A former leader that may still act because it was told that it leads (§5.3); null: none. */

@@ -75,6 +75,20 @@ export function* watchPipelines(mirror: Mirror, clock: Clock): Iterable<Pipeline
   yield { name: `watch/${mirror.name}`, pendingSince, waitsFor };
 }
 
+/** Watches of this replica that fail again and again: what they follow is seen late, or not at all. */
+export function watchTroubles(mirrors: Iterable<Pick<Mirror, 'status'>>): string[] {
+  return [...mirrors].flatMap((mirror) =>
+    mirror.status().watches.flatMap(({ state, context }) => {
+      const { resource, failures, lastError } = context as WatchContext;
+      if (state === 'watching' || failures < failuresTold) return [];
+      return [`${resource} cannot be followed, ${failures} times in a row: ${lastError}`];
+    }),
+  );
+}
+
+/** An API server that is started again refuses once or twice. */
+const failuresTold = 3;
+
 function ago(since: number, clock: Clock): string {
   return `for ${Math.round((clock.now() - since) / 1000)} s`;
 }

@@ -69,7 +69,10 @@ describe('rpc.list', () => {
     expect(await idsOf(control, { namespace: 'yard' })).toEqual([]);
     expect(await idsOf(control, { state: 'ready' })).toEqual(pods);
     expect(await idsOf(control, { state: 'settled' })).toEqual(['service/shop/svc-0']);
-    expect(await idsOf(control, { state: 'proving' })).toEqual([]);
+    for (const state of ['proving', 'gated.proving', 'gated.proving.asking', 'parked'])
+      expect([state, await idsOf(control, { state })]).toEqual([state, []]);
+    const [, whole] = (await answerOf(control.list({}))).actors.map(({ state }) => state).reverse();
+    expect(await idsOf(control, { kind: 'pod', state: whole ?? '' })).toEqual(pods);
   });
 
   test.each([
@@ -80,6 +83,9 @@ describe('rpc.list', () => {
     [{ health: 'fine' }, 'its field "health" is not ok, waiting or wrong'],
     [{ facts: 1 }, 'its field "facts" is not true or false'],
     [{ after: 'zzz' }, '"zzz" is not an actor id'],
+    [{ state: 'prooving' }, 'state: "prooving" is not allowed; allowed: a state of some kind (with'],
+    [{ kind: 'pod', state: 'sampling' }, 'state: "sampling" is not allowed; allowed: asking, '],
+    [{ kind: 'service', state: 'sampling,prooving' }, 'state: "sampling,prooving" is not allowed; allowed: '],
     [[], 'it is not an object'],
   ])('%j could match nothing: it is refused, with what is allowed', async (request, reason) => {
     const control = await shop(1, 0);

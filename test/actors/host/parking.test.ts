@@ -2,6 +2,8 @@
  * An actor whose chart fails for a while goes on where it was once the chart does not fail any more (I4, I8).
  */
 import { expect, test } from 'vitest';
+import { createControl } from '../../../src/actors/control/control-client.ts';
+import { serveControl } from '../../../src/actors/control/control-server.ts';
 import { recordOf } from '../../../src/actors/host/cell.ts';
 import type { Stepper } from '../../../src/actors/host/step.ts';
 import { limits } from '../../../src/base/limits.ts';
@@ -72,6 +74,43 @@ test('what the world says is told anew, as it is by then', async () => {
   // This world never shows the condition, so that it is written once more after a while.
   const patched = [...new Set(written.map(({ effect }) => effect.uid))];
   expect(patched).toEqual(['pod-uid-0', 'second']);
+});
+
+test('an actor whose chart fails over its first event is listed as parked, and is told again what called for it', async () => {
+  const cluster = new TestCluster();
+  const a = await cluster.replica('a');
+  const stepper = a.engine.parts.steppers.get('pod') as { -readonly [K in keyof Stepper]: Stepper[K] };
+  const { begin } = stepper;
+  stepper.begin = () => {
+    throw new Error('broken on purpose');
+  };
+  await cluster.shop(2, 1);
+  await cluster.clock.advance(untilPutAsideMs);
+  const { engine, bus, name, requests } = a;
+  const { clock, subjects } = cluster;
+  serveControl({ engine, bus, subjects, clock, replica: name, release: '1.0.0', requests });
+  const control = createControl({ bus, subjects });
+  const answer = async <T>(asked: Promise<T>): Promise<T> => {
+    await cluster.clock.advance(2_000);
+    return await asked;
+  };
+  const { actors } = await answer(control.list({ kind: 'pod' }));
+  expect(actors).toMatchObject(
+    ['web-0', 'web-1'].map((name) => ({
+      id: `pod/shop/${name}`,
+      state: 'parked',
+      parked: true,
+      reason: { health: 'wrong', text: expect.stringContaining('its chart failed: broken on purpose') },
+    })),
+  );
+  expect(actors[0]?.reason.since).toBeGreaterThan(0);
+  expect(await answer(control.get('pod/shop/web-0'))).toMatchObject({ parked: true });
+  await cluster.put('pods', 'shop', 'web-1', null);
+  stepper.begin = begin;
+  await cluster.clock.advance(limits.failedAgainMs);
+  expect(cluster.states()['pod/shop/web-0']).toBe('gated.ready.proven');
+  const left = await answer(control.list({ kind: 'pod' }));
+  expect(left.actors.map(({ id, parked }) => [id, parked])).toEqual([['pod/shop/web-0', false]]);
 });
 
 test('a record that NATS does not take for its size parks its actor, and holds up nobody else', async () => {

@@ -2,7 +2,7 @@
  * Orders at an authority that has changed its mind about our account: the effect, with the ACME library over
  * an authority in memory.
  */
-import { createPrivateKey, createPublicKey } from 'node:crypto';
+import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { OrreryError } from '../../../src/base/errors.ts';
@@ -11,6 +11,7 @@ import type { HttpAnswer, HttpClient } from '../../../src/features/certificates/
 import { makeKey } from '../../../src/features/certificates/acme/x509.ts';
 import { createAcmeAccounts } from '../../../src/features/certificates/effects/acme-accounts.ts';
 import { makeOrder } from '../../../src/features/certificates/effects/acme-order.ts';
+import { acquisitionFailed } from '../../../src/features/certificates/effects/acquisition-failure.ts';
 import type { AcmeSpec } from '../../../src/features/certificates/issuer-spec.ts';
 import { fakePort } from '../../kube/effects/fake-port.ts';
 import { effectRun as run } from './certificate-samples.ts';
@@ -43,6 +44,8 @@ class Authority {
   readonly deactivated = new Set<string>();
   /** Hosts that this account may not have. */
   readonly forbidden = new Set<string>();
+  /** Accounts that have not agreed to the present terms. */
+  readonly undecided = new Set<string>();
   /** The answer to an order that names a certificate to replace. */
   onReplaces: HttpAnswer | null = null;
 
@@ -56,11 +59,14 @@ class Authority {
     if (this.deactivated.has(key)) return refused('Account has been deactivated');
     const isNew = path === '/account' && !this.accounts.includes(key);
     if (isNew) this.accounts.push(key);
+    const agrees = decoded<{ termsOfServiceAgreed?: boolean }>(payload === '' ? 'e30' : payload);
+    if (path === `/account/${key}` && agrees.termsOfServiceAgreed === true) this.undecided.delete(key);
     if (path.startsWith('/account'))
       return answered(isNew ? 201 : 200, { status: 'valid' }, `https://ca/account/${key}`);
     const wanted = decoded<{ identifiers: Array<{ value: string }>; replaces?: string }>(payload);
     if (wanted.replaces !== undefined && this.onReplaces !== null) return this.onReplaces;
     const { identifiers } = wanted;
+    if (this.undecided.has(key)) return problem(403, 'userActionRequired', 'the terms have changed');
     if (identifiers.some(({ value }) => this.forbidden.has(value))) return refused('not your name');
     const order = { status: 'pending', identifiers, authorizations: [], finalize: 'https://ca/finalize' };
     return answered(201, order, `https://ca/orders/${key}`);
@@ -118,6 +124,25 @@ test('an account that the authority has deactivated makes the Issuer unusable, a
   await expect(order()).resolves.toMatchObject({ type: 'acquisition.failed', outcome: 'unusable' });
 });
 
+test('new terms are agreed to, and the order is placed', async () => {
+  const { authority, secret, order } = stage();
+  secret.key = await makeKey();
+  await order();
+  authority.undecided.add(nameOf(secret.key));
+  await expect(order()).resolves.toMatchObject({ type: 'order.made' });
+});
+
+test.each(['ed25519', 'x25519'] as const)(
+  'a Secret with an account key that ACME has no signature for (%s) is said to be the trouble, not the authority',
+  async (sort) => {
+    const { secret, order } = stage();
+    const { privateKey } = generateKeyPairSync(sort as 'ed25519');
+    secret.key = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+    const message = expect.stringMatching(/Secret shop\/account .*RSA, P-256/);
+    await expect(order()).resolves.toMatchObject({ outcome: 'unusable', message });
+  },
+);
+
 test('another key in the Secret of the account is used as soon as the former one is refused', async () => {
   const { authority, secret, order } = stage();
   secret.key = await makeKey();
@@ -149,6 +174,13 @@ test.each([
     await expect(order(wish.host, 'aki.serial')).resolves.toMatchObject({ type: 'order.made' });
   },
 );
+
+test('an order that the authority does not know any more is given up, though it says so on a page of HTML', () => {
+  const thrown = new OrreryError('ACME_UNREACHABLE', 'ca/order answered 404', { facts: { status: 404 } });
+  expect(acquisitionFailed(1, thrown)).toMatchObject({ outcome: 'down', orderLost: true });
+  const gone = new OrreryError('KUBE_NOT_FOUND', 'no such namespace', { facts: { status: 404 } });
+  expect(acquisitionFailed(1, gone)).toMatchObject({ outcome: 'unwritable', orderLost: false });
+});
 
 test('an authority that fails without a word about the predecessor is down', async () => {
   const { authority, secret, order } = stage();

@@ -3,16 +3,23 @@
  * outage that would stop everybody else's (docs/features/certificates.md §7.4).
  */
 import { expect, test } from 'vitest';
-import type { AcmeAccount, AcmeAuthorization } from '../../../src/features/certificates/acme/acme-client.ts';
+import { systemClock } from '../../../src/base/clock.ts';
+import type {
+  AcmeAccount,
+  AcmeAuthorization,
+  AcmeOrder,
+} from '../../../src/features/certificates/acme/acme-client.ts';
 import { makeKey } from '../../../src/features/certificates/acme/x509.ts';
 import type { AcmeAccounts } from '../../../src/features/certificates/effects/acme-accounts.ts';
 import { authorizeOrder } from '../../../src/features/certificates/effects/acme-authorize.ts';
 import { finalizeOrder } from '../../../src/features/certificates/effects/acme-finalize.ts';
 import { encoded } from '../../../src/features/certificates/effects/certificate-secrets.ts';
 import { createTurns } from '../../../src/features/certificates/solvers/turns.ts';
+import { readPublicPart } from '../../../src/features/certificates/stored-certificate.ts';
 import { fakePort } from '../../kube/effects/fake-port.ts';
 import { VirtualClock } from '../../virtual-clock.ts';
 import { effectRun as run } from './certificate-samples.ts';
+import { makeAuthority } from './test-authority.ts';
 
 const order = { url: 'https://ca/order/1', expires: 9e15 };
 const wish = { host: 'app.example.com', issuer: 'acme', attempt: 4, order };
@@ -51,20 +58,73 @@ test.each([
   });
 });
 
-test('an order that is processed for minutes is kept and asked for again, and nobody else waits for it', async () => {
-  const clock = new VirtualClock();
-  const data = { 'tls.key': encoded(await makeKey()) };
+/** The effect of an order, over an authority that answers so; `kept` is in the Secret since `createdAt`. */
+async function finalizing(
+  clock: VirtualClock,
+  answers: { readonly order: Partial<AcmeOrder>; readonly chain?: string; readonly key?: string },
+  createdAt = clock.now(),
+) {
+  const asked: number[] = [];
+  const data = { 'tls.key': encoded(answers.key ?? (await makeKey())) };
   const annotations = { 'orrery.dev/host': wish.host, 'orrery.dev/order': order.url };
   const labels = { 'orrery.dev/pending-domain': wish.host };
-  const kube = fakePort({ get: async () => ({ metadata: { name: 'app-next', labels, annotations }, data }) });
-  const processing = async () => ({ url: order.url, status: 'processing' }) as never;
-  const accounts = accountsOf({ order: processing });
+  const creationTimestamp = new Date(createdAt).toISOString();
+  const metadata = { name: 'app-next', labels, annotations, creationTimestamp };
+  const kube = fakePort({ get: async () => ({ metadata, data }), patch: async () => ({ metadata }) });
+  const accounts = accountsOf({
+    order: async () => {
+      asked.push(clock.monotonic());
+      return { url: order.url, retryAfterMs: null, ...answers.order } as AcmeOrder;
+    },
+    certificate: async () => answers.chain ?? '',
+  });
   const at = { namespace: 'shop', secretName: 'app' };
   const outcome = finalizeOrder(accounts, { kube, clock })({ type: 'acme.finalize', ...wish, at }, run);
   await clock.advance(110_000);
-  await expect(Promise.race([outcome, 'it still waits'])).resolves.toMatchObject({
-    type: 'acquisition.failed',
-    outcome: 'cluster',
-    orderLost: false,
-  });
+  return { outcome: await Promise.race([outcome, 'it still waits']), asked };
+}
+
+const hour = 3_600_000;
+
+test('an order that is processed for minutes is kept and asked for again, and nobody else waits for it', async () => {
+  const { outcome, asked } = await finalizing(new VirtualClock(), { order: { status: 'processing' } });
+  expect(outcome).toMatchObject({ type: 'acquisition.failed', outcome: 'cluster', orderLost: false });
+  const pauses = asked.slice(1).map((at, n) => at - (asked[n] ?? 0));
+  expect(Math.max(...pauses.filter((_, n) => (asked[n] ?? 0) < 29_000))).toBeLessThanOrEqual(1_000);
+  expect(asked.length).toBeLessThan(60);
+});
+
+test('§7: the longer an order is processed, the less often it is asked for', async () => {
+  const clock = new VirtualClock();
+  const stuck = { order: { status: 'processing' } };
+  const { outcome, asked } = await finalizing(clock, stuck, clock.now() - 10 * hour);
+  expect(outcome).toMatchObject({ outcome: 'cluster', retryAfterMs: hour, orderLost: false });
+  expect(outcome).toMatchObject({ message: expect.stringContaining('10h') });
+  expect(asked).toHaveLength(1);
+});
+
+test('an order that takes long is asked for when the authority says', async () => {
+  const clock = new VirtualClock();
+  const slow = { order: { status: 'processing', retryAfterMs: 20_000 } };
+  const { outcome, asked } = await finalizing(clock, slow, clock.now() - 31_000);
+  expect(asked.map((at) => at / 1_000)).toEqual([0, 20, 40]);
+  expect(outcome).toMatchObject({ retryAfterMs: 20_000 });
+});
+
+test('§4.10: a certificate that has expired when it comes is refused, counts as issued, and clocks are named', async () => {
+  const clock = new VirtualClock(systemClock.now() + 31 * 24 * hour);
+  const issued = await (await makeAuthority('late')).issue(wish.host);
+  const { outcome } = await finalizing(clock, { order: { status: 'valid' }, ...issued });
+  const message = expect.stringMatching(/expired .*clock/);
+  expect(outcome).toMatchObject({ outcome: 'refused', issued: true, orderLost: true, message });
+});
+
+test('§4.10: a certificate that is not valid yet waits beside its key until it is', async () => {
+  const clock = new VirtualClock(systemClock.now() - 3 * hour);
+  const issued = await (await makeAuthority('early')).issue(wish.host);
+  const { outcome } = await finalizing(clock, { order: { status: 'valid' }, ...issued });
+  const message = expect.stringMatching(/valid from .*clock/);
+  expect(outcome).toMatchObject({ outcome: 'cluster', issued: true, orderLost: false, message });
+  const { notBefore } = readPublicPart(issued.chain);
+  expect(outcome).toMatchObject({ retryAfterMs: notBefore - (clock.now() - 110_000) });
 });

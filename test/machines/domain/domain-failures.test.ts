@@ -11,6 +11,7 @@ import {
   fail,
   finalizing,
   found,
+  fresh,
   granted,
   hour,
   minute,
@@ -146,6 +147,45 @@ describe('failure: the authority is away', () => {
     const domain = fail(authorizing(), 'down').wait(2 * day);
     domain.asked();
     expect(wordOf(domain.take(granted))).toBe('ordering');
+  });
+});
+
+describe('failure: an order without an end', () => {
+  test('§7.4: an order that gets no proper answer three times in a row is given up for another', () => {
+    const domain = fail(authorizing(), 'down').take(granted);
+    fail(domain, 'down').take(granted);
+    expect(wordOf(domain)).toBe('authorizing');
+    expect(wordOf(fail(domain, 'down').take(granted))).toBe('ordering');
+  });
+
+  test('any other end of a step begins the count anew', () => {
+    const domain = fail(authorizing(), 'down').take(granted);
+    fail(domain, 'down').take(granted);
+    fail(domain, 'rateLimited', { retryAfterMs: 1_000 }).take(granted);
+    expect(wordOf(fail(domain, 'down').take(granted))).toBe('authorizing');
+  });
+
+  test('an order that the authority processes is continued when the authority says', () => {
+    const domain = fail(finalizing(), 'cluster', { retryAfterMs: hour });
+    expect(wordOf(domain)).toBe('backingOff');
+    expect(domain.patience).toBe(hour);
+    expect(wordOf(found(domain.wait(hour)).take(granted))).toBe('authorizing');
+  });
+
+  test('§4.10: a certificate that is due for renewal when it comes brings the next one after a pause that grows', () => {
+    let domain = storing();
+    for (const minutes of [1, 2, 4]) {
+      const old = fresh(domain, 30 * day, { notBefore: domain.now - 60 * day, fingerprint: `f${minutes}` });
+      valid(domain, old);
+      found(domain.wait(domain.patience ?? 0), { good: old });
+      expect(wordOf(domain)).toBe('backingOff');
+      expect(domain.patience).toBeGreaterThan(0.8 * minutes * minute);
+      expect(domain.context.lastError).toContain('due for renewal');
+      domain = found(domain.wait(domain.patience ?? 0), { good: old }).take(granted);
+      domain = storing(finalizing(authorizing(domain)));
+    }
+    expect(wordOf(valid(domain))).toBe('valid');
+    expect(domain.context.failures).toBe(0);
   });
 });
 

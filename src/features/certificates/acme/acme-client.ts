@@ -10,9 +10,10 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Authorization, Client, Order } from 'acme-client';
 import type { Clock } from '../../../base/clock.ts';
 import { asError, attempt, OrreryError } from '../../../base/errors.ts';
+import { requireForm, type Wanted } from './answer-form.ts';
 import type { HttpAnswer, HttpClient } from './authority-http.ts';
 import { placeOf } from './authority-http.ts';
-import { answerError, readProblem } from './problem.ts';
+import { answerError, readProblem, readRetryAfter } from './problem.ts';
 
 export interface AcmeAccess {
   readonly server: string;
@@ -31,6 +32,8 @@ export interface AcmeOrder {
   readonly expires: string | undefined;
   readonly certificate: string | undefined;
   readonly error: unknown;
+  /** When the authority would like to be asked again, ms from the answer; null: it does not say. */
+  readonly retryAfterMs: number | null;
 }
 
 export interface AcmeChallenge {
@@ -73,7 +76,14 @@ interface Call {
   readonly http: HttpClient;
   readonly clock: Clock;
   readonly nonces: string[];
+  readonly wanted: Wanted;
+  /** Where an answer has to name what was created: without an address the library asks for it forever. */
+  readonly creates: string | null;
+  last: { readonly place: string; readonly answer: HttpAnswer } | null;
 }
+
+type Form = Pick<Call, 'wanted' | 'creates'>;
+type Run = <T>(signal: AbortSignal, work: () => Promise<T>, form?: Form) => Promise<T>;
 
 const calls = new AsyncLocalStorage<Call>();
 /** Each answer brings one; more than the calls in flight are useless. */
@@ -94,24 +104,32 @@ export async function openAccount(
       ? {}
       : { externalAccountBinding: { kid: access.eab.keyId, hmacKey: access.eab.hmac } }),
   });
-  const run = <T>(callSignal: AbortSignal, work: () => Promise<T>): Promise<T> =>
-    calls.run({ ...parts, caBundle: access.caBundle, signal: callSignal, nonces }, () =>
+  const run: Run = (callSignal, work, form = { wanted: 'JSON', creates: null }) => {
+    const call: Call = {
+      ...parts,
+      ...form,
+      caBundle: access.caBundle,
+      signal: callSignal,
+      nonces,
+      last: null,
+    };
+    return calls.run(call, () =>
       work().catch((thrown) => {
         callSignal.throwIfAborted();
-        throw asOwnError(thrown, access.server);
+        throw thrown instanceof OrreryError ? thrown : unusable(call, asError(thrown).message, thrown);
       }),
     );
+  };
+  const { newAccount, renewalInfo } = await run(signal, () => directoryOf(client));
   const contact = access.email === null ? {} : { contact: [`mailto:${access.email}`] };
-  await run(signal, () => client.createAccount({ termsOfServiceAgreed: true, ...contact }));
-  const directory = await run(signal, () => directoryOf(client));
-  return accountOf(client, run, typeof directory.renewalInfo === 'string' ? directory.renewalInfo : null);
+  await run(signal, () => client.createAccount({ termsOfServiceAgreed: true, ...contact }), {
+    wanted: 'any',
+    creates: String(newAccount),
+  });
+  return accountOf(client, run, typeof renewalInfo === 'string' ? renewalInfo : null);
 }
 
-function accountOf(
-  client: Client,
-  run: <T>(signal: AbortSignal, work: () => Promise<T>) => Promise<T>,
-  renewalInfo: string | null,
-): AcmeAccount {
+function accountOf(client: Client, run: Run, renewalInfo: string | null): AcmeAccount {
   const orderAt = (url: string) => client.getOrder({ url } as Order);
   return {
     renewalInfo,
@@ -129,28 +147,42 @@ function accountOf(
       run(signal, async () => (await client.getAuthorizations(await orderAt(url))).map(authorizationOf)),
     answerOf: (challenge) => client.getChallengeKeyAuthorization(challenge as never),
     begin: (challenge, signal) =>
-      run(signal, async () => void (await client.completeChallenge(challenge as never))),
+      run(signal, async () => void (await client.completeChallenge(challenge as never)), unread),
     finalize: (url, csrPem, signal) =>
       run(signal, async () => orderOf(await client.finalizeOrder(await orderAt(url), csrPem))),
     certificate: ({ url, certificate }, signal) =>
-      run(signal, () => client.getCertificate({ url, status: 'valid', certificate } as Order)),
+      run(signal, () => client.getCertificate({ url, status: 'valid', certificate } as Order), chain),
   };
 }
 
+const unread: Form = { wanted: 'any', creates: null };
+const chain: Form = { wanted: 'a certificate', creates: null };
+
 function orderOf(order: Order): AcmeOrder {
   const { url, status, expires, certificate } = order;
-  return { url, status, expires, certificate, error: (order as { error?: unknown }).error };
+  if (typeof status !== 'string') throw new Error('an order without a status');
+  const { error } = order as { error?: unknown };
+  return { url, status, expires, certificate, error, retryAfterMs: retryAfterIn(calls.getStore()) };
 }
 
+const retryAfterIn = (call: Call | undefined) =>
+  call?.last ? readRetryAfter(call.last.answer.headers, call.clock.now()) : null;
+
 function authorizationOf({ url, status, challenges }: Authorization): AcmeAuthorization {
+  if (typeof status !== 'string' || !Array.isArray(challenges))
+    throw new Error('an authorization without a status or challenges');
   return { url, status, challenges: challenges as unknown as readonly AcmeChallenge[] };
 }
 
 /** The library keeps the directory, but exposes only its older entries. */
-function directoryOf(client: Client): Promise<Record<string, unknown>> {
-  return (
-    client as unknown as { http: { getDirectory(): Promise<Record<string, unknown>> } }
-  ).http.getDirectory();
+async function directoryOf(client: Client): Promise<Record<string, unknown>> {
+  const { http } = client as unknown as { http: { getDirectory(): Promise<Record<string, unknown>> } };
+  const directory = await http.getDirectory();
+  const missing = ['newNonce', 'newAccount', 'newOrder'].filter(
+    (name) => typeof directory[name] !== 'string',
+  );
+  if (missing.length > 0) throw new Error(`a directory without ${missing.join(', ')}`);
+  return directory;
 }
 
 /**
@@ -192,8 +224,12 @@ async function adapter(config: LibraryRequest) {
     call.signal,
   );
   keepNonce(call, method, answer);
-  if (answer.status >= 400 && !isBadNonce(answer))
-    throw answerError(answer, placeOf(config.url), call.clock.now());
+  const place = placeOf(config.url);
+  call.last = { place, answer };
+  if (answer.status >= 400 && !isBadNonce(answer)) throw answerError(answer, place, call.clock.now());
+  if (answer.status < 400 && method !== 'HEAD') requireForm(answer, place, call.wanted);
+  if (config.url === call.creates && answer.status < 300 && answer.headers.location === undefined)
+    throw unusable(call, 'it does not say where the account is (Location)');
   return libraryAnswer(answer, config);
 }
 
@@ -214,12 +250,10 @@ function libraryAnswer({ status, headers, body }: HttpAnswer, config: LibraryReq
   return { data: body, status, statusText: '', headers, config, request: {} };
 }
 
-/**
- * An error of the library itself means an answer that it could not interpret, or that the nonces ran out.
- */
-function asOwnError(thrown: unknown, server: string): OrreryError {
-  if (thrown instanceof OrreryError) return thrown;
-  return new OrreryError('ACME_UNREACHABLE', `${placeOf(server)}: ${asError(thrown).message.slice(0, 300)}`, {
-    cause: thrown,
+/** An answer that the library or we could not interpret, or the last one before the nonces ran out. */
+function unusable({ last }: Call, why: string, cause?: unknown): OrreryError {
+  const said = last === null ? 'the authority' : `${last.place} answered ${last.answer.status}`;
+  return new OrreryError('ACME_UNREACHABLE', `${said}, which cannot be used: ${why.slice(0, 300)}`, {
+    cause,
   });
 }

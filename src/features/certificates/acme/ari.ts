@@ -35,7 +35,7 @@ export async function fetchWindow(
   if (Number.isNaN(start) || Number.isNaN(end) || end <= start) {
     throw new OrreryError('ACME_UNREACHABLE', `${placeOf(url)} names no window of renewal`);
   }
-  return { start, end, retryAfterMs: readRetryAfter(answer.headers['retry-after'], clock.now()) };
+  return { start, end, retryAfterMs: readRetryAfter(answer.headers, clock.now()) };
 }
 
 function readWindow(body: string): { readonly start: number; readonly end: number } {

@@ -8,7 +8,7 @@
  */
 import { Agent as HttpAgent, request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import { asError, OrreryError } from '../../../base/errors.ts';
+import { connectionFault, OrreryError } from '../../../base/errors.ts';
 import { limits } from '../../../base/limits.ts';
 
 export interface HttpCall {
@@ -54,7 +54,7 @@ export function createHttpClient(): HttpClient {
       return await exchange(call, isTls ? httpsRequest : httpRequest, agent, AbortSignal.any([signal, time]));
     } catch (thrown) {
       signal.throwIfAborted();
-      const reason = time.aborted ? 'no answer in time' : asError(thrown).message;
+      const reason = time.aborted ? 'no answer in time' : connectionFault(thrown);
       throw new OrreryError('ACME_UNREACHABLE', `${placeOf(call.url)}: ${reason}`, { cause: thrown });
     }
   };

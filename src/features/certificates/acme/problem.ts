@@ -4,6 +4,7 @@
  */
 import { attempt, OrreryError } from '../../../base/errors.ts';
 import type { LimitScope } from '../../../machines/domain/domain-events.ts';
+import { whatCame } from './answer-form.ts';
 import type { HttpAnswer } from './authority-http.ts';
 
 export interface Problem {
@@ -46,12 +47,11 @@ export function readProblem(value: unknown): Problem | null {
  *
  * @param now ms since the epoch, for Retry-After as a date
  */
-export function answerError({ status, headers, body }: HttpAnswer, place: string, now: number): OrreryError {
+export function answerError(answer: HttpAnswer, place: string, now: number): OrreryError {
+  const { status, headers, body } = answer;
   const problem = readProblem(attempt(() => JSON.parse(body) as unknown, null));
-  const retryAfterMs = readRetryAfter(headers['retry-after'], now);
-  const said =
-    problem === null ? '' : `: ${problem.type}${problem.detail === '' ? '' : ` (${problem.detail})`}`;
-  const text = `${place} answered ${status}${said}`;
+  const retryAfterMs = readRetryAfter(headers, now);
+  const text = `${place} answered ${status}${problem === null ? ` ${whatCame(answer)}` : `: ${said(problem)}`}`;
   const facts = { status, type: problem?.type ?? null, retryAfterMs };
   if (status === 429 || problem?.type === 'rateLimited' || (status === 503 && retryAfterMs !== null)) {
     const waitMs = retryAfterMs ?? readRetryIn(problem, now);
@@ -69,6 +69,8 @@ export function answerError({ status, headers, body }: HttpAnswer, place: string
   }
   return problemError(problem, text, status);
 }
+
+const said = ({ type, detail }: Problem) => (detail === '' ? type : `${type} (${detail})`);
 
 /** How authorities word their limits, with the scope of each; the first match counts. */
 const limitWords: ReadonlyArray<readonly [RegExp, LimitScope]> = [
@@ -125,14 +127,19 @@ function problemError(problem: Problem, text: string, status = 0): OrreryError {
 export function lostOrder(error: unknown, text: string): OrreryError {
   const problem = readProblem(error);
   if (problem === null) return new OrreryError('ACME_REFUSED', text, { facts: { orderLost: true } });
-  const { code, message, facts } = problemError(problem, `${text}: ${problem.type} (${problem.detail})`);
+  const { code, message, facts } = problemError(problem, `${text}: ${said(problem)}`);
   return new OrreryError(code, message, { facts: { ...facts, orderLost: true } });
 }
 
-/** Seconds or a date (RFC 9110 10.2.3), as ms from now; null: missing or unreadable. */
-export function readRetryAfter(header: string | undefined, now: number): number | null {
-  if (header === undefined) return null;
-  if (/^[0-9]+$/.test(header.trim())) return Number(header) * 1000;
-  const at = Date.parse(header);
-  return Number.isNaN(at) ? null : Math.max(0, at - now);
+/**
+ * `Retry-After`, seconds or a date (RFC 9110 10.2.3), as ms from now; null: missing or unreadable. A date
+ * counts from the answer's own, so that clocks may differ.
+ */
+export function readRetryAfter(headers: HttpAnswer['headers'], now: number): number | null {
+  const text = headers['retry-after']?.trim() ?? '';
+  if (/^[0-9]+$/.test(text)) return Number(text) * 1000;
+  // Node reads `-5` and `1.5` as dates, too.
+  const at = /[a-z]/i.test(text) ? Date.parse(text) : Number.NaN;
+  const sent = Date.parse(headers.date ?? '');
+  return Number.isNaN(at) ? null : Math.max(0, at - (Number.isNaN(sent) ? now : sent));
 }

@@ -8,7 +8,7 @@
  */
 import { createPrivateKey } from 'node:crypto';
 import type { Clock } from '../../../base/clock.ts';
-import { hasCode } from '../../../base/errors.ts';
+import { attempt, hasCode } from '../../../base/errors.ts';
 import type { KubePort } from '../../../base/kube-port.ts';
 import { type AcmeAccess, type AcmeAccount, openAccount } from '../acme/acme-client.ts';
 import type { HttpClient } from '../acme/authority-http.ts';
@@ -123,11 +123,17 @@ async function accountKeyOf(
   }
 }
 
+/** What the ACME library can sign with (RFC 8555 6.2). */
+const curves = ['prime256v1', 'secp384r1', 'secp521r1'];
+
 function checkedKey(pem: string, place: string): string {
-  try {
-    return createPrivateKey(pem).export({ type: 'pkcs8', format: 'pem' }).toString();
-  } catch {
-    // The library's message may quote what it could not parse.
-    throw unusableIssuer(`the Secret ${place} holds no account key (${accountKeyName})`);
-  }
+  const key = attempt(() => createPrivateKey(pem), null);
+  // The parser's message may quote what it could not parse.
+  if (key === null) throw unusableIssuer(`the Secret ${place} holds no account key (${accountKeyName})`);
+  const { asymmetricKeyType: sort, asymmetricKeyDetails: details } = key;
+  if (sort !== 'rsa' && !curves.includes(details?.namedCurve ?? ''))
+    throw unusableIssuer(
+      `the Secret ${place} holds an account key (${accountKeyName}) that is not RSA, P-256, P-384 or P-521`,
+    );
+  return key.export({ type: 'pkcs8', format: 'pem' }).toString();
 }

@@ -4,13 +4,16 @@
  *
  * The key is stored in the Secret for pending certificates before the authority is asked: a repeated run
  * finds the order's key, and sends the same request or fetches what was issued for it (I5). While the
- * authority issues, it is polled at least once a second, so that a certificate is stored within a second of
- * its issuance.
+ * authority issues, it is polled at least once a second at first, so that a certificate is stored within a
+ * second of its issuance.
  */
 
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
 import { type Clock, sleep } from '../../../base/clock.ts';
+import { OrreryError } from '../../../base/errors.ts';
 import type { KubePort } from '../../../base/kube-port.ts';
+import { kubeTime } from '../../../base/kube-time.ts';
+import { age } from '../../../base/words.ts';
 import type { AcmeFinalize } from '../../../machines/domain/domain-effects.ts';
 import type { AcquisitionFailed, CertificateReceived } from '../../../machines/domain/domain-events.ts';
 import type { AcmeAccount, AcmeOrder } from '../acme/acme-client.ts';
@@ -22,76 +25,108 @@ import { acquiring } from './acquisition-failure.ts';
 import { shortFingerprint } from './certificate-inspect.ts';
 import { readPending, writePending } from './certificate-secrets.ts';
 
+/** The authority is asked often at first: a certificate is to be stored within a second of its issuance. */
 const pollFirstMs = 200;
 const pollMaxMs = 800;
+/** An order that takes longer, ms, is asked for when the authority says, or less and less often. */
+const promptMs = 30_000;
+const pollSlowMs = 3_600_000;
 /**
- * An order that the authority processes for longer, ms, is kept and continued a little later: beyond the
- * bound of the effect the authority would seem to be away, and every other host would wait.
+ * An order that the authority processes for longer, ms, is kept and asked for once by each further attempt:
+ * beyond the bound of the effect the authority would seem to be away, and every other host would wait.
  */
 const processingMs = 90_000;
+/** A certificate is stored this long before it becomes valid, because clocks differ, ms. */
+const earlyMs = 5 * 60_000;
 
 export function finalizeOrder(
   accounts: AcmeAccounts,
   parts: { readonly kube: KubePort; readonly clock: Clock },
 ): EffectRunner<AcmeFinalize> {
+  const { kube, clock } = parts;
   return acquiring(async ({ host, issuer, attempt, order, at, source = null }, { signal }) => {
     const place = { host, at, source };
     const { account } = await accounts.of(issuer, signal);
     const found = await account.order(order.url, signal);
-    const pending = await readPending(parts.kube, at, signal);
+    const pending = await readPending(kube, at, signal);
     const known = pending?.order === order.url && pending.key !== '' ? pending : null;
-    if (known !== null && known.chain !== '') return received(attempt, known.chain);
+    if (known !== null && known.chain !== '') return received(attempt, known.chain, clock.now());
     // It was issued for a key that is lost, so nobody can use it.
     if (known === null && found.status !== 'ready') throw spentOrder(found);
     const key = known?.key ?? (await makeKey());
-    if (known === null) await writePending(parts.kube, place, { order: order.url, key, chain: '' }, signal);
-    const issued = await issuedOrder({ account, clock: parts.clock }, { host, key }, found, signal);
-    if (issued.status === 'processing') return unfinished(attempt);
+    if (known === null) await writePending(kube, place, { order: order.url, key, chain: '' }, signal);
+    const since = known?.createdAt ?? clock.now();
+    const { issued, againMs } = await issuedOrder({ account, clock }, { host, key, since }, found, signal);
+    if (issued.status === 'processing') return unfinished(attempt, clock.now() - since, againMs);
     const chain = await account.certificate(issued, signal);
-    checkIssued(chain, key, host);
-    await writePending(parts.kube, place, { order: order.url, key, chain }, signal);
-    return received(attempt, chain);
+    checkIssued(chain, { key, host, now: clock.now() });
+    await writePending(kube, place, { order: order.url, key, chain }, signal);
+    return received(attempt, chain, clock.now());
   });
 }
 
-function received(attempt: number, chain: string): CertificateReceived {
-  return { type: 'certificate.received', attempt, fingerprint: shortFingerprint(readPublicPart(chain)) };
+/** A certificate that is not valid yet waits beside its key. */
+function received(attempt: number, chain: string, now: number): CertificateReceived | AcquisitionFailed {
+  const facts = readPublicPart(chain);
+  const { notBefore } = facts;
+  if (notBefore <= now + earlyMs)
+    return { type: 'certificate.received', attempt, fingerprint: shortFingerprint(facts) };
+  const message = `the certificate that was issued is valid from ${kubeTime(notBefore)} only; is a clock wrong?`;
+  return { ...waiting(attempt, message, notBefore - now), issued: true };
 }
 
-const unfinished = (attempt: number): AcquisitionFailed => ({
+const unfinished = (attempt: number, ms: number, againMs: number): AcquisitionFailed =>
+  waiting(attempt, `the authority has processed the order for ${age(ms)} and continues`, againMs);
+
+const waiting = (attempt: number, message: string, retryAfterMs: number): AcquisitionFailed => ({
   type: 'acquisition.failed',
   attempt,
   outcome: 'cluster',
-  message: `the authority has processed the order for ${processingMs / 1_000} s and continues`,
-  retryAfterMs: null,
+  message,
+  retryAfterMs,
   orderLost: false,
 });
 
-/** @returns the order when it is valid, or after a while as it still is: `processing` */
+/** @returns the order: valid, or after a while still `processing` and to be asked for in `againMs` */
 async function issuedOrder(
   { account, clock }: { readonly account: AcmeAccount; readonly clock: Clock },
-  { host, key }: { readonly host: string; readonly key: string },
+  { host, key, since }: { readonly host: string; readonly key: string; readonly since: number },
   found: AcmeOrder,
   signal: AbortSignal,
-): Promise<AcmeOrder> {
-  const end = clock.monotonic() + processingMs;
-  let order = found;
-  if (order.status === 'ready')
-    order = await account.finalize(order.url, await makeRequest(host, key), signal);
-  for (let pauseMs = pollFirstMs; order.status === 'processing' && clock.monotonic() < end; pauseMs *= 1.3) {
-    await sleep(clock, Math.min(pauseMs, pollMaxMs), signal);
-    order = await account.order(order.url, signal);
+): Promise<{ readonly issued: AcmeOrder; readonly againMs: number }> {
+  let issued = found;
+  if (issued.status === 'ready')
+    issued = await account.finalize(issued.url, await makeRequest(host, key), signal);
+  const again = () => pollPauseMs(issued, clock.now() - since);
+  while (issued.status === 'processing' && clock.now() + again() < since + processingMs) {
+    await sleep(clock, again(), signal);
+    issued = await account.order(issued.url, signal);
   }
-  if (order.status !== 'valid' && order.status !== 'processing') throw spentOrder(order);
-  return order;
+  if (issued.status !== 'valid' && issued.status !== 'processing') throw spentOrder(issued);
+  return { issued, againMs: again() };
+}
+
+/** @param ms since the authority was asked to issue */
+function pollPauseMs({ retryAfterMs }: AcmeOrder, ms: number): number {
+  if (ms < promptMs) return Math.min(Math.max(ms * 0.3, pollFirstMs), pollMaxMs);
+  return Math.min(Math.max(retryAfterMs ?? ms / 10, pollMaxMs), pollSlowMs);
 }
 
 const spentOrder = ({ status, error }: AcmeOrder) => lostOrder(error, `the order is ${status}`);
 
-function checkIssued(chain: string, key: string, host: string): void {
-  const facts = readPair(chain, key);
-  const why =
-    'broken' in facts ? facts.broken : isFor(facts, host) ? null : `it is for ${facts.hosts.join(', ')}`;
+function checkIssued(
+  chain: string,
+  { key, host, now }: { readonly key: string; readonly host: string; readonly now: number },
+): void {
+  const why = flawIn(readPair(chain, key), host, now);
   if (why === null) return;
-  throw lostOrder(null, `what the authority issued cannot be used: ${why}`);
+  throw new OrreryError('ACME_REFUSED', `what the authority issued cannot be used: ${why}`, {
+    facts: { orderLost: true, issued: true },
+  });
+}
+
+function flawIn(facts: ReturnType<typeof readPair>, host: string, now: number): string | null {
+  if ('broken' in facts) return facts.broken;
+  if (!isFor(facts, host)) return `it is for ${facts.hosts.join(', ')}`;
+  return facts.notAfter <= now ? `it expired ${kubeTime(facts.notAfter)}; is a clock wrong?` : null;
 }

@@ -38,7 +38,7 @@ async function ordered(
     return await withoutReplacing(account, host, { profile: spec.profile, replaces }, signal);
   } catch (thrown) {
     if (!isAboutAccount(thrown)) throw thrown;
-    // The authority was set up again, or has closed the account: forget what was known of it.
+    // The authority was set up again, has closed the account, or has new terms, which opening agrees to.
     accounts.forget(issuer);
     const again = await accounts.of(issuer, signal);
     return withoutReplacing(again.account, host, { profile: spec.profile, replaces }, signal);
@@ -75,5 +75,7 @@ const isOfReplacing = (thrown: unknown) =>
 function isAboutAccount(thrown: unknown): boolean {
   if (!hasCode(thrown, 'ACME_REFUSED', 'ACME_UNREACHABLE')) return false;
   const { type, status } = thrown.facts;
-  return type === 'accountDoesNotExist' || type === 'unauthorized' || status === 404;
+  return (
+    ['accountDoesNotExist', 'unauthorized', 'userActionRequired'].includes(String(type)) || status === 404
+  );
 }

@@ -28,15 +28,19 @@ export function acquiring<E extends { readonly type: string; readonly attempt: n
 
 export function acquisitionFailed(attempt: number, thrown: unknown): AcquisitionFailed {
   const facts = thrown instanceof OrreryError ? thrown.facts : {};
-  const { retryAfterMs, orderLost } = facts;
+  const { retryAfterMs, orderLost, issued } = facts;
+  const outcome = outcomeOf(thrown);
+  // Not every authority, nor what is in front of it, says so in a problem document.
+  const isUnknown = facts.status === 404 && (outcome === 'refused' || outcome === 'down');
   return {
     type: 'acquisition.failed',
     attempt,
-    outcome: outcomeOf(thrown),
+    outcome,
     message: asError(thrown).message.slice(0, 500),
     retryAfterMs: typeof retryAfterMs === 'number' ? retryAfterMs : null,
-    orderLost: orderLost === true || (outcomeOf(thrown) === 'refused' && facts.status === 404),
-    ...(outcomeOf(thrown) === 'rateLimited' ? { scope: scopeIn(facts.scope) } : {}),
+    orderLost: orderLost === true || isUnknown,
+    ...(issued === true ? { issued } : {}),
+    ...(outcome === 'rateLimited' ? { scope: scopeIn(facts.scope) } : {}),
   };
 }
 

@@ -139,6 +139,12 @@ export interface Pending {
   readonly chain: string;
 }
 
+/** As it was found. */
+export interface FoundPending extends Pending {
+  /** When its Secret was created, ms since the epoch; null: unknown. */
+  readonly createdAt: number | null;
+}
+
 /** `<secretName>-next`; if that is too long, a hash replaces its end. */
 export function pendingName({ secretName }: Target): string {
   const name = `${secretName}-next`;
@@ -147,7 +153,11 @@ export function pendingName({ secretName }: Target): string {
 }
 
 /** @throws OrreryError CERTIFICATE_UNUSABLE if the Secret with that name is somebody else's */
-export async function readPending(kube: KubePort, at: Target, signal: AbortSignal): Promise<Pending | null> {
+export async function readPending(
+  kube: KubePort,
+  at: Target,
+  signal: AbortSignal,
+): Promise<FoundPending | null> {
   const object = await find(kube, at.namespace, pendingName(at), signal);
   if (object === null) return null;
   if (object.metadata.labels?.[pendingLabel] === undefined) {
@@ -158,7 +168,9 @@ export async function readPending(kube: KubePort, at: Target, signal: AbortSigna
     );
   }
   const { chain, key } = pairIn(object);
-  return { order: object.metadata.annotations?.[orderAnnotation] ?? '', key, chain };
+  const { annotations, creationTimestamp } = object.metadata;
+  const createdAt = Date.parse(creationTimestamp ?? '') || null;
+  return { order: annotations?.[orderAnnotation] ?? '', key, chain, createdAt };
 }
 
 export async function writePending(

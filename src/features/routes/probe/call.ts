@@ -10,7 +10,7 @@ import { get, type IncomingMessage } from 'node:http';
 import { connect, type LookupFunction, type NetConnectOpts } from 'node:net';
 import type { Address, IpFamily } from '../../../base/address.ts';
 import type { Clock } from '../../../base/clock.ts';
-import { asError, inPlainWords } from '../../../base/errors.ts';
+import { connectionFault } from '../../../base/errors.ts';
 import { limits } from '../../../base/limits.ts';
 
 export interface ProbeTarget {
@@ -84,7 +84,7 @@ export function probeCall(
       answer(classify(response, target, parseAddress));
       drain(response);
     });
-    request.on('error', (thrown) => answer({ kind: 'unreachable', error: textOf(thrown) }));
+    request.on('error', (thrown) => answer({ kind: 'unreachable', error: connectionFault(thrown) }));
     request.on('close', () => {
       timer.cancel();
       signal.removeEventListener('abort', onAbort);
@@ -121,10 +121,4 @@ function drain(response: IncomingMessage): void {
     if (bytes > limits.probeAnswerBytes) response.destroy();
   });
   response.on('error', () => {});
-}
-
-function textOf(thrown: unknown): string {
-  const error: NodeJS.ErrnoException & { errors?: readonly Error[] } = asError(thrown);
-  // The error of a name with several addresses has no message of its own, only one for each address.
-  return inPlainWords(error.message || error.errors?.[0]?.message || error.code || error.name);
 }

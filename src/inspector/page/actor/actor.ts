@@ -8,12 +8,12 @@ import { ChartPanel } from '../chart/chart-panel.ts';
 import type { ChartMoment } from '../chart/chart-view.ts';
 import { healthThen, layoutOf } from '../chart/drawings.ts';
 import { takenBy } from '../chart/taken.ts';
-import { isDialogOpen, isTyping } from '../keys.ts';
+import { useKeys } from '../keys.ts';
 import { goTo, stay } from '../navigation.ts';
 import { type ActorPlace, eventsHref, listHref } from '../page-address.ts';
 import type { Store } from '../page-store.ts';
 import { Age, Mark, StateName, useTick } from '../pieces.ts';
-import { html, useEffect, useMemo, useState, type VNode } from '../vendor.ts';
+import { html, useMemo, useState, type VNode } from '../vendor.ts';
 import { ContextTree } from './context-tree.ts';
 import { Details, ReasonCard } from './facts.ts';
 import { SendEvent } from './send-event.ts';
@@ -154,17 +154,12 @@ function useActorKeys({
   onSend: () => void;
   maySend: boolean;
 }): void {
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent) => {
-      if (isTyping(event) || isDialogOpen() || event.ctrlKey || event.metaKey || event.altKey) return;
-      if (event.key === 'ArrowLeft') goTo(steps, index - 1);
-      else if (event.key === 'ArrowRight') goTo(steps, index + 1);
-      else if ((event.key === 'l' || event.key === 'Escape') && at !== null) stay({ at: null });
-      else if (event.key === 's' && maySend) onSend();
-      else return;
-      event.preventDefault();
-    };
-    addEventListener('keydown', onKey);
-    return () => removeEventListener('keydown', onKey);
+  useKeys((key) => {
+    if (key === 'ArrowLeft') goTo(steps, index - 1);
+    else if (key === 'ArrowRight') goTo(steps, index + 1);
+    else if ((key === 'l' || key === 'Escape') && at !== null) stay({ at: null });
+    else if (key === 's' && maySend) onSend();
+    else return false;
+    return true;
   });
 }

@@ -2,7 +2,7 @@
  * The chart in its panel: camera, minimap, buttons, and a textual form for screen readers.
  */
 import type { ChartLayout } from '../../charts/chart-layout.ts';
-import { isDialogOpen, isTyping } from '../keys.ts';
+import { useKeys } from '../keys.ts';
 import { html, useEffect, useLayoutEffect, useRef, useState, type VNode } from '../vendor.ts';
 import { between, type CameraMode, followView, type View, wholeView, zoomed } from './camera.ts';
 import { ChartDefinitions, ChartDrawing, type ChartMoment } from './chart-view.ts';
@@ -46,7 +46,10 @@ export function ChartPanel({ layout, moment }: { layout: ChartLayout; moment: Ch
     setMode('free');
     set(next);
   };
-  useChartKeys(() => setMode(mode === 'whole' ? 'follow' : 'whole'));
+  useKeys((key) => {
+    if (key === 'f') setMode(mode === 'whole' ? 'follow' : 'whole');
+    return key === 'f';
+  });
   useWheel(box, view, free);
   const drag = useDrag(view, free);
   const step = (factor: number) => free(zoomed(view, factor, width / 2, height / 2));
@@ -126,7 +129,7 @@ function useWheel(
   view: View,
   move: (view: View) => void,
 ): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const element = box.current;
     const onWheel = (event: WheelEvent) => {
       if (!event.ctrlKey && !event.metaKey) return;
@@ -136,17 +139,6 @@ function useWheel(
     };
     element?.addEventListener('wheel', onWheel, { passive: false });
     return () => element?.removeEventListener('wheel', onWheel);
-  });
-}
-
-function useChartKeys(toggle: () => void): void {
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent) => {
-      if (event.key === 'f' && !isTyping(event) && !isDialogOpen() && !event.ctrlKey && !event.metaKey)
-        toggle();
-    };
-    addEventListener('keydown', onKey);
-    return () => removeEventListener('keydown', onKey);
   });
 }
 

@@ -3,12 +3,12 @@ import { systemClock } from '../../../base/clock.ts';
 import type { ActorId } from '../../../base/ids.ts';
 import type { Fact, LiveRow } from '../../../base/views.ts';
 import { factText, shownSecond } from '../../../base/words.ts';
-import { isDialogOpen, isTyping } from '../keys.ts';
+import { useKeys } from '../keys.ts';
 import { go } from '../navigation.ts';
 import { actorHref, type ListFilter, listHref, noFilter } from '../page-address.ts';
 import type { Store } from '../page-store.ts';
 import { ActorLink, Age, FilterForm, Mark, Owner, StateName, Until, useTick } from '../pieces.ts';
-import { html, useEffect, useRef, useState, type VNode } from '../vendor.ts';
+import { html, useLayoutEffect, useRef, useState, type VNode } from '../vendor.ts';
 import { factOf, type Ordered, orderedRows, tally } from './list-order.ts';
 import { VirtualList } from './virtual-list.ts';
 
@@ -27,7 +27,7 @@ interface Order extends Ordered {
 export function ListPage({ store, kind, filter }: { store: Store; kind: string; filter: ListFilter }): VNode {
   useTick(1_000);
   const made = useRef<Order | null>(null);
-  const [selected, setSelected] = useState(-1);
+  const [chosen, choose] = useState<Chosen>(nobody);
   const at = systemClock.monotonic();
   const known = made.current;
   const isOld =
@@ -37,13 +37,13 @@ export function ListPage({ store, kind, filter }: { store: Store; kind: string; 
   const shownLabels = (made.current?.labels ?? []).slice(0, factColumnsMax);
   const now = store.now();
   const change = (part: Partial<ListFilter>) => go(listHref(kind, { ...filter, ...part }), { replace: true });
-  useListKeys(ids, selected, setSelected);
-  useEffect(() => setSelected(-1), [filter]);
+  const selected = chosen.id === null ? -1 : ids.indexOf(chosen.id);
+  useListKeys(ids, selected, chosen, choose);
   // The focus follows the selection, so that a screen reader announces it.
-  useEffect(() => {
-    if (selected < 0) return;
-    document.querySelector<HTMLElement>('.list-row.selected a')?.focus({ preventScroll: true });
-  }, [selected]);
+  useLayoutEffect(() => {
+    if (chosen.id !== null)
+      document.querySelector<HTMLElement>('.list-row.selected a')?.focus({ preventScroll: true });
+  }, [chosen]);
   return html`<div class="list-page">
     <h1>${kind} <span class="quiet">${countText(ids.length, made.current?.total ?? 0)}</span></h1>
     <${Filters} order=${made.current} owners=${ownersOf(store)} filter=${filter} change=${change} />
@@ -206,7 +206,14 @@ function FactCell({ fact, now }: { fact: Fact | undefined; now: number }): VNode
   return html`<span class="fact" title=${isTime ? shownSecond(Number(fact.value), false) : text}>${text.split('\n').length > 1 ? `${text.split('\n', 1)[0]} …` : text}</span>`;
 }
 
-/** The focus is outside the list. It follows the selection a moment later; Enter does not wait for that. */
+/** The actor chosen with the keyboard stays chosen wherever its row moves. */
+interface Chosen {
+  readonly id: ActorId | null;
+  /** Where its row was then: the keys continue there if it has left the list. */
+  readonly place: number;
+}
+const nobody: Chosen = { id: null, place: 0 };
+
 function isFocusElsewhere(): boolean {
   const { activeElement } = document;
   return (
@@ -214,18 +221,22 @@ function isFocusElsewhere(): boolean {
   );
 }
 
-function useListKeys(ids: readonly ActorId[], selected: number, setSelected: (index: number) => void): void {
-  const chosen = ids[selected];
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent) => {
-      if (isTyping(event) || isDialogOpen()) return;
-      if (event.key === 'ArrowDown') setSelected(Math.min(selected + 1, ids.length - 1));
-      else if (event.key === 'ArrowUp') setSelected(Math.max(selected - 1, 0));
-      else if (event.key === 'Enter' && chosen !== undefined && !isFocusElsewhere()) go(actorHref(chosen));
-      else return;
-      event.preventDefault();
-    };
-    addEventListener('keydown', onKey);
-    return () => removeEventListener('keydown', onKey);
+function useListKeys(
+  ids: readonly ActorId[],
+  selected: number,
+  { id, place }: Chosen,
+  choose: (chosen: Chosen) => void,
+): void {
+  const take = (index: number) => {
+    const next = Math.max(0, Math.min(index, ids.length - 1));
+    choose({ id: ids[next] ?? null, place: next });
+  };
+  const isShown = selected >= 0;
+  useKeys((key) => {
+    if (key === 'ArrowDown') take(isShown ? selected + 1 : place);
+    else if (key === 'ArrowUp') take((isShown ? selected : place) - 1);
+    else if (key === 'Enter' && isShown && id !== null && !isFocusElsewhere()) go(actorHref(id));
+    else return false;
+    return true;
   });
 }

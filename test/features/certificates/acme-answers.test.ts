@@ -1,0 +1,125 @@
+/**
+ * Answers that are no ACME (a maintenance page, a redirect, half of a document): what is told says what came
+ * from where, and nobody asks again in the same call.
+ */
+import { expect, test } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
+import { type AcmeAccess, openAccount } from '../../../src/features/certificates/acme/acme-client.ts';
+import type { HttpAnswer, HttpClient } from '../../../src/features/certificates/acme/authority-http.ts';
+import { makeKey, makeRequest } from '../../../src/features/certificates/acme/x509.ts';
+
+const host = 'app.example.com';
+const order = { status: 'ready', authorizations: ['https://ca/authz'], finalize: 'https://ca/finalize' };
+const challenge = { type: 'http-01', url: 'https://ca/challenge', status: 'pending', token: 't' };
+const good: Readonly<Record<string, HttpAnswer>> = {
+  '/dir': json(200, {
+    newNonce: 'https://ca/nonce',
+    newAccount: 'https://ca/new',
+    newOrder: 'https://ca/ask',
+  }),
+  '/nonce': json(200, {}),
+  '/new': json(201, { status: 'valid' }, 'https://ca/account'),
+  '/ask': json(201, order, 'https://ca/order'),
+  '/order': json(200, order),
+  '/authz': json(200, { status: 'valid', challenges: [challenge] }),
+  '/challenge': json(200, challenge),
+  '/finalize': json(200, { ...order, status: 'valid', certificate: 'https://ca/certificate' }),
+  '/certificate': page(200, '-----BEGIN CERTIFICATE-----\nMA==\n-----END CERTIFICATE-----\n', 'x/pem'),
+};
+
+function json(status: number, body: unknown, location?: string): HttpAnswer {
+  const headers = { 'replay-nonce': 'n', 'content-type': 'application/json' };
+  return {
+    status,
+    headers: location === undefined ? headers : { ...headers, location },
+    body: JSON.stringify(body),
+  };
+}
+
+function page(status: number, body: string, type = 'text/html'): HttpAnswer {
+  return { status, headers: { 'replay-nonce': 'n', 'content-type': type }, body };
+}
+
+/** The whole way to a certificate; the paths asked, and the failure. */
+async function obtained(changed: Readonly<Record<string, HttpAnswer>>) {
+  const asked: string[] = [];
+  const http: HttpClient = async ({ url }, signal) => {
+    // So that an endless sequence of requests ends with the signal.
+    await new Promise(setImmediate);
+    signal.throwIfAborted();
+    const path = new URL(url).pathname;
+    asked.push(path);
+    return { ...good, ...changed }[path] ?? page(404, '');
+  };
+  const key = await makeKey();
+  const access: AcmeAccess = {
+    server: 'https://ca/dir',
+    email: null,
+    caBundle: null,
+    eab: null,
+    accountKey: key,
+  };
+  const signal = AbortSignal.timeout(2_000);
+  const way = async () => {
+    const account = await openAccount(access, { http, clock: systemClock }, signal);
+    const { url } = await account.newOrder(host, { profile: null, replaces: null }, signal);
+    const [authorization] = await account.authorizations(url, signal);
+    for (const one of authorization?.challenges ?? []) await account.begin(one, signal);
+    const issued = await account.finalize(url, await makeRequest(host, key), signal);
+    return account.certificate(issued, signal);
+  };
+  const failure = await way().then(
+    () => null,
+    (thrown: unknown) => thrown,
+  );
+  return { asked, failure };
+}
+
+test('without such an answer, the certificate comes', async () => {
+  expect((await obtained({})).failure).toBeNull();
+});
+
+const maintenance = page(200, '<html><title>Maintenance</title>\n<body>Back  soon</body></html>');
+const moved = { ...page(301, '<a>moved</a>'), headers: { location: 'https://other/dir?key=secret' } };
+
+test.each([
+  ['/dir', maintenance, 'ca/dir answered 200 with text/html instead of JSON: Maintenance Back soon'],
+  ['/dir', page(200, ''), 'ca/dir answered 200 with nothing instead of JSON'],
+  ['/dir', moved, 'ca/dir answered 301: it leads to other/dir, and redirects are not followed'],
+  ['/dir', json(200, {}), 'ca/dir answered 200, which cannot be used: a directory without newN'],
+  ['/dir', page(404, '<h1>not found</h1>'), 'ca/dir answered 404 with text/html: not found'],
+  ['/new', page(403, '<h1>blocked</h1>'), 'ca/new answered 403 with text/html: blocked'],
+  ['/ask', maintenance, 'ca/ask answered 200 with text/html instead of JSON'],
+  ['/ask', json(201, order), 'ca/ask answered 201, which cannot be used: '],
+  ['/ask', json(200, {}), 'ca/ask answered 200, which cannot be used: {}'],
+  ['/order', page(200, '{"status":"pen', 'application/json'), 'ca/order answered 200 with application/json'],
+  ['/order', page(200, ''), 'ca/order answered 200 with nothing instead of JSON'],
+  ['/order', json(200, []), 'ca/order answered 200 with application/json instead of JSON'],
+  ['/order', json(202, {}), 'ca/order answered 202, which cannot be used: {}'],
+  ['/order', moved, 'ca/order answered 301: it leads to other/dir'],
+  ['/authz', json(200, {}), 'ca/authz answered 200, which cannot be used: '],
+  ['/finalize', json(200, {}), 'ca/finalize answered 200, which cannot be used: '],
+  ['/certificate', maintenance, 'ca/certificate answered 200 with text/html instead of a certificate'],
+  ['/certificate', json(200, {}), 'ca/certificate answered 200 with application/json instead of a cert'],
+])('%s: %j', async (path, answer, text) => {
+  const { asked, failure } = await obtained({ [path]: answer });
+  expect(failure).toMatchObject({ code: 'ACME_UNREACHABLE', message: expect.stringContaining(text) });
+  expect((failure as Error).message).not.toContain('secret');
+  expect(asked.filter((one) => one === path).length).toBeLessThanOrEqual(2);
+});
+
+test.each([200, 201])(
+  'an account without an address (%i) is not asked for again and again',
+  async (status) => {
+    const { asked, failure } = await obtained({ '/new': json(status, { status: 'valid' }) });
+    expect(failure).toMatchObject({
+      code: 'ACME_UNREACHABLE',
+      message: expect.stringContaining(`ca/new answered ${status}, which cannot be used: `),
+    });
+    expect(asked.filter((path) => path === '/new')).toEqual(['/new']);
+  },
+);
+
+test('what an authority answers to a challenge is not needed', async () => {
+  expect((await obtained({ '/challenge': page(200, '') })).failure).toBeNull();
+});

@@ -19,6 +19,7 @@ const shardsKey = 'orrery.shards';
 interface StreamInfo {
   readonly config: Record<string, unknown>;
   readonly created: string;
+  readonly state: { readonly last_seq: number };
 }
 
 export interface Ensured {
@@ -26,6 +27,7 @@ export interface Ensured {
   readonly isNew: boolean;
   /** Distinguishes it from others of the same name. */
   readonly created: string;
+  readonly lastSequence: number;
 }
 
 /**
@@ -60,7 +62,7 @@ async function ensureStream(
   checkShards(definition, found);
   const current = grown(found, wanted);
   if (!isSame(found, current)) await api(`STREAM.UPDATE.${definition.name}`, current);
-  return { isNew: stood === undefined, created: info.created };
+  return { isNew: stood === undefined, created: info.created, lastSequence: info.state.last_seq };
 }
 
 async function create(api: JetStreamApi, name: string, config: object): Promise<StreamInfo> {

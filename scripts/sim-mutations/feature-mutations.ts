@@ -195,6 +195,13 @@ const endpoints: readonly Mutation[] = [
   ),
   one(
     'endpoints',
+    'a pass that failed is made again minutes later',
+    'src/machines/service/slices-context.ts',
+    'Math.max(retryAfterMs, Math.min(',
+    'Math.max(240_000, retryAfterMs, Math.min(',
+  ),
+  one(
+    'endpoints',
     'a Service of two families is published in one',
     'src/features/endpoints/digest.ts',
     'if (said.length > 0) return [...new Set(said)];',
@@ -216,6 +223,13 @@ const releases: readonly Mutation[] = [
     'src/features/releases/release-apply.ts',
     'const seen = live === null ? {} : preconditions(live.metadata);',
     'const seen = live === null ? {} : { uid: live.metadata.uid };',
+  ),
+  one(
+    'releases',
+    'an object that somebody creates between look and apply is kept',
+    'src/features/releases/release-apply.ts',
+    'if (live !== null || managers.every(({ manager }) => manager === fieldManager)) return object;',
+    'if (managers.length >= 0) return object;',
   ),
 ];
 

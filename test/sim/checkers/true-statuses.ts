@@ -8,6 +8,7 @@
  * anybody may; that is put right with the next report, or within the hour after which all are repeated.
  */
 import type { CheckerKind, Eye } from '../../../packages/testing/checkers/checker.ts';
+import { createQuiet } from '../../../packages/testing/checkers/quiet-time.ts';
 import type { Sighting } from '../../../packages/testing/simulation/sightings.ts';
 import type { ActorRecord } from '../../../src/actors/host/records.ts';
 import { equal } from '../../../src/base/equal.ts';
@@ -16,7 +17,6 @@ import type { KubeObject, KubeResource } from '../../../src/base/kube-port.ts';
 import type { Fields } from '../api/patching.ts';
 import { isReplica } from '../api/sim-api.ts';
 import type { ApiStage } from '../features/feature-world.ts';
-import { createQuiet } from './quiet-time.ts';
 import { createSince } from './since.ts';
 
 export interface StatusPromise {

@@ -15,7 +15,7 @@ import type { StreamName } from '../bus.ts';
 import { unreachable } from '../bus-errors.ts';
 import type { StreamDefinitions } from '../streams.ts';
 import type { Troubles } from '../troubles.ts';
-import { type Ensured, ensureStreams } from './ensure-streams.ts';
+import { type Ensured, ensureStreams, type SettingsFound } from './ensure-streams.ts';
 import type { JetStreamApi } from './jetstream-api.ts';
 import { type KeepTrying, keepTrying } from './keep-trying.ts';
 import type { Wire } from './wire.ts';
@@ -83,7 +83,8 @@ async function lookAfter(
   isNew: boolean,
 ): Promise<void> {
   const { api, streams, replicas, clock, random, log, signal, known, onAnew } = parts;
-  const ensure = () => ensureStreams(api, streams, replicas, clock.now() * 1_000);
+  const settings: SettingsFound = new Map();
+  const ensure = () => ensureStreams(api, streams, replicas, clock.now() * 1_000, settings);
   const look = async () => {
     const found = [...(await keepTrying({ ...attempt, signal, isEndless: true }, ensure))];
     for (const [name, now] of found) {

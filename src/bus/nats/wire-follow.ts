@@ -80,6 +80,10 @@ export function follow(
 const notFollowed =
   'a consumer could not be created; trying again, and until then nothing new in the stream is read. If this goes on: has the stream a leader, and may this NATS user publish to $JS.API.STREAM.INFO.> and $JS.API.CONSUMER.CREATE.> (deploy/nats/permissions.conf)?';
 
+/** Without the consumer's name: all readers of the stream have the same trouble. */
+const unread = (stream: string, { message }: Error) =>
+  `nothing new in ${stream} is read: ${message.replace(/\.f-[\w-]+/, '')}`;
+
 /** At most one consumer at a time, and the position that they share. */
 function consumerChain(
   environment: FollowEnvironment,
@@ -114,7 +118,7 @@ function consumerChain(
   };
   const onFailure = (error: Error): void => {
     log.warn({ stream, error: error.message }, notFollowed);
-    troubles.note(what, `nothing new in ${stream} is read: ${error.message}`);
+    troubles.note(what, unread(stream, error));
     drop();
     retry = clock.after(jittered(retryMs, 0.3, random), begin);
     retryMs = Math.min(2 * retryMs, retryMaxMs);

@@ -6,7 +6,7 @@
  * `sweepMs` late), on abort, or at once when the connection is lost or we may not publish there. Absent: the
  * meaning of the answer.
  */
-import type { Clock } from '../../base/clock.ts';
+import type { Clock, Timer } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
 import type { Headers } from '../bus.ts';
 import type { Wire, WireMessage } from './wire.ts';
@@ -39,16 +39,15 @@ interface Entry extends RequestHandlers {
 }
 
 /**
- * How often deadlines are checked, ms: far below every timeout in limits.ts, and cheap with thousands of
- * requests.
+ * Requests whose deadlines are this close end together, ms: far below every timeout in limits.ts, and cheap
+ * with thousands of requests.
  */
 const sweepMs = 25;
 
 export function wireRequests(wire: Wire, clock: Clock, random: Pick<Random, 'id'>): WireRequests {
   const entries = new Map<string, Entry>();
   const inbox = `${wire.inbox}.r.`;
-  let isSweeping = false;
-
+  let next: { readonly deadline: number; readonly timer: Timer } | undefined;
   const end = (token: string, entry: Entry): void => {
     entries.delete(token);
     entry.forget?.();
@@ -58,15 +57,17 @@ export function wireRequests(wire: Wire, clock: Clock, random: Pick<Random, 'id'
     entry.onFailure(failure);
   };
   const sweep = (): void => {
-    isSweeping = false;
+    next = undefined;
     const now = clock.monotonic();
-    for (const [token, entry] of entries) if (entry.deadline <= now) fail(token, entry, 'timeout');
-    if (entries.size > 0) sweepLater();
+    for (const [token, entry] of entries)
+      if (entry.deadline <= now) fail(token, entry, 'timeout');
+      else sweepBy(entry.deadline);
   };
-  const sweepLater = (): void => {
-    if (isSweeping) return;
-    isSweeping = true;
-    clock.after(sweepMs, sweep);
+  /** The timer outlives the request, because the next one is as patient and comes soon. */
+  const sweepBy = (deadline: number): void => {
+    if (next !== undefined && next.deadline <= deadline) return;
+    next?.timer.cancel();
+    next = { deadline, timer: clock.after(deadline - clock.monotonic() + sweepMs, sweep) };
   };
 
   wire.subscribe(`${inbox}*`, (message) => {
@@ -79,9 +80,13 @@ export function wireRequests(wire: Wire, clock: Clock, random: Pick<Random, 'id'
   const failAll = (failure: Failure, isMeant: (entry: Entry) => boolean = () => true): void => {
     for (const [token, entry] of entries) if (isMeant(entry)) fail(token, entry, failure);
   };
-  wire.onStatus((status) => void (status === 'connected' || failAll('disconnected')));
   wire.onForbidden((subject) => failAll('not permitted', (entry) => entry.subject === subject));
-
+  wire.onStatus((status) => {
+    if (status === 'connected') return;
+    next?.timer.cancel();
+    next = undefined;
+    failAll('disconnected');
+  });
   return {
     get waiting() {
       return entries.size;
@@ -91,14 +96,10 @@ export function wireRequests(wire: Wire, clock: Clock, random: Pick<Random, 'id'
       if (signal?.aborted) return handlers.onFailure('aborted');
       const token = random.id();
       wire.publish(subject, data, headers, inbox + token);
-      const entry: Entry = {
-        ...handlers,
-        subject,
-        deadline: clock.monotonic() + timeoutMs,
-        forget: undefined,
-      };
+      const deadline = clock.monotonic() + timeoutMs;
+      const entry: Entry = { ...handlers, subject, deadline, forget: undefined };
       entries.set(token, entry);
-      sweepLater();
+      sweepBy(deadline);
       entry.forget = signal && whenAborted(signal, () => fail(token, entry, 'aborted'));
     },
   };

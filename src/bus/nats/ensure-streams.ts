@@ -29,6 +29,12 @@ export interface Ensured {
 }
 
 /**
+ * The settings of each stream, as JSON, when they were last found to be as wanted: they are compared in
+ * detail only after a change.
+ */
+export type SettingsFound = Map<string, string>;
+
+/**
  * @param replicas copies of each stream, 1 or 3
  * @param firstFence where a stream with fences that does not exist begins to count; absent: at 1
  * @returns the streams as they are now
@@ -40,9 +46,10 @@ export async function ensureStreams(
   definitions: StreamDefinitions,
   replicas: number,
   firstFence?: number,
+  known: SettingsFound = new Map(),
 ): Promise<ReadonlyMap<StreamName, Ensured>> {
   const names = Object.keys(definitions) as StreamName[];
-  const ensure = (name: StreamName) => ensureStream(api, definitions[name], replicas, firstFence);
+  const ensure = (name: StreamName) => ensureStream(api, definitions[name], replicas, firstFence, known);
   return new Map(await Promise.all(names.map(async (name) => [name, await ensure(name)] as const)));
 }
 
@@ -51,15 +58,20 @@ async function ensureStream(
   definition: StreamDefinition,
   replicas: number,
   firstFence: number | undefined,
+  known: SettingsFound,
 ): Promise<Ensured> {
-  const wanted = streamConfig(definition, replicas);
   const stood = await infoOf(api, definition.name);
+  const text = JSON.stringify(stood?.config);
+  if (stood !== undefined && known.get(definition.name) === text)
+    return { isNew: false, created: stood.created };
+  const wanted = streamConfig(definition, replicas);
   const first = definition.fences && firstFence !== undefined ? { first_seq: firstFence } : {};
   const info = stood ?? (await create(api, definition.name, { ...wanted, ...first }));
   const found = info.config;
   checkShards(definition, found);
   const current = grown(found, wanted);
   if (!isSame(found, current)) await api(`STREAM.UPDATE.${definition.name}`, current);
+  else if (stood !== undefined) known.set(definition.name, text);
   return { isNew: stood === undefined, created: info.created };
 }
 

@@ -14,7 +14,7 @@ import { jittered } from '../../base/random.ts';
 import type { StreamName } from '../bus.ts';
 import { unreachable } from '../bus-errors.ts';
 import type { StreamDefinitions } from '../streams.ts';
-import { ensureStreams } from './ensure-streams.ts';
+import { ensureStreams, type SettingsFound } from './ensure-streams.ts';
 import type { JetStreamApi } from './jetstream-api.ts';
 import { type KeepTrying, keepTrying } from './keep-trying.ts';
 import type { Wire } from './wire.ts';
@@ -71,7 +71,8 @@ async function lookAfter(
   isNew: boolean,
 ): Promise<void> {
   const { api, streams, replicas, clock, random, log, signal, known, onAnew } = parts;
-  const ensure = () => ensureStreams(api, streams, replicas, clock.now() * 1_000);
+  const settings: SettingsFound = new Map();
+  const ensure = () => ensureStreams(api, streams, replicas, clock.now() * 1_000, settings);
   const look = async () => {
     const found = [...(await keepTrying({ ...attempt, signal }, ensure))];
     for (const [name, { created }] of found) {

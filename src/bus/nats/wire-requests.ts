@@ -5,7 +5,7 @@
  * Promises: each request ends exactly once: with its answer, with "no responders", at its deadline (up to
  * `sweepMs` late), on abort, or at once when the connection is lost. Absent: the meaning of the answer.
  */
-import type { Clock } from '../../base/clock.ts';
+import type { Clock, Timer } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
 import type { Headers } from '../bus.ts';
 import type { Wire, WireMessage } from './wire.ts';
@@ -37,15 +37,15 @@ interface Entry extends RequestHandlers {
 }
 
 /**
- * How often deadlines are checked, ms: far below every timeout in limits.ts, and cheap with thousands of
- * requests.
+ * Requests whose deadlines are this close end together, ms: far below every timeout in limits.ts, and cheap
+ * with thousands of requests.
  */
 const sweepMs = 25;
 
 export function wireRequests(wire: Wire, clock: Clock, random: Pick<Random, 'id'>): WireRequests {
   const entries = new Map<string, Entry>();
   const inbox = `${wire.inbox}.r.`;
-  let isSweeping = false;
+  let next: { readonly deadline: number; readonly timer: Timer } | undefined;
 
   const end = (token: string, entry: Entry): void => {
     entries.delete(token);
@@ -56,15 +56,17 @@ export function wireRequests(wire: Wire, clock: Clock, random: Pick<Random, 'id'
     entry.onFailure(failure);
   };
   const sweep = (): void => {
-    isSweeping = false;
+    next = undefined;
     const now = clock.monotonic();
-    for (const [token, entry] of entries) if (entry.deadline <= now) fail(token, entry, 'timeout');
-    if (entries.size > 0) sweepLater();
+    for (const [token, entry] of entries)
+      if (entry.deadline <= now) fail(token, entry, 'timeout');
+      else sweepBy(entry.deadline);
   };
-  const sweepLater = (): void => {
-    if (isSweeping) return;
-    isSweeping = true;
-    clock.after(sweepMs, sweep);
+  /** The timer outlives the request, because the next one is as patient and comes soon. */
+  const sweepBy = (deadline: number): void => {
+    if (next !== undefined && next.deadline <= deadline) return;
+    next?.timer.cancel();
+    next = { deadline, timer: clock.after(deadline - clock.monotonic() + sweepMs, sweep) };
   };
 
   wire.subscribe(`${inbox}*`, (message) => {
@@ -76,6 +78,8 @@ export function wireRequests(wire: Wire, clock: Clock, random: Pick<Random, 'id'
   });
   wire.onStatus((status) => {
     if (status === 'connected') return;
+    next?.timer.cancel();
+    next = undefined;
     for (const [token, entry] of entries) fail(token, entry, 'disconnected');
   });
 
@@ -90,7 +94,7 @@ export function wireRequests(wire: Wire, clock: Clock, random: Pick<Random, 'id'
       wire.publish(subject, data, headers, inbox + token);
       const entry: Entry = { ...handlers, deadline: clock.monotonic() + timeoutMs, forget: undefined };
       entries.set(token, entry);
-      sweepLater();
+      sweepBy(entry.deadline);
       if (!signal) return;
       const onAbort = () => fail(token, entry, 'aborted');
       entry.forget = () => signal.removeEventListener('abort', onAbort);

@@ -61,6 +61,13 @@ const elections: readonly Mutation[] = [
   ),
   one(
     'elections',
+    'what somebody wrote over a status is not noticed',
+    'src/machines/election/election-words.ts',
+    'return uid === facts?.uid && said !== saidOf(told) && said !== saidOf(telling);',
+    'return uid === said;',
+  ),
+  one(
+    'elections',
     'an Election that is made anew counts as told',
     'src/machines/election/election-context.ts',
     '...(before?.uid === facts.uid ? {} : { told: null, telling: null }),',

@@ -12,6 +12,7 @@ import { silentLog } from '../base/log.ts';
 import { systemRandom } from '../base/random.ts';
 import type { ControlPort, ForgetAnswer, StoredPort } from '../base/views.ts';
 import type { Bus } from '../bus/bus.ts';
+import { withoutPasswords } from '../bus/nats/server/nats-url.ts';
 import { subjects as subjectsOf } from '../bus/subjects.ts';
 import { type ClientConfig, type FlagTexts, isGiven, readClientConfig } from '../replica/config.ts';
 import { natsAccess } from '../replica/nats-access.ts';
@@ -102,7 +103,7 @@ async function connect({ cluster, nats }: ClientConfig, hint: string): Promise<B
   const { connectNats } = await import('../bus/nats/nats.ts');
   const givenUp = new AbortController();
   const noNats = (reason: string) =>
-    new OrreryError('BUS_UNREACHABLE', `no NATS at ${withoutPasswords(nats.servers)}${hint}: ${reason}`);
+    new OrreryError('BUS_UNREACHABLE', `no NATS at ${serversOf(nats)}${hint}: ${reason}`);
   // A replica would retry for ever; a person wants to know the first reason, which goes to the log.
   let refuse = (_error: OrreryError) => {};
   const refused = new Promise<never>((_, reject) => {
@@ -147,11 +148,9 @@ export function whichOrrery(given: FlagTexts, terminal: Terminal): { config: Cli
 
 /** NATS is there, but Orrery is not. */
 function unanswered({ cluster, nats }: ClientConfig, hint: string, error: OrreryError): OrreryError {
-  const where = `${withoutPasswords(nats.servers)}${hint}`;
+  const where = `${serversOf(nats)}${hint}`;
   const message = `no replica of cluster "${cluster}" answers at ${where}: ${error.message}`;
   return new OrreryError('BUS_UNREACHABLE', message, { cause: error });
 }
 
-function withoutPasswords(servers: readonly string[]): string {
-  return servers.join(',').replaceAll(/\/\/[^/,]*@/g, '//');
-}
+const serversOf = ({ servers }: ClientConfig['nats']) => withoutPasswords(servers.join(','));

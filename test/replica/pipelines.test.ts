@@ -1,9 +1,10 @@
 /** A replica's own health: what makes it unhealthy, what does not (docs/features/proxiers.md §6). */
 import { afterEach, describe, expect, test } from 'vitest';
 import { silentLog } from '../../src/base/log-port.ts';
-import type { Bus } from '../../src/bus/bus.ts';
+import type { Bus, BusStatus } from '../../src/bus/bus.ts';
 import { type Storing, watchStoring } from '../../src/bus/storing.ts';
 import { streamDefinitions } from '../../src/bus/streams.ts';
+import type { BusTrouble } from '../../src/bus/troubles.ts';
 import { healthAnswer } from '../../src/features/proxiers/health-body.ts';
 import { idle } from '../../src/kube/mirror/mirror.ts';
 import { startOwnHealth } from '../../src/replica/health/own-health.ts';
@@ -293,6 +294,26 @@ describe('in a cluster', () => {
       expect(states).toEqual(ids.map(() => 'IPv4.synced,IPv6.starting,node.unknown'));
     },
   );
+
+  test('what NATS does not do for a replica is told once it has lasted, and why there is no connection at once', async () => {
+    const { replicas } = await cluster();
+    const [{ engine }] = replicas;
+    const told = (status: BusStatus, ...troubles: readonly BusTrouble[]) =>
+      readinessOf({
+        ...{ engine, needed: [], now: 10_000, bus: { status, troubles: () => troubles } },
+        ...{ storing: { troubles: () => [] }, health: { complaints: () => [] } },
+      });
+    const reasons = (...all: Parameters<typeof told>) => told(...all).reasons;
+    const unread = { what: 'reading', text: 'nothing new in MAIL is read: no leader', since: 5_001 };
+    expect(reasons('connected', unread)).toEqual([]);
+    const lasting = { ...unread, since: 5_000 };
+    expect(reasons('connected', lasting, { ...lasting, what: 'another' })).toEqual([unread.text]);
+    const why = { what: 'connection', text: 'NATS cannot be reached: refused', since: 10_000 };
+    expect(reasons('disconnected', why)).toEqual(['NATS is not connected', why.text]);
+    expect(reasons('disconnected')).toEqual(['NATS is not connected']);
+    const unchecked = { ...lasting, what: 'streams', text: 'the streams cannot be made or checked' };
+    expect(told('connected', unchecked)).toMatchObject({ ready: true, notes: [unchecked.text] });
+  });
 
   test('a custom resource that was never listed is told with its definition, and how to install that', async () => {
     const { scene, replicas } = await cluster();

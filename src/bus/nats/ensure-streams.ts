@@ -19,6 +19,7 @@ const shardsKey = 'orrery.shards';
 interface StreamInfo {
   readonly config: Record<string, unknown>;
   readonly created: string;
+  readonly state: { readonly last_seq: number };
 }
 
 export interface Ensured {
@@ -26,6 +27,7 @@ export interface Ensured {
   readonly isNew: boolean;
   /** Distinguishes it from others of the same name. */
   readonly created: string;
+  readonly lastSequence: number;
 }
 
 /**
@@ -63,7 +65,7 @@ async function ensureStream(
   const stood = await infoOf(api, definition.name);
   const text = JSON.stringify(stood?.config);
   if (stood !== undefined && known.get(definition.name) === text)
-    return { isNew: false, created: stood.created };
+    return { isNew: false, created: stood.created, lastSequence: stood.state.last_seq };
   const wanted = streamConfig(definition, replicas);
   const first = definition.fences && firstFence !== undefined ? { first_seq: firstFence } : {};
   const info = stood ?? (await create(api, definition.name, { ...wanted, ...first }));
@@ -72,7 +74,7 @@ async function ensureStream(
   const current = grown(found, wanted);
   if (!isSame(found, current)) await api(`STREAM.UPDATE.${definition.name}`, current);
   else if (stood !== undefined) known.set(definition.name, text);
-  return { isNew: stood === undefined, created: info.created };
+  return { isNew: stood === undefined, created: info.created, lastSequence: info.state.last_seq };
 }
 
 async function create(api: JetStreamApi, name: string, config: object): Promise<StreamInfo> {

@@ -8,6 +8,7 @@ import type { Ambient } from '../../base/log-port.ts';
 import type { Bus, BusMessage, RequestOptions, StoredMessage, StreamName } from '../bus.ts';
 import { unreachable } from '../bus-errors.ts';
 import type { StreamDefinitions } from '../streams.ts';
+import type { Troubles } from '../troubles.ts';
 import { guardLanes } from './guard-lanes.ts';
 import { isJetStreamError, type JetStreamApi, jetStreamCode } from './jetstream-api.ts';
 import { createSilenceWatch } from './silence.ts';
@@ -28,6 +29,7 @@ export interface WireBusParts extends Ambient {
   readonly isReplicated: boolean;
   /** Called with the name of a stream, on the server, that was made anew. */
   readonly anew: Set<(stream: string) => void>;
+  readonly troubles: Troubles;
 }
 
 export function wireBus(parts: WireBusParts): Bus {
@@ -49,17 +51,14 @@ export function wireBus(parts: WireBusParts): Bus {
       log.error({ error: asError(error), subject: message.subject }, 'a message handler threw');
     }
   };
-  const following: FollowEnvironment = {
-    ...parts,
-    silence,
-    deliver: guarded,
-    onRestart: () => counters.followRestarts++,
-  };
+  const onRestart = () => counters.followRestarts++;
+  const following: FollowEnvironment = { ...parts, silence, deliver: guarded, onRestart };
   return {
     counters,
     get status() {
       return wire.status;
     },
+    troubles: () => parts.troubles.all(),
     onStatus: (callback) => wire.onStatus(callback),
     publish: (subject, data, sending = {}) => wire.publish(subject, data, sending.headers, sending.reply),
     subscribe: (subject, onMessage, { queue } = {}) =>

@@ -3,14 +3,15 @@
  * deadlines.
  *
  * Promises: each request ends exactly once: with its answer, with "no responders", at its deadline (up to
- * `sweepMs` late), on abort, or at once when the connection is lost. Absent: the meaning of the answer.
+ * `sweepMs` late), on abort, or at once when the connection is lost or we may not publish there. Absent: the
+ * meaning of the answer.
  */
 import type { Clock, Timer } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
 import type { Headers } from '../bus.ts';
 import type { Wire, WireMessage } from './wire.ts';
 
-export type Failure = 'nobody' | 'timeout' | 'disconnected' | 'aborted';
+export type Failure = 'nobody' | 'timeout' | 'disconnected' | 'aborted' | 'not permitted';
 
 export interface RequestHandlers {
   /** Returns whether more answers are wanted. */
@@ -32,6 +33,7 @@ export interface WireRequests {
 }
 
 interface Entry extends RequestHandlers {
+  readonly subject: string;
   readonly deadline: number;
   forget: (() => void) | undefined;
 }
@@ -46,7 +48,6 @@ export function wireRequests(wire: Wire, clock: Clock, random: Pick<Random, 'id'
   const entries = new Map<string, Entry>();
   const inbox = `${wire.inbox}.r.`;
   let next: { readonly deadline: number; readonly timer: Timer } | undefined;
-
   const end = (token: string, entry: Entry): void => {
     entries.delete(token);
     entry.forget?.();
@@ -76,13 +77,16 @@ export function wireRequests(wire: Wire, clock: Clock, random: Pick<Random, 'id'
     if (message.status === 503 && message.data.length === 0) fail(token, entry, 'nobody');
     else if (!entry.onAnswer(message)) end(token, entry);
   });
+  const failAll = (failure: Failure, isMeant: (entry: Entry) => boolean = () => true): void => {
+    for (const [token, entry] of entries) if (isMeant(entry)) fail(token, entry, failure);
+  };
+  wire.onForbidden((subject) => failAll('not permitted', (entry) => entry.subject === subject));
   wire.onStatus((status) => {
     if (status === 'connected') return;
     next?.timer.cancel();
     next = undefined;
-    for (const [token, entry] of entries) fail(token, entry, 'disconnected');
+    failAll('disconnected');
   });
-
   return {
     get waiting() {
       return entries.size;
@@ -92,15 +96,19 @@ export function wireRequests(wire: Wire, clock: Clock, random: Pick<Random, 'id'
       if (signal?.aborted) return handlers.onFailure('aborted');
       const token = random.id();
       wire.publish(subject, data, headers, inbox + token);
-      const entry: Entry = { ...handlers, deadline: clock.monotonic() + timeoutMs, forget: undefined };
+      const deadline = clock.monotonic() + timeoutMs;
+      const entry: Entry = { ...handlers, subject, deadline, forget: undefined };
       entries.set(token, entry);
-      sweepBy(entry.deadline);
-      if (!signal) return;
-      const onAbort = () => fail(token, entry, 'aborted');
-      entry.forget = () => signal.removeEventListener('abort', onAbort);
-      signal.addEventListener('abort', onAbort, { once: true });
+      sweepBy(deadline);
+      entry.forget = signal && whenAborted(signal, () => fail(token, entry, 'aborted'));
     },
   };
+}
+
+/** @returns what ends the listening */
+function whenAborted(signal: AbortSignal, run: () => void): () => void {
+  signal.addEventListener('abort', run, { once: true });
+  return () => signal.removeEventListener('abort', run);
 }
 
 /** One request to one subject. */

@@ -1,6 +1,7 @@
 /** What an election tells others: its status, the answers to its candidates, and Events for people. Pure. */
 
 import { equal } from '../../base/equal.ts';
+import { checksum } from '../checksum.ts';
 import type { KubeEventWrite } from '../effects.ts';
 import { isToRestate } from '../stamp.ts';
 import { deadlineOf, holderEnd, living } from './election-candidates.ts';
@@ -140,6 +141,28 @@ export function leaderNote(
     note: leadsText(holder, reign?.term ?? term),
     at: event.at,
   };
+}
+
+/** What a status says, in short; without times, which change with each renewal. */
+export type SaidStatus = Pick<
+  ElectionStatus,
+  'holder' | 'term' | 'transitions' | 'candidates' | 'observedGeneration'
+> & { readonly isValid: boolean };
+
+export const saidIn = ({ holder, term, transitions, candidates, observedGeneration, isValid }: SaidStatus) =>
+  checksum(JSON.stringify([holder, term, transitions, candidates, observedGeneration, isValid]));
+
+const saidOf = (status: ElectionStatus | null): string | null =>
+  status === null ? null : saidIn({ ...status, isValid: status.invalid === null });
+
+/**
+ * Whether the resource says what we did not write: a former owner's request may be served late, and anybody
+ * may write. What we have just replaced may be seen once more, and is then found to be replaced.
+ */
+export function isMistold({ facts, told, telling }: ElectionContext, event: ElectionInput): boolean {
+  if (event.type !== 'election.status.observed' || event.facts === null || told === null) return false;
+  const { uid, said } = event.facts;
+  return uid === facts?.uid && said !== saidOf(told) && said !== saidOf(telling);
 }
 
 /**

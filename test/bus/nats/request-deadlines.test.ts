@@ -20,6 +20,7 @@ function scene() {
       statuses.push(callback);
       return nothing;
     },
+    onForbidden: () => ({ stop: () => undefined }),
     publish: (_subject, _data, _headers, reply = '') => void replies.push(reply),
     subscribe(_subject, onMessage) {
       answer = onMessage;

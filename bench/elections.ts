@@ -21,6 +21,7 @@ import { namespaces } from '../packages/dev-cluster/resources.ts';
 import { Candidate } from '../packages/dev-cluster/scenarios/candidate.ts';
 import { choice, number, readFlags, whole } from '../scripts/flags.ts';
 import { systemClock as clock, sleep } from '../src/base/clock.ts';
+import { asError } from '../src/base/errors.ts';
 import type { KubePort } from '../src/base/kube-port.ts';
 import { silentLog as log } from '../src/base/log.ts';
 import { systemRandom as random } from '../src/base/random.ts';
@@ -212,7 +213,9 @@ async function loadBench({ kube }: DevCluster, bus: Bus): Promise<void> {
   const client = async (own: readonly string[]) => {
     for (let n = 0; clock.monotonic() < end; n++) {
       const from = clock.monotonic();
-      const answer = await ask(own[n % own.length] ?? '', 'renew', { candidate: 'a', term: 1 });
+      const answer = await ask(own[n % own.length] ?? '', 'renew', { candidate: 'a', term: 1 }).catch(
+        (error) => ({ leading: false, reason: asError(error).message }),
+      );
       times.push(clock.monotonic() - from);
       const { leading, reason = '' } = answer;
       if (!leading) refused.set(reason, (refused.get(reason) ?? 0) + 1);
@@ -227,7 +230,7 @@ async function loadBench({ kube }: DevCluster, bus: Bus): Promise<void> {
     `${count} elections on one replica, ${clients} renewals at a time`,
     `${perSecond} renewals/s, ${quantiles(times)}`,
   );
-  for (const [reason, times] of refused) row(`… refused: ${reason}`, String(times));
+  for (const [reason, times] of refused) row(`… without success: ${reason}`, String(times));
 }
 
 const dir = mkdtempSync(join(tmpdir(), 'orrery-bench-'));

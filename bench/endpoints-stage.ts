@@ -67,6 +67,7 @@ export function quantiles(times: readonly number[]): string {
   return `p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, max ${at(1)} ms (${times.length})`;
 }
 
+/** @returns false: it was given up */
 export async function until(isDone: () => boolean | Promise<boolean>): Promise<boolean> {
   const deadline = clock.monotonic() + patienceMs;
   while (clock.monotonic() < deadline) {
@@ -165,6 +166,13 @@ export class Bench {
   async end(): Promise<void> {
     await this.#informer.stop();
     await this.#alone?.kill();
+    if (kubeconfig !== undefined) await this.#tidyUp();
+    await this.cluster.stop();
+    rmSync(this.#dir, { recursive: true, force: true });
+  }
+
+  /** Removes what was made from an API server that outlives this run. */
+  async #tidyUp(): Promise<void> {
     const { kube } = this.cluster;
     for (const name of new Set(
       this.#informer.all().map(({ metadata }) => metadata.labels?.['kubernetes.io/service-name'] ?? ''),
@@ -175,8 +183,6 @@ export class Bench {
     for (const index of this.cluster.replicas.keys()) await this.cluster.kill(index);
     await this.deleteAll('slices', '');
     await kube.delete(namespaces, undefined, this.namespace, {}, signal).catch(() => {});
-    await this.cluster.stop();
-    rmSync(this.#dir, { recursive: true, force: true });
   }
 
   /** `serviceCount` Services, each with its workloads, all ready. */
@@ -238,6 +244,18 @@ export class Bench {
 
   isShown = (names: readonly string[], ready: boolean): boolean =>
     names.every((name) => this.shown.get(name)?.ready === ready);
+
+  /** @returns how many never came */
+  async untilShown(names: readonly string[], ready: boolean): Promise<number> {
+    const isMissing = (name: string) => this.shown.get(name)?.ready !== ready;
+    let at = 0;
+    // With a hundred thousand of them, who came is not looked for again.
+    const isDone = await until(() => {
+      while (at < names.length && !isMissing(names[at] ?? '')) at += 1;
+      return at === names.length;
+    });
+    return isDone ? 0 : names.filter(isMissing).length;
+  }
 
   /** Waits for this long without a write, ms. */
   async quiet(ms: number): Promise<void> {

@@ -79,7 +79,8 @@ async function rate(): Promise<void> {
 async function storm(): Promise<void> {
   const bench = await Bench.begin(3);
   const names = await bench.fill(...scaleOf(5_000, 20));
-  await until(() => bench.isShown(names, true));
+  const missing = await bench.untilShown(names, true);
+  row(`${names.length} workloads made`, missing === 0 ? 'all written' : `${missing} NOT WRITTEN`);
   // Shards settle between the replicas within some seconds.
   await bench.quiet(10_000);
   await flips(bench, names, values.flips, values.seconds);
@@ -96,7 +97,7 @@ async function flips(
   // Neighbours in time are of different Services.
   const order = [...all].sort((a, b) => Number(a.split('-')[2]) - Number(b.split('-')[2]));
   const names = order.slice(0, perSecond * seconds);
-  await until(() => bench.isShown(names, true));
+  await bench.untilShown(names, true);
   await bench.quiet(500);
   bench.writes = 0;
   const [begun, cpuBefore] = [clock.monotonic(), bench.cpu()];
@@ -111,14 +112,15 @@ async function flips(
       );
     }),
   );
-  await until(() => bench.isShown([...sent.keys()], false));
-  const times = [...sent.keys()].map(
-    (name) => (bench.shown.get(name)?.at ?? Number.NaN) - (sent.get(name) ?? 0),
-  );
+  const lost = await bench.untilShown([...sent.keys()], false);
   const took = clock.monotonic() - begun;
+  const times = [...sent].flatMap(([name, at]) => {
+    const shown = bench.shown.get(name);
+    return shown?.ready === false ? [shown.at - at] : [];
+  });
   row(
     `${perSecond} flips/s for ${seconds} s, ${sent.size} made and written in ${Math.round(took)} ms`,
-    `${quantiles(times)}, ${bench.writes} writes`,
+    `${quantiles(times)}, ${bench.writes} writes, ${lost} lost`,
   );
   const shares = bench.cpu().map((cpu, at) => (100_000 * (cpu - (cpuBefore[at] ?? 0))) / took);
   row('  share of a core', shares.map((share) => `${share.toFixed(0)} %`).join(', '));

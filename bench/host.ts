@@ -188,6 +188,7 @@ function sink(): Bus {
   return {
     status: 'connected',
     counters: { handlerErrors: 0, disconnects: 0, followRestarts: 0 },
+    troubles: () => [],
     onStatus: () => ({ stop() {} }),
     publish() {},
     subscribe: () => ({ stop() {} }),

@@ -61,6 +61,13 @@ const elections: readonly Mutation[] = [
   ),
   one(
     'elections',
+    'what somebody wrote over a status is not noticed',
+    'src/machines/election/election-words.ts',
+    'return uid === facts?.uid && said !== saidOf(told) && said !== saidOf(telling);',
+    'return uid === said;',
+  ),
+  one(
+    'elections',
     'an Election that is made anew counts as told',
     'src/machines/election/election-context.ts',
     '...(before?.uid === facts.uid ? {} : { told: null, telling: null }),',
@@ -195,6 +202,13 @@ const endpoints: readonly Mutation[] = [
   ),
   one(
     'endpoints',
+    'a pass that failed is made again minutes later',
+    'src/machines/service/slices-context.ts',
+    'Math.max(retryAfterMs, Math.min(',
+    'Math.max(240_000, retryAfterMs, Math.min(',
+  ),
+  one(
+    'endpoints',
     'a Service of two families is published in one',
     'src/features/endpoints/digest.ts',
     'if (said.length > 0) return [...new Set(said)];',
@@ -216,6 +230,13 @@ const releases: readonly Mutation[] = [
     'src/features/releases/release-apply.ts',
     'const seen = live === null ? {} : preconditions(live.metadata);',
     'const seen = live === null ? {} : { uid: live.metadata.uid };',
+  ),
+  one(
+    'releases',
+    'an object that somebody creates between look and apply is kept',
+    'src/features/releases/release-apply.ts',
+    'if (live !== null || managers.every(({ manager }) => manager === fieldManager)) return object;',
+    'if (managers.length >= 0) return object;',
   ),
 ];
 

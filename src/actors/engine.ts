@@ -156,7 +156,7 @@ export class Engine implements EngineView {
 
   /** Whether this replica receives its own heartbeats. */
   get hearsItself(): boolean {
-    return this.#directory?.live() != null;
+    return this.#directory?.hearsSelf() === true;
   }
 
   /** Whether a replica is, or was until recently, alive that reads actors' messages from `send` only. */

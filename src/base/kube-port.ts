@@ -30,6 +30,8 @@ export interface KubeMeta {
   readonly annotations?: Readonly<Record<string, string>>;
   readonly ownerReferences?: ReadonlyArray<Readonly<Record<string, unknown>>>;
   readonly finalizers?: readonly string[];
+  /** Who applied or wrote which of its fields. */
+  readonly managedFields?: ReadonlyArray<{ readonly manager?: string }>;
 }
 
 export interface KubeObject {

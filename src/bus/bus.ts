@@ -18,6 +18,7 @@
  * - B7 `appendAll` stores all its messages, one right after the other, or none; each may have a guard of its
  *   own, on a subject that no other message of the batch is stored under before it.
  */
+import type { BusTrouble } from './troubles.ts';
 
 export type Headers = Readonly<Record<string, string>>;
 
@@ -146,6 +147,8 @@ export interface BusCounters {
 export interface Bus {
   readonly status: BusStatus;
   readonly counters: BusCounters;
+  /** What NATS does not do for this process now. */
+  troubles(): readonly BusTrouble[];
   /** Calls back at each change of `status`. */
   onStatus(callback: (status: BusStatus) => void): Subscription;
 

@@ -4,6 +4,7 @@
  */
 import type { AnyStateMachine } from 'xstate';
 import { attempt } from '../base/errors.ts';
+import type { ActorName } from '../base/ids.ts';
 import type { PlainEvent } from '../base/plain-event.ts';
 import type { AnyEffect, EffectDeclaration } from './effect.ts';
 import type { Standing, Tell } from './tell.ts';
@@ -22,6 +23,11 @@ export interface Chart {
   readonly durable: boolean;
   /** Events that create a durable actor. */
   readonly createdBy: readonly string[];
+  /**
+   * Why a message may not create an actor of this name beside `alike` others of its shard; null: it may.
+   * Absent: it may create any.
+   */
+  readonly refuses?: (name: ActorName, alike: number) => string | null;
   /**
    * Its actors live in the shard of the one replica that leads, not in the shards that all replicas share.
    */

@@ -4,7 +4,7 @@
  */
 import { isLoopback, notAllowed } from '../base/config-values.ts';
 import type { OrreryError } from '../base/errors.ts';
-import { parseServer } from '../bus/nats/nats-url.ts';
+import { parseServer, withoutPasswords } from '../bus/nats/server/nats-url.ts';
 
 interface NatsAccess {
   readonly servers: readonly string[];
@@ -24,17 +24,11 @@ export function refuseOpenNats({ servers, credsFile, caFile, certFile }: NatsAcc
   const urls = servers.map((text) => ({ text, ...parseServer(text) }));
   // A login in one URL applies to all of them.
   if (urls.some(({ user }) => user !== undefined)) return;
-  const open = urls.find(({ server, isTls }) => !isTls && !isLoopback(hostOf(server)));
+  const open = urls.find(({ host, isTls }) => !isTls && !isLoopback(host));
   if (open === undefined) return;
   const allowed =
     'credentials (--nats-creds, or a user and password in the URL) or TLS (tls://, --nats-ca); or --nats-insecure, which lets everybody who reaches NATS do all that Orrery may';
   throw flagRefused('nats', open.text, allowed);
-}
-
-/** Of `host:port`, `[::1]:4222` or a host alone. */
-function hostOf(server: string): string {
-  const [, bracketed, plain = server] = /^(?:\[(.*)\]|([^:]*))(?::\d+)?$/.exec(server) ?? [];
-  return bracketed ?? plain;
 }
 
 /** @throws OrreryError USAGE if only one of the two is given */
@@ -49,5 +43,5 @@ export function readHttpTls(certFile: string | undefined, keyFile: string | unde
 export function flagRefused(name: string, text: string, allowed: string, variable?: string): OrreryError {
   const from = variable === undefined ? '' : ` (from ${variable})`;
   // NATS URLs may contain a user and a password, which an error message must not (I9).
-  return notAllowed(`--${name}${from}`, text.replaceAll(/\/\/[^/,]*@/g, '//…@'), allowed);
+  return notAllowed(`--${name}${from}`, withoutPasswords(text), allowed);
 }

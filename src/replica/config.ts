@@ -101,7 +101,10 @@ export const clientFlags = {
     default: 'nats://127.0.0.1:4222',
     otherEnv: 'NATS_URL',
   }),
-  'nats-creds': flag(anyText, { placeholder: 'FILE', description: 'NATS credentials (JWT and seed)' }),
+  'nats-creds': flag(anyText, {
+    placeholder: 'FILE',
+    description: 'NATS credentials (JWT and seed, or a seed alone)',
+  }),
   'nats-ca': flag(anyText, {
     placeholder: 'FILE',
     description: 'certificate authorities that sign the NATS servers (turns TLS on)',

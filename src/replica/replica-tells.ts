@@ -11,6 +11,9 @@ import { shardCount } from '../base/limits.ts';
 import type { Readiness } from '../base/views.ts';
 import type { Bus } from '../bus/bus.ts';
 import type { Storing } from '../bus/storing.ts';
+import type { BusTrouble } from '../bus/troubles.ts';
+import type { Mirror } from '../kube/mirror/mirror.ts';
+import { watchTroubles } from './health/own-health.ts';
 import type { Pipelines } from './health/pipelines.ts';
 
 /** The gauges, evaluated on request. */
@@ -81,7 +84,7 @@ function* shardsOf(engine: Engine): Iterable<Gauge> {
 }
 
 export interface ReadinessParts {
-  readonly bus: Pick<Bus, 'status'>;
+  readonly bus: Pick<Bus, 'status' | 'troubles'>;
   readonly storing: Pick<Storing, 'troubles'>;
   readonly engine: Engine;
   readonly health: Pick<Pipelines, 'complaints'>;
@@ -89,12 +92,26 @@ export interface ReadinessParts {
   readonly needed: readonly string[];
   /** By the name of the mirror: the definition without which there is nothing to list. */
   readonly definitions?: ReadonlyMap<string, string>;
+  /** This replica's own mirrors. */
+  readonly mirrors?: Iterable<Pick<Mirror, 'status'>>;
   /** Monotonic ms. */
   readonly now: number;
 }
 
 /** A stream elects its leader within this time. */
 const storeTroubleMs = 5_000;
+
+/** Why there is no connection is known at once; other troubles may pass. Many readers have the same. */
+function busTroubles(bus: ReadinessParts['bus'], now: number) {
+  const isTold = ({ what, since }: BusTrouble) => what === 'connection' || now - since >= storeTroubleMs;
+  const told = bus.troubles().filter(isTold);
+  const texts = told.filter(({ what }) => what !== 'streams').map(({ text }) => text);
+  return {
+    reasons: new Set(bus.status === 'connected' ? texts : ['NATS is not connected', ...texts]),
+    // What is there is served; it is only not known to be as it should be.
+    notes: told.flatMap(({ what, text }) => (what === 'streams' ? [text] : [])),
+  };
+}
 
 /** A server whose disk was full takes writes, answers none, and does not recover when there is room again. */
 export function storeAdvice(error: string): string {
@@ -118,12 +135,14 @@ export function readinessOf({
   health,
   needed,
   definitions = new Map(),
+  mirrors = [],
   now,
 }: ReadinessParts): Readiness {
   const reasons: string[] = health.complaints();
   const blocked = engine.blocked();
   if (blocked !== null) reasons.push(`must not serve: ${blocked}`);
-  if (bus.status !== 'connected') reasons.push('NATS is not connected');
+  const troubles = busTroubles(bus, now);
+  reasons.push(...troubles.reasons);
   for (const { stream, error, since } of storing.troubles()) {
     const forMs = now - since;
     if (forMs >= storeTroubleMs)
@@ -141,6 +160,6 @@ export function readinessOf({
   if (unowned > 0) reasons.push(`${unowned} of ${shardCount} shards have no owner`);
   const moving = shards.filter(({ state }) => state !== 'unowned' && state !== 'held.active').length;
   if (moving > 0) reasons.push(`${moving} shards are being taken over or handed over`);
-  const notes = engine.remarks();
+  const notes = [...troubles.notes, ...watchTroubles(mirrors), ...engine.remarks()];
   return { ready: reasons.length === 0, reasons, ...(notes.length === 0 ? {} : { notes }) };
 }

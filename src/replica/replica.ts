@@ -17,11 +17,13 @@ import { createLog, type Log } from '../base/log.ts';
 import { systemRandom } from '../base/random.ts';
 import { isTracingWanted, type Tracing } from '../base/tracing.ts';
 import type { Bus } from '../bus/bus.ts';
+import { unreachable } from '../bus/bus-errors.ts';
 import { encode } from '../bus/codec.ts';
 import { connectNats } from '../bus/nats/nats.ts';
 import { type Storing, watchStoring } from '../bus/storing.ts';
 import { streamDefinitions } from '../bus/streams.ts';
 import { type Subjects, subjects as subjectsOf } from '../bus/subjects.ts';
+import { createTroubles } from '../bus/troubles.ts';
 import { healthAnswer, replyOf } from '../features/proxiers/health-body.ts';
 import { type HttpServer, type HttpServerParts, startHttp } from '../inspector/http/server.ts';
 import { readTls } from '../inspector/http/tls-files.ts';
@@ -58,7 +60,10 @@ import { gaugesOf, readinessOf } from './replica-tells.ts';
 export interface Replica {
   /** Where HTTP listens, with the actual port. */
   readonly http: { readonly host: string; readonly port: number };
-  /** Resolves when everything has been handed over and closed; rejects with REPLICA_NAME_TAKEN. */
+  /**
+   * Resolves when everything has been handed over and closed; rejects with REPLICA_NAME_TAKEN, or with
+   * BUS_UNREACHABLE if the connection to NATS was closed for good.
+   */
   readonly ended: Promise<void>;
 }
 
@@ -110,20 +115,19 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
     clock: machineClock,
     node,
   });
-  const nameTaken = Promise.withResolvers<never>();
-  nameTaken.promise.catch(() => {});
+  const over = endOf(bus, stop);
   const featureCare = startFeatureCare(features, log, config.replica);
   const connections = { bus, storing, subjects, kube, log, metrics, health, featureCare, tracing };
-  const engine: Engine = await createEngine({ ...config, release }, features, connections, nameTaken);
+  const engine: Engine = await createEngine({ ...config, release }, features, connections, over);
   const watching = mirrorParts(config, { ...connections, engine, features, mirrors });
   metrics.observed(() => gaugesOf(engine, bus, health, machineClock.now()));
   // HTTP first: /readyz shows what the start is waiting for.
   const inspector = await createInspector(config, { bus, subjects, kinds: kindsOf(features) });
-  const http = await startHttpOf(config, features, { engine, inspector, ...connections });
+  const http = await startHttpOf(config, features, { engine, inspector, mirrors, ...connections });
   log.info({ http: `${http.address.host}:${http.address.port}`, cluster: config.cluster }, 'replica starts');
   const starting = engine.start(declaredHoldings(watching, () => engine.ownership));
   // A shutdown requested while NATS is unreachable takes effect at once.
-  await Promise.race([starting, abortOf(stop), nameTaken.promise]);
+  await Promise.race([starting, abortOf(stop), over.promise]);
   if (stop.aborted) starting.catch(() => {});
   else followNamedKinds(watching, engine.ownership);
   const inspection = startInspection({ ...basics, engine, bus, subjects, replica: config.replica });
@@ -140,9 +144,19 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
     http: http.address,
     ended: Promise.race([
       end(stop, { engine, control, inspection, inspector, http, ...connections }),
-      nameTaken.promise,
+      over.promise,
     ]),
   };
+}
+
+/** Rejects when the replica cannot go on. */
+function endOf(bus: Bus, stop: AbortSignal): PromiseWithResolvers<never> {
+  const over = Promise.withResolvers<never>();
+  over.promise.catch(() => {});
+  bus.onStatus((status) => {
+    if (status === 'closed' && !stop.aborted) over.reject(unreachable('the connection is closed for good'));
+  });
+  return over;
 }
 
 /** The parts of mirrors; `mirrors` is told of each. */
@@ -193,10 +207,12 @@ async function startTracing({ replica, cluster, release }: RunConfig): Promise<T
 async function meetNats(config: RunConfig, log: Log, stop: AbortSignal): Promise<Bus> {
   const { http, healthHttp, httpTls } = config;
   const tls = httpTls === null ? undefined : readTls(httpTls);
-  const waiting = [await answerWhileWaiting(http, systemClock, tls)];
-  if (healthHttp !== null) waiting.push(await answerWhileWaiting(healthHttp, systemClock));
+  const troubles = createTroubles(machineClock);
+  const basics = { clock: systemClock, troubles };
+  const waiting = [await answerWhileWaiting({ ...basics, listen: http, tls })];
+  if (healthHttp !== null) waiting.push(await answerWhileWaiting({ ...basics, listen: healthHttp }));
   try {
-    return await connectNats({ ...natsOptions(config), log, signal: stop });
+    return await connectNats({ ...natsOptions(config), log, signal: stop, troubles });
   } finally {
     await Promise.all(waiting.map((one) => one.close()));
   }
@@ -216,7 +232,7 @@ async function createEngine(
   config: RunConfig,
   features: readonly Feature[],
   { bus, subjects, kube, log, metrics, health, featureCare: { care }, tracing }: Connections,
-  nameTaken: PromiseWithResolvers<never>,
+  over: PromiseWithResolvers<never>,
 ): Promise<Engine> {
   const incarnation = systemRandom.id();
   const { replica, release } = config;
@@ -224,7 +240,7 @@ async function createEngine(
   const starters = await Promise.all(features.map((feature) => feature.load()));
   const engine: Engine = new Engine({
     ...common,
-    onNameTaken: nameTaken.reject,
+    onNameTaken: over.reject,
     features,
     start: (engine) => starters.map((start) => start({ ...common, engine, kube })),
     effects: [
@@ -271,14 +287,22 @@ async function startHttpOf(
     metrics,
     health,
     inspector,
-  }: Omit<Connections, 'log' | 'featureCare'> & { readonly engine: Engine; readonly inspector: Inspector },
+    mirrors,
+  }: Omit<Connections, 'log' | 'featureCare'> & {
+    readonly engine: Engine;
+    readonly inspector: Inspector;
+    readonly mirrors: Iterable<Mirror>;
+  },
 ): Promise<HttpOfReplica> {
   const isOpen = config.inspectorAuth === 'none';
   const needed = neededMirrors(features);
   const definitions = neededDefinitions(features);
   const told = {
     readiness: () =>
-      readinessOf({ bus, storing, engine, health, needed, definitions, now: machineClock.monotonic() }),
+      readinessOf({
+        ...{ bus, storing, engine, health, needed, definitions, mirrors },
+        now: machineClock.monotonic(),
+      }),
     health(endpoint: 'healthz' | 'livez') {
       const answer = healthAnswer(endpoint, health.picture(), leaseClock(machineClock).now());
       const code = String(answer.status);

@@ -121,7 +121,7 @@ describe('apply', () => {
     const first = await made();
     const { metadata, data } = await get('v1/ConfigMap', 'a');
     expect(data).toEqual({ a: '1' });
-    const managers = (metadata as { managedFields?: { manager: string }[] }).managedFields ?? [];
+    const managers = (metadata as { managedFields?: readonly { manager: string }[] }).managedFields ?? [];
     expect(managers.map(({ manager }) => manager)).toEqual(['orrery-widgets']);
     expect(await made()).toEqual(first);
   });

@@ -45,7 +45,10 @@ const get = (path: string) => fetch(`http://${address}${path}`, { signal: AbortS
 test('/readyz says why it is not ready, /livez that it lives, and the API that NATS is away', async () => {
   const ready = await until(() => get('/readyz').catch(() => undefined), { what: 'an answer' });
   expect(ready.status).toBe(503);
-  expect(await ready.json()).toEqual({ ready: false, reasons: ['NATS is not connected'] });
+  expect(await ready.json()).toEqual({
+    ready: false,
+    reasons: ['NATS is not connected', 'NATS cannot be reached: connection refused'],
+  });
   expect((await get('/livez')).status).toBe(200);
   expect(await (await get('/healthz')).json()).toMatchObject({ healthy: true, nodeEligible: true });
   const api = await get('/api/v1/shards');

@@ -81,6 +81,24 @@ describe('an applied field', () => {
     expect(metaOf(reply).annotations).toBeUndefined();
   });
 
+  test('is given back by an apply without fields, and an object that is gone is not made by it', async ({
+    api,
+    core,
+  }) => {
+    const path = `${core}/configmaps/a`;
+    const made = await api.post(
+      `${core}/configmaps?fieldManager=maker`,
+      configMap('a', { labels: { l: '1' } }, { theirs: '1', both: '1' }),
+    );
+    await applied(api, core, 'one', map({ both: '1', mine: '1' }, { labels: { m: '1' } }));
+    const back = await applied(api, core, 'one', map(undefined, { uid: metaOf(made).uid ?? '' }));
+    expect([back.body.data, metaOf(back).labels]).toEqual([made.body.data, { l: '1' }]);
+    expect(Object.keys(owned(back))).toEqual(['maker Update']);
+    await api.delete(path);
+    expect((await applied(api, core, 'one', map(undefined, { uid: metaOf(made).uid ?? '' }))).code).toBe(409);
+    expect((await api.get(path)).code).toBe(404);
+  });
+
   test('of the same again keeps the version and the time', async ({ api, core }) => {
     const first = await applied(api, core, 'one', map({ k: 'v' }));
     const second = await applied(api, core, 'one', map({ k: 'v' }));

@@ -1,10 +1,12 @@
 /** A replica's own health: what makes it unhealthy, what does not (docs/features/proxiers.md §6). */
 import { afterEach, describe, expect, test } from 'vitest';
 import { silentLog } from '../../src/base/log-port.ts';
-import type { Bus } from '../../src/bus/bus.ts';
+import type { Bus, BusStatus } from '../../src/bus/bus.ts';
 import { type Storing, watchStoring } from '../../src/bus/storing.ts';
 import { streamDefinitions } from '../../src/bus/streams.ts';
+import type { BusTrouble } from '../../src/bus/troubles.ts';
 import { healthAnswer } from '../../src/features/proxiers/health-body.ts';
+import { idle } from '../../src/kube/mirror/mirror.ts';
 import { startOwnHealth } from '../../src/replica/health/own-health.ts';
 import { type Pipeline, type Pipelines, startPipelines } from '../../src/replica/health/pipelines.ts';
 import { readinessOf } from '../../src/replica/replica-tells.ts';
@@ -293,6 +295,26 @@ describe('in a cluster', () => {
     },
   );
 
+  test('what NATS does not do for a replica is told once it has lasted, and why there is no connection at once', async () => {
+    const { replicas } = await cluster();
+    const [{ engine }] = replicas;
+    const told = (status: BusStatus, ...troubles: readonly BusTrouble[]) =>
+      readinessOf({
+        ...{ engine, needed: [], now: 10_000, bus: { status, troubles: () => troubles } },
+        ...{ storing: { troubles: () => [] }, health: { complaints: () => [] } },
+      });
+    const reasons = (...all: Parameters<typeof told>) => told(...all).reasons;
+    const unread = { what: 'reading', text: 'nothing new in MAIL is read: no leader', since: 5_001 };
+    expect(reasons('connected', unread)).toEqual([]);
+    const lasting = { ...unread, since: 5_000 };
+    expect(reasons('connected', lasting, { ...lasting, what: 'another' })).toEqual([unread.text]);
+    const why = { what: 'connection', text: 'NATS cannot be reached: refused', since: 10_000 };
+    expect(reasons('disconnected', why)).toEqual(['NATS is not connected', why.text]);
+    expect(reasons('disconnected')).toEqual(['NATS is not connected']);
+    const unchecked = { ...lasting, what: 'streams', text: 'the streams cannot be made or checked' };
+    expect(told('connected', unchecked)).toMatchObject({ ready: true, notes: [unchecked.text] });
+  });
+
   test('a custom resource that was never listed is told with its definition, and how to install that', async () => {
     const { scene, replicas } = await cluster();
     const [{ engine, bus }] = replicas;
@@ -312,6 +334,26 @@ describe('in a cluster', () => {
     expect(readiness('things.example.com')[1]).toBe(
       'if `kubectl get crd things.example.com` finds nothing, install it',
     );
+  });
+
+  test('a watch that the API server goes on refusing is a note, with its answer', async () => {
+    const { scene, replicas } = await cluster();
+    const [{ engine, bus }] = replicas;
+    const mirror = (failures: number, state: string) => {
+      const context = { resource: 'pods', failures, lastError: 'GET /api/v1/pods was answered with 403' };
+      return { status: () => ({ ...idle, watches: [{ namespace: null, state, context }] }) };
+    };
+    const notes = (failures: number, state = 'backingOff') =>
+      readinessOf({
+        ...{ bus, engine, needed: [], mirrors: [mirror(failures, state)] },
+        ...{ storing: { troubles: () => [] }, health: { complaints: () => [] } },
+        now: scene.clock.monotonic(),
+      }).notes;
+    expect(notes(2)).toBeUndefined();
+    expect(notes(3, 'watching')).toBeUndefined();
+    expect(notes(3)).toEqual([
+      'pods cannot be followed, 3 times in a row: GET /api/v1/pods was answered with 403',
+    ]);
   });
 
   test('replicas that all lose NATS neither fall ill nor give anything away', async () => {

@@ -4,10 +4,10 @@ import type { CheckerKind } from '../../packages/testing/checkers/checker.ts';
 import { deadlines } from '../../packages/testing/checkers/deadlines.ts';
 import { feed } from '../../packages/testing/checkers/feed.ts';
 import { names } from '../../packages/testing/checkers/names.ts';
+import { nothingStarves } from '../../packages/testing/checkers/nothing-starves.ts';
 import type { Sighting } from '../../packages/testing/simulation/sightings.ts';
 import type { ActorRecord, TimerRecord } from '../../src/actors/host/records.ts';
 import { charts } from '../../src/replica/charts.ts';
-import { nothingStarves } from './checkers/nothing-starves.ts';
 import { settled } from './checkers/settled.ts';
 
 const id = 'release/_/platform';

@@ -16,7 +16,7 @@ import { promisify } from 'node:util';
 import { type Clock, systemClock } from '../../../src/base/clock.ts';
 import { asError, OrreryError } from '../../../src/base/errors.ts';
 import { type Log, silentLog } from '../../../src/base/log.ts';
-import { isAtLeast, parseVersion } from '../../../src/bus/nats/nats-version.ts';
+import { isAtLeast, parseVersion } from '../../../src/bus/nats/server/nats-version.ts';
 import { freePort } from '../network/ports.ts';
 
 export interface NatsServerParts {

@@ -8,6 +8,7 @@ export function namedTwice({ replicas }: Pick<Eye, 'replicas'>): string[] {
   return twice.map((name) => `two replicas are called ${name}`);
 }
 
+/** Shards without exactly one owner that works; asked each second. */
 export function ownersMissing({ replicas, world }: Pick<Eye, 'replicas' | 'world'>): string[] {
   const owners = new Map<string, number>();
   for (const { engine } of replicas())
@@ -16,6 +17,21 @@ export function ownersMissing({ replicas, world }: Pick<Eye, 'replicas' | 'world
     (name) => owners.get(name) !== 1,
   );
   return missing.map((name) => `${name} has no one owner that works`);
+}
+
+/**
+ * What else some replica may hold (mirrors of kinds, leaderships) and nobody works on, or several do: asked
+ * at the end only.
+ */
+export function holdingsMissing({ replicas }: Pick<Eye, 'replicas'>): string[] {
+  const owners = new Map<string, number>();
+  for (const { engine } of replicas())
+    for (const { name, state } of engine?.ownership.views() ?? [])
+      if (!name.startsWith('shard/'))
+        owners.set(name, (owners.get(name) ?? 0) + (state === 'held.active' ? 1 : 0));
+  return [...owners].flatMap(([name, count]) =>
+    count === 1 ? [] : [`${name} has ${count === 0 ? 'no owner that works' : `${count} owners`}`],
+  );
 }
 
 /** What the records still hold that is due soon. */

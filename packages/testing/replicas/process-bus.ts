@@ -31,6 +31,7 @@ export function processBus(options: ProcessBusOptions): Bus {
     get counters() {
       return bus.counters;
     },
+    troubles: () => bus.troubles(),
     onStatus: (callback) => bus.onStatus((status) => process.enter(() => callback(status))),
     publish: (subject, data, more) => {
       if (process.state !== 'dead') bus.publish(subject, data, more);

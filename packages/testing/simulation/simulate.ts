@@ -3,16 +3,19 @@
  * server that go away, messages that are lost, repeated and late; then peace, until everything is at rest.
  *
  * Promises: the same seed gives the same story; the first broken promise ends the run. The engine's promises
- * are always checked (fences, saves before effects, deadlines, the feed); the feature's promises are its own
- * invariants. Everything in the replicas is real, including the mirrors.
+ * are always checked (fences, saves before effects, deadlines, the feed, and that nothing starves); the
+ * feature's promises are its own invariants. Everything in the replicas is real, including the mirrors.
  */
 import type { Feature } from '../../../src/actors/feature.ts';
 import type { ActorRecord } from '../../../src/actors/host/records.ts';
 import { asError } from '../../../src/base/errors.ts';
+import { limits } from '../../../src/base/limits.ts';
 import { createRestPort } from '../../../src/kube/api/rest.ts';
 import { rightsOf } from '../../../src/replica/rights.ts';
-import { namedTwice, ownersMissing, recordsDue } from '../checkers/at-rest.ts';
+import { holdingsMissing, namedTwice, ownersMissing, recordsDue } from '../checkers/at-rest.ts';
 import { engineCheckersOf } from '../checkers/engine-checkers.ts';
+import { nothingStarves, workingIn } from '../checkers/nothing-starves.ts';
+import { createQuiet } from '../checkers/quiet-time.ts';
 import { type ApiWeather, type RequestFate, weathered } from '../kubernetes/api-weather.ts';
 import { MemoryKubernetes } from '../kubernetes/memory-kubernetes.ts';
 import { processTransport } from '../kubernetes/process-transport.ts';
@@ -39,6 +42,12 @@ export interface Simulated {
   now(): number;
   /** Calls back after this long, in world time. */
   after(ms: number, fn: () => void): void;
+  /**
+   * Since when nothing has kept the replicas from their work: all of them run and reach the broker, the API
+   * server answers, and every shard has its owner. World time, ms; the present, while something does. A
+   * promise with a period is judged by it.
+   */
+  quietSince(): number;
   /** The last record of each actor, by id; ended ones have `gone`. */
   readonly records: ReadonlyMap<string, ActorRecord>;
   /** Reports a broken promise, which ends the run. */
@@ -64,6 +73,13 @@ export interface Simulation {
   readonly invariants?: readonly Invariant[];
   /** What is still missing after the last fault; nothing: everything is as it should be. */
   unsettled(simulated: Simulated): readonly string[] | Promise<readonly string[]>;
+  /**
+   * Whether an actor that is not at rest rightly waits for what the world does not give it, so that nothing
+   * starves; absent: none does for longer than `rest`.
+   */
+  mayWait?(id: string, record: ActorRecord): boolean;
+  /** Types of effects that last as long as their actor; absent: none. */
+  readonly standing?: readonly string[];
   /** Faults that mean nothing to the feature. */
   readonly without?: readonly FaultKind[];
 }
@@ -99,10 +115,11 @@ export async function simulateTold(simulation: Simulation, options: ToldOptions)
   const profile = profileOf(simulation, chance.of('profile'));
   const stage = apiStage(profile, chance, story);
   const kube = new MemoryKubernetes({ clock: stage.clock, random: chance.of('kubernetes').random });
-  const world = simulated(simulation, { stage, kube, story, chance });
+  const world = simulated({ stage, kube, story, chance, live: () => live() });
   const life = await lifeOf(simulation, { stage, kube, chance });
   const { live, start, end } = createReplicas(stage, profile, chance.of('lives'), life);
-  await judged(simulation, { story, stage, live, world });
+  const restMs = duration(options.rest ?? '5m');
+  const working = await judged(simulation, { story, stage, live, world, restMs });
   const say = (text: string) => story.see({ kind: 'done', text });
   const faults = createFaults({
     world: stage,
@@ -127,12 +144,14 @@ export async function simulateTold(simulation: Simulation, options: ToldOptions)
   await stage.clock.run(duration(options.chaos ?? '30s'), story.isOver);
   isCalm = true;
   faults.end();
-  await peace(story, stage, duration(options.rest ?? '5m'), async () => [
+  const missing = async () => [
     ...namedTwice({ replicas: live }),
     ...ownersMissing({ world: stage, replicas: live }),
+    ...holdingsMissing({ replicas: live }),
     ...(await simulation.unsettled(world)),
-    ...recordsDue(world.records, stage.clock.now(), []),
-  ]);
+    ...recordsDue(world.records, stage.clock.now(), simulation.standing ?? []),
+  ];
+  await peace(story, stage, restMs, { missing, working });
   end();
   kube.stop();
   return { seed, simulatedMs: stage.clock.passedMs(), ...story.verdict() };
@@ -166,7 +185,10 @@ function profileOf({ without = [] }: Simulation, chance: Chance): SimulationProf
 }
 
 interface SimulatedStage extends FaultyWorld {
-  readonly weather: ApiWeather;
+  readonly weather: ApiWeather & {
+    /** Requests that nobody will answer, and whose callers still wait. */
+    hanging: number;
+  };
 }
 
 function apiStage(profile: SimulationProfile, chance: Chance, story: Story): SimulatedStage {
@@ -179,7 +201,17 @@ function apiStage(profile: SimulationProfile, chance: Chance, story: Story): Sim
     weather: {
       latencyMs: () => drawn.seldomLong(0.5, 40),
       lateMs: () => drawn.between(100, 8_000),
-      fate: () => (drawn.happens(stage.kubeErrors) ? (drawn.pick(fates) ?? 'served') : 'served'),
+      fate() {
+        const fate = drawn.happens(stage.kubeErrors) ? (drawn.pick(fates) ?? 'served') : 'served';
+        if (fate === 'lost' || fate === 'answerLost') {
+          stage.weather.hanging += 1;
+          stage.clock.after(limits.kubeRequestMs, () => {
+            stage.weather.hanging -= 1;
+          });
+        }
+        return fate;
+      },
+      hanging: 0,
     },
     mirror: { isAway: false, bus: base.hub.connect('nobody'), leave() {}, takeOver() {} },
     kube: { backup: () => () => {} },
@@ -238,8 +270,12 @@ interface World extends Simulated {
   attempt(happen: ((world: Simulated) => void | Promise<void>) | undefined): Promise<void>;
 }
 
-function simulated(_: Simulation, parts: Parts & { readonly story: Story }): World {
-  const { stage, kube, story, chance } = parts;
+function simulated(
+  parts: Parts & { readonly story: Story; readonly live: () => readonly SimReplica[] },
+): World {
+  const { stage, kube, story, chance, live } = parts;
+  const quiet = createQuiet({ world: stage, now: () => stage.clock.now(), replicas: live }, stage);
+  story.listen(quiet.see);
   const records = new Map<string, ActorRecord>();
   story.listen((sighting) => {
     if (sighting.kind === 'saved') records.set(sighting.id, sighting.record);
@@ -247,6 +283,7 @@ function simulated(_: Simulation, parts: Parts & { readonly story: Story }): Wor
   const world: World = {
     ...{ kube, records, chance: chance.of('world') },
     now: () => stage.clock.now(),
+    quietSince: quiet.since,
     after: (ms, fn) => void stage.clock.after(ms, fn),
     breach: (text) => story.breach('world', text),
     async attempt(happen) {
@@ -260,16 +297,18 @@ function simulated(_: Simulation, parts: Parts & { readonly story: Story }): Wor
   return world;
 }
 
+/** @returns tells which actors are not at rest, without a reason */
 async function judged(
-  { features, invariants = [] }: Simulation,
+  { features, invariants = [], standing = [], mayWait = () => false }: Simulation,
   parts: {
     readonly story: Story;
-    readonly stage: Stage;
+    readonly stage: SimulatedStage;
     readonly live: () => readonly SimReplica[];
     readonly world: World;
+    readonly restMs: number;
   },
-): Promise<void> {
-  const { story, stage, live, world } = parts;
+): Promise<() => readonly string[]> {
+  const { story, stage, live, world, restMs } = parts;
   const all = typeof features === 'function' ? [0, 1, 2, 3].flatMap((n) => features(`r${n}`)) : features;
   // Of two versions of a chart, the newer one knows the records of both.
   const charts = [...new Set(all.flatMap(({ kinds }) => kinds.map(({ chart }) => chart)))].sort(
@@ -277,27 +316,34 @@ async function judged(
   );
   const checking = { charts, isByMail: () => false, isFromPeople: () => false, isRubbish: () => false };
   const eye = { world: stage, now: () => stage.clock.now(), replicas: live };
-  story.watch(eye, engineCheckersOf(checking));
+  story.watch(eye, [...engineCheckersOf(checking), nothingStarves({ charts, restMs, standing, mayWait })]);
   for (const { name, watch } of invariants)
     await watch({ ...world, breach: (text) => story.breach(name, text) });
+  return () => workingIn(world.records, { charts, mayWait });
 }
 
-/** After the last fault: ends as soon as everything is at rest. */
+/**
+ * After the last fault: ends as soon as everything is at rest.
+ *
+ * @param working actors that are not; each is judged by itself (nothing-starves.ts)
+ */
 async function peace(
   story: Story,
   { clock }: Stage,
   boundMs: number,
-  missing: () => Promise<readonly string[]>,
+  { missing, working }: { missing(): Promise<readonly string[]>; working(): readonly string[] },
 ): Promise<void> {
   if (story.isOver()) return;
   story.see({ kind: 'calm' });
-  let left: readonly string[] = [];
-  for (let waited = 0; waited <= boundMs && !story.isOver(); waited += 1_000) {
+  // Who waits for an answer that was lost learns of it after the last fault.
+  const starvedMs = boundMs + limits.kubeRequestMs + 5_000;
+  for (let waited = 0; !story.isOver(); waited += 1_000) {
     await clock.run(1_000, story.isOver);
-    left = await missing();
-    if (waited >= calmLeastMs && left.length === 0) break;
+    const left = await missing();
+    if (left.length > 0 && waited >= boundMs)
+      story.breach('rest', `after ${boundMs / 1_000} s of peace: ${left.slice(0, 5).join('; ')}`);
+    const isRest = left.length === 0 && (working().length === 0 || waited > starvedMs);
+    if (waited >= calmLeastMs && isRest) break;
   }
-  if (left.length > 0)
-    story.breach('rest', `after ${boundMs / 1_000} s of peace: ${left.slice(0, 5).join('; ')}`);
   story.see({ kind: 'end' });
 }

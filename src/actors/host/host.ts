@@ -22,7 +22,7 @@ import { untilItsTurn } from '../time/pace.ts';
 import { createCell, forgetEnded, isIdle, isRepetition, kindOf, note, recordOf, rest, wake } from './cell.ts';
 import { type Consequences, createConsequences } from './consequences.ts';
 import type { HostListener, HostParts } from './host-parts.ts';
-import { isOutboxFull, isTurnedAway, put, refuse, settle, takeNext } from './mailbox.ts';
+import { isOutboxFull, isTurnedAway, put, refuse, refusedToCreate, settle, takeNext } from './mailbox.ts';
 import { afterIgnored, afterSave, isForFormer, nextRecord } from './next-record.ts';
 import { type OldestWork, oldestWork } from './oldest-work.ts';
 import type { Cell, Hot, MailboxItem, ShardRun } from './owned.ts';
@@ -119,8 +119,9 @@ export class Host {
     if (run.phase === 'closed' || run.phase === 'draining')
       return refuse(item, 'NOT_OWNER', 'the shard is moving');
     const known = run.cells.get(id);
-    const cell = known ?? this.#newCell(run, id, item);
-    if (!cell) return refuse(item, 'ACTOR_MISSING', `there is no ${id}`);
+    const refused = known ? null : refusedToCreate(this.#parts.steppers, run, id, item);
+    if (refused !== null) return refuse(item, ...refused);
+    const cell = known ?? this.#newCell(run, id);
     const hot = this.#wake(cell);
     if (!hot) refuse(item, 'ACTOR_PARKED', cell.unreadable ?? '');
     else if (isTurnedAway(cell, hot, item)) {
@@ -167,12 +168,7 @@ export class Host {
     return this.#parts.steppers.get(kindOf(cell));
   }
 
-  #creates(kind: string, item: MailboxItem): boolean {
-    return this.#parts.steppers.get(kind)?.chart.createdBy.includes(item.event.type) ?? false;
-  }
-
-  #newCell(run: ShardRun, id: ActorId, item: MailboxItem): Cell | undefined {
-    if (!this.#creates(parseActorId(id).kind, item)) return undefined;
+  #newCell(run: ShardRun, id: ActorId): Cell {
     const cell = createCell(id, run);
     run.cells.set(id, cell);
     return cell;
@@ -278,7 +274,7 @@ export class Host {
     if (record !== null && isForFormer(record, item)) return this.#ignore(cell, hot, item);
     const stepper = this.#stepperOf(cell);
     const isNew = record === null || record.gone;
-    if (!stepper || (isNew && !this.#creates(stepper.chart.name, item))) {
+    if (!stepper || (isNew && !stepper.chart.createdBy.includes(item.event.type))) {
       // The last effect's outcome finds its actor gone: only the outbox entry has to be removed.
       if (item.completes !== undefined) return this.#ignore(cell, hot, item);
       return settle(cell, item, { kind: 'refused', code: 'ACTOR_MISSING', reason: `there is no ${cell.id}` });

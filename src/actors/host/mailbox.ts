@@ -2,11 +2,14 @@
  * The rules of a mailbox: which items it refuses, which come first, and how an item's sender learns the
  * outcome.
  */
+import type { ErrorCode } from '../../base/errors.ts';
+import { type ActorId, parseActorId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import type { Chart } from '../../machines/chart.ts';
-import { isRepetition } from './cell.ts';
+import { isRepetition, kindOf } from './cell.ts';
 import { idsOf } from './next-record.ts';
-import type { Cell, Hot, MailboxItem, Taken } from './owned.ts';
+import type { Cell, Hot, MailboxItem, ShardRun, Taken } from './owned.ts';
+import type { Stepper } from './step.ts';
 
 /** Observations have their own rule: at most one of each sort waits, the latest. */
 export function isTurnedAway(cell: Cell, hot: Hot, item: MailboxItem): boolean {
@@ -118,6 +121,22 @@ export function settle(cell: Cell, item: MailboxItem, outcome: Taken): Promise<v
   return held instanceof Promise ? held : undefined;
 }
 
-export function refuse(item: MailboxItem, code: string, reason: string): void {
+/** Why the item creates no actor of this name; null: it does. */
+export function refusedToCreate(
+  steppers: ReadonlyMap<string, Pick<Stepper, 'chart'>>,
+  run: ShardRun,
+  id: ActorId,
+  { event, world }: MailboxItem,
+): readonly [ErrorCode, string] | null {
+  const name = parseActorId(id);
+  const chart = steppers.get(name.kind)?.chart;
+  if (!chart?.createdBy.includes(event.type)) return ['ACTOR_MISSING', `there is no ${id}`];
+  if (chart.refuses === undefined || world !== undefined) return null;
+  const alike = [...run.cells.values()].filter((cell) => kindOf(cell) === name.kind).length;
+  const reason = chart.refuses(name, alike);
+  return reason === null ? null : ['MESSAGE_NOT_ALLOWED', `${id}: ${reason}`];
+}
+
+export function refuse(item: MailboxItem, code: ErrorCode, reason: string): void {
   item.onTaken?.({ kind: 'refused', code, reason });
 }

@@ -3,6 +3,7 @@
  * cells and a cell to its shard, so both are here; cell.ts, shard-run.ts and host.ts work with them.
  */
 import type { Timer } from '../../base/clock.ts';
+import type { ErrorCode } from '../../base/errors.ts';
 import type { ActorId, ShardName } from '../../base/ids.ts';
 import type { PlainEvent } from '../../base/plain-event.ts';
 import type { TraceContext } from '../../base/tracing.ts';
@@ -41,7 +42,7 @@ export interface MailboxItem {
 export type Taken =
   | { readonly kind: 'stepped'; readonly transition: Transition }
   | { readonly kind: 'ignored' }
-  | { readonly kind: 'refused'; readonly code: string; readonly reason: string };
+  | { readonly kind: 'refused'; readonly code: ErrorCode; readonly reason: string };
 
 export interface Hot {
   /** null: the actor has not taken its first event. */

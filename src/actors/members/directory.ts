@@ -20,6 +20,8 @@ export interface Directory {
   readonly incarnation: string;
   /** Replicas that live and are not leaving, this one included; null while nobody can be judged. */
   live(): ReadonlyMap<string, Member> | null;
+  /** Whether this replica receives its own beats: only then is anybody judged. */
+  hearsSelf(): boolean;
   /** Whether this process is still heard. A leaving one counts until it has gone. */
   isPresent(replica: string, incarnation: string): boolean;
   ageMs(): number;
@@ -58,14 +60,17 @@ export function startDirectory(parts: DirectoryParts): Directory {
     onTwin: (twin, isElder) => parts.onTwin?.(twin, isElder),
   });
   let stopped = false;
+  /** Our last beat, which comes back as it was sent. */
+  let sent: { readonly own: Beat; readonly data: Uint8Array } | undefined;
   const beat = () => {
     if (stopped) return;
     const own = { replica, incarnation, ...describe(), ageMs: twins.ageMs() } satisfies Beat;
-    bus.publish(subjects.member(replica), encodeJson(own));
+    sent = { own, data: encodeJson(own) };
+    bus.publish(subjects.member(replica), sent.data);
   };
   const presence = createPresence({ clock, beat, members, self: () => members.named(replica) });
   const hear = ({ data }: BusMessage) => {
-    const heard = readBeat(data);
+    const heard = sent && Buffer.compare(sent.data, data) === 0 ? sent.own : readBeat(data);
     if (!heard) return;
     const isOwn = heard.replica === replica;
     if (isOwn && heard.incarnation !== incarnation) return twins.hear(heard);
@@ -85,6 +90,7 @@ export function startDirectory(parts: DirectoryParts): Directory {
       const living = presence.heard().filter(({ leaving }) => !leaving);
       return new Map(living.map((one) => [one.replica, one]));
     },
+    hearsSelf: presence.hearsSelf,
     isPresent(name, itsIncarnation) {
       if (name === replica && itsIncarnation !== incarnation) return twins.isPresent(itsIncarnation);
       const heard = members.process(name, itsIncarnation);

@@ -15,15 +15,20 @@ const patienceMs = 200;
 
 export function startAcquaintance(clock: Clock, isMade: () => boolean) {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = clock.after(patienceMs, resolve);
+  let isOver = false;
+  const end = () => {
+    isOver = true;
+    resolve();
+  };
+  const timer = clock.after(patienceMs, end);
   return {
     /** Resolves when listening is over. */
     made: promise,
-    /** Called when the fences are known, or another replica was heard. */
+    /** Called when the fences are known, at each beat, and when another replica was heard. */
     look(): void {
-      if (!isMade()) return;
+      if (isOver || !isMade()) return;
       timer.cancel();
-      resolve();
+      end();
     },
   };
 }

@@ -196,14 +196,7 @@ function settle(
     run.mail.outstanding.delete(message.sequence);
     return undefined;
   }
-  const isKnown = outcome.code === 'ACTOR_MISSING' || outcome.code === 'ACTOR_PARKED';
-  return buryInOrder(
-    parts,
-    host,
-    run,
-    letter,
-    new OrreryError(isKnown ? outcome.code : 'INVARIANT', outcome.reason),
-  );
+  return buryInOrder(parts, host, run, letter, new OrreryError(outcome.code, outcome.reason));
 }
 
 /**

@@ -22,7 +22,11 @@ export function rememberedOwners(): (thing: string, replicas: readonly string[])
   let asked: readonly string[] = [];
   let among = '';
   return (thing, replicas) => {
-    if (replicas !== asked) among = replicas.join(' ');
+    if (replicas !== asked) {
+      const names = replicas.join(' ');
+      // The same text is compared by its place in memory.
+      if (names !== among) among = names;
+    }
     asked = replicas;
     const found = known.get(thing);
     if (found?.among === among) return found.owner;

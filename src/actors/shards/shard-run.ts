@@ -45,6 +45,7 @@ export function createShardRun(shard: ShardName, fence: number): ShardRun {
 
 /** Everything up to and including this sequence is done. */
 export function position({ outstanding, begun }: Progress): number {
+  if (outstanding.size === 0) return begun;
   let lowest = begun + 1;
   for (const sequence of outstanding) if (sequence < lowest) lowest = sequence;
   return lowest - 1;

@@ -71,12 +71,15 @@ export async function loadShard(parts: ShardStoreParts, run: ShardRun, signal: A
   }
 }
 
+/** Whether the shard has come further than its stored checkpoint says. */
+export function isCheckpointDue(parts: ShardStoreParts, run: ShardRun): boolean {
+  const isKnown = position(run.mail) === run.mail.saved && feedPosition(run) === run.feed.saved;
+  return !isKnown || openUntil(parts, run) !== run.savedOpenUntil;
+}
+
 /** Saves how far the shard has come, if that has changed. */
 export async function saveCheckpoint(parts: ShardStoreParts, saver: Saver, run: ShardRun): Promise<void> {
-  const next = checkpointOf(parts, run);
-  const isKnown = next.mail === run.mail.saved && next.feed === run.feed.saved;
-  if (isKnown && next.sendIsOpenUntil === run.savedOpenUntil) return;
-  await writeCheckpoint(parts, saver, run, next);
+  if (isCheckpointDue(parts, run)) await proveOwner(parts, saver, run);
 }
 
 /** Proves by a write that the fence still holds. @throws OrreryError NOT_OWNER | BUS_UNKNOWN_OUTCOME */

@@ -20,7 +20,7 @@ import type { World } from '../world/world.ts';
 import type { HoldingSpec, Work } from './holding.ts';
 import { followMail, rereadMail } from './mail.ts';
 import { createShardRun, holdingName, mailToPurge } from './shard-run.ts';
-import { loadShard, proveOwner, saveCheckpoint } from './shard-store.ts';
+import { isCheckpointDue, loadShard, proveOwner, saveCheckpoint } from './shard-store.ts';
 import { createTelling } from './telling.ts';
 
 export interface Shards {
@@ -106,7 +106,8 @@ export function createShards(given: ShardsParts): Shards {
     observe: telling.tell,
     async checkpoint() {
       for (const run of runs.values()) {
-        if (run.phase === 'active') await checkpointOne(parts, saver, run);
+        const isDue = isCheckpointDue(parts, run) || mailToPurge(run) !== null;
+        if (isDue && run.phase === 'active') await checkpointOne(parts, saver, run);
       }
     },
   };

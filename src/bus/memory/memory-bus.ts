@@ -43,6 +43,7 @@ export function memoryClient(environment: ClientEnvironment): MemoryBus {
     get status() {
       return link.status;
     },
+    troubles: () => [],
     onStatus(callback) {
       const onChange = () => {
         const { status } = link;

@@ -19,6 +19,7 @@ const shardsKey = 'orrery.shards';
 interface StreamInfo {
   readonly config: Record<string, unknown>;
   readonly created: string;
+  readonly state: { readonly last_seq: number };
 }
 
 export interface Ensured {
@@ -26,7 +27,14 @@ export interface Ensured {
   readonly isNew: boolean;
   /** Distinguishes it from others of the same name. */
   readonly created: string;
+  readonly lastSequence: number;
 }
+
+/**
+ * The settings of each stream, as JSON, when they were last found to be as wanted: they are compared in
+ * detail only after a change.
+ */
+export type SettingsFound = Map<string, string>;
 
 /**
  * @param replicas copies of each stream, 1 or 3
@@ -40,9 +48,10 @@ export async function ensureStreams(
   definitions: StreamDefinitions,
   replicas: number,
   firstFence?: number,
+  known: SettingsFound = new Map(),
 ): Promise<ReadonlyMap<StreamName, Ensured>> {
   const names = Object.keys(definitions) as StreamName[];
-  const ensure = (name: StreamName) => ensureStream(api, definitions[name], replicas, firstFence);
+  const ensure = (name: StreamName) => ensureStream(api, definitions[name], replicas, firstFence, known);
   return new Map(await Promise.all(names.map(async (name) => [name, await ensure(name)] as const)));
 }
 
@@ -51,16 +60,21 @@ async function ensureStream(
   definition: StreamDefinition,
   replicas: number,
   firstFence: number | undefined,
+  known: SettingsFound,
 ): Promise<Ensured> {
-  const wanted = streamConfig(definition, replicas);
   const stood = await infoOf(api, definition.name);
+  const text = JSON.stringify(stood?.config);
+  if (stood !== undefined && known.get(definition.name) === text)
+    return { isNew: false, created: stood.created, lastSequence: stood.state.last_seq };
+  const wanted = streamConfig(definition, replicas);
   const first = definition.fences && firstFence !== undefined ? { first_seq: firstFence } : {};
   const info = stood ?? (await create(api, definition.name, { ...wanted, ...first }));
   const found = info.config;
   checkShards(definition, found);
   const current = grown(found, wanted);
   if (!isSame(found, current)) await api(`STREAM.UPDATE.${definition.name}`, current);
-  return { isNew: stood === undefined, created: info.created };
+  else if (stood !== undefined) known.set(definition.name, text);
+  return { isNew: stood === undefined, created: info.created, lastSequence: info.state.last_seq };
 }
 
 async function create(api: JetStreamApi, name: string, config: object): Promise<StreamInfo> {
@@ -106,6 +120,7 @@ function streamConfig(definition: StreamDefinition, replicas: number) {
     ...(transform ? { subject_transform: { src: transform.source, dest: transform.destination } } : {}),
     retention: 'limits',
     storage: 'file',
+    no_ack: false,
     num_replicas: replicas,
     discard: definition.whenFull === 'refuse' ? 'new' : 'old',
     max_msgs: definition.messagesMax || -1,

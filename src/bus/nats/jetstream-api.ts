@@ -6,7 +6,7 @@ import { asError, OrreryError } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import { unreachable } from '../bus-errors.ts';
 import type { WireMessage } from './wire.ts';
-import { ask, type WireRequests } from './wire-requests.ts';
+import { ask, type Failure, type WireRequests } from './wire-requests.ts';
 
 /**
  * Calls `$JS.API.<verb>`. @throws OrreryError BUS_UNREACHABLE (try again) | BUS_REFUSED (fact
@@ -45,7 +45,7 @@ export function jetStreamApi(requests: WireRequests): JetStreamApi {
       data: body === undefined ? empty : utf8.encode(JSON.stringify(body)),
       timeoutMs: limits.requestTimeoutMs,
       read: (message) => answerOf(verb, message),
-      failed: (failure) => unreachable(`JetStream, ${verb}: ${failure}`),
+      failed: (failure) => unreachable(`JetStream, ${verb}: ${failure}${adviceOn(failure)}`),
     });
 }
 
@@ -69,12 +69,31 @@ export function isJetStreamError(error: unknown, code: number): boolean {
   return error instanceof OrreryError && error.facts.jetStreamCode === code;
 }
 
+function adviceOn(failure: Failure): string {
+  if (failure === 'nobody') return ' answers (is JetStream enabled on this NATS server?)';
+  return failure === 'not permitted' ? ' to this NATS user (deploy/nats/permissions.conf)' : '';
+}
+
+/** What to do about the codes that tell of the account or the server, not of one request. */
+const advice: Readonly<Record<number, string>> = {
+  10008: 'the NATS servers have no leader: are more than half of them there?',
+  10026: 'each replica needs a consumer for each of its shards and some more: raise max_consumers',
+  10027: 'Orrery needs five streams: raise max_streams',
+  10039: 'enable JetStream for the account of this NATS user',
+  10052: 'somebody else made or changed the stream, and Orrery cannot change it back',
+  10065: "another stream in the account takes Orrery's subjects: it must not",
+  10074: '--stream-replicas 3 needs a cluster of three NATS servers',
+  10113: "turn max_bytes_required off for the account: Orrery's streams have no bound in bytes",
+};
+
 function answerOf(verb: string, message: WireMessage): Record<string, unknown> {
   const answer = jsonOf(message);
   const error = errorIn(answer);
   if (!error) return answer;
   const facts = { jetStreamCode: error.err_code, status: error.code, verb };
-  const text = `JetStream, ${verb}: ${error.description} (${error.err_code})`;
+  const known = advice[error.err_code];
+  const what = `${error.description} (${error.err_code})`;
+  const text = `JetStream, ${verb}: ${what}${known === undefined ? '' : `; ${known}`}`;
   const isForNow = error.code >= 500 || error.err_code === jetStreamCode.noSuitablePeers;
   throw new OrreryError(isForNow ? 'BUS_UNREACHABLE' : 'BUS_REFUSED', text, { facts });
 }

@@ -14,7 +14,8 @@ import { jittered } from '../../base/random.ts';
 import type { StreamName } from '../bus.ts';
 import { unreachable } from '../bus-errors.ts';
 import type { StreamDefinitions } from '../streams.ts';
-import { ensureStreams } from './ensure-streams.ts';
+import type { Troubles } from '../troubles.ts';
+import { type Ensured, ensureStreams, type SettingsFound } from './ensure-streams.ts';
 import type { JetStreamApi } from './jetstream-api.ts';
 import { type KeepTrying, keepTrying } from './keep-trying.ts';
 import type { Wire } from './wire.ts';
@@ -29,6 +30,7 @@ export interface KeepStreams extends Ambient {
   /** Copies of each. */
   readonly replicas: number;
   readonly signal?: AbortSignal | undefined;
+  readonly troubles: Troubles;
   /**
    * A stream was made anew, by whomever. Its consumers are gone; the server does not say so.
    *
@@ -37,24 +39,31 @@ export interface KeepStreams extends Ambient {
   readonly onAnew: (stream: string) => void;
 }
 
+const cannotCheck =
+  'the streams of this cluster cannot be made or checked; trying until they can. The reason says what NATS lacks or refuses';
+
 /** Resolves when the streams are there. @throws OrreryError as `ensureStreams` and `keepTrying` do */
 export async function keepStreams(parts: KeepStreams): Promise<void> {
-  const { wire, api, streams, replicas, log } = parts;
+  const { wire, api, streams, replicas, troubles, log } = parts;
   const attempt = {
     ...parts,
     facts: {},
-    trouble: 'JetStream does not answer; trying until it does',
-    success: 'JetStream answers now',
+    trouble: cannotCheck,
+    success: 'the streams are as they should be now',
+    onReason(reason: string | null) {
+      if (reason === null) troubles.over('streams');
+      else troubles.note('streams', `the streams cannot be made or checked: ${reason}`);
+    },
   };
-  const made = await keepTrying(attempt, () => ensureStreams(api, streams, replicas));
-  const known = new Map([...made].map(([name, { created }]) => [name, created]));
+  const known = new Map(await keepTrying(attempt, () => ensureStreams(api, streams, replicas)));
   /** One check at a time. It ends with the connection; the next connection starts another. */
   let looking: AbortController | undefined;
   const lookAgain = (isNew: boolean): void => {
     const mine = new AbortController();
     looking = mine;
     lookAfter({ ...parts, known, signal: mine.signal }, attempt, isNew).catch((error) => {
-      if (!mine.signal.aborted) log.error({ error: asError(error) }, 'the streams could not be checked');
+      if (!mine.signal.aborted)
+        log.error({ error: asError(error) }, 'the streams are no longer looked after');
     });
   };
   wire.onStatus((status) => {
@@ -64,19 +73,26 @@ export async function keepStreams(parts: KeepStreams): Promise<void> {
   if (wire.status === 'connected') lookAgain(false);
 }
 
+const wentBack =
+  'a stream lost its newest messages: NATS went back to an older state of its disk. What was saved since is gone there; actors go on from memory, but whoever takes a shard over reads the older records (docs/disaster-recovery.md)';
+
 /** Runs until the connection is lost. */
 async function lookAfter(
-  parts: KeepStreams & { readonly known: Map<StreamName, string>; readonly signal: AbortSignal },
+  parts: KeepStreams & { readonly known: Map<StreamName, Ensured>; readonly signal: AbortSignal },
   attempt: Omit<KeepTrying, 'signal'>,
   isNew: boolean,
 ): Promise<void> {
   const { api, streams, replicas, clock, random, log, signal, known, onAnew } = parts;
-  const ensure = () => ensureStreams(api, streams, replicas, clock.now() * 1_000);
+  const settings: SettingsFound = new Map();
+  const ensure = () => ensureStreams(api, streams, replicas, clock.now() * 1_000, settings);
   const look = async () => {
-    const found = [...(await keepTrying({ ...attempt, signal }, ensure))];
-    for (const [name, { created }] of found) {
-      if (known.get(name) !== created) onAnew(streams[name].name);
-      known.set(name, created);
+    const found = [...(await keepTrying({ ...attempt, signal, isEndless: true }, ensure))];
+    for (const [name, now] of found) {
+      const before = known.get(name);
+      const facts = { stream: streams[name].name, last: now.lastSequence, before: before?.lastSequence };
+      if (before?.created !== now.created) onAnew(facts.stream);
+      else if (now.lastSequence < before.lastSequence) log.error(facts, wentBack);
+      known.set(name, now);
     }
     return found.flatMap(([name, one]) => (one.isNew ? [name] : []));
   };

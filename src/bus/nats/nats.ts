@@ -11,9 +11,7 @@
  * the library, an exception in a subscription's callback ends its reader; here none gets that far
  * (`wire-bus.ts`).
  */
-import { readFileSync } from 'node:fs';
 import {
-  type Authenticator,
   type ConnectionOptions,
   connect,
   createInbox,
@@ -21,22 +19,29 @@ import {
   type Msg,
   type MsgHdrs,
   type NatsConnection,
+  nkeyAuthenticator,
+  PermissionViolationError,
 } from 'nats';
 import type { Clock } from '../../base/clock.ts';
-import { readGivenFile } from '../../base/config-values.ts';
-import { asError, OrreryError } from '../../base/errors.ts';
+import { asError } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import { type Log, silentLog } from '../../base/log-port.ts';
 import type { Random } from '../../base/random.ts';
 import type { Bus, BusStatus, Headers } from '../bus.ts';
 import { refused } from '../bus-errors.ts';
 import { streamDefinitions } from '../streams.ts';
+import { createTroubles, type Troubles } from '../troubles.ts';
 import { jetStreamApi } from './jetstream-api.ts';
 import { keepStreams } from './keep-streams.ts';
 import { keepTrying } from './keep-trying.ts';
-import { parseServer, withoutPassword } from './nats-url.ts';
-import { checkServerVersion } from './nats-version.ts';
+import { lastingSubscription } from './lasting-subscription.ts';
 import { flushOncePerTurn } from './once-per-turn.ts';
+import { credentials, loginInUrls } from './server/nats-login.ts';
+import { reasonOf } from './server/nats-reasons.ts';
+import { type TlsFiles, tlsOptions } from './server/nats-tls.ts';
+import { parseServer, withoutPasswords } from './server/nats-url.ts';
+import { cannotReach, noteConnection, tellOutages } from './server/outage.ts';
+import { checkServer, onReconnect } from './server/server-check.ts';
 import { readHeaderBlock, writeHeaderBlock } from './stored-message.ts';
 import type { Wire, WireMessage } from './wire.ts';
 import { wireBus } from './wire-bus.ts';
@@ -46,7 +51,7 @@ export interface NatsParts {
   /** `nats://` or `tls://` URLs, or `host:port`; the first may contain a user and password, or a token. */
   readonly servers: readonly string[];
   readonly credsFile?: string;
-  readonly tls?: { readonly caFile?: string; readonly certFile?: string; readonly keyFile?: string };
+  readonly tls?: TlsFiles;
   /** The prefix of subjects for answers, if this connection's permissions require one; default `_INBOX`. */
   readonly inboxPrefix?: string;
   /** The connection's name in the server's reports. */
@@ -62,6 +67,8 @@ export interface NatsParts {
   readonly log?: Log;
   /** Stops waiting for the first connection. */
   readonly signal?: AbortSignal;
+  /** Kept up to date, also before the first connection. */
+  readonly troubles?: Troubles;
 }
 
 /** With `maxPingOut`, a silent server is given up after 4 to 6 s; a broken connection is noticed at once. */
@@ -73,8 +80,8 @@ const maxPingOut = 2;
  */
 const reconnectFirstMs = 100;
 const reconnectSpreadMs = 150;
-/** One attempt to connect, with its handshake. */
-const dialTimeoutMs = 5_000;
+/** One attempt to connect, with its handshake. A person at the command line waits longer, for the reason. */
+const dialTimeoutMs = 4_000;
 
 /**
  * Connects, checks the server's version, and creates or updates the streams. Keeps trying while NATS is away.
@@ -82,13 +89,14 @@ const dialTimeoutMs = 5_000;
  * @throws OrreryError BUS_VERSION, BUS_REFUSED (the streams have another number of shards, or max_payload is
  *   too small), USAGE (a file cannot be read), BUS_UNREACHABLE (only if `signal` was aborted)
  */
-export async function connectNats(parts: NatsParts): Promise<Bus> {
+export async function connectNats(given: NatsParts): Promise<Bus> {
+  const troubles = given.troubles ?? createTroubles(given.clock);
+  const parts = { ...given, troubles };
   const log = parts.log ?? silentLog;
   const connection = await firstConnection(parts, log);
   try {
     const wire = natsWire(connection, parts, log);
-    checkVersion(wire, parts);
-    if (parts.streamReplicas !== undefined) checkPayload(wire);
+    checkServer(wire, parts);
     const requests = wireRequests(wire, parts.clock, parts.random);
     const api = jetStreamApi(requests);
     const streams = streamDefinitions(parts.cluster);
@@ -100,7 +108,7 @@ export async function connectNats(parts: NatsParts): Promise<Bus> {
     if (replicas !== undefined) await keepStreams({ ...parts, wire, api, streams, replicas, log, onAnew });
     const isReplicated = (replicas ?? 1) > 1;
     const { clock, random } = parts;
-    const bus = wireBus({ wire, requests, api, streams, clock, random, log, isReplicated, anew });
+    const bus = wireBus({ wire, requests, api, streams, clock, random, log, isReplicated, anew, troubles });
     wire.onStatus((status) => onReconnect(status, wire, parts, log));
     return bus;
   } catch (error) {
@@ -109,30 +117,37 @@ export async function connectNats(parts: NatsParts): Promise<Bus> {
   }
 }
 
-async function firstConnection(parts: NatsParts, log: Log): Promise<NatsConnection> {
-  const settings = connectionOptions(parts);
+async function firstConnection(parts: KnownParts, log: Log): Promise<NatsConnection> {
+  const settings = connectionOptions(parts, log);
   const attempt = {
     ...parts,
     log,
-    facts: { servers: parts.servers.map(withoutPassword) },
-    trouble: 'NATS cannot be reached; trying until it can',
+    facts: { servers: parts.servers.map(withoutPasswords) },
+    trouble: cannotReach,
     success: 'NATS answers now',
+    onReason: (reason: string | null) => noteConnection(parts.troubles, reason),
   };
-  const connection = await keepTrying(attempt, () => connect(settings));
+  const connection = await keepTrying(attempt, () =>
+    connect(settings).catch((error) => {
+      throw new Error(reasonOf(asError(error)), { cause: error });
+    }),
+  );
   flushOncePerTurn(connection);
   return connection;
 }
 
-function connectionOptions(parts: NatsParts): ConnectionOptions {
+type KnownParts = NatsParts & { readonly troubles: Troubles };
+
+function connectionOptions(parts: NatsParts, log: Log): ConnectionOptions {
   const { credsFile, tls, random, name, inboxPrefix } = parts;
   const urls = parts.servers.map(parseServer);
-  const login = urls.find((url) => url.user !== undefined);
+  const makers = { jwt: credsAuthenticator, nkey: nkeyAuthenticator };
   return {
     servers: urls.map((url) => url.server),
     name,
-    ...(login?.user === undefined ? {} : loginOf(login.user, login.pass)),
-    ...(credsFile === undefined ? {} : { authenticator: credentials(credsFile) }),
-    ...(tls === undefined && !urls.some((url) => url.isTls) ? {} : { tls: tlsOptions(tls ?? {}) }),
+    ...loginInUrls(urls),
+    ...(credsFile === undefined ? {} : { authenticator: credentials(credsFile, makers, log) }),
+    ...(tls === undefined && !urls.some((url) => url.isTls) ? {} : { tls: tlsOptions(tls ?? {}, urls) }),
     ...(inboxPrefix === undefined ? {} : { inboxPrefix }),
     maxReconnectAttempts: -1,
     reconnectDelayHandler: () => reconnectFirstMs + Math.floor(reconnectSpreadMs * random.next()),
@@ -144,94 +159,37 @@ function connectionOptions(parts: NatsParts): ConnectionOptions {
   };
 }
 
-function tlsOptions(tls: NonNullable<NatsParts['tls']>): Record<string, string> {
-  const files = Object.entries(tls).filter(
-    (entry): entry is [keyof typeof tls, string] => entry[1] !== undefined,
-  );
-  for (const [name, file] of files) readGivenFile(tlsFlags[name], file);
-  return Object.fromEntries(files);
-}
-
-const tlsFlags = { caFile: 'nats-ca', certFile: 'nats-cert', keyFile: 'nats-key' } as const;
-
-function loginOf(user: string, pass: string | undefined): Pick<ConnectionOptions, 'user' | 'pass' | 'token'> {
-  return pass === undefined ? { token: user } : { user, pass };
-}
-
-/**
- * Reads the file at each login, so that renewed credentials are used; keeps the last good ones while it
- * cannot be read.
- */
-function credentials(file: string): Authenticator {
-  let latest = credsAuthenticator(readGivenFile('nats-creds', file));
-  return (nonce) => {
-    try {
-      latest = credsAuthenticator(readFileSync(file));
-    } catch {
-      // The file is just being replaced; an exception here would close the connection for good.
-    }
-    return latest(nonce);
-  };
-}
-
-function checkVersion(wire: Wire, parts: NatsParts): void {
-  checkServerVersion(wire.serverVersion, wire.isClustered || (parts.streamReplicas ?? 1) > 1);
-}
-
-/** The size of a saved record with its headers; clients that only ask send less. */
-const payloadMin = limits.recordBytes + 16 * 1024;
-
-function checkPayload({ maxPayload }: Wire): void {
-  if (maxPayload >= payloadMin) return;
-  const facts = { maxPayload, needed: payloadMin };
-  const text = `NATS takes messages of ${maxPayload} bytes (max_payload), ${payloadMin} are needed: records of actors are up to ${limits.recordBytes}`;
-  throw new OrreryError('BUS_REFUSED', text, { facts });
-}
-
-/**
- * During the upgrade of a NATS cluster, a server may be too old. Refusing it now would break what still
- * works, so it is logged.
- */
-export function onReconnect(status: BusStatus, wire: Wire, parts: NatsParts, log: Log): void {
-  if (status === 'disconnected')
-    log.warn({ servers: parts.servers.map(withoutPassword) }, 'NATS connection lost');
-  if (status !== 'connected') return;
-  log.info({ version: wire.serverVersion }, 'NATS connection is back');
-  try {
-    checkVersion(wire, parts);
-  } catch (error) {
-    log.error(
-      { error: asError(error) },
-      'connected to a NATS server that is too old: saves may fail or overwrite each other there, and a replica that starts is refused. Upgrade the server to a version that the error names',
-    );
-  }
-}
-
 const closedForGood =
-  'the NATS connection was closed for good: this process does nothing more, and other replicas take over its work. Restart it';
-const subscriptionRefused =
-  'a subscription was refused: nothing on this subject is heard. Let this NATS user subscribe to it (deploy/nats/permissions.conf), then restart this process';
+  'the NATS connection was closed for good: this process ends, and other replicas take over its work';
+const notTaken =
+  'NATS does not let this user publish on a subject: what is sent there is lost until it may (deploy/nats/permissions.conf)';
 
 /** The library's connection as the port of `wire.ts`. */
 export function natsWire(
   connection: NatsConnection,
-  { clock, inboxPrefix }: Pick<NatsParts, 'clock' | 'inboxPrefix'>,
+  parts: Pick<KnownParts, 'clock' | 'inboxPrefix' | 'troubles'>,
   log: Log,
 ): Wire {
   const callbacks = new Set<(status: BusStatus) => void>();
+  const forbidden = new Set<(subject: string) => void>();
   let status: BusStatus = 'connected';
   const change = (next: BusStatus): void => {
     if (status === next || status === 'closed') return;
     status = next;
+    if (next === 'connected') outageEnds();
     for (const callback of [...callbacks]) callback(next);
   };
-  void watchStatus(connection, change, log);
+  const outageEnds = tellOutages(connection, parts.troubles, log);
+  const onForbidden = (subject: string) => {
+    for (const callback of [...forbidden]) callback(subject);
+  };
+  void watchStatus(connection, { status: () => status, change, onForbidden, log });
   void connection.closed().then((reason) => {
     if (reason) log.error({ error: asError(reason) }, closedForGood);
     change('closed');
   });
   return {
-    inbox: createInbox(inboxPrefix),
+    inbox: createInbox(parts.inboxPrefix),
     get status() {
       return status;
     },
@@ -256,33 +214,61 @@ export function natsWire(
         if (!connection.isClosed()) throw refused(asError(error).message);
       }
     },
-    subscribe(subject, onMessage, queue) {
-      if (connection.isClosed()) return { stop: () => undefined };
-      const callback = (error: Error | null, message: Msg): void => {
-        if (error) log.error({ error, subject }, subscriptionRefused);
-        else receive(onMessage, message, log);
-      };
-      const subscription = connection.subscribe(subject, {
-        callback,
-        ...(queue === undefined ? {} : { queue }),
-      });
-      return { stop: () => subscription.unsubscribe() };
+    onForbidden(callback) {
+      forbidden.add(callback);
+      return { stop: () => void forbidden.delete(callback) };
     },
-    close: () => closeConnection(connection, status, clock),
+    subscribe: subscriber(connection, parts, log),
+    close: () => closeConnection(connection, status, parts.clock),
   };
 }
 
-async function watchStatus(
+function subscriber(
   connection: NatsConnection,
-  change: (status: BusStatus) => void,
+  { clock, troubles }: Pick<KnownParts, 'clock' | 'troubles'>,
   log: Log,
-): Promise<void> {
+): Wire['subscribe'] {
+  const flush = () => connection.flush();
+  const isClosed = () => connection.isClosed();
+  return (subject, onMessage, queue) => {
+    if (isClosed()) return { stop: () => undefined };
+    const subscribe = (onRefused: (error: Error) => void) => {
+      const callback = (error: Error | null, message: Msg): void => {
+        if (error) onRefused(error);
+        else receive(onMessage, message, log);
+      };
+      const options = { callback, ...(queue === undefined ? {} : { queue }) };
+      const subscription = connection.subscribe(subject, options);
+      return { stop: () => subscription.unsubscribe() };
+    };
+    return lastingSubscription({ subject, subscribe, flush, isClosed, clock, troubles, log });
+  };
+}
+
+interface StatusParts {
+  readonly status: () => BusStatus;
+  readonly change: (status: BusStatus) => void;
+  readonly onForbidden: (subject: string) => void;
+  readonly log: Log;
+}
+
+async function watchStatus(connection: NatsConnection, parts: StatusParts): Promise<void> {
+  const { change, log } = parts;
   for await (const event of connection.status()) {
     if (event.type === 'disconnect') change('disconnected');
     else if (event.type === 'reconnect') change('connected');
-    else if (event.type === 'error') log.warn({ error: event.error }, 'NATS reported an error');
+    else if (event.type === 'error') onError(event.error, parts);
     else if (event.type === 'ldm') log.info({ server: event.server }, 'the NATS server is about to stop');
   }
+}
+
+/** What is said in an outage comes as its reason, a refused subscription to the subscription. */
+function onError(error: Error, { status, onForbidden, log }: StatusParts): void {
+  if (error instanceof PermissionViolationError) {
+    if (error.operation !== 'publish') return;
+    log.warn({ subject: error.subject }, notTaken);
+    onForbidden(error.subject);
+  } else if (status() === 'connected') log.warn({ reason: reasonOf(error) }, 'NATS reported an error');
 }
 
 /** Draining waits for the server, so it is skipped while disconnected. */

@@ -18,7 +18,6 @@ export type StreamSettings = Readonly<Record<string, unknown>>;
 const bounds: Readonly<Record<string, number>> = {
   max_msgs: -1,
   max_msgs_per_subject: -1,
-  max_bytes: -1,
   max_age: 0,
   max_msg_size: -1,
   duplicate_window: Number.NaN,
@@ -39,6 +38,9 @@ export function grown(found: StreamSettings, wanted: StreamSettings): StreamSett
     ...found,
     ...wanted,
     ...Object.fromEntries([...grownBounds, ...granted]),
+    // Where messages are counted, a bound in bytes is the operator's. Records and digests have no bound: at
+    // one, the server would drop the oldest.
+    ...(wanted.max_msgs === -1 ? {} : { max_bytes: found.max_bytes ?? wanted.max_bytes }),
     subjects: [...new Set([...textsIn(found.subjects), ...textsIn(wanted.subjects)])],
     metadata: { ...(found.metadata as object), ...(wanted.metadata as object) },
   };

@@ -6,8 +6,9 @@ import { asError } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { Ambient } from '../../base/log-port.ts';
 import type { Bus, BusMessage, RequestOptions, StoredMessage, StreamName } from '../bus.ts';
-import { unreachable } from '../bus-errors.ts';
+import { notPermitted, unreachable } from '../bus-errors.ts';
 import type { StreamDefinitions } from '../streams.ts';
+import type { Troubles } from '../troubles.ts';
 import { guardLanes } from './guard-lanes.ts';
 import { isJetStreamError, type JetStreamApi, jetStreamCode } from './jetstream-api.ts';
 import { createSilenceWatch } from './silence.ts';
@@ -17,7 +18,7 @@ import { wireAppend } from './wire-append.ts';
 import { wireBatch } from './wire-batch.ts';
 import { silenceBounds } from './wire-consumer.ts';
 import { type FollowEnvironment, follow } from './wire-follow.ts';
-import { ask, type WireRequests } from './wire-requests.ts';
+import { ask, type Failure, type WireRequests } from './wire-requests.ts';
 
 export interface WireBusParts extends Ambient {
   readonly wire: Wire;
@@ -28,6 +29,7 @@ export interface WireBusParts extends Ambient {
   readonly isReplicated: boolean;
   /** Called with the name of a stream, on the server, that was made anew. */
   readonly anew: Set<(stream: string) => void>;
+  readonly troubles: Troubles;
 }
 
 export function wireBus(parts: WireBusParts): Bus {
@@ -49,23 +51,23 @@ export function wireBus(parts: WireBusParts): Bus {
       log.error({ error: asError(error), subject: message.subject }, 'a message handler threw');
     }
   };
-  const following: FollowEnvironment = {
-    ...parts,
-    silence,
-    deliver: guarded,
-    onRestart: () => counters.followRestarts++,
-  };
+  const onRestart = () => counters.followRestarts++;
+  const following: FollowEnvironment = { ...parts, silence, deliver: guarded, onRestart };
   return {
     counters,
     get status() {
       return wire.status;
     },
+    troubles: () => parts.troubles.all(),
     onStatus: (callback) => wire.onStatus(callback),
     publish: (subject, data, sending = {}) => wire.publish(subject, data, sending.headers, sending.reply),
     subscribe: (subject, onMessage, { queue } = {}) =>
       wire.subscribe(subject, (message) => guarded(onMessage, busMessage(message)), queue),
     request: async (subject, data, asking) => {
-      const failed = (failure: string) => unreachable(`request to ${subject}: ${failure}`);
+      const failed = (failure: Failure) =>
+        failure === 'not permitted'
+          ? notPermitted(subject)
+          : unreachable(`request to ${subject}: ${failure}`);
       return ask(requests, { ...asking, subject, data, read: busMessage, failed });
     },
     requestMany: (subject, data, asking) => requestMany(requests, subject, data, asking),

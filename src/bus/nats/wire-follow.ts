@@ -12,6 +12,7 @@ import type { Clock, Timer } from '../../base/clock.ts';
 import { jittered, type Random } from '../../base/random.ts';
 import type { BusStatus, Following, FollowOptions } from '../bus.ts';
 import { unreachable } from '../bus-errors.ts';
+import type { Troubles } from '../troubles.ts';
 import { followPlace } from './follow-place.ts';
 import {
   type Consumer,
@@ -26,6 +27,7 @@ export interface FollowEnvironment extends ConsumerEnvironment {
   readonly onRestart: () => void;
   /** Called with the name of a stream that was made anew. */
   readonly anew: Set<(stream: string) => void>;
+  readonly troubles: Troubles;
 }
 
 /** Pause between attempts to create a consumer; a stream without a leader refuses at once. */
@@ -78,6 +80,10 @@ export function follow(
 const notFollowed =
   'a consumer could not be created; trying again, and until then nothing new in the stream is read. If this goes on: has the stream a leader, and may this NATS user publish to $JS.API.STREAM.INFO.> and $JS.API.CONSUMER.CREATE.> (deploy/nats/permissions.conf)?';
 
+/** Without the consumer's name: all readers of the stream have the same trouble. */
+const unread = (stream: string, { message }: Error) =>
+  `nothing new in ${stream} is read: ${message.replace(/\.f-[\w-]+/, '')}`;
+
 /** At most one consumer at a time, and the position that they share. */
 function consumerChain(
   environment: FollowEnvironment,
@@ -85,7 +91,8 @@ function consumerChain(
   options: FollowOptions,
   events: Pick<ConsumerEvents, 'onReady' | 'onCaughtUp'>,
 ) {
-  const { wire, clock, random, log } = environment;
+  const { wire, clock, random, log, troubles } = environment;
+  const what = `reading ${stream} ${random.id()}`;
   const place = followPlace(options.from);
   let consumer: Consumer | undefined;
   let retry: Timer | undefined;
@@ -97,6 +104,12 @@ function consumerChain(
     consumer?.end();
     consumer = undefined;
   };
+  const leave = (isEnd: boolean): void => {
+    stopped ||= isEnd;
+    if (consumer && !isEnd) environment.onRestart();
+    troubles.over(what);
+    drop();
+  };
   const restart = (reason: string): void => {
     log.info({ stream, reason, next: place.next() }, 'following resumes where it was');
     environment.onRestart();
@@ -104,38 +117,30 @@ function consumerChain(
     begin();
   };
   const onFailure = (error: Error): void => {
-    log.warn({ stream, error }, notFollowed);
+    log.warn({ stream, error: error.message }, notFollowed);
+    troubles.note(what, unread(stream, error));
     drop();
     retry = clock.after(jittered(retryMs, 0.3, random), begin);
     retryMs = Math.min(2 * retryMs, retryMaxMs);
   };
   const onReady = (): void => {
     retryMs = retryFirstMs;
+    troubles.over(what);
     events.onReady();
   };
   const begin = (): void => {
     if (stopped || consumer || wire.status !== 'connected') return;
     const name = `f-${random.id()}`;
     const plan = { stream, name, inbox: `${wire.inbox}.f.${name}`, options, place };
-    consumer = startConsumer(environment, plan, {
-      onReady,
-      onCaughtUp: events.onCaughtUp,
-      onDoubt: restart,
-      onFailure,
-    });
+    const heard = { onReady, onCaughtUp: events.onCaughtUp, onDoubt: restart, onFailure };
+    consumer = startConsumer(environment, plan, heard);
   };
   return {
     begin,
     /** What the consumer follows may be gone. */
     doubt: (reason: string): void => (consumer ? restart(reason) : undefined),
     /** The connection is lost; `begin` resumes. */
-    interrupt(): void {
-      if (consumer) environment.onRestart();
-      drop();
-    },
-    stop(): void {
-      stopped = true;
-      drop();
-    },
+    interrupt: () => leave(false),
+    stop: () => leave(true),
   };
 }

@@ -3,14 +3,15 @@
  * deadlines.
  *
  * Promises: each request ends exactly once: with its answer, with "no responders", at its deadline (up to
- * `sweepMs` late), on abort, or at once when the connection is lost. Absent: the meaning of the answer.
+ * `sweepMs` late), on abort, or at once when the connection is lost or we may not publish there. Absent: the
+ * meaning of the answer.
  */
-import type { Clock } from '../../base/clock.ts';
+import type { Clock, Timer } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
 import type { Headers } from '../bus.ts';
 import type { Wire, WireMessage } from './wire.ts';
 
-export type Failure = 'nobody' | 'timeout' | 'disconnected' | 'aborted';
+export type Failure = 'nobody' | 'timeout' | 'disconnected' | 'aborted' | 'not permitted';
 
 export interface RequestHandlers {
   /** Returns whether more answers are wanted. */
@@ -32,21 +33,21 @@ export interface WireRequests {
 }
 
 interface Entry extends RequestHandlers {
+  readonly subject: string;
   readonly deadline: number;
   forget: (() => void) | undefined;
 }
 
 /**
- * How often deadlines are checked, ms: far below every timeout in limits.ts, and cheap with thousands of
- * requests.
+ * Requests whose deadlines are this close end together, ms: far below every timeout in limits.ts, and cheap
+ * with thousands of requests.
  */
 const sweepMs = 25;
 
 export function wireRequests(wire: Wire, clock: Clock, random: Pick<Random, 'id'>): WireRequests {
   const entries = new Map<string, Entry>();
   const inbox = `${wire.inbox}.r.`;
-  let isSweeping = false;
-
+  let next: { readonly deadline: number; readonly timer: Timer } | undefined;
   const end = (token: string, entry: Entry): void => {
     entries.delete(token);
     entry.forget?.();
@@ -56,15 +57,17 @@ export function wireRequests(wire: Wire, clock: Clock, random: Pick<Random, 'id'
     entry.onFailure(failure);
   };
   const sweep = (): void => {
-    isSweeping = false;
+    next = undefined;
     const now = clock.monotonic();
-    for (const [token, entry] of entries) if (entry.deadline <= now) fail(token, entry, 'timeout');
-    if (entries.size > 0) sweepLater();
+    for (const [token, entry] of entries)
+      if (entry.deadline <= now) fail(token, entry, 'timeout');
+      else sweepBy(entry.deadline);
   };
-  const sweepLater = (): void => {
-    if (isSweeping) return;
-    isSweeping = true;
-    clock.after(sweepMs, sweep);
+  /** The timer outlives the request, because the next one is as patient and comes soon. */
+  const sweepBy = (deadline: number): void => {
+    if (next !== undefined && next.deadline <= deadline) return;
+    next?.timer.cancel();
+    next = { deadline, timer: clock.after(deadline - clock.monotonic() + sweepMs, sweep) };
   };
 
   wire.subscribe(`${inbox}*`, (message) => {
@@ -74,11 +77,16 @@ export function wireRequests(wire: Wire, clock: Clock, random: Pick<Random, 'id'
     if (message.status === 503 && message.data.length === 0) fail(token, entry, 'nobody');
     else if (!entry.onAnswer(message)) end(token, entry);
   });
+  const failAll = (failure: Failure, isMeant: (entry: Entry) => boolean = () => true): void => {
+    for (const [token, entry] of entries) if (isMeant(entry)) fail(token, entry, failure);
+  };
+  wire.onForbidden((subject) => failAll('not permitted', (entry) => entry.subject === subject));
   wire.onStatus((status) => {
     if (status === 'connected') return;
-    for (const [token, entry] of entries) fail(token, entry, 'disconnected');
+    next?.timer.cancel();
+    next = undefined;
+    failAll('disconnected');
   });
-
   return {
     get waiting() {
       return entries.size;
@@ -88,15 +96,19 @@ export function wireRequests(wire: Wire, clock: Clock, random: Pick<Random, 'id'
       if (signal?.aborted) return handlers.onFailure('aborted');
       const token = random.id();
       wire.publish(subject, data, headers, inbox + token);
-      const entry: Entry = { ...handlers, deadline: clock.monotonic() + timeoutMs, forget: undefined };
+      const deadline = clock.monotonic() + timeoutMs;
+      const entry: Entry = { ...handlers, subject, deadline, forget: undefined };
       entries.set(token, entry);
-      sweepLater();
-      if (!signal) return;
-      const onAbort = () => fail(token, entry, 'aborted');
-      entry.forget = () => signal.removeEventListener('abort', onAbort);
-      signal.addEventListener('abort', onAbort, { once: true });
+      sweepBy(deadline);
+      entry.forget = signal && whenAborted(signal, () => fail(token, entry, 'aborted'));
     },
   };
+}
+
+/** @returns what ends the listening */
+function whenAborted(signal: AbortSignal, run: () => void): () => void {
+  signal.addEventListener('abort', run, { once: true });
+  return () => signal.removeEventListener('abort', run);
 }
 
 /** One request to one subject. */

@@ -27,13 +27,15 @@ export interface Wire {
   /** The largest message that the server accepts, bytes. */
   readonly maxPayload: number;
   onStatus(callback: (status: BusStatus) => void): Subscription;
+  /** Calls back with the subject when the server does not let us publish there. */
+  onForbidden(callback: (subject: string) => void): Subscription;
   /**
    * Sends; drops the message while disconnected. Messages of one turn of the event loop leave together.
    *
    * @throws OrreryError BUS_REFUSED for a payload above the server's limit, or an illegal subject or header
    */
   publish(subject: string, data: Uint8Array, headers?: Headers, reply?: string): void;
-  /** Survives reconnects. The caller must catch exceptions of `onMessage`. */
+  /** Survives reconnects and refusals. The caller must catch exceptions of `onMessage`. */
   subscribe(subject: string, onMessage: (message: WireMessage) => void, queue?: string): Subscription;
   /** Flushes the buffer and closes, in bounded time. */
   close(): Promise<void>;

@@ -1,7 +1,9 @@
 /** The digest of Elections in the world. */
 import type { DigestBase, DigestPart } from '../../base/digests.ts';
 import type { KubeObject } from '../../base/kube-port.ts';
+import { list, record } from '../../kube/api/fields.ts';
 import { generationOf } from '../../kube/mirror/object-digest.ts';
+import { saidIn } from '../../machines/election/election-words.ts';
 import type { ElectionSpec } from '../../machines/election/lease-record.ts';
 import { readElectionSpec } from './election-spec.ts';
 
@@ -9,8 +11,29 @@ export interface ElectionDigest extends DigestBase {
   readonly kind: 'elections';
   readonly generation: number;
   readonly spec: ElectionSpec;
+  /** What its status says (saidIn); absent: nothing, or mirrored by an earlier release. */
+  readonly said?: string;
 }
 
 export function electionPart(object: KubeObject): DigestPart<ElectionDigest> {
-  return { generation: generationOf(object), spec: readElectionSpec(object) };
+  const said = saidBy(object.status);
+  const digest = { generation: generationOf(object), spec: readElectionSpec(object) };
+  return said === null ? digest : { ...digest, said };
+}
+
+/** null: it says nothing. */
+function saidBy(value: unknown): string | null {
+  if (value === undefined) return null;
+  const { holder, term, transitions, candidates, observedGeneration, conditions } = record(value);
+  const valid = list(conditions)
+    .map(record)
+    .find(({ type }) => type === 'Valid');
+  return saidIn({
+    holder: typeof holder === 'string' ? holder : null,
+    term: Number(term ?? 0),
+    transitions: Number(transitions ?? 0),
+    candidates: list(candidates).map(String),
+    observedGeneration: Number(observedGeneration ?? 0),
+    isValid: valid?.status === 'True',
+  });
 }

@@ -43,6 +43,19 @@ export function createElectionJoin(
   };
 }
 
+/** What the status of the resource says, for its actor to compare with what it wrote. */
+export const createElectionStatusJoin = (world: Pick<World, 'get'>): Join => ({
+  kinds: ['election'],
+  // The join above names whom a change concerns.
+  fold: () => [],
+  *members() {},
+  observe(_kind, namespace, name) {
+    const digest = asDigest<ElectionDigest>(world.get(resource, namespace, name), 'elections');
+    const facts = digest?.said === undefined ? null : { uid: digest.uid, said: digest.said };
+    return { type: 'election.status.observed', facts };
+  },
+});
+
 /**
  * An Election acts with our permissions: without this rule its author could lead in kube-system (a confused
  * deputy).

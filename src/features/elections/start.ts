@@ -11,7 +11,7 @@ import type { ElectionContext } from '../../machines/election/election-context.t
 import { electionStatusPatch } from '../../machines/election/election-effects.ts';
 import { patchElectionStatus } from './effects/election-status.ts';
 import { leaseEffects } from './effects/lease-effects.ts';
-import { createElectionJoin } from './election-join.ts';
+import { createElectionJoin, createElectionStatusJoin } from './election-join.ts';
 import { answerCandidates } from './election-requests.ts';
 import { createLeaseStore } from './lease.ts';
 import { createLeaseFollower } from './lease-follower.ts';
@@ -31,7 +31,7 @@ function start({ leaseNamespaces }: ElectionsSettings, parts: FeatureParts): Fea
   const follower = createLeaseFollower({ kube, store, clock, random, log, breadth: 'namespace' });
   const { requests, stop } = answerCandidates(parts);
   return {
-    joins: [createElectionJoin(engine.world, leaseNamespaces)],
+    joins: [createElectionJoin(engine.world, leaseNamespaces), createElectionStatusJoin(engine.world)],
     effects: [
       ...leaseEffects({ store, follower, clock }),
       runs(electionStatusPatch, patchElectionStatus(kube)),

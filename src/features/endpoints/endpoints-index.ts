@@ -9,6 +9,7 @@
 
 import { hash } from '../../actors/shards/rendezvous.ts';
 import type { Clock } from '../../base/clock.ts';
+import type { Labels } from '../../base/digests.ts';
 import type { EndpointSliceDigest, ServiceDigest, WorkloadDigest } from './digests.ts';
 import { isDnsLabel, type NamedWorkload } from './packing/desired.ts';
 import type { EndpointsScene, ServiceScene, Wave } from './packing/scene.ts';
@@ -225,8 +226,8 @@ export class EndpointsIndex implements EndpointsScene {
     return isSparse ? now - since : 0;
   }
 
-  put(namespace: string, name: string, digest: EndpointSliceDigest): void {
-    this.#slices.put(namespace, name, digest);
+  put(namespace: string, name: string, digest: EndpointSliceDigest, asked?: Labels): void {
+    this.#slices.put(namespace, name, digest, asked);
   }
 
   remove(namespace: string, name: string, uid: string): void {

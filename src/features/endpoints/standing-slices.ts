@@ -6,6 +6,7 @@
 
 import { hash } from '../../actors/shards/rendezvous.ts';
 import type { Clock } from '../../base/clock.ts';
+import type { Labels } from '../../base/digests.ts';
 import type { EndpointSliceDigest } from './digests.ts';
 import { createLatestSlices } from './latest-slices.ts';
 import { canonical, type StandingSlice } from './packing/slices.ts';
@@ -17,8 +18,8 @@ export interface StandingSlices {
    * @returns names of the Services that it concerns
    */
   setWorld(namespace: string, name: string, digest: EndpointSliceDigest | null): string[];
-  /** Takes what this replica wrote or read. */
-  put(namespace: string, name: string, digest: EndpointSliceDigest): void;
+  /** Takes what this replica wrote or read; `asked`: with these labels. */
+  put(namespace: string, name: string, digest: EndpointSliceDigest, asked?: Labels): void;
   remove(namespace: string, name: string, uid: string): void;
   /** The Service's slices that are ours and not being deleted. */
   of(namespace: string, service: string): StandingSlice[];
@@ -35,10 +36,8 @@ export function createStandingSlices(clock: Clock, takeOver: string | null): Sta
   const latest = createLatestSlices(clock);
   /** Names of slices, by Service. */
   const names = new Map<string, Set<string>>();
-
-  /** The content of a slice that is ours or adopted. */
-  const contentOf = ({ managed, foreign }: EndpointSliceDigest) =>
-    managed ?? (foreign?.writer === takeOver ? foreign?.content : undefined);
+  const admitted = createAdmitted();
+  const contentOf = (digest: EndpointSliceDigest) => ownContent(digest, takeOver);
   const link = (namespace: string, name: string, digest: EndpointSliceDigest) => {
     const service = `${namespace}/${serviceOf(digest)}`;
     putIn(names, service, name);
@@ -64,19 +63,22 @@ export function createStandingSlices(clock: Clock, takeOver: string | null): Sta
   return {
     setWorld(namespace, name, digest) {
       const before = latest.setWorld(`${namespace}/${name}`, digest);
+      if (digest === null && before !== null) admitted.forget(before.uid);
       const slices = [before, digest].filter((one) => one !== null).filter(isOfWorkloads);
       if (digest !== null && isOfWorkloads(digest)) link(namespace, name, digest);
       return slices.map(serviceOf);
     },
-    put(namespace, name, digest) {
+    put(namespace, name, digest, asked) {
       const isLatest = latest.put(`${namespace}/${name}`, digest);
+      if (isLatest && asked !== undefined) admitted.note(digest, asked);
       if (isLatest && isOfWorkloads(digest)) link(namespace, name, digest);
     },
     remove: (namespace, name, uid) => latest.remove(`${namespace}/${name}`, uid),
     of: (namespace, service) =>
       staying(namespace, service).flatMap(([name, digest]) => {
-        const { uid, resourceVersion, labels, annotations } = digest;
+        const { uid, resourceVersion, annotations } = digest;
         const content = contentOf(digest);
+        const labels = admitted.labelsOf(digest);
         return content === undefined ? [] : [{ name, uid, resourceVersion, labels, annotations, content }];
       }),
     otherWriter(namespace, service) {
@@ -87,6 +89,29 @@ export function createStandingSlices(clock: Clock, takeOver: string | null): Sta
     },
     has: (namespace, service) => list(namespace, service).length > 0,
     token: (namespace, service) => tokenOf(staying(namespace, service)),
+  };
+}
+
+/** The content of a slice that is ours or adopted. */
+const ownContent = ({ managed, foreign }: EndpointSliceDigest, takeOver: string | null) =>
+  managed ?? (foreign?.writer === takeOver ? foreign?.content : undefined);
+
+/** Slices to which admission gives other labels than are asked for, by uid. */
+function createAdmitted() {
+  const altered = new Map<string, { readonly asked: Labels; readonly answered: string }>();
+  return {
+    /** @param asked the labels that were written; the digest has those of the answer */
+    note({ uid, labels }: EndpointSliceDigest, asked: Labels): void {
+      const answered = canonical(labels);
+      if (canonical(asked) === answered) altered.delete(uid);
+      else altered.set(uid, { asked, answered });
+    },
+    forget: (uid: string) => altered.delete(uid),
+    /** Those that were asked for, as long as the slice has what was made of them. */
+    labelsOf({ uid, labels }: EndpointSliceDigest): Labels {
+      const known = altered.get(uid);
+      return known?.answered === canonical(labels) ? known.asked : labels;
+    },
   };
 }
 

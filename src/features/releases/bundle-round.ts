@@ -15,11 +15,10 @@ import type { ChangedObject, RoundSummary } from '../../machines/release/release
 import type { KindName } from '../../machines/release/release-table.ts';
 import { type Bundle, type BundleObject, objectName } from './bundle.ts';
 import { changesOf } from './object-changes.ts';
-import { type AppliedObject, applyObject, placeOf } from './release-apply.ts';
+import { type AppliedObject, type ApplyParts, applyObject, placeOf } from './release-apply.ts';
 import { pruneKind } from './release-prune.ts';
 
-export interface RoundParts {
-  readonly kube: KubePort;
+export interface RoundParts extends ApplyParts {
   readonly bundle: Bundle;
   /** Called for each object that matches the bundle. */
   readonly onApplied: (manifest: BundleObject, resource: KubeResource, object: KubeObject) => void;
@@ -27,7 +26,7 @@ export interface RoundParts {
 
 /** @param kinds further kinds that may have objects of an older bundle */
 export async function releaseRound(
-  { kube, bundle, onApplied }: RoundParts,
+  { kube, joined, bundle, onApplied }: RoundParts,
   kinds: readonly KindName[],
   signal: AbortSignal,
 ): Promise<RoundSummary> {
@@ -38,7 +37,7 @@ export async function releaseRound(
   const applyOne = async (manifest: BundleObject) => {
     try {
       const resource = await resolve(manifest);
-      const outcome = await applyObject(kube, resource, manifest, signal);
+      const outcome = await applyObject({ kube, joined }, resource, manifest, signal);
       const { object, isReplaced } = outcome;
       counts.applied++;
       if (isReplaced) counts.replaced++;

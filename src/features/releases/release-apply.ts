@@ -2,9 +2,9 @@
  * Brings one object of a bundle to its manifest's state, by server-side apply.
  *
  * Promises (docs/features/releases.md §3): an existing object that is not ours is changed only if the
- * manifest adopts it, and one of another bundle never; if the API server refuses because a field is
- * immutable, that is an error, unless the manifest says `recreate`: then exactly the object that was seen is
- * deleted and recreated.
+ * manifest adopts it, and one of another bundle never; what somebody creates between our look and our apply
+ * is given back as it was; if the API server refuses because a field is immutable, that is an error, unless
+ * the manifest says `recreate`: then exactly the object that was seen is deleted and recreated.
  */
 
 import { asError, hasCode, OrreryError } from '../../base/errors.ts';
@@ -30,21 +30,30 @@ export interface AppliedObject {
   readonly isReplaced: boolean;
 }
 
+export interface ApplyParts {
+  readonly kube: KubePort;
+  /** Uids of somebody else's objects that still have our fields, until they are given back. */
+  readonly joined: Set<string>;
+}
+
 /**
  * @throws OrreryError KUBE_… of the API server, KUBE_CONFLICT while the object is being deleted, KUBE_REFUSED
  *   for somebody else's
  */
 export async function applyObject(
-  kube: KubePort,
+  parts: ApplyParts,
   resource: KubeResource,
   manifest: BundleObject,
   signal: AbortSignal,
 ): Promise<AppliedObject> {
   for (let looks = 1; ; looks++) {
-    const live = await find(kube, resource, manifest, signal);
+    const found = await find(parts.kube, resource, manifest, signal);
+    const isJoined = found !== null && parts.joined.has(found.metadata.uid ?? '');
+    if (isJoined) await giveBack(parts, resource, found, signal);
+    const live = isJoined ? await find(parts.kube, resource, manifest, signal) : found;
     if (live !== null) checkMayTouch(manifest, live);
     try {
-      return await applyOver(kube, resource, manifest, live, signal);
+      return await applyOver(parts, resource, manifest, live, signal);
     } catch (thrown) {
       // It was written meanwhile, perhaps by a new owner, so its ownership has to be checked again.
       if (!isWrittenMeanwhile(thrown) || looks >= looksMax) throw thrown;
@@ -59,15 +68,16 @@ const isWrittenMeanwhile = (thrown: unknown) =>
   hasCode(thrown, 'KUBE_CONFLICT') && thrown.facts.status === 409;
 
 async function applyOver(
-  kube: KubePort,
+  parts: ApplyParts,
   resource: KubeResource,
   manifest: BundleObject,
   live: KubeObject | null,
   signal: AbortSignal,
 ): Promise<AppliedObject> {
+  const { kube } = parts;
   const place = placeOf(resource, manifest);
   try {
-    const object = await apply(kube, resource, manifest, live, signal);
+    const object = await apply(parts, resource, manifest, live, signal);
     return { object, before: live, isReplaced: false };
   } catch (thrown) {
     if (live === null || !isImmutable(thrown)) throw thrown;
@@ -75,7 +85,7 @@ async function applyOver(
   }
   await kube.delete(resource, place.namespace, place.name, preconditions(live.metadata), signal);
   if ((await find(kube, resource, manifest, signal)) !== null) throw beingDeleted();
-  const object = await apply(kube, resource, manifest, null, signal);
+  const object = await apply(parts, resource, manifest, null, signal);
   return { object, before: live, isReplaced: true };
 }
 
@@ -95,8 +105,8 @@ function find(
   return unlessGone(kube.get(resource, namespace, name, signal));
 }
 
-function apply(
-  kube: KubePort,
+async function apply(
+  parts: ApplyParts,
   resource: KubeResource,
   manifest: BundleObject,
   live: KubeObject | null,
@@ -111,7 +121,32 @@ function apply(
   const body = { ...manifest, metadata: { ...metadata, ...scope, ...seen } };
   // What was not there has nobody's fields; whoever has created it meanwhile keeps them.
   const force = live !== null;
-  return kube.patch(resource, { ...scope, name, type: 'apply', body, fieldManager, force }, signal);
+  const patch = { ...scope, name, type: 'apply', body, fieldManager, force } as const;
+  const object = await parts.kube.patch(resource, patch, signal);
+  const managers = object.metadata.managedFields ?? [];
+  if (live !== null || managers.every(({ manager }) => manager === fieldManager)) return object;
+  // Kubernetes has no apply that only creates: our fields are now among those of whoever created it.
+  await giveBack(parts, resource, object, signal);
+  throw new OrreryError('KUBE_CONFLICT', 'somebody else created it meanwhile', { facts: { status: 409 } });
+}
+
+/** An apply without fields takes away those that are ours alone. */
+async function giveBack(
+  { kube, joined }: ApplyParts,
+  resource: KubeResource,
+  { apiVersion, kind, metadata: { name, namespace, uid = '' } }: KubeObject,
+  signal: AbortSignal,
+): Promise<void> {
+  joined.add(uid);
+  const scope = namespace === undefined ? {} : { namespace };
+  const body = { apiVersion, kind, metadata: { name, ...scope, uid } };
+  try {
+    await kube.patch(resource, { ...scope, name, type: 'apply', body, fieldManager, force: false }, signal);
+  } catch (thrown) {
+    // It is gone, or another one has its name.
+    if (!isWrittenMeanwhile(thrown)) throw thrown;
+  }
+  joined.delete(uid);
 }
 
 function checkMayTouch(manifest: BundleObject, { metadata }: KubeObject): void {

@@ -38,6 +38,7 @@ export function startReleaseWork(parts: ReleaseWorkParts) {
   const { kube, bundle } = parts;
   const kinds = new Map<string, WatchedKind>();
   const ended = new AbortController();
+  const joined = new Set<string>();
   let roundsUnderWay = 0;
   const kindOf = (resource: KubeResource) => {
     const key = `${resource.group}/${resource.kind}`;
@@ -52,6 +53,7 @@ export function startReleaseWork(parts: ReleaseWorkParts) {
       return await releaseRound(
         {
           kube,
+          joined,
           bundle,
           onApplied: (manifest, resource, object) => {
             if (!ended.signal.aborted) kindOf(resource).remember(manifest, object);

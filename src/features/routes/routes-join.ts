@@ -61,7 +61,8 @@ export function createRoutesJoin(parts: {
       const group =
         kind === 'pod' ? groups.groupOfPod(namespace, name) : groups.groupOfService(namespace, name);
       if (group === null) return isAnySynced(world, kind) ? { type: `${kind}.observed`, facts: null } : null;
-      if (!isComplete(group.gate) || isCrowded(group)) return null;
+      if (!isComplete(group.gate)) return null;
+      if (isCrowded(group)) return kind === 'pod' ? refusedPod(world, group, name) : null;
       if (kind === 'pod') return { type: 'pod.observed', facts: podFacts(world, group, name) };
       const ready = groups.readyAddresses(group, name);
       return { type: 'service.observed', facts: serviceFacts(world, group, name, ready, clusterDomain()) };
@@ -70,10 +71,20 @@ export function createRoutesJoin(parts: {
 }
 
 /**
- * Whether the group has more Services than a Pod can remember. Its actors hear nothing, and the RouteGate
- * says why.
+ * Whether the group has more Services than a Pod can remember. Its Services hear nothing; its Pods and the
+ * RouteGate say why.
  */
 export const isCrowded = ({ services }: Group): boolean => services.size > limits.groupServices;
+
+/** Of a group that is too large: nothing is asked for, and the Pod is held back (§2.12). */
+function refusedPod(world: Pick<World, 'get' | 'statement'>, group: Group, name: string) {
+  const facts = podFacts(world, { ...group, services: new Map() }, name);
+  if (facts === null || facts.groupResource === 'missing' || facts.groupResource === 'mismatch')
+    return { type: 'pod.observed', facts };
+  const message = `This Pod's group has more than ${limits.groupServices} Services, and in such a group nothing is verified. Split the group, or narrow the serviceSelector of RouteGate ${group.gate.name}.`;
+  const refused = { reason: 'TooManyServices', message };
+  return { type: 'pod.observed', facts: { ...facts, groupResource: 'missing', refused } };
+}
 
 type Later = (ids: Affected) => void;
 

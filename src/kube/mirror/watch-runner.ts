@@ -272,7 +272,8 @@ function failed<T>(
   const retryAfterMs = error instanceof OrreryError ? error.facts.retryAfterMs : undefined;
   if (!(error instanceof OrreryError && error.facts.aborted === true)) {
     onRestart(code);
-    log.info({ resource: resource.plural, namespace, code, error: error.message }, 'restarting a watch');
+    const level = code === 'KUBE_REFUSED' ? 'warn' : 'info';
+    log[level]({ resource: resource.plural, namespace, code, error: error.message }, 'restarting a watch');
   }
   return {
     type: 'watch.failed',

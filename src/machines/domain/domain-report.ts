@@ -1,4 +1,5 @@
 /** What people are told about a domain: its status, and the Events about its sources. Pure. */
+import { checksum } from '../checksum.ts';
 import type { DomainContext, Held, Moment } from './domain-context.ts';
 import type { DomainReport, DomainStatus, Notice, StatusCondition } from './domain-effects.ts';
 import type { DomainSource } from './domain-facts.ts';
@@ -38,13 +39,6 @@ function toldOf(word: StateWord, context: DomainContext): string {
   const known = [asking(facts?.sources), asking(facts?.refused), lastError];
   const rest = JSON.stringify(lacking.length === 0 ? known : [...known, lacking]);
   return `${word} ${certificate?.fingerprint.slice(0, 8) ?? ''} ${checksum(rest)}`;
-}
-
-/** 32-bit FNV-1a: only needed to detect changes. */
-function checksum(text: string): string {
-  let hash = 0x811c9dc5;
-  for (let n = 0; n < text.length; n++) hash = Math.imul(hash ^ text.charCodeAt(n), 0x01000193);
-  return (hash >>> 0).toString(36);
 }
 
 /**

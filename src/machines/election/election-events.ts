@@ -14,6 +14,12 @@ export interface ElectionFacts extends ElectionSpec {
 /** How the election is to be held; null: it is no longer wanted. */
 export type ElectionObserved = { readonly type: 'election.observed'; readonly facts: ElectionFacts | null };
 
+/** What the resource's status says at present; null: it says nothing. */
+export type ElectionStatusObserved = {
+  readonly type: 'election.status.observed';
+  readonly facts: { readonly uid: string; readonly said: string } | null;
+};
+
 /** Set by the replica that received the request, never by the sender. */
 type OnOwnSubject = {
   /** The subject contained the candidate, so NATS permissions vouch for it. */
@@ -115,6 +121,7 @@ export type ElectionDue = {
 
 export type ElectionEvent =
   | ElectionObserved
+  | ElectionStatusObserved
   | ElectionCampaign
   | ElectionRenew
   | ElectionResign

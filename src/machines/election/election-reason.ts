@@ -85,7 +85,7 @@ function leadsSince({ seen }: ElectionContext): number | null {
 
 function observingSentence({ context, at }: ElectionStanding): Told {
   const waiting = Object.keys(living(context, at)).length;
-  const candidates = waiting === 0 ? 'no candidate campaigns here' : `${count(waiting)} wait here`;
+  const candidates = waiting === 0 ? 'no candidate campaigns here' : waitText(waiting);
   const holder = holderAt(context, at);
   if (holder !== null) {
     const text = `another program's candidate, ${holder}, holds ${leaseName(context)}; ${candidates}`;
@@ -102,7 +102,8 @@ function observingSentence({ context, at }: ElectionStanding): Told {
   return { text: `nobody leads: ${candidates}${last}`, next: null };
 }
 
-const count = (candidates: number) => (candidates === 1 ? '1 candidate' : `${candidates} candidates`);
+const waitText = (candidates: number) =>
+  candidates === 1 ? '1 candidate waits here' : `${candidates} candidates wait here`;
 
 function factsOf({ context, at }: ElectionStanding): readonly Fact[] {
   const { term, facts, reign } = context;

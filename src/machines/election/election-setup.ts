@@ -59,7 +59,7 @@ import {
   withRenewalAsked,
   withSeen,
 } from './election-lease.ts';
-import { isStatusNews, leaderNote, spentText, statusOf } from './election-words.ts';
+import { isMistold, isStatusNews, leaderNote, spentText, statusOf, unrenewedText } from './election-words.ts';
 
 type Args = { readonly context: ElectionContext; readonly event: ElectionInput };
 
@@ -88,6 +88,7 @@ export const electionSetup = setup({
       event.facts?.invalid != null &&
       !equal(event.facts, context.facts),
     isMadeValid: ({ event }) => event.type === 'election.observed' && event.facts?.invalid === null,
+    isMistold: ({ context, event }) => isMistold(context, event),
     isMoved: ({ event }) => (event as Stamp).moved === true,
     isUnseen: ({ context }: { readonly context: ElectionContext }) => context.seen === null,
     isSeenNews: ({ context, event }) => isSeenNews(context, event),
@@ -195,7 +196,7 @@ export const electionSetup = setup({
     beginReign: assign(({ context, event }) =>
       withReign(context, 'resourceVersion' in event ? event.resourceVersion : null),
     ),
-    loseByDeadline: assign(({ context }) => withoutReign(context, 'the Lease could not be renewed in time')),
+    loseByDeadline: assign(({ context }) => withoutReign(context, unrenewedText(context))),
     loseByTheft: assign(({ context }) => withoutReign(context, 'another candidate took the Lease')),
     loseByWiping: assign(({ context }) => withoutReign(context, 'the Lease was deleted or cleared', true)),
     endByResigning: assign(({ context }) => withoutReign(context, 'the leader resigned')),
@@ -233,10 +234,12 @@ export const electionSetup = setup({
       if (!context.facts?.uid) return;
       enqueue({ type: 'kube-event.write', params: leaderNote(context, event) } as never);
     }),
+    doubtTold: assign(({ context }) => (context.telling === null ? { told: null } : { doubted: true })),
     noteTold: assign(({ context, event }) => ({
-      told: context.telling,
+      told: context.doubted ? null : context.telling,
       toldAt: (event as Stamp).at,
       telling: null,
+      ...(context.doubted ? { doubted: false } : {}),
     })),
     noteUntold: assign(({ event }) => ({
       telling: null,

@@ -1,12 +1,13 @@
 /** What an election tells others: its status, the answers to its candidates, and Events for people. Pure. */
 
 import { equal } from '../../base/equal.ts';
+import { checksum } from '../checksum.ts';
 import type { KubeEventWrite } from '../effects.ts';
 import { isToRestate } from '../stamp.ts';
 import { deadlineOf, holderEnd, living } from './election-candidates.ts';
 import { type ElectionContext, type ElectionInput, placeOf, timingOf } from './election-context.ts';
 import type { ElectionStatus } from './election-effects.ts';
-import { foreignEnd, isSpent } from './election-lease.ts';
+import { foreignEnd, isAnotherPreferred, isSpent } from './election-lease.ts';
 import { transitionsMax } from './lease-record.ts';
 
 /** Answer to `campaign`. */
@@ -103,6 +104,13 @@ export function spentText(context: ElectionContext): string {
   return `the ${lease} has counted ${transitionsMax} changes of leader, as many as the API takes: delete the ${lease} and the Election, and create it again; its terms then begin at 1`;
 }
 
+/** Why the leader's Lease was not renewed by its deadline. */
+export function unrenewedText(context: ElectionContext): string {
+  const { lastError, reign, seen } = context;
+  if (isAnotherPreferred(context, reign?.holder)) return `the Lease prefers ${seen?.record?.preferredHolder}`;
+  return `the Lease could not be renewed in time${lastError === null ? '' : `: ${lastError}`}`;
+}
+
 /** A former leader that may still act because it was told that it leads (§5.3); null: none. */
 const stillTold = ({ reign, former }: ElectionContext, at: number): string | null =>
   reign === null && former !== null && (former.toldUntil ?? 0) > at ? former.holder : null;
@@ -133,6 +141,28 @@ export function leaderNote(
     note: leadsText(holder, reign?.term ?? term),
     at: event.at,
   };
+}
+
+/** What a status says, in short; without times, which change with each renewal. */
+export type SaidStatus = Pick<
+  ElectionStatus,
+  'holder' | 'term' | 'transitions' | 'candidates' | 'observedGeneration'
+> & { readonly isValid: boolean };
+
+export const saidIn = ({ holder, term, transitions, candidates, observedGeneration, isValid }: SaidStatus) =>
+  checksum(JSON.stringify([holder, term, transitions, candidates, observedGeneration, isValid]));
+
+const saidOf = (status: ElectionStatus | null): string | null =>
+  status === null ? null : saidIn({ ...status, isValid: status.invalid === null });
+
+/**
+ * Whether the resource says what we did not write: a former owner's request may be served late, and anybody
+ * may write. What we have just replaced may be seen once more, and is then found to be replaced.
+ */
+export function isMistold({ facts, told, telling }: ElectionContext, event: ElectionInput): boolean {
+  if (event.type !== 'election.status.observed' || event.facts === null || told === null) return false;
+  const { uid, said } = event.facts;
+  return uid === facts?.uid && said !== saidOf(told) && said !== saidOf(telling);
 }
 
 /**

@@ -37,6 +37,11 @@ export interface PodFacts {
   readonly groupResource: 'none' | 'found' | 'missing' | 'mismatch';
   /** Where the group has no Service: the label, and its value, that one would have. */
   readonly noService?: { readonly label: string; readonly value: string };
+  /**
+   * Why nothing can be verified in the group; absent if it can. `groupResource` then is `missing`, so that an
+   * earlier release holds the Pod back as well.
+   */
+  readonly refused?: { readonly reason: string; readonly message: string };
   /** The missing owner of the group, and the Pod's label that names it. */
   readonly owner?: { readonly kind: string; readonly name: string; readonly label: string };
   /**

@@ -37,7 +37,8 @@ const askAgain = <const T extends string>(here: T) =>
 
 export const heldStates = {
   groupMissing: {
-    description: 'The object that owns the group does not exist, at least not yet.',
+    description:
+      'The object that owns the group does not exist, at least not yet, or the group is too large.',
     tags: 'wrong',
     entry: 'noteWaiting',
     initial: 'unsaid',
@@ -45,12 +46,12 @@ export const heldStates = {
       unsaid: unsaid(groupIsFound, 'patient'),
       telling: telling('patient'),
       patient: {
-        description: 'The owner may still appear.',
+        description: 'That may still change.',
         always: groupIsFound,
         after: { missingPatience: 'reported' },
       },
       reported: {
-        description: 'A Warning Event on the Pod says that the owner is missing.',
+        description: 'A Warning Event on the Pod says what is missing or too large.',
         tags: 'settled',
         entry: { type: 'kube-event.write', params: missingNote },
         always: groupIsFound,

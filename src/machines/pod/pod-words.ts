@@ -52,8 +52,8 @@ export const withdrawnNote = (moment: Moment) =>
 export const missingNote = (moment: Moment) =>
   note(moment, {
     eventType: 'Warning',
-    reason: 'GroupResourceMissing',
-    note: missingMessage(moment.context),
+    reason: moment.context.facts?.refused?.reason ?? 'GroupResourceMissing',
+    note: heldMessage(moment.context),
   });
 
 export const invalidNote = (moment: Moment) =>
@@ -122,6 +122,7 @@ export function opened(context: PodContext): { readonly reason: string; readonly
 /** Reason and message of the False condition while the Pod is held back. */
 function held(context: PodContext): { readonly reason: string; readonly message: string } {
   const { facts, lostRoute } = context;
+  if (facts?.refused !== undefined) return facts.refused;
   if (facts?.groupResource === 'missing') return { reason: 'GroupMissing', message: missingMessage(context) };
   if (facts?.address === null)
     return { reason: 'WaitingForAddress', message: 'This Pod has no address yet (status.podIPs).' };

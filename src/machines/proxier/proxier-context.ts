@@ -1,5 +1,6 @@
 /** What a proxier remembers, and the pure decisions about it. */
 import type { IpFamily } from '../../base/address.ts';
+import type { ActorName } from '../../base/ids.ts';
 import { hasPassed, leftOf, type Stamp } from '../stamp.ts';
 import { type FamilyHealth, isStale, queued, reported, startingFamily, updated } from './health-family.ts';
 import type { ProxierEvent } from './proxier-events.ts';
@@ -27,6 +28,23 @@ export const unknownSilenceMs = 24 * 3_600_000;
 export const deletedSilenceMs = 3_600_000;
 /** Signs of life are saved at most this often. */
 const heardEveryMs = 600_000;
+
+/** A DNS name in lower case, as Kubernetes requires of a Node. */
+const nodeName = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+/**
+ * Proxiers of one shard. All 64 shards have room for twice the largest clusters; a record takes about a
+ * kilobyte.
+ */
+const proxiersMax = 2_048;
+
+/** Why a report may not create a proxier of this name; null: it may. */
+export function refusedNode({ namespace, name }: ActorName, alike: number): string | null {
+  if (namespace !== '_' || name.length > 253 || !nodeName.test(name))
+    return 'no Node can have this name; name the proxier after its Node: proxier/_/<node>';
+  return alike < proxiersMax
+    ? null
+    : `the shard already has ${alike} proxiers, the maximum; one that is silent ends after a day`;
+}
 
 export function initialContext(timeoutMs = defaultTimeoutMs): ProxierContext {
   return { timeoutMs, families: { IPv4: startingFamily, IPv6: startingFamily }, heardAt: null };

@@ -10,6 +10,7 @@
  * - A family that was never updated is never late.
  * - The node counts as eligible until something is known of it; then as the Node says; a deleted Node is
  *   ineligible.
+ * - Only a name that a Node may have makes an actor, and a shard has room for 2,048 of them.
  * - The actor ends: an hour after the last word of a deleted Node, a day after the last one of a node that
  *   nobody knows. Absent: HTTP (health/), and any effect. Whoever answers computes lateness from the context
  *   and the time: a deadline that comes a moment late must not make the answer wrong.
@@ -33,6 +34,7 @@ import {
   isSignOfLife,
   isSilent,
   type ProxierContext,
+  refusedNode,
   unknownSilenceMs,
   untilLate,
   untilSilent,
@@ -190,6 +192,7 @@ export const proxierChart: Chart = {
   machine: proxierMachine,
   durable: true,
   createdBy: ['proxier.queued', 'proxier.updated', 'proxier.reported'],
+  refuses: refusedNode,
   effects: [],
   tell: tellProxier,
   // A family may remember its last report and when it was received; neither is required.

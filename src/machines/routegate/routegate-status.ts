@@ -176,5 +176,6 @@ function ungatedWarning(findings: GateFindings | null): Warning[] {
 
 /** In words; a count of things is always worded like this. */
 export function askedText(services: number): string {
+  if (services === 0) return 'no Service is probed';
   return services === 1 ? '1 Service is probed' : `${services} Services are probed`;
 }

@@ -30,10 +30,11 @@ function textOf(standing: Asked, status: GateStatus): string {
   return [...troubles, podsText(findings, standing.at)].join('; ');
 }
 
-function podsText({ pods, first, services }: GateFindings, at: number): string {
+function podsText({ pods, first, services, unaskable }: GateFindings, at: number): string {
   const { held, waiting } = pods;
-  if (held === 0) return `no Pod is held; ${askedText(services)} once there is one`;
-  if (waiting === 0) return `none of ${held} Pods waits; ${askedText(services)}`;
+  const asked = askedText(services - unaskable.count);
+  if (held === 0) return `no Pod is held; ${asked} once there is one`;
+  if (waiting === 0) return `none of ${held} Pods waits; ${asked}`;
   const longest = first === null ? '' : `, ${first.name} for ${seconds(at - first.since)}`;
   return `${waiting} of ${held} Pods wait for their routes${longest}`;
 }

@@ -64,16 +64,32 @@ function* shardPipelines({ shards, host }: Engine, clock: Clock, start: number):
 export function* watchPipelines(mirror: Mirror, clock: Clock): Iterable<Pipeline> {
   const { fence, oldestSince, watches } = mirror.status();
   if (fence === 0) return;
+  const name = `watch/${mirror.name}`;
   const now = clock.now();
   const silences = watches.flatMap(({ context }) => watchSilentSince(context as WatchContext, now) ?? []);
-  const silentSince = silences.length === 0 ? null : Math.min(...silences);
-  const isSilent = silentSince !== null && (oldestSince === null || silentSince <= oldestSince);
-  const pendingSince = isSilent ? silentSince : oldestSince;
-  const waitsFor = isSilent
-    ? `has heard nothing from the Kubernetes API that was due ${ago(silentSince, clock)}`
-    : `has a change that is not in the world ${ago(oldestSince ?? now, clock)}`;
-  yield { name: `watch/${mirror.name}`, pendingSince, waitsFor };
+  const silentSince = Math.min(...silences);
+  if (silences.length > 0 && silentSince <= (oldestSince ?? silentSince)) {
+    const waitsFor = `has heard nothing from the Kubernetes API that was due ${ago(silentSince, clock)}`;
+    yield { name, pendingSince: silentSince, waitsFor };
+  } else if (oldestSince !== null) {
+    const waitsFor = `has a change that is not in the world ${ago(oldestSince, clock)}`;
+    yield { name, pendingSince: oldestSince, waitsFor };
+  } else yield { name, pendingSince: null, waitsFor: '' };
 }
+
+/** Watches of this replica that fail again and again: what they follow is seen late, or not at all. */
+export function watchTroubles(mirrors: Iterable<Pick<Mirror, 'status'>>): string[] {
+  return [...mirrors].flatMap((mirror) =>
+    mirror.status().watches.flatMap(({ state, context }) => {
+      const { resource, failures, lastError } = context as WatchContext;
+      if (state === 'watching' || failures < failuresTold) return [];
+      return [`${resource} cannot be followed, ${failures} times in a row: ${lastError}`];
+    }),
+  );
+}
+
+/** An API server that is started again refuses once or twice. */
+const failuresTold = 3;
 
 function ago(since: number, clock: Clock): string {
   return `for ${Math.round((clock.now() - since) / 1000)} s`;

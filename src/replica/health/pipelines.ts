@@ -55,21 +55,25 @@ export function startPipelines({ clock, look, isConnected, nodeEligible }: Pipel
     const now = clock.now();
     const lag = clock.monotonic() - due;
     reasons.clear();
-    const loop = follow(families, [loopPipeline(lag, now)], { now, connectedAt: 0, reasons });
+    const before = families;
+    families = follow(before, [loopPipeline(lag, now)], { now, connectedAt: 0, reasons });
     if (isConnected()) {
-      families = new Map([...loop, ...follow(families, look(), { now, connectedAt, reasons })]);
+      for (const [name, family] of follow(before, look(), { now, connectedAt, reasons }))
+        families.set(name, family);
     } else {
       connectedAt = now;
-      families = new Map([...settleAll(families, now), ...loop]);
+      families = new Map([...settleAll(before, now), ...families]);
     }
     if (late().length > 0) unfitUntil = clock.monotonic() + penaltyMs;
     due = clock.monotonic() + tickMs;
     timer = clock.after(tickMs, tick);
   };
-  const late = () =>
-    [...families]
-      .filter(([, family]) => isLate(family, clock.now(), pipelineTimeoutMs))
-      .map(([name]) => name);
+  const late = () => {
+    const now = clock.now();
+    const names: string[] = [];
+    for (const [name, family] of families) if (isLate(family, now, pipelineTimeoutMs)) names.push(name);
+    return names;
+  };
   timer = clock.after(tickMs, tick);
   return {
     picture: (): HealthReport => ({
@@ -100,18 +104,20 @@ function follow(
   context: { readonly now: number; readonly connectedAt: number; readonly reasons: Map<string, string> },
 ): Map<string, FamilyHealth> {
   const { now, connectedAt, reasons } = context;
-  return new Map(
-    Array.from(pipelines, ({ name, pendingSince, waitsFor }) => {
+  const settled = updated(now);
+  const families = new Map<string, FamilyHealth>();
+  for (const { name, pendingSince, waitsFor } of pipelines) {
+    if (pendingSince === null) families.set(name, settled);
+    else {
       reasons.set(name, waitsFor);
-      const since = pendingSince === null ? null : Math.max(pendingSince, connectedAt);
-      return [name, next(before.get(name) ?? updated(now), since, now)];
-    }),
-  );
+      families.set(name, next(before.get(name) ?? settled, Math.max(pendingSince, connectedAt), now));
+    }
+  }
+  return families;
 }
 
-/** Earlier input is finished if nothing waits, or only later input. */
-function next(family: FamilyHealth, since: number | null, now: number): FamilyHealth {
-  if (since === null) return updated(now);
+/** Earlier input is finished if only later input waits. */
+function next(family: FamilyHealth, since: number, now: number): FamilyHealth {
   const isStuck = family.pendingSince !== null && since <= family.pendingSince;
   return isStuck
     ? family

@@ -7,29 +7,45 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import type { HostPort } from '../../base/config-values.ts';
+import type { BusTrouble, Troubles } from '../../bus/troubles.ts';
 import { healthAnswer } from '../../features/proxiers/health-body.ts';
 import { type SmallAnswer, type SmallServer, startSmallHttp } from '../../features/proxiers/small-http.ts';
 import type { TlsPair } from '../../inspector/http/tls-files.ts';
 import { pipelineTimeoutMs } from './pipelines.ts';
 
-/** @throws Error of the system if it cannot listen on the address */
-export function answerWhileWaiting(listen: HostPort, clock: Clock, tls?: TlsPair): Promise<SmallServer> {
-  return startSmallHttp({ listen, clock, tls, answer: (method, path) => answer(method, path, clock) });
+export interface WaitingParts {
+  readonly listen: HostPort;
+  readonly clock: Clock;
+  readonly tls?: TlsPair | undefined;
+  /** Why it waits. */
+  readonly troubles: Pick<Troubles, 'all'>;
 }
 
-const reason = 'NATS is not connected';
+/** @throws Error of the system if it cannot listen on the address */
+export function answerWhileWaiting(parts: WaitingParts): Promise<SmallServer> {
+  return startSmallHttp({ ...parts, answer: (method, path) => answer(method, path, parts) });
+}
+
 /** A replica without pipelines has no late ones. */
 const nothing = { families: {}, nodeEligible: true, timeoutMs: pipelineTimeoutMs };
 
-function answer(method: string, path: string, clock: Clock): SmallAnswer {
+function answer(method: string, path: string, { clock, troubles }: WaitingParts): SmallAnswer {
   if (method !== 'GET' && method !== 'HEAD')
     return json(405, {
       error: { code: 'METHOD_NOT_ALLOWED', message: 'only GET and HEAD are answered here' },
     });
   if (path === '/livez' || path === '/healthz')
     return healthAnswer(path === '/livez' ? 'livez' : 'healthz', nothing, clock.now());
-  if (path === '/readyz') return json(503, { ready: false, reasons: [reason] });
-  return json(503, { error: { code: 'BUS_UNREACHABLE', message: reason } });
+  const reasons = reasonsOf(troubles.all());
+  if (path === '/readyz') return json(503, { ready: false, reasons });
+  return json(503, { error: { code: 'BUS_UNREACHABLE', message: reasons.join('; ') } });
+}
+
+/** With a connection, something else is in the way. */
+function reasonsOf(troubles: readonly BusTrouble[]): readonly string[] {
+  const texts = troubles.map(({ text }) => text);
+  const isConnected = troubles.length > 0 && troubles.every(({ what }) => what !== 'connection');
+  return isConnected ? texts : ['NATS is not connected', ...texts];
 }
 
 function json(status: number, body: object): SmallAnswer {

@@ -1,11 +1,10 @@
 /** What the log says of trouble with NATS: what it means, and what to do. */
 import type { NatsConnection } from 'nats';
 import { expect, test } from 'vitest';
-import { systemClock } from '../../../src/base/clock.ts';
-import { systemRandom } from '../../../src/base/random.ts';
-import { natsWire, onReconnect } from '../../../src/bus/nats/nats.ts';
-import type { Wire } from '../../../src/bus/nats/wire.ts';
-import { settle } from '../../virtual-clock.ts';
+import { natsWire } from '../../../src/bus/nats/nats.ts';
+import { onReconnect } from '../../../src/bus/nats/server/server-check.ts';
+import { createTroubles } from '../../../src/bus/troubles.ts';
+import { settle, VirtualClock } from '../../virtual-clock.ts';
 import { recordingLog } from './nats-backend.ts';
 
 type Heard = (error: Error | null) => void;
@@ -13,47 +12,82 @@ type Heard = (error: Error | null) => void;
 function playedConnection() {
   const closed = Promise.withResolvers<Error | undefined>();
   const heard: Heard[] = [];
+  const flushes: Array<() => void> = [];
   const connection = {
     closed: () => closed.promise,
     isClosed: () => false,
     async *status() {},
+    flush: () => new Promise<void>((resolve) => void flushes.push(resolve)),
     subscribe(_: string, { callback }: { callback: Heard }) {
       heard.push(callback);
       return { unsubscribe() {} };
     },
   } as unknown as NatsConnection;
-  return { connection, closed, heard };
+  return { connection, closed, heard, flushes };
+}
+
+function wireOn(connection: NatsConnection) {
+  const clock = new VirtualClock();
+  const troubles = createTroubles(clock);
+  const log = recordingLog();
+  return { wire: natsWire(connection, { clock, troubles }, log), clock, troubles, log };
 }
 
 test('a subscription that is refused names its subject and the list of permissions', () => {
-  const log = recordingLog();
   const { connection, heard } = playedConnection();
-  natsWire(connection, { clock: systemClock }, log).subscribe('orrery.test.event.>', () => {});
+  const { wire, log, troubles } = wireOn(connection);
+  wire.subscribe('orrery.test.event.>', () => {});
   heard[0]?.(new Error('Permissions Violation'));
   expect(log.lines).toEqual([
-    expect.stringMatching(/^a subscription was refused: .*deploy\/nats\/permissions\.conf.*restart/),
+    expect.stringMatching(/^a subscription was refused: .*deploy\/nats\/permissions\.conf.*tried again/),
   ]);
   expect(log.facts).toMatchObject([{ subject: 'orrery.test.event.>' }]);
+  expect(troubles.all()).toMatchObject([{ text: expect.stringContaining('orrery.test.event.>') }]);
 });
 
-test('a connection that is closed for good says that the process does no more, and is to be restarted', async () => {
-  const log = recordingLog();
+test('a subscription that is refused is tried again until it is taken, which is said once', async () => {
+  const { connection, heard, flushes } = playedConnection();
+  const { wire, log, troubles, clock } = wireOn(connection);
+  wire.subscribe('a', () => {});
+  heard[0]?.(new Error('Permissions Violation'));
+  await clock.advance(2_000);
+  expect(heard).toHaveLength(2);
+  heard[1]?.(new Error('Permissions Violation'));
+  flushes[0]?.();
+  await settle();
+  expect(troubles.all()).toHaveLength(1);
+  await clock.advance(2_000);
+  flushes[1]?.();
+  await settle();
+  expect(heard).toHaveLength(3);
+  expect(troubles.all()).toEqual([]);
+  expect(log.lines).toEqual([
+    expect.stringMatching(/^a subscription was refused/),
+    'a subscription that was refused is heard now',
+  ]);
+});
+
+test('a connection that is closed for good says that the process ends', async () => {
   const { connection, closed } = playedConnection();
-  natsWire(connection, { clock: systemClock }, log);
+  const { log } = wireOn(connection);
   closed.resolve(new Error('broken'));
   await settle();
-  expect(log.lines).toEqual([expect.stringMatching(/closed for good: .*nothing more.*Restart it$/)]);
+  expect(log.lines).toEqual([expect.stringMatching(/closed for good: this process ends/)]);
 });
+
+const server = { serverVersion: '2.15.1', isClustered: false, maxPayload: 1_048_576 };
+const replica = { servers: [], streamReplicas: 1 };
 
 test('a server that is too old after a reconnect is named with the versions that will do', () => {
   const log = recordingLog();
-  const wire = { serverVersion: '2.11.4', isClustered: false } as Wire;
-  onReconnect(
-    'connected',
-    wire,
-    { servers: [], name: 'test', cluster: 'test', clock: systemClock, random: systemRandom },
-    log,
-  );
+  onReconnect('connected', { ...server, serverVersion: '2.11.4' }, replica, log);
   expect(log.lines.at(-1)).toMatch(/^connected to a NATS server that is too old: .*Upgrade the server/);
   expect(String((log.facts.at(-1) as { error: Error }).error)).toContain('must be 2.12 or newer');
+});
+
+test('a server that takes less after a reconnect is named with what is needed', () => {
+  const log = recordingLog();
+  onReconnect('connected', { ...server, maxPayload: 65_536 }, replica, log);
+  expect(log.lines.at(-1)).toMatch(/^connected to a NATS server that takes only smaller messages/);
+  expect(String((log.facts.at(-1) as { error: Error }).error)).toContain('540672 are needed');
 });

@@ -4,6 +4,7 @@
  */
 
 import { readdirSync, readFileSync } from 'node:fs';
+import { cp } from 'node:fs/promises';
 import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type NatsServer, startNatsServer } from '../../../packages/dev-cluster/processes/nats-server.ts';
@@ -89,6 +90,7 @@ describe('streams', () => {
     await api(bus, 'STREAM.UPDATE.ORRERY_test_STATE', {
       ...config,
       max_msg_size: 1000,
+      no_ack: true,
       description: 'older',
     });
     await newBus(server);
@@ -97,6 +99,7 @@ describe('streams', () => {
       description: config.description,
     });
     expect(text((await bus.last('state', s.fence(1)))?.data ?? bytes(''))).toBe('kept');
+    await bus.append(s.fence(1), bytes('acknowledged again'));
   });
 
   test('of another number of shards are refused with both numbers', async () => {
@@ -195,6 +198,26 @@ describe('a server that dies', () => {
       what: 'the new stream to be followed',
     });
     expect(log.lines).toContain('the stream was recreated; following it from its first message');
+  });
+
+  test('and comes back with an older disk is told of, with what it means', { timeout: 30_000 }, async () => {
+    const server = await newServer();
+    const log = recordingLog();
+    const bus = await newBus(server, { log });
+    await bus.append(s.fence(1), bytes('kept'));
+    await server.stop();
+    const older = await temporaryFolder();
+    cleanups.push(older.remove);
+    await cp(server.dir, older.dir, { recursive: true });
+    const latest = await newServer({ port: server.port, dir: server.dir });
+    await until(() => bus.status === 'connected', { what: 'the connection' });
+    await bus.append(s.state(1, 'pod/shop/a'), bytes('lost'));
+    await newBus(latest, { log });
+    await latest.stop();
+    await newServer({ port: server.port, dir: older.dir });
+    const told = () => log.lines.findIndex((line) => line.startsWith('a stream lost its newest messages'));
+    await until(() => told() >= 0, { what: 'the line in the log' });
+    expect(log.facts[told()]).toEqual({ stream: 'ORRERY_test_STATE', last: 1, before: 2 });
   });
 
   test('leaves a bus that is starting waiting, with one line in the log, until it is there', async () => {

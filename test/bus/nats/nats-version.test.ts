@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { checkServerVersion, isAtLeast, parseVersion } from '../../../src/bus/nats/nats-version.ts';
+import { checkServerVersion, isAtLeast, parseVersion } from '../../../src/bus/nats/server/nats-version.ts';
 
 describe('the version of the NATS server', () => {
   test.each([

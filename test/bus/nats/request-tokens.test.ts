@@ -16,6 +16,7 @@ test('every request has a token of 128 bits of chance under the inbox', () => {
     maxPayload: 1_048_576,
     isClustered: false,
     onStatus: () => nothing,
+    onForbidden: () => nothing,
     publish: (_subject, _data, _headers, reply = '') => void replies.push(reply),
     subscribe: () => nothing,
     close: async () => undefined,

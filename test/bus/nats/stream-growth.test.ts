@@ -105,3 +105,37 @@ test.each([
   const metadata = { 'orrery.streams': '2' };
   expect(grown({ [name]: found, metadata }, { [name]: wanted, metadata })[name]).toBe(result);
 });
+
+test.each([
+  ['EVENT', 1_000_000],
+  ['STATE', -1],
+])('a bound in bytes that an operator gives %s is %d after the next look', async (stream, kept) => {
+  const { bus, another } = await replica();
+  const verb = (word: string) => `STREAM.${word}.ORRERY_test_${stream}`;
+  const { config } = (await api(bus, verb('INFO'))) as { config: object };
+  await api(bus, verb('UPDATE'), { ...config, max_bytes: 1_000_000 });
+  await another();
+  const after = (await api(bus, verb('INFO'))) as { config: { max_bytes: number } };
+  expect(after.config.max_bytes).toBe(kept);
+});
+
+test('what NATS refuses once, at a look at the streams, does not end the looks', {
+  timeout: 30_000,
+}, async () => {
+  const { bus } = await replica();
+  const edit = async (shards: string) => {
+    const config = await configOf(bus);
+    const metadata = { ...(config.metadata as object), 'orrery.shards': shards };
+    await api(bus, 'STREAM.UPDATE.ORRERY_test_MAIL', { ...config, metadata });
+  };
+  await edit('32');
+  const [trouble] = await until(() => (bus.troubles().length > 0 ? bus.troubles() : undefined), {
+    what: 'the trouble',
+  });
+  expect(trouble?.text).toMatch(/^the streams cannot be made or checked: .* was made for 32 shards/);
+  await edit('64');
+  await until(() => bus.troubles().length === 0, { what: 'the end of the trouble' });
+  await api(bus, 'STREAM.DELETE.ORRERY_test_DEAD');
+  const isThere = async () => (await api(bus, 'STREAM.INFO.ORRERY_test_DEAD')).error === undefined;
+  await until(isThere, { what: 'the stream to be made again' });
+});

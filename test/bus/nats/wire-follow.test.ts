@@ -11,6 +11,7 @@ import { createSilenceWatch } from '../../../src/bus/nats/silence.ts';
 import type { Wire, WireMessage } from '../../../src/bus/nats/wire.ts';
 import { silenceBounds } from '../../../src/bus/nats/wire-consumer.ts';
 import { follow } from '../../../src/bus/nats/wire-follow.ts';
+import { createTroubles } from '../../../src/bus/troubles.ts';
 import { until } from '../../until.ts';
 import { bytes } from '../bus-parts.ts';
 
@@ -29,9 +30,7 @@ function playedServer(options: { pending?: number; before?: number; isMute?: boo
   const stream = { created: 'first', lastSequence: 100, failures: 0 };
   const wire: Wire = {
     inbox: '_INBOX.test',
-    serverVersion: '2.15.1',
-    isClustered: false,
-    maxPayload: 1_048_576,
+    ...{ serverVersion: '2.15.1', isClustered: false, maxPayload: 1_048_576 },
     get status() {
       return status;
     },
@@ -39,6 +38,7 @@ function playedServer(options: { pending?: number; before?: number; isMute?: boo
       statuses.add(callback);
       return { stop: () => void statuses.delete(callback) };
     },
+    onForbidden: () => ({ stop: () => undefined }),
     publish: (subject) => void sent.push(subject),
     subscribe(subject, onMessage) {
       listeners.set(subject, onMessage);
@@ -112,6 +112,7 @@ async function followed(
       deliver: (handler, message) => handler(message),
       onRestart: () => counts.restarts++,
       anew,
+      troubles: createTroubles(systemClock),
     },
     'S',
     {

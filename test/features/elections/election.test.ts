@@ -33,9 +33,10 @@ describe('it cannot be held', () => {
   });
 });
 
-test('a digest tells nothing of the status: renewals are no news', () => {
+test('a digest tells of the status who leads, and no times: renewals are no news', () => {
   const metadata = { namespace: 'shop', name: 'worker', uid: 'u', resourceVersion: '1', generation: 3 };
   const digest = (status: object) => interestIn(elections).digestOf({ metadata, spec: {}, status });
-  expect(digest({ holder: 'a' })).toEqual(digest({ holder: 'b' }));
+  expect(digest({ holder: 'a', renewTime: '1' })).toEqual(digest({ holder: 'a', renewTime: '2' }));
+  expect(digest({ holder: 'a' })).not.toEqual(digest({ holder: 'b' }));
   expect(digest({})).toMatchObject({ kind: 'elections', generation: 3 });
 });

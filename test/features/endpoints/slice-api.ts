@@ -64,6 +64,8 @@ export class SliceApi {
   losing: (operation: Operation, name: string) => OrreryError | undefined = () => undefined;
   /** Called before a call is performed. */
   before: (operation: Operation, name: string) => void = () => {};
+  /** What admission makes of a slice before it is stored. */
+  admit: (object: KubeObject) => KubeObject = (object) => object;
   max = 100;
   #version = 100;
   #pass = 0;
@@ -161,7 +163,7 @@ export class SliceApi {
       create: async (_resource, object) => {
         enter('create', object.metadata.name);
         if (this.objects.has(object.metadata.name)) throw new OrreryError('KUBE_CONFLICT', 'it is there');
-        const made = this.put(object);
+        const made = this.put(this.admit(object));
         const lost = this.losing('create', object.metadata.name);
         if (lost) throw lost;
         return made;
@@ -172,7 +174,7 @@ export class SliceApi {
         const next = jsonPatch(held as never, body as never) as unknown as KubeObject;
         if (next.metadata.resourceVersion !== held.metadata.resourceVersion)
           throw new OrreryError('KUBE_CONFLICT', 'another version');
-        return this.put(next);
+        return this.put(this.admit(next));
       },
       delete: async (_resource, _namespace, name) => {
         enter('delete', name);

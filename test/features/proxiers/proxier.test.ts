@@ -9,6 +9,7 @@ import { serveControl } from '../../../src/actors/control/control-server.ts';
 import type { HttpReply } from '../../../src/actors/feature.ts';
 import type { NodeDigest } from '../../../src/features/proxiers/node-digest.ts';
 import { answerForProxiers } from '../../../src/features/proxiers/node-health-http.ts';
+import { proxierChart } from '../../../src/machines/proxier/proxier.ts';
 import { defaultTimeoutMs } from '../../../src/machines/proxier/proxier-context.ts';
 import { TestCluster, type TestReplica } from '../../actors/harness.ts';
 
@@ -43,16 +44,16 @@ class Scene extends TestCluster {
     await this.clock.advance(10_000);
   }
 
-  async send(event: object, id: `proxier/_/${string}` = node): Promise<void> {
+  async send(event: object, id: `proxier/${string}/${string}` = node): Promise<void> {
     const bytes = new TextEncoder().encode(JSON.stringify(event));
     await this.hub.connect('proxy').append(this.subjects.send(id), bytes);
     await this.clock.advance(50);
   }
 
   /** By request: whose times are believed. */
-  async request(event: object): Promise<unknown> {
+  async request(event: object, id: `proxier/${string}/${string}` = node): Promise<unknown> {
     const asked = createControl({ bus: this.hub.connect('asker'), subjects: this.subjects }).send(
-      node,
+      id,
       event as never,
     );
     asked.catch(() => {});
@@ -88,6 +89,35 @@ describe('a proxier', () => {
     for (const at of [0, 1, 2]) expect(await scene.codes(at)).toEqual([200, 200]);
     expect(scene.dead).toEqual([]);
     expect(await scene.codes(0, 'node-2')).toEqual([404, 404]);
+  });
+
+  test.each(['Node_1', '-node', 'a..b', 'n'.repeat(254), 'ä'])(
+    'no message makes one of the name %s, which no Node can have (docs/features/proxiers.md §1.7)',
+    async (name) => {
+      const scene = new Scene();
+      await scene.start(1);
+      await scene.send({ type: 'proxier.updated', family: 'IPv4' }, `proxier/_/${name}`);
+      expect(await scene.request({ type: 'proxier.updated', family: 'IPv4' }, `proxier/_/${name}`)).toEqual({
+        accepted: false,
+        code: 'MESSAGE_NOT_ALLOWED',
+        reason: expect.stringContaining('no Node can have this name'),
+      });
+      expect(scene.states()).toEqual({});
+      expect(scene.dead).toEqual([expect.stringContaining('MESSAGE_NOT_ALLOWED')]);
+    },
+  );
+
+  test('a shard has room for 2,048 (docs/features/proxiers.md §1.7)', () => {
+    const name = { kind: 'proxier', namespace: '_', name: 'node-1.example.com' };
+    expect(proxierChart.refuses?.(name, 2_047)).toBeNull();
+    expect(proxierChart.refuses?.(name, 2_048)).toMatch('2048 proxiers, the maximum');
+  });
+
+  test('nor one of a namespace', async () => {
+    const scene = new Scene();
+    await scene.start(1);
+    const asked = await scene.request({ type: 'proxier.updated', family: 'IPv4' }, 'proxier/shop/node-1');
+    expect(asked).toMatchObject({ accepted: false, code: 'MESSAGE_NOT_ALLOWED' });
   });
 
   test('is late after its timeout on every replica, and healthy again when it has caught up', async () => {

@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { BundleObject } from '../../../src/features/releases/bundle.ts';
+import { releaseRound } from '../../../src/features/releases/bundle-round.ts';
 import { until } from '../../until.ts';
 import {
   builtin,
@@ -213,8 +214,12 @@ test('an object that changed since it was listed is not deleted in that round', 
     return answer;
   };
   const racing = { ...scene, kube: { ...kube, list } };
-  const { releaseRound } = await import('../../../src/features/releases/bundle-round.ts');
-  const parts = { kube: racing.kube, bundle: bundleOf([account]), onApplied: () => {} };
+  const parts = {
+    kube: racing.kube,
+    joined: new Set<string>(),
+    bundle: bundleOf([account]),
+    onApplied: () => {},
+  };
   const summary = await releaseRound(parts, [configMapKind], signal);
   expect(summary.failed).toBeGreaterThanOrEqual(1);
   expect(summary.errors.join()).toMatch(/to be deleted/);

@@ -34,7 +34,9 @@ async function applied(lives: ReadonlyArray<KubeObject | null>) {
       return { metadata };
     },
   });
-  const outcome = await applyObject(kube, configMaps, manifest, context.signal).catch((thrown) => thrown);
+  const outcome = await applyObject({ kube, joined: new Set() }, configMaps, manifest, context.signal).catch(
+    (thrown) => thrown,
+  );
   return { patches, outcome };
 }
 

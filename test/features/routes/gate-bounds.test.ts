@@ -88,7 +88,7 @@ describe('RouteGates of a namespace', () => {
   });
 });
 
-test('a Pod of a group with too many Services hears nothing, so nothing lets it go (docs/features/routes.md §2.12)', () => {
+test('a Pod of a group with too many Services hears just that, so nothing lets it go (docs/features/routes.md §2.12)', () => {
   const version = gateOf('shop', 'gate-1', gate(1).digest)?.version ?? '';
   const world = {
     get: () => null,
@@ -102,6 +102,11 @@ test('a Pod of a group with too many Services hears nothing, so nothing lets it 
   for (let n = 0; n < limits.groupServices; n++) add(n);
   expect(join.observe('pod', 'shop', 'web')).toMatchObject({ type: 'pod.observed' });
   add(limits.groupServices);
-  expect(join.observe('pod', 'shop', 'web')).toBeNull();
+  expect(join.observe('pod', 'shop', 'web')).toMatchObject({
+    facts: {
+      ...{ groupResource: 'missing', services: {} },
+      refused: { reason: 'TooManyServices', message: expect.stringContaining('more than 500 Services') },
+    },
+  });
   expect(join.observe('service', 'shop', 'svc-0')).toBeNull();
 });

@@ -67,7 +67,9 @@ test('nobody leads, and another program leads', () => {
     next: null,
     facts: { Holder: 'nobody', Term: 0, Candidates: 0, Lease: 'shop/worker' },
   });
-  election.sees(foreignRecord).campaigns('a').campaigns('b');
+  election.sees(foreignRecord).campaigns('a');
+  expect(told(election).text).toMatch('; 1 candidate waits here');
+  election.campaigns('b');
   expect(told(election)).toMatchObject({
     health: 'ok',
     text: "another program's candidate, go, holds the Lease shop/worker; 2 candidates wait here",
@@ -121,6 +123,10 @@ test('a leader, its renewals and their failure', () => {
     text: 'a leads under term 1, but the Lease shop/worker is not renewed: the server is away',
     next: { text: 'a stops leading unless the Lease is renewed', at: end },
   });
+  election.wait(8_000);
+  expect(told(election).text).toBe(
+    'nobody leads: no candidate campaigns here; the last leader was a: the Lease could not be renewed in time: the server is away',
+  );
 });
 
 test('a leader that yields', () => {
@@ -129,6 +135,10 @@ test('a leader that yields', () => {
   if (!seen?.record) throw new Error('it has seen its Lease');
   election.sees({ ...seen.record, strategy: 'OldestEmulationVersion', preferredHolder: 'go' }).wait(2_000);
   expect(told(election).text).toBe('a leads under term 1, and will yield: the Lease prefers go');
+  election.wait(8_000);
+  expect(told(election).text).toBe(
+    'nobody leads: no candidate campaigns here; the last leader was a: the Lease prefers go',
+  );
 });
 
 test('one whose leader resigned gives the Lease back, and remembers whom it had', () => {

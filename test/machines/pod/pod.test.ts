@@ -52,6 +52,15 @@ describe('“ungated: the Pod has no readiness gate of that condition type”', 
 });
 
 describe('“groupResource: not found → groupMissing”', () => {
+  test('a group with too many Services holds the Pod back likewise, and says so in condition and Event', () => {
+    const refused = { reason: 'TooManyServices', message: 'This group has more than 500 Services.' };
+    const pod = newPod(observed({ groupResource: 'missing', services: {}, refused }));
+    expect(pod.wait(4_000).askedOf('pod-condition.patch')).toMatchObject([{ status: 'False', ...refused }]);
+    const [note] = pod.take(patched('False')).wait(30_000).askedOf('kube-event.write');
+    expect(note).toMatchObject({ eventType: 'Warning', reason: 'TooManyServices', note: refused.message });
+    expect(pod.take(observed(), ...allProven).state).toBe('gated.marking.patching');
+  });
+
   test('“woken by its creation”, at once and without an Event', () => {
     const pod = toldWhy(newPod(observed({ groupResource: 'missing' })));
     expect(pod.askedOf('pod-condition.patch')).toMatchObject([{ status: 'False', reason: 'GroupMissing' }]);

@@ -34,6 +34,15 @@ test.each<[string, RouteGateDriver, string]>([
     '2 of the selected Pods do not list example.com/routes in spec.readinessGates; nothing holds them back; none of 3 Pods waits; 2 Services are probed',
   ],
   [
+    'reported.troubled.resting',
+    newGate(
+      observed(),
+      counted(1, { unaskable: { names: ['web has no port named http'], count: 2 } }),
+      reported,
+    ),
+    '2 of 2 Services cannot be probed: web has no port named http and 1 more; none of 3 Pods waits; no Service is probed',
+  ],
+  [
     'reported.unusable',
     newGate(observed({ invalid: 'probe.path must begin with "/"' }), reported),
     'the spec is not valid: probe.path must begin with "/"',

@@ -39,14 +39,29 @@ export function strategicPatch(target: Fields, patch: Fields): unknown {
 /** Who set which leaf of an object; paths are JSON. */
 export type Owners = Map<string, Set<string>>;
 
+/** Those of an object that nobody has applied yet. */
+export const ownersOf = (object: Fields): Owners =>
+  new Map([['somebody', new Set([...leavesOf(object)].map(([path]) => path))]]);
+
 /**
  * What the manager applied before and no longer applies is removed, unless somebody else set it too. What it
- * applies belongs to it alone from now on.
+ * changes belongs to it alone from now on, what it applies as it was to others as well.
+ *
+ * @returns null: without force, because it would change what others set
  */
-export function applyPatch(target: Fields, body: Fields, manager: string, owners: Owners): Fields {
+export function applyPatch(
+  target: Fields,
+  body: Fields,
+  { manager, force, owners }: { readonly manager: string; readonly force: boolean; readonly owners: Owners },
+): Fields | null {
   const paths = new Map(leavesOf(body));
+  const before = new Map(leavesOf(target));
   const lost = [...(owners.get(manager) ?? [])].filter((path) => !paths.has(path));
-  for (const set of owners.values()) for (const path of paths.keys()) set.delete(path);
+  for (const [one, set] of owners) {
+    const taken = [...paths].filter(([path, value]) => set.has(path) && !equal(before.get(path), value));
+    if (taken.length > 0 && one !== manager && !force) return null;
+    for (const [path] of taken) set.delete(path);
+  }
   owners.set(manager, new Set(paths.keys()));
   let next = mergePatch(target, body) as Fields;
   for (const path of lost) {

@@ -15,7 +15,7 @@ import { OrreryError } from '../../../src/base/errors.ts';
 import type { KubeMeta, KubeObject, KubeResource, ListOptions } from '../../../src/base/kube-port.ts';
 import { kubeTime } from '../../../src/base/kube-time.ts';
 import { collectorName, createCollector } from './collector.ts';
-import { applyPatch, type Fields, mergePatch, type Owners, strategicPatch } from './patching.ts';
+import { applyPatch, type Fields, mergePatch, type Owners, ownersOf, strategicPatch } from './patching.ts';
 import { isSelected } from './selecting.ts';
 
 /** Of a write's `by`: whether a replica wrote it. */
@@ -54,6 +54,7 @@ export interface ApiPatch {
   readonly type: string;
   readonly body: unknown;
   readonly fieldManager?: string;
+  readonly force?: boolean;
 }
 
 /** The API server has etcd forget what is older, ms. */
@@ -66,6 +67,7 @@ export class SimApi {
   readonly #kinds: readonly KubeResource[];
   readonly #onGone: (uid: string) => void;
   readonly #objects = new Map<string, Map<string, KubeObject>>();
+  /** By uid, of objects that somebody applied. */
   readonly #owners = new Map<string, Owners>();
   readonly #watchers = new Set<Watcher>();
   readonly #listeners: Array<(write: ApiWrite) => void> = [];
@@ -134,8 +136,8 @@ export class SimApi {
   }
 
   patch(resource: KubeResource, patch: ApiPatch, by = 'world'): KubeObject {
-    const { namespace, name, type, body, subresource, fieldManager = '' } = patch;
-    if (type === 'apply') return this.#apply(resource, patch, fieldManager, by);
+    const { namespace, name, type, body, subresource } = patch;
+    if (type === 'apply') return this.#apply(resource, patch, by);
     const before = this.get(resource, namespace, name);
     if (type === 'json') {
       const next = jsonPatch(before as never, body as never) as unknown as KubeObject;
@@ -228,34 +230,40 @@ export class SimApi {
 
   #apply(
     resource: KubeResource,
-    { namespace, name, body }: ApiPatch,
-    manager: string,
+    { namespace, name, body, fieldManager: manager = '', force = false }: ApiPatch,
     by: string,
   ): KubeObject {
     const before = this.find(resource, namespace, name);
     const { uid, resourceVersion } = ((body as Fields).metadata ?? {}) as Partial<KubeMeta>;
-    const key = `${kindKey(resource)} ${placeKey(resource, namespace, name)}`;
     if (before === null) {
       if (uid !== undefined) throw conflict(`${resource.plural} "${name}": uid mismatch`, 'Conflict');
       const owners: Owners = new Map();
-      const made = applyPatch({}, body as Fields, manager, owners) as KubeObject;
-      const created = this.create(resource, made, by);
-      this.#owners.set(key, owners);
-      return created;
+      const made = applyPatch({}, body as Fields, { manager, force, owners }) as KubeObject;
+      return this.#appliedBy(this.create(resource, made, by), owners);
     }
     checkConditions(before, uid, resourceVersion);
-    const owners: Owners = new Map(
-      [...(this.#owners.get(key) ?? [])].map(([one, set]) => [one, new Set(set)]),
-    );
-    const next = applyPatch(before as Fields, body as Fields, manager, owners) as KubeObject;
+    const known = this.#owners.get(before.metadata.uid ?? '') ?? ownersOf(before as Fields);
+    const owners: Owners = new Map([...known].map(([one, set]) => [one, new Set(set)]));
+    const next = applyPatch(before as Fields, body as Fields, {
+      manager,
+      force,
+      owners,
+    }) as KubeObject | null;
+    if (next === null) throw conflict(`${name}: others set other values`, 'Conflict');
     const after = this.#change(
       resource,
       before,
       { ...next, metadata: { ...next.metadata, resourceVersion: '' } },
       by,
     );
-    this.#owners.set(key, owners);
-    return after;
+    return this.#appliedBy(after, owners);
+  }
+
+  /** The answer to an apply. */
+  #appliedBy(object: KubeObject, owners: Owners): KubeObject {
+    this.#owners.set(object.metadata.uid ?? '', owners);
+    const managedFields = [...owners].flatMap(([manager, { size }]) => (size === 0 ? [] : [{ manager }]));
+    return { ...object, metadata: { ...object.metadata, managedFields } };
   }
 
   #change(
@@ -309,7 +317,10 @@ export class SimApi {
     this.#compact();
     for (const watcher of [...this.#watchers]) deliver(watcher, told_);
     for (const listener of this.#listeners) listener(write);
-    if (next === null) this.#onGone(metadata.uid ?? '');
+    if (next === null) {
+      this.#owners.delete(metadata.uid ?? '');
+      this.#onGone(metadata.uid ?? '');
+    }
     return object;
   }
 

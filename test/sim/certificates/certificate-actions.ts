@@ -1,6 +1,8 @@
 /** What happens in the world of certificates. */
+import { equal } from '../../../src/base/equal.ts';
 import { OrreryError } from '../../../src/base/errors.ts';
 import { domains, secrets } from '../../../src/features/certificates/resources.ts';
+import { isReplica } from '../api/sim-api.ts';
 import type { WorldParts } from '../features/feature-world.ts';
 import { type CertificateScene, makeDomain, tenants } from './certificate-world.ts';
 
@@ -67,21 +69,36 @@ function troubles({ stage, chance }: WorldParts, { authority, hosts }: Certifica
 /** Temporary refusals of Kubernetes. */
 function refusals({ stage, chance }: WorldParts): readonly Action[] {
   const { api, clock } = stage;
-  const forAWhile = (most: number, undo: () => void) => void clock.after(chance.seldomLong(200, most), undo);
+  const facts = { status: 403, reason: 'Forbidden' };
+  let full: string | undefined;
+  let isMute = false;
+  api.refuse = ({ resource: { plural }, before, after, by }) => {
+    if (plural === 'secrets' && by !== 'world' && full !== undefined && after?.metadata.namespace === full)
+      return new OrreryError('KUBE_REFUSED', 'exceeded quota', { facts });
+    if (isMute && plural === 'domains' && isReplica(by) && !equal(before?.status, after?.status))
+      return new OrreryError('KUBE_REFUSED', 'denied by a webhook', { facts });
+    return null;
+  };
   return [
     [
       'quota',
       () => {
-        const closed = chance.pick(tenants);
-        const facts = { status: 403, reason: 'Forbidden' };
-        api.refuse = ({ resource, by, after }) =>
-          resource.plural === 'secrets' && by !== 'world' && after?.metadata.namespace === closed
-            ? new OrreryError('KUBE_REFUSED', 'exceeded quota', { facts })
-            : null;
-        forAWhile(10_000, () => {
-          api.refuse = () => null;
+        full = chance.pick(tenants);
+        clock.after(chance.seldomLong(200, 10_000), () => {
+          full = undefined;
         });
-        return `of ${closed}`;
+        return `of ${full}`;
+      },
+    ],
+    [
+      // Long enough that a host often comes to rest meanwhile: what was to be said then is said later.
+      'no statuses',
+      () => {
+        isMute = true;
+        clock.after(chance.between(1_000, 12_000), () => {
+          isMute = false;
+        });
+        return 'of Domains are taken';
       },
     ],
   ];

@@ -3,11 +3,11 @@
 import type { CheckerKind } from '../../../packages/testing/checkers/checker.ts';
 import '../route-sightings.ts';
 import { engineCheckersOf } from '../../../packages/testing/checkers/engine-checkers.ts';
+import { nothingStarves } from '../../../packages/testing/checkers/nothing-starves.ts';
 import { charts } from '../../../src/replica/charts.ts';
 import type { SimWorld } from '../sim-world.ts';
 import { askedTwice } from './asked-twice.ts';
 import { neverEarly } from './never-early.ts';
-import { nothingStarves } from './nothing-starves.ts';
 import { restMs, settled } from './settled.ts';
 import { withdrawn } from './withdrawn.ts';
 import { worldOrder } from './world-order.ts';

@@ -6,10 +6,10 @@
  * know soon after. Each feature's world says which objects stand for whom.
  */
 import type { CheckerKind } from '../../../packages/testing/checkers/checker.ts';
+import { createQuiet, type TroubledWorld } from '../../../packages/testing/checkers/quiet-time.ts';
 import type { FaultyWorld } from '../../../packages/testing/simulation/fault-parts.ts';
 import { type ActorRecord, isForgotten } from '../../../src/actors/host/records.ts';
 import type { KubeObject } from '../../../src/base/kube-port.ts';
-import { createQuiet, type TroubledWorld } from './quiet-time.ts';
 
 /** The actors of a kind, and the objects that they represent. */
 export interface ActorLife {

@@ -5,9 +5,11 @@
  * Judged only in quiet times: from the last fault that could keep the actor from reporting, be it the last of
  * all or before a lull. Each feature says which sentence of its page promises this, and within what time. A
  * request of a former owner that is served late, or sent by a process that was paused, overwrites a status as
- * anybody may; that is put right with the next report, or within the hour after which all are repeated.
+ * anybody may; that is put right once it is noticed, or with the next report, or within the hour after which
+ * all are repeated.
  */
 import type { CheckerKind, Eye } from '../../../packages/testing/checkers/checker.ts';
+import { createQuiet } from '../../../packages/testing/checkers/quiet-time.ts';
 import type { Sighting } from '../../../packages/testing/simulation/sightings.ts';
 import type { ActorRecord } from '../../../src/actors/host/records.ts';
 import { equal } from '../../../src/base/equal.ts';
@@ -16,7 +18,6 @@ import type { KubeObject, KubeResource } from '../../../src/base/kube-port.ts';
 import type { Fields } from '../api/patching.ts';
 import { isReplica } from '../api/sim-api.ts';
 import type { ApiStage } from '../features/feature-world.ts';
-import { createQuiet } from './quiet-time.ts';
 import { createSince } from './since.ts';
 
 export interface StatusPromise {
@@ -27,6 +28,8 @@ export interface StatusPromise {
   readonly effect: string;
   /** How long otherwise an object may differ from what its actor knows, ms. */
   readonly withinMs: number;
+  /** How long it takes to notice that somebody overwrote it, ms; absent: it is not noticed. */
+  readonly noticedMs?: number;
   /** The actor whose status it is; null: nobody's, so it need not say anything. */
   actorOf(object: KubeObject): string | null;
   /**
@@ -43,7 +46,7 @@ export interface Wanted {
 
 type Records = ReadonlyMap<string, ActorRecord>;
 
-/** Objects whose status a replica wrote last that did not own their actor any more, by uid. */
+/** Objects whose status somebody wrote last who did not own their actor (any more), by uid. */
 type Overwritten = Pick<ReadonlySet<string>, 'has'>;
 type Api = Pick<ApiStage, 'api'>;
 
@@ -51,6 +54,8 @@ type Api = Pick<ApiStage, 'api'>;
 interface Disagreement {
   readonly key: string;
   readonly text: string;
+  /** How long it may last, ms. */
+  readonly mayMs: number;
 }
 
 export const trueStatus = (stage: ApiStage, promise: StatusPromise): CheckerKind<ApiStage> => ({
@@ -68,9 +73,9 @@ export const trueStatus = (stage: ApiStage, promise: StatusPromise): CheckerKind
     };
     function lookAt({ now, breach }: Eye<ApiStage>, found: readonly Disagreement[]): void {
       const from = since(found.map(({ key }) => key));
-      for (const { key, text } of found) {
+      for (const { key, text, mayMs } of found) {
         const lastedMs = now() - Math.max(from.get(key) ?? now(), quiet.since());
-        if (lastedMs > promise.withinMs) breach(`for ${Math.round(lastedMs / 1_000)} s ${text}`);
+        if (lastedMs > mayMs) breach(`for ${Math.round(lastedMs / 1_000)} s ${text}`);
       }
     }
   },
@@ -80,13 +85,13 @@ export function createOverwritten({ api }: Api, { resource, actorOf }: StatusPro
   const shards = new Map<string, ShardName>();
   const owners = new Map<ShardName, string | null>();
   const overwritten = new Set<string>();
-  api.onWrite(({ resource: written, after, by }) => {
+  api.onWrite(({ resource: written, before, after, by }) => {
     if (written.plural !== resource.plural || after === null) return;
     const uid = after.metadata.uid ?? '';
     const shard = shards.get(actorOf(after) ?? '');
     const owner = shard === undefined ? null : (owners.get(shard) ?? null);
     if (owner === by) overwritten.delete(uid);
-    else if (owner !== null && isReplica(by)) overwritten.add(uid);
+    else if (isReplica(by) ? owner !== null : !equal(before?.status, after.status)) overwritten.add(uid);
   });
   return {
     see(sighting: Sighting): void {
@@ -111,15 +116,21 @@ export function* disagreements(
     const record = records.get(id);
     const what = `${promise.resource.kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`;
     if (record === undefined || record.gone) {
-      yield { key: `${uid} actor`, text: `${what} has no actor` };
+      yield { key: `${uid} actor`, text: `${what} has no actor`, mayMs: promise.withinMs };
       continue;
     }
-    if (overwritten.has(uid ?? '')) continue;
+    const isOverwritten = overwritten.has(uid ?? '');
+    if (isOverwritten && promise.noticedMs === undefined) continue;
+    const mayMs = promise.withinMs + (isOverwritten ? (promise.noticedMs ?? 0) : 0);
     if (record.outbox.some(({ effect }) => effect.type === promise.effect)) continue;
     const wanted = promise.wanted(record, object, clock.now());
     if (wanted === null) continue;
     for (const [field, said, known] of differing(wanted, object.status))
-      yield { key: `${uid} ${field}`, text: `${what} says ${field} ${shown(said)}, ${id} ${shown(known)}` };
+      yield {
+        key: `${uid} ${field}`,
+        text: `${what} says ${field} ${shown(said)}, ${id} ${shown(known)}`,
+        mayMs,
+      };
   }
 }
 

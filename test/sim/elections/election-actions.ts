@@ -26,10 +26,33 @@ export function electionActions(parts: ActingParts, actors: Actors): readonly Ac
     ...programActions(parts, actors),
     ...leaseActions(parts, actors),
     ...electionChanges(parts, actors),
+    ...meddling(parts),
   ];
   // If both the Election and its Lease are deleted, nothing says any more what the term was (§4.3).
   const not = chance.happens(0.5) ? 'lease deleted' : 'election made anew';
   return all.filter(([name]) => name !== not && chance.happens(0.6));
+}
+
+function meddling({ stage, chance }: ActingParts): readonly Action[] {
+  const { api } = stage;
+  return [
+    [
+      'status overwritten',
+      () => {
+        const found = chance.pick(api.all(elections));
+        if (!found) return null;
+        overwriteStatus(api, found.metadata.name);
+        return found.metadata.name;
+      },
+    ],
+  ];
+}
+
+/** As a former owner's request does that is served late, or somebody by hand. */
+export function overwriteStatus(api: ActingParts['stage']['api'], name: string): void {
+  const body = { status: { holder: 'somebody', term: 1 } };
+  if (api.find(elections, namespace, name) !== null)
+    api.patch(elections, { namespace, name, type: 'merge', body, subresource: 'status' });
 }
 
 function candidateActions({ chance, stage }: ActingParts, { people }: Actors): readonly Action[] {

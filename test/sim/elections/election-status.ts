@@ -10,6 +10,8 @@ export const electionStatus: StatusPromise = {
   effect: 'election-status.patch',
   // A failed write is repeated within ten seconds.
   withinMs: 12_000,
+  // A watch that broke often while the API server failed pauses for up to half a minute.
+  noticedMs: 30_000,
   actorOf: ({ metadata: { namespace, name } }) => `election/${namespace}/${name}`,
   wanted({ snapshot }, { metadata }, now) {
     const context = snapshot.context as ElectionContext;

@@ -15,7 +15,7 @@ import { foreignHolder } from './checkers/foreign-holder.ts';
 import { oneAtATime } from './checkers/one-at-a-time.ts';
 import { oneLeaderPerTerm } from './checkers/one-leader-per-term.ts';
 import { ClientGo } from './client-go.ts';
-import { electionActions, madeUnusable } from './election-actions.ts';
+import { electionActions, madeUnusable, overwriteStatus } from './election-actions.ts';
 import { electionStatus } from './election-status.ts';
 import { type Belief, NatsCandidate } from './nats-candidate.ts';
 import { unsettledElections } from './settled-elections.ts';
@@ -135,6 +135,7 @@ export function electionsOf(
         // The last edit may be an unusable one: then nobody leads, and the status says why.
         const spec = chance.happens(0.2) && !keeping.isAdmitted ? unusable : timingOf(name);
         api.patch(elections, { namespace, name, type: 'merge', body: { spec } });
+        if (chance.happens(0.5)) meddleLate(stage, name);
       }
     },
     unsettled: (records) => unsettledElections(stage, people, names, records),
@@ -144,6 +145,11 @@ export function electionsOf(
 /** No leader could know that its Lease went back. */
 function robAll({ robbedAt }: ElectionPeople, names: readonly string[], now: number): void {
   for (const name of names) robbedAt.set(`${namespace}/${name}`, now);
+}
+
+/** Once everybody is at rest, no other news puts it right. */
+function meddleLate({ api, clock }: ActingParts['stage'], name: string): void {
+  clock.after(5_000, () => overwriteStatus(api, name));
 }
 
 function resumeAll({ programs, candidates }: ElectionPeople): void {

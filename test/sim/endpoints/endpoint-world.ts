@@ -12,6 +12,7 @@ import { endpointSlices, services } from '../../../src/kube/api/resources.ts';
 import type { SeenApi } from '../api/seen-api.ts';
 import { idsOf } from '../checkers/lives-as-its-object.ts';
 import type { ActingParts, FeatureSimulation, FeatureWorld } from '../features/feature-world.ts';
+import { asWanted } from './checkers/as-wanted.ts';
 import { neverMissing } from './checkers/never-missing.ts';
 import { unsettledSlices } from './settled-slices.ts';
 import { matches } from './wanted-endpoints.ts';
@@ -26,7 +27,10 @@ export const endpointSimulation: FeatureSimulation = {
   kinds: [services, endpointSlices, externalWorkloads],
   // What fails fifteen times is tried every three to four minutes.
   restMs: 400_000,
-  create: createEndpoints,
+  create(parts) {
+    const world = createEndpoints(parts);
+    return { ...world, checkers: [...world.checkers, asWanted(parts.stage)] };
+  },
 };
 
 export function createEndpoints(parts: ActingParts): FeatureWorld {

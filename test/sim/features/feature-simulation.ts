@@ -5,8 +5,14 @@
  * Promises: the same seed gives the same story; the first broken promise ends the run.
  */
 
-import { namedTwice, ownersMissing, recordsDue } from '../../../packages/testing/checkers/at-rest.ts';
+import {
+  holdingsMissing,
+  namedTwice,
+  ownersMissing,
+  recordsDue,
+} from '../../../packages/testing/checkers/at-rest.ts';
 import type { CheckerKind } from '../../../packages/testing/checkers/checker.ts';
+import { nothingStarves } from '../../../packages/testing/checkers/nothing-starves.ts';
 import type { SimReplica } from '../../../packages/testing/replicas/sim-replica.ts';
 import { act, createReplicas } from '../../../packages/testing/simulation/driving.ts';
 import { createFaults } from '../../../packages/testing/simulation/faults.ts';
@@ -20,7 +26,6 @@ import { charts } from '../../../src/replica/charts.ts';
 import { SimApi } from '../api/sim-api.ts';
 import { engineCheckers } from '../checkers/all.ts';
 import { livesAsItsObject } from '../checkers/lives-as-its-object.ts';
-import { nothingStarves } from '../checkers/nothing-starves.ts';
 import { createOverwritten, disagreements, trueStatus } from '../checkers/true-statuses.ts';
 import { drawProfile, leaveOut, type Profile, profileText } from '../profile.ts';
 import { kubeWeather } from '../sim-kube.ts';
@@ -122,7 +127,11 @@ function judge(parts: {
     return () => disagreements(stage, promise, records, overwritten);
   });
   return () => {
-    const missing = [...namedTwice({ replicas: live }), ...ownersMissing({ world: stage, replicas: live })];
+    const missing = [
+      ...namedTwice({ replicas: live }),
+      ...ownersMissing({ world: stage, replicas: live }),
+      ...holdingsMissing({ replicas: live }),
+    ];
     if (missing.length > 0 && world.isClosed?.() !== true) return missing;
     const untrue = statuses.flatMap((disagreeing) => [...disagreeing()]);
     return [

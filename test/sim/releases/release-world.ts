@@ -73,7 +73,7 @@ function createReleases(parts: WorldParts): FeatureWorld {
       return [{ feature: feature(settings), start: startReleases(settings) }];
     },
     releaseOf: (replica) => scene.running.get(replica)?.release ?? bundles[wanted]?.release ?? '0.1.0',
-    checkers: [onlyOurs(stage)],
+    checkers: [onlyOurs(stage, () => stage.kubeErrors > 0 || stage.weather.hanging > 0)],
     statuses: [releaseStatus],
     begin() {
       // Somebody else's object, under a name of the bundle.

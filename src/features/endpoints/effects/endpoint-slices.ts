@@ -68,11 +68,12 @@ const wholeMs = 5_000;
 const planMs = 2_000;
 
 /**
- * `again`: something was written, or has to be looked at again; `made` is the token of what the plan was for.
+ * `again`: something was written, or has to be looked at again; `made` is the token of what the plan was for,
+ * `isWritten` says that nothing was in the way.
  */
 type Round =
   | { readonly kind: 'settled'; readonly compactable: boolean }
-  | { readonly kind: 'again'; readonly made: string }
+  | { readonly kind: 'again'; readonly made: string; readonly isWritten: boolean }
   | { readonly kind: 'unlisted' }
   | Error;
 
@@ -90,6 +91,7 @@ export function reconcileSlices(parts: SlicesParts): EffectRunner<SlicesReconcil
     if (!(await isComplete(scene, parts.clock, context.signal))) return unlisted(effect);
     const isStillBehind = () => isBehind(scene, effect);
     if (isStillBehind()) await reading.read(effect, isStillBehind, context.signal);
+    let isWritten = false;
     for (let round = 0; round <= limits.sliceRereads; round += 1) {
       const outcome = await makeRound({ ...parts, onWrite }, scene, effect, context, round);
       if (outcome instanceof Error) return failed(outcome, end());
@@ -97,10 +99,19 @@ export function reconcileSlices(parts: SlicesParts): EffectRunner<SlicesReconcil
       if (outcome.kind === 'settled') return reconciled(outcome.compactable, end());
       // Something else is wanted by now. That is for another pass, which gathers first.
       if (end().wanted !== outcome.made) return reconciled(false, end(outcome.made));
+      isWritten = outcome.isWritten;
     }
-    const message = `something else changes the slices of ${effect.namespace}/${effect.name} as fast as they are written`;
-    return failed(new OrreryError('KUBE_CONFLICT', message), end());
+    return failed(unsettled(effect, isWritten), end());
   };
+}
+
+/** @param isWritten the last round was written as planned, and is not what stands there now */
+function unsettled({ namespace, name }: SlicesReconcile, isWritten: boolean): OrreryError {
+  const slices = `the slices of ${namespace}/${name}`;
+  const message = isWritten
+    ? `the API server stores other endpoints or ports in ${slices} than it is asked to: look for an admission webhook or policy that changes EndpointSlices`
+    : `something else changes ${slices} as fast as they are written`;
+  return new OrreryError('KUBE_CONFLICT', message);
 }
 
 /**
@@ -223,7 +234,7 @@ function judge(results: readonly WriteResult[], made: string): Round {
   if (error !== undefined) return error;
   // In a namespace that is being deleted nothing is left to do.
   if (results.includes('closed')) return { kind: 'settled', compactable: false };
-  return { kind: 'again', made };
+  return { kind: 'again', made, isWritten: results.every((result) => result === 'written') };
 }
 
 function reconciled(compactable: boolean, end: PassEnd): SlicesReconciled {

@@ -7,6 +7,7 @@
 
 import { createTurnstile } from '../../../actors/host/turnstile.ts';
 import { type Clock, sleep } from '../../../base/clock.ts';
+import type { Labels } from '../../../base/digests.ts';
 import { asError, hasCode, type OrreryError } from '../../../base/errors.ts';
 import type { KubeObject, KubePort } from '../../../base/kube-port.ts';
 import { limits } from '../../../base/limits.ts';
@@ -107,7 +108,7 @@ async function makeOne(write: PlannedWrite, at: number, parts: WriteParts): Prom
           },
           signal,
         );
-  putInScene(scene, namespace, object);
+  putInScene(scene, namespace, object, frame.labels);
 }
 
 /** The slice has another version than expected, or is gone: reads it for the next plan. */
@@ -134,9 +135,10 @@ export function putInScene(
   scene: EndpointsScene,
   namespace: string,
   object: KubeObject,
+  asked?: Labels,
 ): EndpointSliceDigest {
   const digest = sliceDigest(object);
-  scene.put(namespace, object.metadata.name, digest);
+  scene.put(namespace, object.metadata.name, digest, asked);
   return digest;
 }
 

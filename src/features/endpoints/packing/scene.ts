@@ -2,6 +2,7 @@
  * What a pass over a Service's slices reads, and where it reports its writes: the picture, and this replica's
  * own writes since. Implemented by endpoints-index.ts.
  */
+import type { Labels } from '../../../base/digests.ts';
 import type { EndpointSliceDigest, ServiceDigest } from '../digests.ts';
 import type { NamedWorkload } from './desired.ts';
 import type { StandingSlice } from './slices.ts';
@@ -46,8 +47,12 @@ export interface EndpointsScene {
    * @returns for how long that has been so, ms; 0: it is not
    */
   sparseFor(namespace: string, service: string, isSparse: boolean): number;
-  /** Takes a slice that was written or read, as it is in the API server. */
-  put(namespace: string, name: string, digest: EndpointSliceDigest): void;
+  /**
+   * Takes a slice that was written or read, as it is in the API server.
+   *
+   * @param asked labels that were written; if the answer has others, they count as these (§2.17)
+   */
+  put(namespace: string, name: string, digest: EndpointSliceDigest, asked?: Labels): void;
   /** A slice with that uid no longer exists. */
   remove(namespace: string, name: string, uid: string): void;
   /**

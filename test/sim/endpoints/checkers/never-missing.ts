@@ -6,6 +6,7 @@
  * of an earlier one (§5.8).
  */
 import type { CheckerKind } from '../../../../packages/testing/checkers/checker.ts';
+import { createUntroubled } from '../../../../packages/testing/checkers/quiet-time.ts';
 import type { KubeObject } from '../../../../src/base/kube-port.ts';
 import { limits } from '../../../../src/base/limits.ts';
 import {
@@ -18,7 +19,6 @@ import { backupName } from '../../api/backup.ts';
 import { collectorName } from '../../api/collector.ts';
 import type { SeenStage } from '../../api/seen-api.ts';
 import { isReplica } from '../../api/sim-api.ts';
-import { createUntroubled } from '../../checkers/quiet-time.ts';
 import { createSince } from '../../checkers/since.ts';
 import { namespace } from '../endpoint-world.ts';
 import { listedIn, slicesOf, wantedOf } from '../wanted-endpoints.ts';

@@ -5,8 +5,8 @@
  * Judged in quiet times, by what has been so for longer than a report, a digest and an answer take.
  */
 import type { CheckerKind } from '../../../../packages/testing/checkers/checker.ts';
+import { createQuiet } from '../../../../packages/testing/checkers/quiet-time.ts';
 import type { ActorRecord } from '../../../../src/actors/host/records.ts';
-import { createQuiet } from '../../checkers/quiet-time.ts';
 import type { ApiStage } from '../../features/feature-world.ts';
 import type { Answered, LoadBalancer } from '../load-balancer.ts';
 import type { ProxierScene } from '../proxier-world.ts';

@@ -6,11 +6,12 @@
  * events in a mailbox from which nothing is taken, a deadline that passes, an effect that nobody runs. This
  * finds what sits behind a queue for ever. The feature says what rightly waits for the world.
  */
-import type { CheckerKind, Eye } from '../../../packages/testing/checkers/checker.ts';
-import { createDueTimes, type DueTimes } from '../../../packages/testing/checkers/due-times.ts';
+
 import { type ActorRecord, isForgotten } from '../../../src/actors/host/records.ts';
 import { stateText } from '../../../src/actors/host/step.ts';
 import type { Chart } from '../../../src/machines/chart.ts';
+import type { CheckerKind, Eye } from './checker.ts';
+import { createDueTimes, type DueTimes } from './due-times.ts';
 import { createQuiet, type TroubledWorld } from './quiet-time.ts';
 
 export interface Progress {
@@ -66,6 +67,17 @@ export const nothingStarves = (progress: Progress): CheckerKind<TroubledWorld> =
     };
   },
 });
+
+/** Actors that are not at rest, and do not rightly wait. */
+export function workingIn(
+  records: ReadonlyMap<string, ActorRecord>,
+  { charts, mayWait }: Pick<Progress, 'charts' | 'mayWait'>,
+): readonly string[] {
+  const rest = restOf(charts);
+  return [...records].flatMap(([id, record]) =>
+    record.gone || rest(record).isAtRest || mayWait(id, record) ? [] : [id],
+  );
+}
 
 function standingOf(record: ActorRecord, before: Standing | undefined, rest: RestOf, now: number): Standing {
   const { isAtRest } = rest(record);

@@ -5,7 +5,7 @@
  * were unsafe before 2.12.14 and 2.14.4 (there was no 2.13 release line), so a cluster needs one of those, or
  * 2.15.
  */
-import { OrreryError } from '../../base/errors.ts';
+import { OrreryError } from '../../../base/errors.ts';
 
 export interface Version {
   readonly major: number;

@@ -2,16 +2,16 @@
  * Since when nothing has kept the replicas from their work: all of them run and reach the broker, the API
  * server answers, and every shard has its owner. Promises with a period are judged in such times.
  */
-import { namedTwice, ownersMissing } from '../../../packages/testing/checkers/at-rest.ts';
-import type { Eye, SeenReplica } from '../../../packages/testing/checkers/checker.ts';
-import type { SimReplica } from '../../../packages/testing/replicas/sim-replica.ts';
-import type { FaultyWorld } from '../../../packages/testing/simulation/fault-parts.ts';
-import type { Sighting } from '../../../packages/testing/simulation/sightings.ts';
-import type { Stage } from '../../../packages/testing/simulation/stage.ts';
-import type { KubeWeather } from '../sim-kube.ts';
+
+import type { SimReplica } from '../replicas/sim-replica.ts';
+import type { FaultyWorld } from '../simulation/fault-parts.ts';
+import type { Sighting } from '../simulation/sightings.ts';
+import type { Stage } from '../simulation/stage.ts';
+import { namedTwice, ownersMissing } from './at-rest.ts';
+import type { Eye, SeenReplica } from './checker.ts';
 
 /** How the Kubernetes API fails: now, and what it left unanswered. */
-type Trouble = Pick<FaultyWorld, 'kubeErrors'> & { readonly weather?: Pick<KubeWeather, 'hanging'> };
+type Trouble = Pick<FaultyWorld, 'kubeErrors'> & { readonly weather?: { readonly hanging: number } };
 
 /** A world whose Kubernetes API may fail. */
 export type TroubledWorld = Stage & Trouble;

@@ -1,0 +1,29 @@
+/** What NATS does not do for this process, from the first failure until it does: for people, in `/readyz`. */
+import type { Clock } from '../base/clock.ts';
+
+export interface BusTrouble {
+  /** What is in trouble: `connection`, or anything else that tells it apart. */
+  readonly what: string;
+  /** A sentence. */
+  readonly text: string;
+  /** Monotonic ms. */
+  readonly since: number;
+}
+
+export interface Troubles {
+  note(what: string, text: string): void;
+  /** Returns whether it was in trouble. */
+  over(what: string): boolean;
+  all(): readonly BusTrouble[];
+}
+
+export function createTroubles(clock: Clock): Troubles {
+  const known = new Map<string, BusTrouble>();
+  return {
+    note(what, text) {
+      known.set(what, { what, text, since: known.get(what)?.since ?? clock.monotonic() });
+    },
+    over: (what) => known.delete(what),
+    all: () => [...known.values()],
+  };
+}

@@ -1,0 +1,27 @@
+/** Why NATS cannot be reached, in words that say what to do. */
+import { expect, test } from 'vitest';
+import { reasonOf } from '../../../src/bus/nats/server/nats-reasons.ts';
+
+test.each([
+  ['connection refused', /^connection refused$/],
+  ['Authorization Violation', /^Authorization Violation \(.*--nats-creds\)$/],
+  ['User Authentication Expired', /--nats-creds: it is read at each attempt\)$/],
+  ['certificate has expired', /\(renew the certificate of the NATS server\)$/],
+  [
+    'unable to verify the first certificate; if the root CA is installed locally, try running Node.js with --use-system-ca',
+    /^unable to verify the first certificate \(--nats-ca must name the authority/,
+  ],
+  [
+    "Hostname/IP does not match certificate's altnames: IP: 10.0.0.5 is not in the cert's list: ",
+    /\(--nats must name the server as/,
+  ],
+  [
+    '403DA73FD27F0000:error:0A000418:SSL routines:ssl3_read_bytes:tlsv1 alert unknown ca:../deps/openssl/rec_layer_s3.c:918:SSL alert number 48\n',
+    /^tlsv1 alert unknown ca \(NATS refuses the certificate of --nats-cert, or wants one/,
+  ],
+  [
+    '1:error:0A000415:SSL routines:ssl3_read_bytes:sslv3 alert certificate expired:../x.c:918:SSL alert number 45',
+    /^sslv3 alert certificate expired \(renew the files of --nats-cert and --nats-key\)$/,
+  ],
+  ['timeout', /^timeout \(.*--nats-cert/],
+])('%j', (said, told) => expect(reasonOf(new Error(said))).toMatch(told));

@@ -79,7 +79,7 @@ describe('a plain value', () => {
   });
 
   test('that only looks plain is refused where it is encoded, not where it is read', () => {
-    for (const value of [new Date(0), 2n ** 60n, new Uint8Array([1]), { f: new Date(0) }]) {
+    for (const value of [new Date(0), 2n ** 60n, new Uint8Array([1]), { f: new Date(0) }, { f: () => 1 }]) {
       expect(() => encode(value)).toThrow(/only plain values/);
     }
   });

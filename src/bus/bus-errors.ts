@@ -7,6 +7,16 @@ export function unreachable(reason: string, cause?: unknown): OrreryError {
   return new OrreryError('BUS_UNREACHABLE', `the bus cannot be reached: ${reason}`, { cause });
 }
 
+/** The server does not let this user publish there. */
+export function notPermitted(subject: string): OrreryError {
+  const text = `NATS does not let this user publish on ${subject} (deploy/nats/permissions.conf)`;
+  return new OrreryError('BUS_UNREACHABLE', text, { facts: { notPermitted: subject } });
+}
+
+export function isNotPermitted(error: OrreryError): boolean {
+  return error.facts.notPermitted !== undefined;
+}
+
 /** A write was sent, and it is unknown whether it is stored (B4). */
 export function unknownOutcome(reason: string, cause?: unknown): OrreryError {
   return new OrreryError('BUS_UNKNOWN_OUTCOME', `a write was sent and not confirmed: ${reason}`, { cause });

@@ -12,8 +12,10 @@ import { silentLog } from '../base/log.ts';
 import { systemRandom } from '../base/random.ts';
 import type { ControlPort, ForgetAnswer, StoredPort } from '../base/views.ts';
 import type { Bus } from '../bus/bus.ts';
+import { isNotPermitted } from '../bus/bus-errors.ts';
 import { withoutPasswords } from '../bus/nats/server/nats-url.ts';
 import { subjects as subjectsOf } from '../bus/subjects.ts';
+import type { BusTrouble } from '../bus/troubles.ts';
 import { type ClientConfig, type FlagTexts, isGiven, readClientConfig } from '../replica/config.ts';
 import { natsAccess } from '../replica/nats-access.ts';
 import { devFile, hasDevFile, readDevFile } from './dev-file.ts';
@@ -92,7 +94,7 @@ async function overNats<T>(
     const forget = createForget({ bus, subjects });
     return await use({ control, forget, feed: (scope) => busFeed({ bus, subjects }, scope) });
   } catch (error) {
-    if (hasCode(error, 'BUS_UNREACHABLE')) throw unanswered(config, hint, error);
+    if (hasCode(error, 'BUS_UNREACHABLE')) throw unanswered(config, hint, error, bus.troubles());
     throw error;
   } finally {
     await bus.close();
@@ -146,10 +148,18 @@ export function whichOrrery(given: FlagTexts, terminal: Terminal): { config: Cli
   return { config, hint: ` (from ${devFile}: is "orrery dev" running?)` };
 }
 
-/** NATS is there, but Orrery is not. */
-function unanswered({ cluster, nats }: ClientConfig, hint: string, error: OrreryError): OrreryError {
+/** NATS is there, but Orrery is not, or this user may not ask it. */
+function unanswered(
+  { cluster, nats }: ClientConfig,
+  hint: string,
+  error: OrreryError,
+  troubles: readonly BusTrouble[],
+): OrreryError {
   const where = `${serversOf(nats)}${hint}`;
-  const message = `no replica of cluster "${cluster}" answers at ${where}: ${error.message}`;
+  const refused = troubles.map(({ text }) => `${text} (does --nats-inbox fit its permissions?)`).join('; ');
+  const message = isNotPermitted(error)
+    ? `${error.message}, at ${where}`
+    : `no replica of cluster "${cluster}" answers at ${where}: ${refused || error.message}`;
   return new OrreryError('BUS_UNREACHABLE', message, { cause: error });
 }
 

@@ -154,10 +154,17 @@ test('a person at the command line can ask and watch', async () => {
   expect(await control.drop(sequence)).toEqual({ dropped: true });
   const producer = await connect('producer');
   const thief = createControl({ bus: producer, subjects, timeoutMs: 300 });
-  await expect(thief.drop(sequence)).rejects.toThrow('the bus cannot be reached');
+  await expect(thief.drop(sequence)).rejects.toThrow('does not let this user publish');
   await producer.close();
   await asking.close();
   await service.stop();
+});
+
+test('a person who may not forget, or whose answers would go elsewhere, is told so', async () => {
+  const forgetting = await orrery(['forget', 'widget', '--yes'], person());
+  expect(forgetting.err).toContain('NATS does not let this user publish on orrery.default.rpc.forget');
+  const elsewhere = await orrery(['shards'], { cwd: dir, env: { NATS_URL: person().env.NATS_URL } });
+  expect(elsewhere.err).toMatch(/NATS refuses this user the subscription to _INBOX\..*--nats-inbox/);
 });
 
 test('a producer can send to actors and cannot write a state', async () => {

@@ -120,6 +120,7 @@ function streamConfig(definition: StreamDefinition, replicas: number) {
     ...(transform ? { subject_transform: { src: transform.source, dest: transform.destination } } : {}),
     retention: 'limits',
     storage: 'file',
+    no_ack: false,
     num_replicas: replicas,
     discard: definition.whenFull === 'refuse' ? 'new' : 'old',
     max_msgs: definition.messagesMax || -1,

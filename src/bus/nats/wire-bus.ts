@@ -6,7 +6,7 @@ import { asError } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { Ambient } from '../../base/log-port.ts';
 import type { Bus, BusMessage, RequestOptions, StoredMessage, StreamName } from '../bus.ts';
-import { unreachable } from '../bus-errors.ts';
+import { notPermitted, unreachable } from '../bus-errors.ts';
 import type { StreamDefinitions } from '../streams.ts';
 import type { Troubles } from '../troubles.ts';
 import { guardLanes } from './guard-lanes.ts';
@@ -18,7 +18,7 @@ import { wireAppend } from './wire-append.ts';
 import { wireBatch } from './wire-batch.ts';
 import { silenceBounds } from './wire-consumer.ts';
 import { type FollowEnvironment, follow } from './wire-follow.ts';
-import { ask, type WireRequests } from './wire-requests.ts';
+import { ask, type Failure, type WireRequests } from './wire-requests.ts';
 
 export interface WireBusParts extends Ambient {
   readonly wire: Wire;
@@ -64,7 +64,10 @@ export function wireBus(parts: WireBusParts): Bus {
     subscribe: (subject, onMessage, { queue } = {}) =>
       wire.subscribe(subject, (message) => guarded(onMessage, busMessage(message)), queue),
     request: async (subject, data, asking) => {
-      const failed = (failure: string) => unreachable(`request to ${subject}: ${failure}`);
+      const failed = (failure: Failure) =>
+        failure === 'not permitted'
+          ? notPermitted(subject)
+          : unreachable(`request to ${subject}: ${failure}`);
       return ask(requests, { ...asking, subject, data, read: busMessage, failed });
     },
     requestMany: (subject, data, asking) => requestMany(requests, subject, data, asking),

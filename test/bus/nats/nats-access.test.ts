@@ -63,7 +63,7 @@ test('a request where this user may not publish fails at once, and says so', asy
   const bus = await connectTo(`nats://r:p@127.0.0.1:${server.port}`);
   cleanups.push(() => bus.close());
   const asking = bus.request('elsewhere', bytes('x'), { timeoutMs: 3_600_000 });
-  await expect(asking).rejects.toThrow('request to elsewhere: not permitted');
+  await expect(asking).rejects.toThrow('NATS does not let this user publish on elsewhere');
 });
 
 test('credentials that are half written at a reconnect are not used; the next good ones are', {

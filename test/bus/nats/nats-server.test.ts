@@ -90,6 +90,7 @@ describe('streams', () => {
     await api(bus, 'STREAM.UPDATE.ORRERY_test_STATE', {
       ...config,
       max_msg_size: 1000,
+      no_ack: true,
       description: 'older',
     });
     await newBus(server);
@@ -98,6 +99,7 @@ describe('streams', () => {
       description: config.description,
     });
     expect(text((await bus.last('state', s.fence(1)))?.data ?? bytes(''))).toBe('kept');
+    await bus.append(s.fence(1), bytes('acknowledged again'));
   });
 
   test('of another number of shards are refused with both numbers', async () => {

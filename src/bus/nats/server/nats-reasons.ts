@@ -19,7 +19,10 @@ const advice: ReadonlyArray<readonly [RegExp, string]> = [
     /alert|bad certificate/i,
     'NATS refuses the certificate of --nats-cert, or wants one: see the log of the NATS server',
   ],
-  [/^timeout$/, 'a server that wants another client certificate (--nats-cert) can be as silent: see its log'],
+  [
+    /^timeout$/,
+    'a server that wants another client certificate (--nats-cert), or has no room for connections, can be as silent: see its log',
+  ],
   [/undefined error/, 'a server with handshake_first must have it set to auto'],
 ];
 

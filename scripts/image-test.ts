@@ -133,6 +133,7 @@ async function serves(image: ImageConfig['config']): Promise<void> {
     // Tests also that features can be switched off.
     ORRERY_WITHOUT: 'certificates,releases',
     NODE_OPTIONS: '--max-old-space-size=640 --max-semi-space-size=8',
+    MALLOC_ARENA_MAX: '1',
   });
   let said = '';
   child.stderr?.on('data', (chunk) => {

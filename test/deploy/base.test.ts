@@ -68,6 +68,7 @@ describe('the replicas', () => {
   test('their environment is made of flags that exist, with values that are allowed', () => {
     const known = [
       ...Object.keys(runFlags).map(environmentName),
+      'MALLOC_ARENA_MAX',
       'NATS_URL',
       'NODE_NAME',
       'NODE_OPTIONS',

@@ -80,6 +80,9 @@ const deadlineTexts: Readonly<Record<string, string>> = {
   backOff: 'it is tried again',
   restate: 'its status is compared again',
   period: 'the next probe',
+  pause: 'the next round',
+  probe: 'it is checked again',
+  waitPause: 'it is counted again',
 };
 
 /** A deadline's name (`timerName`) for people: `askAgain`: ask again; `roundPatience`: round timeout. */
@@ -109,7 +112,13 @@ export function nextOf({
 } {
   if (next !== null) return next;
   if (parked) return { text: 'nothing happens until what parked it has ended', at: null };
-  if (pending.length > 0) return { text: `the outcome of ${effectList(pending)}`, at: null };
+  if (pending.length > 0) {
+    const isFollowing = pending.every(({ type }) => type.endsWith('.follow'));
+    return {
+      text: isFollowing ? 'news of what it follows' : `the outcome of ${effectList(pending)}`,
+      at: null,
+    };
+  }
   const [first] = [...timers].sort((a, b) => a.at - b.at);
   if (first === undefined) return { text: 'nothing happens by itself', at: null };
   return { text: `only its deadline, ${deadlineText(timerName(first.event))}`, at: first.at };

@@ -1,7 +1,19 @@
 /** Services that wait for the Pods that wait for them: docs/features/routes.md §7.4. Pure. */
 import { selects } from '../../base/digests.ts';
-import type { Deadlock } from '../../machines/pod/pod-facts.ts';
+import type { Deadlock, Hindrance } from '../../machines/pod/pod-facts.ts';
 import type { PodDigest, ServiceDigest } from './digests.ts';
+
+/** What keeps the Service from leading to one Pod of its group. @param groupSize as below */
+export function hindrancesOf(
+  service: ServiceDigest,
+  pod: PodDigest,
+  groupSize: number,
+): readonly Hindrance[] {
+  const { selector, readyOnly } = service.routing ?? {};
+  const matchLabels = selector ?? readyOnly;
+  const isSelected = matchLabels === undefined || selects({ matchLabels }, pod.labels);
+  return [...(isSelected ? [] : (['unselected'] as const)), ...deadlocksOf(service, [pod], groupSize)];
+}
 
 /**
  * @param pods of the Service's group, all or one of them

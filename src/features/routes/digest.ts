@@ -175,9 +175,10 @@ function finishedPod({ phase }: Fields): Pick<PodDigest, 'finished'> {
 /** What can make a Service and a gate wait for each other (docs/features/routes.md, table of Services). */
 function serviceRouting(spec: Fields): Pick<ServiceDigest, 'routing'> {
   const selector = textMap(spec.selector);
-  const isReadyOnly = Object.keys(selector).length > 0 && spec.publishNotReadyAddresses !== true;
+  const isSelecting = Object.keys(selector).length > 0 && spec.type !== 'ExternalName';
+  const whose = spec.publishNotReadyAddresses === true ? 'selector' : 'readyOnly';
   const routing: ServiceRouting = {
-    ...(isReadyOnly && spec.type !== 'ExternalName' ? { readyOnly: selector } : {}),
+    ...(isSelecting ? { [whose]: selector } : {}),
     ...(spec.sessionAffinity === 'ClientIP' ? { affine: true } : {}),
     ...(spec.internalTrafficPolicy === 'Local' ? { local: true } : {}),
     ...(spec.type === 'ExternalName' ? { external: true } : {}),

@@ -38,6 +38,8 @@ export interface ServiceDigest extends DigestBase {
 export interface ServiceRouting {
   /** Its selector, if it publishes only Ready Pods. */
   readonly readyOnly?: Labels;
+  /** Its selector, if it publishes all Pods. */
+  readonly selector?: Labels;
   /** `sessionAffinity: ClientIP` */
   readonly affine?: true;
   /** `internalTrafficPolicy: Local` */

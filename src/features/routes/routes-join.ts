@@ -16,7 +16,7 @@ import { type AnyDigest, asDigest, type SyncedDigest, type WorldEntry } from '..
 import { limits } from '../../base/limits.ts';
 import type { PodFacts } from '../../machines/pod/pod-facts.ts';
 import type { RouteProbe, ServiceFacts } from '../../machines/service/route-facts.ts';
-import { deadlocksOf } from './deadlocks.ts';
+import { hindrancesOf } from './deadlocks.ts';
 import type { EndpointSliceDigest, GroupResourceDigest, PodDigest, ServiceDigest } from './digests.ts';
 import { type Gate, gateOf } from './gate.ts';
 import { type Group, Groups, objectOf } from './groups.ts';
@@ -213,8 +213,8 @@ function deadlocksFor(
   groupSize: number,
 ): Pick<PodFacts, 'deadlocks'> {
   const found = services.flatMap(([name, service]) => {
-    const deadlocks = deadlocksOf(service, [pod], groupSize);
-    return deadlocks.length > 0 ? [[name, deadlocks] as const] : [];
+    const hindrances = hindrancesOf(service, pod, groupSize);
+    return hindrances.length > 0 ? [[name, hindrances] as const] : [];
   });
   return found.length > 0 ? { deadlocks: Object.fromEntries(found) } : {};
 }

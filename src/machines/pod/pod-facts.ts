@@ -13,6 +13,9 @@ import type { ConditionStatus } from '../../base/digests.ts';
  */
 export type Deadlock = 'notPublished' | 'affine' | 'local';
 
+/** Or its selector does not select the Pod. */
+export type Hindrance = Deadlock | 'unselected';
+
 export interface PodFacts {
   readonly uid: string;
   readonly address: Address | { readonly invalid: string } | null;
@@ -48,6 +51,6 @@ export interface PodFacts {
   readonly services: Readonly<Record<string, string | null>>;
   /** Why a Service cannot be asked, by name. */
   readonly unaskable: Readonly<Record<string, string>>;
-  /** Why a Service may wait for the Pod, by name; absent if none does. */
-  readonly deadlocks?: Readonly<Record<string, readonly Deadlock[]>>;
+  /** Why a Service may wait for the Pod or cannot lead to it, by name; absent if none does. */
+  readonly deadlocks?: Readonly<Record<string, readonly Hindrance[]>>;
 }

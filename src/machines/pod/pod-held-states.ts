@@ -3,7 +3,7 @@
  * condition. While that patch is in progress, nothing is decided that needs another one, because the older
  * patch could arrive last.
  */
-import { heldPatch, invalidNote, missingNote, withdrawal } from './pod-words.ts';
+import { heldPatch, invalidNote, longHeldNote, missingNote, withdrawal } from './pod-words.ts';
 
 /** The condition will say why soon; a reason that lasts only a moment is not worth a write. */
 const unsaid = <const O, const T extends string>(over: O, then: T) =>
@@ -122,7 +122,16 @@ export const heldStates = {
         description:
           'The condition says which Services have not reached the Pod; they are asked again later.',
         always: [allIsProven, { guard: 'isUntold', target: 'unsaid' }],
-        after: { askAgain: askAgain('told') },
+        after: {
+          askAgain: [
+            {
+              ...askAgain('told'),
+              guard: 'isLongHeld',
+              actions: ['countAsking', 'forgetAsked', { type: 'kube-event.write', params: longHeldNote }],
+            },
+            askAgain('told'),
+          ],
+        },
       },
     },
   },

@@ -119,6 +119,8 @@ export const podSetup = setup({
     isDoubtNews: ({ context }: Args) => isDoubtNews(context),
     isDoubtOver: ({ context }: Args) => !isWithdrawn(context) || unproven(context).length === 0,
     isUntold: ({ context }: Args) => isUntold(context),
+    /** docs/features/routes.md §7.11: after a minute, and each half hour, because Events expire. */
+    isLongHeld: ({ context }: Args) => context.askings % 30 === 1,
   },
   delays: {
     /**

@@ -11,7 +11,7 @@ import {
   valid,
 } from './pod-context.ts';
 import type { PodConditionPatch } from './pod-effects.ts';
-import type { Deadlock } from './pod-facts.ts';
+import type { Hindrance } from './pod-facts.ts';
 
 export interface Moment {
   readonly context: PodContext;
@@ -58,6 +58,12 @@ export const missingNote = (moment: Moment) =>
 
 export const invalidNote = (moment: Moment) =>
   note(moment, { eventType: 'Warning', reason: 'InvalidAddress', note: invalidMessage(moment.context) });
+
+/** For `kubectl describe`, which shows no message of a condition. */
+export function longHeldNote(moment: Moment) {
+  const { reason, message } = held(moment.context);
+  return note(moment, { eventType: 'Warning', reason, note: message });
+}
 
 function missingMessage({ facts }: PodContext): string {
   const gate = `RouteGate ${facts?.gate.name ?? ''}`;
@@ -143,8 +149,9 @@ function waitingMessage(context: PodContext): string {
   return missingList(context);
 }
 
-/** What to change where a Service and its Pods wait for each other. */
-const remedies: Readonly<Record<Deadlock, string>> = {
+/** What to change where a Service cannot lead to the Pod, or waits for it. */
+const remedies: Readonly<Record<Hindrance, string>> = {
+  unselected: 'its selector does not select this Pod: correct the selector or the labels of the Pod',
   notPublished: 'publishes Ready Pods only: set publishNotReadyAddresses: true',
   affine: 'session affinity leads each replica to one Pod: remove it, or gate on a Service without it',
   local:
@@ -153,8 +160,8 @@ const remedies: Readonly<Record<Deadlock, string>> = {
 
 /** Why a Service owes its proof: what keeps it from giving one, and its last answer. */
 function debtOf({ facts, answers }: PodContext, name: string): string {
-  const deadlocks = facts?.deadlocks?.[name] ?? [];
-  const known = [...deadlocks.map((deadlock) => remedies[deadlock]), answers[name] ?? ''];
+  const hindrances = facts?.deadlocks?.[name] ?? [];
+  const known = [...hindrances.map((one) => remedies[one]), answers[name] ?? ''];
   return known.filter((text) => text !== '').join('; ') || 'no answer yet';
 }
 

@@ -17,7 +17,11 @@ test('docs/features/routes.md §7.1: a Pod is told which Services wait for it', 
   const { labels } = podDigest({});
   expect(await deadlocksOf({ readyOnly: labels })).toEqual({ web: ['notPublished'] });
   expect(await deadlocksOf({ local: true, affine: true })).toEqual({ web: ['local'] });
-  expect(await deadlocksOf({ readyOnly: { app: 'other' } })).toBeUndefined();
+  expect(await deadlocksOf({ readyOnly: { app: 'other' } })).toEqual({ web: ['unselected'] });
+  expect(await deadlocksOf({ selector: { app: 'other' }, local: true })).toEqual({
+    web: ['unselected', 'local'],
+  });
+  expect(await deadlocksOf({ selector: labels })).toBeUndefined();
   expect(await deadlocksOf(undefined)).toBeUndefined();
 });
 

@@ -56,6 +56,26 @@ describe('docs/features/routes.md §7.1: “its condition is False, with a reaso
     );
   });
 
+  test('docs/features/routes.md §7.12: a Service that does not select the Pod: what to correct', () => {
+    const pod = newPod(observed({ deadlocks: { api: ['unselected'] } }));
+    const [patch] = patches(pod.wait(4_000));
+    expect(patch?.message).toContain('api (its selector does not select this Pod: correct the selector');
+  });
+
+  test('docs/features/routes.md §7.11: held for a minute, its Events say it too, again each half hour', () => {
+    const pod = toldWhy(newPod(observed(), proven('api')));
+    const began = pod.now - 4_000;
+    const written: number[] = [];
+    while (pod.now - began < 4_000_000) {
+      pod.wait(pod.patience ?? 0);
+      for (const { reason, note } of pod.askedOf('kube-event.write')) {
+        expect([reason, note]).toEqual(['WaitingForRoutes', expect.stringContaining('web and www')]);
+        written.push(pod.now - began);
+      }
+    }
+    expect(written).toEqual([60_000, 1_860_000, 3_660_000]);
+  });
+
   test('its own answer with another status is told as such', () => {
     const pod = newPod(observed(), missed('web', 'answered not 200 by 10.0.0.1', ['10.0.0.1']));
     expect(patches(pod.wait(4_000))).toMatchObject([

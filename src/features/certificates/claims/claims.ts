@@ -178,7 +178,7 @@ function chooseIssuer(
 }
 
 function missingText(host: string, wanted: string | null, isThere: boolean): string {
-  if (wanted === null) return `no Issuer allows ${host} (spec.domains)`;
+  if (wanted === null) return `no Issuer allows ${host}: add it to the spec.domains of one`;
   return isThere ? `Issuer ${wanted} does not allow ${host} (spec.domains)` : `there is no Issuer ${wanted}`;
 }
 

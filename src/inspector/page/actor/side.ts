@@ -48,7 +48,8 @@ function Because({ step, now }: { step: HistoryStep; now: number }): VNode {
 
 function waitsText({ timers, accepts, parked }: Standing): string {
   if (timers.length + accepts.length === 0) return `It waits for ${idleText({ parked })}.`;
-  const events = accepts.length === 0 ? 'no event from outside' : accepts.join(', ');
+  if (accepts.length === 0) return 'It waits for a deadline, and takes no event from outside now.';
+  const events = accepts.join(', ');
   return timers.length === 0 ? `It waits for ${events}.` : `It waits for a deadline, or for ${events}.`;
 }
 

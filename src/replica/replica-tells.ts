@@ -101,13 +101,21 @@ export interface ReadinessParts {
 /** A stream elects its leader within this time. */
 const storeTroubleMs = 5_000;
 
+/** A user without permissions is refused some forty subscriptions. */
+const troublesShown = 3;
+
 /** Why there is no connection is known at once; other troubles may pass. Many readers have the same. */
 function busTroubles(bus: ReadinessParts['bus'], now: number) {
   const isTold = ({ what, since }: BusTrouble) => what === 'connection' || now - since >= storeTroubleMs;
   const told = bus.troubles().filter(isTold);
-  const texts = told.filter(({ what }) => what !== 'streams').map(({ text }) => text);
+  const texts = new Set(told.filter(({ what }) => what !== 'streams').map(({ text }) => text));
+  const more = texts.size - troublesShown;
   return {
-    reasons: new Set(bus.status === 'connected' ? texts : ['NATS is not connected', ...texts]),
+    reasons: [
+      ...(bus.status === 'connected' ? [] : ['NATS is not connected']),
+      ...[...texts].slice(0, troublesShown),
+      ...(more > 0 ? [`and ${more} more of this kind: see the log`] : []),
+    ],
     // What is there is served; it is only not known to be as it should be.
     notes: told.flatMap(({ what, text }) => (what === 'streams' ? [text] : [])),
   };

@@ -248,7 +248,7 @@ async function createEngine(
         messageSend,
         sendMessage(bus, subjects, () => engine.hearsEarlier()),
       ),
-      runs(kubeEventWrite, writeKubeEvent(kube, { replica })),
+      runs(kubeEventWrite, writeKubeEvent(kube, { replica, log: common.log })),
     ],
     isFit: () => health.isFit(),
     tracing,

@@ -311,6 +311,11 @@ describe('in a cluster', () => {
     const why = { what: 'connection', text: 'NATS cannot be reached: refused', since: 10_000 };
     expect(reasons('disconnected', why)).toEqual(['NATS is not connected', why.text]);
     expect(reasons('disconnected')).toEqual(['NATS is not connected']);
+    const many = [1, 2, 3, 4, 5].map((n) => ({ ...lasting, text: `refused ${n}` }));
+    expect(reasons('connected', ...many)).toEqual([
+      ...['refused 1', 'refused 2', 'refused 3'],
+      'and 2 more of this kind: see the log',
+    ]);
     const unchecked = { ...lasting, what: 'streams', text: 'the streams cannot be made or checked' };
     expect(told('connected', unchecked)).toMatchObject({ ready: true, notes: [unchecked.text] });
   });

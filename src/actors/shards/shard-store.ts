@@ -72,7 +72,7 @@ export async function loadShard(parts: ShardStoreParts, run: ShardRun, signal: A
 }
 
 /** Whether the shard has come further than its stored checkpoint says. */
-export function isCheckpointDue(parts: ShardStoreParts, run: ShardRun): boolean {
+export function isCheckpointDue(parts: Pick<ShardStoreParts, 'earlierHeardAt'>, run: ShardRun): boolean {
   const isKnown = position(run.mail) === run.mail.saved && feedPosition(run) === run.feed.saved;
   return !isKnown || openUntil(parts, run) !== run.savedOpenUntil;
 }

@@ -104,12 +104,7 @@ export function createShards(given: ShardsParts): Shards {
       return () => void openings.delete(callback);
     },
     observe: telling.tell,
-    async checkpoint() {
-      for (const run of runs.values()) {
-        const isDue = isCheckpointDue(parts, run) || mailToPurge(run) !== null;
-        if (isDue && run.phase === 'active') await checkpointOne(parts, saver, run);
-      }
-    },
+    checkpoint: () => checkpointAll(parts, saver, runs.values()),
   };
 }
 
@@ -266,6 +261,15 @@ function shardWork({ parts, host, world, saver, runs, openings, shard, tellAll }
 const deaf = 'its mail is read no more here. Restart this replica, so that another takes the shard';
 const unkept =
   'its checkpoint was not saved, or mail that was taken not removed; both are tried again each second, and nothing is lost. If this goes on, NATS takes no writes: the error says why';
+
+async function checkpointAll(parts: HostParts, saver: Saver, runs: Iterable<ShardRun>): Promise<void> {
+  const heardAt = parts.earlierHeardAt();
+  const heard = { earlierHeardAt: () => heardAt };
+  for (const run of runs) {
+    const isDue = isCheckpointDue(heard, run) || mailToPurge(run) !== null;
+    if (isDue && run.phase === 'active') await checkpointOne(parts, saver, run);
+  }
+}
 
 async function checkpointOne(parts: HostParts, saver: Saver, run: ShardRun): Promise<void> {
   try {

@@ -159,7 +159,7 @@ export function sourceWarnings({
   world,
   replica,
 }: Omit<SourceWarningParts, 'warn'> & { readonly replica: string }): SourceWarnings {
-  const write = writeKubeEvent(kube, { replica });
+  const write = writeKubeEvent(kube, { replica, log });
   const warn = ({ regarding, reason, note, key }: SourceWarning, signal: AbortSignal) => {
     const event = { type: 'kube-event.write', regarding, eventType: 'Warning', reason, note } as const;
     const context = { key, actor: 'domain/_/_', signal, emit: () => {} } as const;

@@ -126,10 +126,10 @@ export interface CertificateParts {
 }
 
 function certificateEffects(
-  { kube, clock, random, replica }: Pick<FeatureParts, 'kube' | 'clock' | 'random' | 'replica'>,
+  { kube, clock, random, replica, log }: Pick<FeatureParts, 'kube' | 'clock' | 'random' | 'replica' | 'log'>,
   certificates: CertificateParts,
 ): readonly RunnableEffect[] {
-  const own = { ...certificates, kube, clock, random, replica, turns: createTurns() };
+  const own = { ...certificates, kube, clock, random, replica, log, turns: createTurns() };
   const accounts = createAcmeAccounts(own);
   const authorities = createAuthorities(own);
   return [

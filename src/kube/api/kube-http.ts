@@ -18,7 +18,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import type { Clock } from '../../base/clock.ts';
-import { asError, attempt, OrreryError } from '../../base/errors.ts';
+import { asError, attempt, connectionFault, OrreryError } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import { abortedError, within } from './deadline.ts';
 import { refusalError } from './refusals.ts';
@@ -230,7 +230,7 @@ function unreachable(call: HttpCall, thrown: unknown, server = ''): OrreryError 
   const what = `${call.method} ${server}${bare(call.path)}`;
   const why = isDistrust(error)
     ? `the API server's certificate is not trusted (${error.code}): which authority is configured?`
-    : error.message || error.code;
+    : connectionFault(error);
   return new OrreryError('KUBE_UNREACHABLE', `${what} failed: ${why}`, { cause: error });
 }
 

@@ -4,13 +4,14 @@
  * The Event's name derives from its object and content, so a repetition is the same Event with a series that
  * counts it, as Kubernetes' recorders do: a flood is one line with a number. An annotation names the last
  * effect counted, so a repeated run after a crash counts once (I5). It is tried once, because no chart
- * depends on an Event.
+ * depends on an Event. The log says each Warning too, and what could not be written.
  */
 import { createHash } from 'node:crypto';
 import type { EffectRunner } from '../../actors/effect-runner.ts';
 import { hasCode } from '../../base/errors.ts';
 import type { KubeObject, KubePort } from '../../base/kube-port.ts';
 import { kubeMicroTime } from '../../base/kube-time.ts';
+import { type Log, silentLog } from '../../base/log-port.ts';
 import type { KubeEventWrite } from '../../machines/effects.ts';
 import { events } from '../api/resources.ts';
 
@@ -30,21 +31,26 @@ const triesMax = 3;
  * Outcome effect.settled, with an error if the Event cannot be written.
  *
  * @param parts.replica name of this replica: the Event's reportingInstance
+ * @param parts.log absent: nothing is logged
  * @throws temporary errors; the host then tells the actor
  */
 export function writeKubeEvent(
   kube: KubePort,
-  { replica }: { readonly replica: string },
+  { replica, log = silentLog }: { readonly replica: string; readonly log?: Log },
 ): EffectRunner<KubeEventWrite> {
   return async (effect, { key, signal }) => {
+    const { regarding, eventType, reason, note } = effect;
+    const object = `${regarding.kind} ${regarding.namespace || '_'}/${regarding.name}`;
     const event = eventOf(effect, key, replica);
     try {
       await createOrCount(kube, event, signal);
+      if (eventType === 'Warning') log.warn({ object, reason, note }, 'wrote a Warning Event');
       return settled(null);
     } catch (thrown) {
       // The namespace is being deleted, we lack the permission, or others count all the time.
-      if (hasCode(thrown, 'KUBE_NOT_FOUND', 'KUBE_REFUSED', 'KUBE_CONFLICT')) return settled(thrown.message);
-      throw thrown;
+      if (!hasCode(thrown, 'KUBE_NOT_FOUND', 'KUBE_REFUSED', 'KUBE_CONFLICT')) throw thrown;
+      log.warn({ object, reason, note, error: thrown.message }, 'an Event could not be written');
+      return settled(thrown.message);
     }
   };
 }

@@ -44,6 +44,7 @@ export type Pipelines = ReturnType<typeof startPipelines>;
 
 export function startPipelines({ clock, look, isConnected, nodeEligible }: PipelinesParts) {
   let families = new Map<string, FamilyHealth>();
+  /** What those wait for that wait at all. */
   const reasons = new Map<string, string>();
   let unfitUntil = Number.NEGATIVE_INFINITY;
   /** Waits from before the reconnection are timed from then on. */
@@ -70,9 +71,10 @@ export function startPipelines({ clock, look, isConnected, nodeEligible }: Pipel
   };
   const late = () => {
     const now = clock.now();
-    const names: string[] = [];
-    for (const [name, family] of families) if (isLate(family, now, pipelineTimeoutMs)) names.push(name);
-    return names;
+    return [...reasons.keys()].filter((name) => {
+      const family = families.get(name);
+      return family !== undefined && isLate(family, now, pipelineTimeoutMs);
+    });
   };
   timer = clock.after(tickMs, tick);
   return {

@@ -175,9 +175,10 @@ describe('what is made of refusals', () => {
     });
     expect((await errorOf(kube.get(pods, 'shop', 'web-0', signal))).code).toBe('KUBE_UNREACHABLE');
     api.fault('other', (_, response) => response.socket?.resetAndDestroy());
-    expect((await errorOf(kube.create(pods, { metadata: { name: 'x', namespace: 'y' } }, signal))).code).toBe(
-      'KUBE_UNREACHABLE',
-    );
+    const cut = await errorOf(kube.create(pods, { metadata: { name: 'x', namespace: 'y' } }, signal));
+    expect(cut.code).toBe('KUBE_UNREACHABLE');
+    // In words, because conditions, Events and notes of /readyz say it.
+    expect(cut.message).toMatch(/^POST http.*\/pods failed: the connection was cut$/);
   });
 });
 

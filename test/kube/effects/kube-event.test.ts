@@ -1,7 +1,8 @@
 /** Kubernetes Events: legal whatever they are about, and written once. */
 import { describe, expect, test } from 'vitest';
 import { OrreryError } from '../../../src/base/errors.ts';
-import type { KubeObject } from '../../../src/base/kube-port.ts';
+import type { KubeObject, KubePort } from '../../../src/base/kube-port.ts';
+import { silentLog } from '../../../src/base/log-port.ts';
 import { writeKubeEvent } from '../../../src/kube/effects/kube-event.ts';
 import type { KubeEventWrite } from '../../../src/machines/effects.ts';
 import { context, fakePort } from './fake-port.ts';
@@ -33,6 +34,25 @@ async function written(
   if (object === undefined) throw new Error('nothing was written');
   return object;
 }
+
+test('the log says each Warning, and what cannot be written', async () => {
+  const lines: string[] = [];
+  const note = (facts: object, message: string) =>
+    void lines.push(`${message}: ${Object.values(facts).join(', ')}`);
+  const log = { ...silentLog, warn: note };
+  const run = (create: KubePort['create'], of = effect) =>
+    writeKubeEvent(fakePort({ create }), { replica: 'r', log })(of, context);
+  await run(async (_, object) => object);
+  await run(async (_, object) => object, { ...effect, eventType: 'Normal' });
+  await run(async () => {
+    throw new OrreryError('KUBE_REFUSED', 'forbidden');
+  });
+  const said = `Pod shop/web-0, RouteLost, ${effect.note}`;
+  expect(lines).toEqual([
+    `wrote a Warning Event: ${said}`,
+    `an Event could not be written: ${said}, forbidden`,
+  ]);
+});
 
 test('an Event says what, about whom, and who says so', async () => {
   expect(await written(effect)).toEqual({

@@ -12,7 +12,7 @@ import {
   recordsDue,
 } from '../../../packages/testing/checkers/at-rest.ts';
 import type { CheckerKind } from '../../../packages/testing/checkers/checker.ts';
-import { nothingStarves } from '../../../packages/testing/checkers/nothing-starves.ts';
+import { nothingStarves, workingIn } from '../../../packages/testing/checkers/nothing-starves.ts';
 import type { SimReplica } from '../../../packages/testing/replicas/sim-replica.ts';
 import { act, createReplicas } from '../../../packages/testing/simulation/driving.ts';
 import { createFaults } from '../../../packages/testing/simulation/faults.ts';
@@ -135,6 +135,9 @@ function judge(parts: {
     if (missing.length > 0 && world.isClosed?.() !== true) return missing;
     const untrue = statuses.flatMap((disagreeing) => [...disagreeing()]);
     return [
+      ...workingIn(records, { charts, mayWait: (id, record) => world.mayWait?.(id, record) ?? false }).map(
+        (id) => `${id} is not at rest`,
+      ),
       ...world.unsettled(records),
       ...recordsDue(records, stage.clock.now(), simulation.standing),
       ...untrue.map(({ text }) => text),

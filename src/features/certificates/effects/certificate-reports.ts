@@ -11,6 +11,7 @@ import type { EffectContext, EffectRunner } from '../../../actors/effect-runner.
 import { asError, hasCode } from '../../../base/errors.ts';
 import type { KubePort, KubeResource } from '../../../base/kube-port.ts';
 import { kubeTime } from '../../../base/kube-time.ts';
+import type { Log } from '../../../base/log-port.ts';
 import { isInvalid } from '../../../kube/api/absent.ts';
 import { writeKubeEvent } from '../../../kube/effects/kube-event.ts';
 import { placeOf } from '../../../kube/effects/object-edit.ts';
@@ -24,13 +25,14 @@ import { sourceVersions } from './certificate-secrets.ts';
 interface ReportParts {
   readonly kube: KubePort;
   readonly replica: string;
+  readonly log?: Log;
 }
 
 type Regarding = KubeEventWrite['regarding'];
 
-export function reportDomain({ kube, replica }: ReportParts): EffectRunner<DomainReport> {
+export function reportDomain({ kube, ...parts }: ReportParts): EffectRunner<DomainReport> {
   const statuses = createLatest(kube, domains);
-  const notify = notifier(kube, replica);
+  const notify = notifier({ kube, ...parts });
   return async ({ host, sources, refused = [], status, lacking = {}, notice, at }, context) => {
     const { notBefore, notAfter, renewAt, nextAttempt } = status;
     const body = {
@@ -100,9 +102,9 @@ function refusal(host: string, at: number) {
   };
 }
 
-export function reportIssuer({ kube, replica }: ReportParts): EffectRunner<IssuerReport> {
+export function reportIssuer({ kube, ...parts }: ReportParts): EffectRunner<IssuerReport> {
   const statuses = createLatest(kube, issuers);
-  const notify = notifier(kube, replica);
+  const notify = notifier({ kube, ...parts });
   return async ({ issuer, uid, generation, status, notice, at }, context) => {
     const { rateLimitedUntil, outageSince, conditions } = status;
     const body = { conditions, rateLimitedUntil: time(rateLimitedUntil), outageSince: time(outageSince) };
@@ -127,8 +129,8 @@ function statusBody(
 
 const time = (ms: number | null) => (ms === null ? null : kubeTime(ms));
 
-function notifier(kube: KubePort, replica: string) {
-  const write = writeKubeEvent(kube, { replica });
+function notifier({ kube, ...parts }: ReportParts) {
+  const write = writeKubeEvent(kube, parts);
   return async (
     regarding: Regarding,
     notice: Notice | null,

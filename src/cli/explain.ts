@@ -96,7 +96,7 @@ function facts({ facts }: ActorView, now: number): string[] {
 /** The state's description from the chart. */
 function meaning({ state, parked, meaning }: ActorView): string[] {
   return [
-    parked ? `parked in ${state}` : state,
+    parked && state !== 'parked' ? `parked in ${state}` : state,
     ...meaning
       .filter(({ description }) => description !== '')
       .map((part) => `  ${part.state}: ${part.description}`),

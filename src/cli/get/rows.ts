@@ -97,7 +97,10 @@ function columnsOf(actors: readonly ActorSummary[], options: TableOptions): read
   return [
     { heading: 'ID', text: ({ id }) => id },
     health,
-    { heading: 'STATE', text: ({ state, parked }) => (parked ? `parked: ${state}` : state) },
+    {
+      heading: 'STATE',
+      text: ({ state, parked }) => (parked && state !== 'parked' ? `parked: ${state}` : state),
+    },
     since,
     ...(hasFacts ? factColumns(actors, options) : []),
     ...(isWide ? wideColumns(now) : []),

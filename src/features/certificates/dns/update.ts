@@ -25,8 +25,8 @@ export interface TextUpdate {
 const ttlSeconds = 60;
 
 /**
- * @throws OrreryError ACME_REFUSED if the server refuses, its answer is not signed with the key, or others will
- *   not see the record that it took
+ * @throws OrreryError ACME_REFUSED if the server refuses, its answer is not signed with the key, or others
+ *   will not see the record that it took
  */
 export async function updateText(
   update: TextUpdate,

@@ -123,7 +123,7 @@ export function attempt<T, E>(read: () => T, otherwise: E): T | E {
 
 /** What the operating system says of a failure, and the same in words that need no manual. */
 const words: ReadonlyArray<readonly [RegExp, string]> = [
-  [/\b(?:connect|read|write) ECONNREFUSED(?: [\d.:[\]a-f]+)?/g, 'connection refused'],
+  [/\b(?:connect|read|write|recvmsg) ECONNREFUSED(?: [\d.:[\]a-f]+)?/g, 'connection refused'],
   [/\b(?:read|write) (?:ECONNRESET|EPIPE)\b|\bsocket hang up\b|^aborted$/g, 'the connection was cut'],
   [/\bwrite EPROTO .*wrong version number.*/gs, 'it speaks no TLS: is it http:// instead of https://?'],
   [/\bconnect ETIMEDOUT(?: [\d.:[\]a-f]+)?/g, 'no answer'],

@@ -13,7 +13,7 @@ import { generationOf } from '../../kube/mirror/object-digest.ts';
 import { secretNameOf } from '../../machines/domain/secret-name.ts';
 import type { DomainDigest, IngressDigest, IssuerDigest, SecretDigest, ServiceDigest } from './digests.ts';
 import { readDomainSpec } from './domain-spec.ts';
-import { readHost } from './hosts.ts';
+import { domainLabel, hostLabel, readHost } from './hosts.ts';
 import { readIssuerSpec } from './issuer-spec.ts';
 import { isFor, readPair } from './stored-certificate.ts';
 
@@ -79,7 +79,9 @@ export function secretPart(object: KubeObject): DigestPart<SecretDigest> {
   const { 'tls.crt': chain, 'tls.key': key } = record(object.data);
   const host = object.metadata.annotations?.[hostAnnotation] ?? '';
   const pair = readPair(decoded(chain), decoded(key));
-  const isWhole = !('broken' in pair) && isFor(pair, host);
+  // Somebody who looks for it by its label does not find it under another one.
+  const isLabelled = object.metadata.labels?.[domainLabel] === hostLabel(host);
+  const isWhole = !('broken' in pair) && isFor(pair, host) && isLabelled;
   return {
     host,
     fingerprint: isWhole ? pair.fingerprint : null,

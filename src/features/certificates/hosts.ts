@@ -73,6 +73,9 @@ export function readPattern(text: string): string | { readonly invalid: string }
   return parts.map((part) => (part === '*' || part === '**' ? part : (labels.shift() ?? ''))).join('.');
 }
 
+/** The label of Secrets with a certificate of ours. */
+export const domainLabel = 'orrery.dev/domain';
+
 /**
  * The value of the label `orrery.dev/domain`: the host if it is a valid value, otherwise a readable prefix
  * and a hash.

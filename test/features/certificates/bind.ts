@@ -25,12 +25,16 @@ export interface Bind {
 const root = resolve(import.meta.dirname, '../../..');
 export const hasBind = named(root, process.env) !== undefined;
 
-/** `example.test`, in which `www` leads to another zone, `dyn.test`; and a name that leads in a circle. */
+/**
+ * `example.test`, in which `www` leads to another zone, `dyn.test`, and `cut` is another server's; and a name
+ * that leads in a circle.
+ */
 const zones = {
   'example.test': [
     '_acme-challenge.www CNAME www.dyn.test.',
     '_acme-challenge.far CNAME hop.example.test.',
     'hop CNAME far.dyn.test.',
+    'cut NS ns.elsewhere.test.',
     'circle CNAME round.example.test.',
     'round CNAME circle.example.test.',
     ...Array.from({ length: 40 }, (_, n) => `long TXT "${'x'.repeat(200)}${n}"`),

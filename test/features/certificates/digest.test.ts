@@ -15,16 +15,32 @@ beforeAll(async () => {
 });
 afterAll(() => {});
 
-const object = (fields: Record<string, unknown>, annotations: Record<string, string> = {}): KubeObject => ({
-  metadata: { name: 'a', namespace: 'shop', uid: 'uid', resourceVersion: '7', generation: 3, annotations },
+const object = (
+  fields: Record<string, unknown>,
+  annotations: Record<string, string> = {},
+  labels: Record<string, string> = {},
+): KubeObject => ({
+  metadata: {
+    name: 'a',
+    namespace: 'shop',
+    uid: 'uid',
+    resourceVersion: '7',
+    generation: 3,
+    annotations,
+    labels,
+  },
   ...fields,
 });
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 
 describe('Secret', () => {
-  const secret = (chain: string, key: string, host = 'app.example.com') =>
+  const secret = (chain: string, key: string, host = 'app.example.com', label = host) =>
     interestIn(secrets).digestOf(
-      object({ data: { 'tls.crt': base64(chain), 'tls.key': base64(key) } }, { 'orrery.dev/host': host }),
+      object(
+        { data: { 'tls.crt': base64(chain), 'tls.key': base64(key) } },
+        { 'orrery.dev/host': host },
+        { 'orrery.dev/domain': label },
+      ),
     );
 
   test('tells fingerprint, hosts and times of a whole certificate, and nothing of its key', async () => {
@@ -36,7 +52,7 @@ describe('Secret', () => {
     for (const line of key.split('\n').slice(1, 3)) expect(JSON.stringify(digest)).not.toContain(line);
   });
 
-  test.each(['no certificate', 'another key', 'another host', 'nothing'])(
+  test.each(['no certificate', 'another key', 'another host', 'another label', 'nothing'])(
     'that is broken has no fingerprint: %s',
     async (how) => {
       const { chain, key } = await authority.issue('app.example.com');
@@ -48,7 +64,9 @@ describe('Secret', () => {
             ? secret(chain, other.key)
             : how === 'another host'
               ? secret(chain, key, 'other.example.com')
-              : interestIn(secrets).digestOf(object({}));
+              : how === 'another label'
+                ? secret(chain, key, 'app.example.com', 'other.example.com')
+                : interestIn(secrets).digestOf(object({}));
       expect(digest).toMatchObject({ fingerprint: null });
     },
   );

@@ -6,7 +6,7 @@ import { equal } from '../../../base/equal.ts';
 import type { KubeObject } from '../../../base/kube-port.ts';
 import { list, record } from '../../../kube/api/fields.ts';
 import { secretPart } from '../digest.ts';
-import { hostLabel, readHost } from '../hosts.ts';
+import { domainLabel, hostLabel, readHost } from '../hosts.ts';
 import { readIssuerSpec } from '../issuer-spec.ts';
 import { type AdoptedIssuer, adoptIssuer, type TheirIssuer } from './adopted-issuers.ts';
 import { readCertificate, type TheirCertificate } from './foreign-objects.ts';
@@ -30,7 +30,6 @@ export type Step =
   | { readonly do: 'say'; readonly line: string };
 
 const adoptedAnnotation = 'orrery.dev/adopted-from';
-const domainLabel = 'orrery.dev/domain';
 const hostAnnotation = 'orrery.dev/host';
 
 export function planAdoption(found: Found): readonly Step[] {
@@ -130,18 +129,17 @@ function secretStep({ namespace, secrets }: Found, name: string, host: string): 
       : { refusal: `${place} already belongs to ${annotations[hostAnnotation] ?? 'another host'}` };
   if (secret.type !== 'kubernetes.io/tls') return { refusal: `${place} is not of type kubernetes.io/tls` };
   const owners = list(ownerReferences).filter((one) => record(one).kind !== 'Certificate');
+  const marks = { labels: { [domainLabel]: hostLabel(host) }, annotations: { [hostAnnotation]: host } };
   const body = {
     metadata: {
       uid,
       resourceVersion,
-      labels: { [domainLabel]: hostLabel(host) },
-      annotations: { [hostAnnotation]: host },
+      ...marks,
       // Otherwise it would be deleted with the Certificate.
       ...(owners.length === list(ownerReferences).length ? {} : { ownerReferences: owners }),
     },
   };
-  const taken = { ...secret, metadata: { ...secret.metadata, annotations: { [hostAnnotation]: host } } };
-  const isGood = secretPart(taken).fingerprint !== null;
+  const isGood = secretPart({ ...secret, metadata: { ...secret.metadata, ...marks } }).fingerprint !== null;
   const outcome = isGood
     ? 'with its certificate; nothing is ordered'
     : 'which holds no certificate for it: one is ordered';

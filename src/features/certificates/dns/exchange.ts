@@ -8,7 +8,7 @@ import { createSocket, type Socket as UdpSocket } from 'node:dgram';
 import { lookup } from 'node:dns/promises';
 import { connect, isIPv6 } from 'node:net';
 import { type HostPort, hostPort } from '../../../base/config-values.ts';
-import { asError, OrreryError } from '../../../base/errors.ts';
+import { connectionFault, OrreryError } from '../../../base/errors.ts';
 import { type DnsMessage, readMessage } from './message.ts';
 
 /** Timeout of each attempt, ms, as resolvers use. */
@@ -34,7 +34,7 @@ export async function exchange(server: string, question: Uint8Array, signal: Abo
     return answer.message.isTruncated === true ? await overTcp(at, question, signal) : answer;
   } catch (thrown) {
     signal.throwIfAborted();
-    throw unreachable(server, asError(thrown).message);
+    throw unreachable(server, connectionFault(thrown));
   }
 }
 

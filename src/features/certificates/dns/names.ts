@@ -12,6 +12,13 @@ import { classes, type DnsMessage, opcodes, recordTypes, writeMessage } from './
 /** Delegations need one or two steps; a longer chain is a mistake. */
 const chainMax = 8;
 const codes = { ok: 0, absent: 3 } as const;
+/** RFC 1035 4.1.1. */
+const codeNames: Readonly<Record<number, string>> = {
+  1: 'FORMERR',
+  2: 'SERVFAIL',
+  4: 'NOTIMP',
+  5: 'REFUSED',
+};
 
 export type Names = ReturnType<typeof createNames>;
 
@@ -52,6 +59,36 @@ export function zoneAt(server: string, name: string, random: Random, signal: Abo
   return zoneBy((at) => asked([server], { name: at, type: recordTypes.soa, random }, signal), name);
 }
 
+/** Longer than an answer takes; the update before it had one, ms. */
+const visibleMs = 3_000;
+
+/**
+ * Why others will not see a record of this name, though the server took it; null: they will, or it does not
+ * say. A record beside a CNAME is dropped without a word (RFC 2136 3.4.2.2), and one below a delegation is
+ * another server's.
+ */
+export async function whyHidden(
+  { server, zone, fqdn }: { readonly server: string; readonly zone: string; readonly fqdn: string },
+  random: Random,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const patience = AbortSignal.any([signal, AbortSignal.timeout(visibleMs)]);
+  // A primary may answer no questions.
+  const message = await asked([server], { name: fqdn, type: recordTypes.txt, random }, patience).catch(() => {
+    signal.throwIfAborted();
+    return null;
+  });
+  const led = message?.answers.find(({ type, name }) => type === recordTypes.cname && name === fqdn);
+  if (led !== undefined)
+    return `it is a CNAME to ${led.target}, and takes no record beside it; set cnameStrategy: Follow, or remove the CNAME`;
+  const cut = message?.authorities.find(
+    ({ type, name }) => type === recordTypes.ns && name.endsWith(`.${zone}`),
+  );
+  return cut === undefined
+    ? null
+    : `the server delegates ${cut.name} to ${cut.target}, which has to be told instead`;
+}
+
 /** From the name upwards: the first answer about a zone above the name has found it. */
 async function zoneBy(ask: (name: string) => Promise<DnsMessage>, name: string): Promise<string> {
   const labels = name.split('.');
@@ -90,7 +127,8 @@ async function asked(
     try {
       const { message } = await exchange(server, writeMessage(question), signal);
       if (message.code === codes.ok || message.code === codes.absent) return message;
-      last = refused(`name server ${server} answers ${message.code} to a question for ${name}`);
+      const code = codeNames[message.code] ?? message.code;
+      last = refused(`name server ${server} answers ${code} to a question for ${name}`);
     } catch (thrown) {
       signal.throwIfAborted();
       last = thrown instanceof OrreryError ? thrown : refused(String(thrown));

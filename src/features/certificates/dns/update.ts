@@ -9,6 +9,7 @@ import { OrreryError } from '../../../base/errors.ts';
 import type { Random } from '../../../base/random.ts';
 import { exchange } from './exchange.ts';
 import { classes, type DnsMessage, type DnsRecord, opcodes, recordTypes, textData } from './message.ts';
+import { whyHidden } from './names.ts';
 import { signatureFault, signed, type TsigKey } from './tsig.ts';
 
 export interface TextUpdate {
@@ -23,7 +24,10 @@ export interface TextUpdate {
 /** Short, so that a resolver that looked too early does not cache the absence for long; seconds. */
 const ttlSeconds = 60;
 
-/** @throws OrreryError ACME_REFUSED if the server refuses, or its answer is not signed with the key */
+/**
+ * @throws OrreryError ACME_REFUSED if the server refuses, its answer is not signed with the key, or others
+ *   will not see the record that it took
+ */
 export async function updateText(
   update: TextUpdate,
   key: TsigKey,
@@ -42,6 +46,8 @@ export async function updateText(
     const said = words[code] ?? `code ${code}`;
     throw refused(fault === null || fault === unsignedText ? said : `${said}; ${fault}`);
   }
+  const hidden = update.action === 'add' ? await whyHidden(update, random, signal) : null;
+  if (hidden !== null) throw refused(hidden);
 }
 
 const unsignedText = 'the answer is not signed';

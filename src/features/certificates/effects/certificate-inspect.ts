@@ -80,7 +80,9 @@ export function namedIn(stored: readonly Stored[], fingerprint: string): Good | 
 }
 
 function isBest(stored: Stored, best: Good | null): boolean {
-  return stored.is === 'good' && stored.facts.fingerprint === best?.facts.fingerprint;
+  return (
+    stored.is === 'good' && !stored.isMislabelled && stored.facts.fingerprint === best?.facts.fingerprint
+  );
 }
 
 /** As CertificateFacts says. */

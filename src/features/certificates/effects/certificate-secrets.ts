@@ -12,7 +12,7 @@ import type { KubeObject, KubePort } from '../../../base/kube-port.ts';
 import { isAnother, unlessAnother, unlessGone } from '../../../kube/api/absent.ts';
 import { preconditions } from '../../../kube/effects/object-edit.ts';
 import type { DomainSource, Target } from '../../../machines/domain/domain-facts.ts';
-import { hostLabel } from '../hosts.ts';
+import { domainLabel, hostLabel } from '../hosts.ts';
 import { secrets } from '../resources.ts';
 import { isFor, type PublicPart, readPair, sha256Hex } from '../stored-certificate.ts';
 
@@ -28,11 +28,17 @@ export type Stored =
   | { readonly is: 'absent' }
   /** Ours, without a usable certificate for the host. */
   | { readonly is: 'broken'; readonly object: KubeObject }
-  | { readonly is: 'good'; readonly object: KubeObject; readonly pair: Pair; readonly facts: PublicPart }
+  | {
+      readonly is: 'good';
+      readonly object: KubeObject;
+      readonly pair: Pair;
+      readonly facts: PublicPart;
+      /** Somebody changed the label: it is to be written again. */
+      readonly isMislabelled: boolean;
+    }
   /** Somebody else's, or another host's: it is left untouched (docs/features/certificates.md §3.2, §3.3). */
   | { readonly is: 'foreign'; readonly why: string };
 
-const domainLabel = 'orrery.dev/domain';
 const pendingLabel = 'orrery.dev/pending-domain';
 const hostAnnotation = 'orrery.dev/host';
 const orderAnnotation = 'orrery.dev/order';
@@ -54,7 +60,8 @@ export async function readTarget(
   const isWhole =
     object.metadata.annotations?.[hostAnnotation] === host && object.type === 'kubernetes.io/tls';
   if ('broken' in facts || !isFor(facts, host) || !isWhole) return { is: 'broken', object };
-  return { is: 'good', object, pair, facts };
+  const isMislabelled = object.metadata.labels?.[domainLabel] !== hostLabel(host);
+  return { is: 'good', object, pair, facts, isMislabelled };
 }
 
 /** Why a Secret is not this host's, for people; null: it is. Without the annotation, its label counts. */
@@ -79,7 +86,7 @@ export async function writeTarget(
   signal: AbortSignal,
 ): Promise<string | null> {
   if (before.is === 'foreign') return before.why;
-  if (before.is === 'good' && before.pair.chain === pair.chain) return null;
+  if (before.is === 'good' && before.pair.chain === pair.chain && !before.isMislabelled) return null;
   const seen = before.is === 'absent' ? null : before.object;
   try {
     await applyTarget(kube, host, target, pair, seen, signal);

@@ -20,10 +20,14 @@ type FeedParts = Pick<HostParts, 'bus' | 'subjects' | 'clock' | 'random' | 'log'
 
 /** Attempts at a stream that refuses, a quarter of a minute together: it may be full for a while. */
 const refusalsMax = 12;
+/** Well within the stream's duplicate window: what is younger cannot be stored twice, ms. */
+const freshMs = 60_000;
 const jsonHeaders = { 'Content-Type': 'application/json' } as const;
 
 /**
- * Resolves when the stream has the transition; retries for ever while NATS is away.
+ * Resolves when the stream has the transition, or a later one of the actor; retries for ever while NATS is
+ * away. Beyond the duplicate window (a process that was stopped for minutes goes on in the middle of this)
+ * the stream is read first, and takes the transition only behind what was read.
  *
  * @throws the signal's reason on abort
  */
@@ -35,14 +39,19 @@ export async function publishTransition(
   const { bus, subjects, clock, random } = parts;
   // An actor whose record was lost counts its revisions anew, under another fence.
   const msgId = `${transition.id}/${transition.fence}/${transition.rev}`;
+  const subject = subjects.event(transition.id);
   const data = encodeJson(transition);
   for (let attempt = 0; ; attempt++) {
     signal.throwIfAborted();
     try {
-      await bus.append(subjects.event(transition.id), data, { msgId, headers: jsonHeaders });
+      const isFresh = attempt === 0 && Math.abs(clock.now() - transition.at) < freshMs;
+      const last = isFresh ? null : await lastOf(bus, subject);
+      if (last !== null && !isLater(transition, last.published)) return;
+      const guard = last === null ? {} : { guard: { subject, sequence: last.sequence } };
+      await bus.append(subject, data, { msgId, headers: jsonHeaders, ...guard });
       return;
     } catch (error) {
-      if (!hasCode(error, 'BUS_UNREACHABLE', 'BUS_UNKNOWN_OUTCOME')) {
+      if (!hasCode(error, 'BUS_UNREACHABLE', 'BUS_UNKNOWN_OUTCOME', 'BUS_CONFLICT')) {
         // The feed is history for people: a transition that the stream refuses is left out, and the actor
         // continues.
         if (attempt >= refusalsMax) {
@@ -60,6 +69,18 @@ export async function publishTransition(
 export interface Published {
   readonly fence: number;
   readonly rev: number;
+}
+
+export const nothingYet: Published = { fence: 0, rev: 0 };
+
+/** Revisions of an actor that ended start again after a while; fences never do. */
+export const isLater = (one: Published, other: Published) =>
+  one.fence > other.fence || (one.fence === other.fence && one.rev > other.rev);
+
+async function lastOf(bus: FeedParts['bus'], subject: string) {
+  const message = await bus.last('event', subject);
+  const published = message === undefined ? null : readPublished(message.data);
+  return { sequence: message?.sequence ?? 0, published: published ?? nothingYet };
 }
 
 /**

@@ -13,7 +13,7 @@ import type { Bus, StoredMessage, StreamState } from '../../bus/bus.ts';
 import type { Subjects } from '../../bus/subjects.ts';
 import { type Chart, stateOfNow } from '../../machines/chart.ts';
 import { createCell, note } from '../host/cell.ts';
-import { lastPublished, type Published } from '../host/feed.ts';
+import { isLater, lastPublished, nothingYet, type Published } from '../host/feed.ts';
 import type { HostParts } from '../host/host-parts.ts';
 import type { ShardRun } from '../host/owned.ts';
 import { markUnreadable } from '../host/parking.ts';
@@ -161,12 +161,7 @@ async function writeCheckpoint(parts: ShardStoreParts, saver: Saver, run: ShardR
   run.savedOpenUntil = checkpoint.sendIsOpenUntil;
 }
 
-const nothingYet: Published = { fence: 0, rev: 0 };
 const everything: Published = { fence: Number.POSITIVE_INFINITY, rev: 0 };
-
-/** Revisions of an actor that ended start again after a while; fences never do. */
-const isLater = (one: Published, other: Published) =>
-  one.fence > other.fence || (one.fence === other.fence && one.rev > other.rev);
 
 async function readAll(bus: Bus, subjects: Subjects, run: ShardRun, signal: AbortSignal) {
   const fenceSubject = subjects.fence(run.shard);

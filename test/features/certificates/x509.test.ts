@@ -117,6 +117,17 @@ test.each(['serverAuth', 'clientAuth,anyExtendedKeyUsage'])(
   },
 );
 
+test('§8.3: of a CA whose certificate and key stand in one text, only the certificate is passed on', async () => {
+  const { chain, key, root } = openssl.intermediate('p256', 'sha1');
+  const all = `${openssl.text(chain)}${key}${chain}${key}${root}`.replaceAll('\n', '\r\n');
+  const pair = await issued({ chain: all, key, root });
+  expect(pair.chain).not.toContain('PRIVATE KEY');
+  const blocks = pair.chain.match(/-----BEGIN CERTIFICATE-----\n[^-]+\n-----END CERTIFICATE-----\n/g) ?? [];
+  expect(blocks).toHaveLength(3);
+  expect(blocks.join('')).toBe(pair.chain);
+  expect(isSignedUpTo(pair.chain, root)).toBe(true);
+});
+
 test('§8.4: a CA that is not valid yet does not sign, and says from when on it does', () => {
   const { chain, key } = openssl.root('p256', 'sha1');
   const from = Date.parse(new X509Certificate(chain).validFrom);

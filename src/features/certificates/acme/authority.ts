@@ -22,6 +22,7 @@ import {
   bitString,
   childrenOf,
   context,
+  dersOf,
   element,
   integer,
   octetString,
@@ -48,7 +49,8 @@ export function openAuthority(chainPem: string, keyPem: string, now: number) {
   const { subject, keyId, constraints, flaw } = readAuthority(chainPem);
   if (flaw !== null) throw unusable(flaw);
   const signature = signatureOf(key);
-  const chain = chainPem.trim();
+  // The certificates alone: a text with the CA's key beside them must not reach those who get a certificate.
+  const chain = dersOf(chainPem).map(pemOf).join('\n');
   return {
     /**
      * A new certificate and its key.

@@ -137,6 +137,14 @@ test('§8.4: a CA that is not valid yet does not sign, and says from when on it 
   expect(() => openAuthority(chain, key, from)).not.toThrow();
 });
 
+test('§8.4: a CA that has expired does not sign, and says since when', () => {
+  const { chain, key } = openssl.root('p256', 'sha1');
+  const until = Date.parse(new X509Certificate(chain).validTo);
+  expect(() => openAuthority(chain, key, until)).toThrow(
+    `its certificate expired ${new Date(until).toISOString()}`,
+  );
+});
+
 test('§8.4: which of the two cannot be read is said, and that a key is encrypted', () => {
   const { chain, key } = openssl.root('p256', 'sha1');
   const opening = (...[certificate, secret]: readonly [string, string]) =>

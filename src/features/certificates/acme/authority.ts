@@ -163,7 +163,8 @@ function checkedPair(chainPem: string, keyPem: string, now: number) {
   const key = read('key', () => createPrivateKey(keyPem));
   if (!certificate.checkPrivateKey(key))
     throw unusable('the key does not belong to its certificate, the first of the chain');
-  if (Date.parse(certificate.validTo) <= now) throw unusable('its certificate has expired');
+  const until = Date.parse(certificate.validTo);
+  if (until <= now) throw unusable(`its certificate expired ${new Date(until).toISOString()}`);
   const from = Date.parse(certificate.validFrom);
   if (from > now) throw unusable(`its certificate is not valid before ${new Date(from).toISOString()}`);
   return { certificate, key };

@@ -39,8 +39,10 @@ export async function readKnownId(text: string, kinds: KindsKnown): Promise<Acto
 /** Somebody who leaves the namespace out means a kind that has none, or forgot it. */
 export function missingActor(id: ActorId): OrreryError {
   const { kind, namespace, name } = parseActorId(id);
-  const hint = namespace === '_' ? ` (with a namespace: ${kind}/NAMESPACE/${name})` : '';
-  return new OrreryError('ACTOR_MISSING', `there is no actor ${id}${hint}`);
+  const [hint, place] =
+    namespace === '_' ? [` (with a namespace: ${kind}/NAMESPACE/${name})`, ''] : ['', ` -n ${namespace}`];
+  const advice = `"orrery get ${kind}${place}" lists those there are`;
+  return new OrreryError('ACTOR_MISSING', `there is no actor ${id}${hint}: ${advice}`);
 }
 
 /** Called when nothing was found. @throws OrreryError USAGE with the known kinds, if the kind is unknown */

@@ -159,7 +159,7 @@ function unanswered(
   const refused = troubles.map(({ text }) => `${text} (does --nats-inbox fit its permissions?)`).join('; ');
   const message = isNotPermitted(error)
     ? `${error.message}, at ${where}`
-    : `no replica of cluster "${cluster}" answers at ${where}: ${refused || error.message}`;
+    : `no replica of cluster "${cluster}" answers at ${where}: ${refused || 'does one run, and is --cluster right?'}`;
   return new OrreryError('BUS_UNREACHABLE', message, { cause: error });
 }
 

@@ -104,7 +104,7 @@ describe.each([
     expect((await ask('explain', 'pod/shop/web-0')).out).toContain('it is asked for');
     expect(await ask('explain', 'pod/shop/web-1')).toMatchObject({
       code: 1,
-      err: 'error: there is no actor pod/shop/web-1\n',
+      err: 'error: there is no actor pod/shop/web-1: "orrery get pod -n shop" lists those there are\n',
     });
     expect((await ask('dead')).out).toContain('ACTOR_MISSING');
   });

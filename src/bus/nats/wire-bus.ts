@@ -2,7 +2,7 @@
  * The port `Bus` over a connection to NATS: combines requests, appends, following and the reading of streams.
  */
 import type { Clock } from '../../base/clock.ts';
-import { asError } from '../../base/errors.ts';
+import { asError, type OrreryError } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { Ambient } from '../../base/log-port.ts';
 import type { Bus, BusMessage, RequestOptions, StoredMessage, StreamName } from '../bus.ts';
@@ -64,10 +64,7 @@ export function wireBus(parts: WireBusParts): Bus {
     subscribe: (subject, onMessage, { queue } = {}) =>
       wire.subscribe(subject, (message) => guarded(onMessage, busMessage(message)), queue),
     request: async (subject, data, asking) => {
-      const failed = (failure: Failure) =>
-        failure === 'not permitted'
-          ? notPermitted(subject)
-          : unreachable(`request to ${subject}: ${failure}`);
+      const failed = (failure: Failure) => unanswered(subject, failure);
       return ask(requests, { ...asking, subject, data, read: busMessage, failed });
     },
     requestMany: (subject, data, asking) => requestMany(requests, subject, data, asking),
@@ -91,6 +88,13 @@ export function wireBus(parts: WireBusParts): Bus {
     remove: (stream, sequence) => remove(api, streams[stream].name, sequence),
     close: closer(wire, requests, clock),
   };
+}
+
+function unanswered(subject: string, failure: Failure): OrreryError {
+  if (failure === 'not permitted') return notPermitted(subject);
+  return unreachable(
+    failure === 'nobody' ? `nobody answers ${subject}` : `request to ${subject}: ${failure}`,
+  );
 }
 
 /** Does not overwrite the message's data; the server reclaims the space. */

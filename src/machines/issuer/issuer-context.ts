@@ -56,6 +56,11 @@ export interface IssuerContext {
   /** In the order in which they asked. */
   readonly queue: readonly Waiting[];
   readonly inWork: Readonly<Record<ActorId, Permit>>;
+  /**
+   * Namespaces that got permits, the one served last at the end; absent: none, or a record of an earlier
+   * release.
+   */
+  readonly turns?: readonly string[];
   readonly buckets: Buckets;
   /** By `h/<host>` and `d/<registered domain>`. */
   readonly limits: Readonly<Record<string, Limit>>;

@@ -3,8 +3,9 @@
  * (docs/features/certificates.md §5). Pure.
  *
  * Among domains that budgets and limits allow, due renewals come first, then the namespace with the fewest
- * orders in progress, then the earliest request. When the queue is full, a domain that a budget or a limit
- * blocks gives way, then the last one of the namespace with the most places.
+ * orders in progress, then the one that got a permit longest ago, then the earliest request. When the queue
+ * is full, the last one of the namespace with the most places gives way, among those that a budget or a limit
+ * blocks if there are such.
  */
 import type { ActorId } from '../../base/ids.ts';
 import type { PermitAsked, PermitReturned } from '../domain/domain-events.ts';
@@ -23,6 +24,8 @@ export const inWorkMax = ({ facts }: Pick<IssuerContext, 'facts'>) => (facts?.ki
 const queueMax = 1_000;
 /** Buckets remembered of each sort; the fullest are dropped. */
 const bucketsMax = 2_000;
+/** Namespaces whose turns are remembered; one that is forgotten was served longest ago, and goes first. */
+const turnsMax = 256;
 
 const waitingOf = ({
   domain,
@@ -48,17 +51,25 @@ export function enqueued(
   return { queue: [...queue.filter((one) => one !== loser), entry], evicted: loser.domain };
 }
 
-/** Which domain has no place when there is one too many. */
+/**
+ * Which domain has no place when there is one too many: of those that are blocked, or of all if none is, the
+ * last one of the namespace with the most places.
+ */
 function givesWay(context: IssuerContext, entry: Waiting, at: number): Waiting {
-  if (allowedAt(context, entry) > at) return entry;
-  const blocked = context.queue.findLast((one) => allowedAt(context, one) > at);
-  if (blocked !== undefined) return blocked;
+  const all = [...context.queue, entry];
+  const blocked = all.filter((one) => allowedAt(context, one) > at);
+  const choice = blocked.length > 0 ? blocked : all;
   const places = new Map<string, number>();
-  for (const { namespace } of context.queue) places.set(namespace, (places.get(namespace) ?? 0) + 1);
-  const [most = '', count = 0] = [...places].sort(([, a], [, b]) => b - a)[0] ?? [];
-  if ((places.get(entry.namespace) ?? 0) + 1 >= count) return entry;
-  const isOthers = ({ namespace, due }: Waiting) => namespace === most && !due;
-  return context.queue.findLast(isOthers) ?? entry;
+  for (const { namespace } of all) places.set(namespace, (places.get(namespace) ?? 0) + 1);
+  const placesOf = ({ namespace }: Waiting) => places.get(namespace) ?? 0;
+  // Where several namespaces have as many, the new one's loses.
+  const inOrder = choice.includes(entry) ? [entry, ...choice] : choice;
+  const crowded = inOrder.reduce(
+    (most, one) => (placesOf(one) > placesOf(most) ? one : most),
+    inOrder[0] ?? entry,
+  );
+  const its = choice.filter(({ namespace }) => namespace === crowded.namespace);
+  return its.findLast(({ due }) => !due) ?? its.at(-1) ?? entry;
 }
 
 /** Takes a permit back; an unused one returns to the budget. */
@@ -157,19 +168,23 @@ export function served(
       ...next,
       queue: next.queue.filter((one) => one !== turn),
       inWork: { ...next.inWork, [turn.domain]: permit },
+      turns: [...(next.turns ?? []).filter((one) => one !== turn.namespace), turn.namespace].slice(-turnsMax),
       buckets: spent(next, turn, at),
     };
   }
-  const { queue, inWork, buckets, limits } = next;
-  return { change: { queue, inWork, buckets, limits }, granted };
+  const { queue, inWork, buckets, limits, turns } = next;
+  const change = { queue, inWork, buckets, limits, ...(turns === undefined ? {} : { turns }) };
+  return { change, granted };
 }
 
 function nextTurn(context: IssuerContext, at: number): Waiting | null {
   const inWork = new Map<string, number>();
   for (const { namespace = '' } of Object.values(context.inWork))
     inWork.set(namespace, (inWork.get(namespace) ?? 0) + 1);
-  const rank = (one: Waiting) =>
+  const lastTurns = new Map((context.turns ?? []).map((namespace, n) => [namespace, n + 1]));
+  const urgency = (one: Waiting) =>
     isDoubtful(context, one) ? queueMax : one.due ? -1 : (inWork.get(one.namespace) ?? 0);
+  const rank = (one: Waiting) => urgency(one) * (turnsMax + 1) + (lastTurns.get(one.namespace) ?? 0);
   let best: Waiting | null = null;
   for (const one of context.queue) {
     const isBetter = best === null || rank(one) < rank(best);

@@ -176,6 +176,35 @@ describe('§5.5: shares', () => {
     expect(grantedTo(issuer).filter((host) => host.endsWith('shop.test'))).toHaveLength(5);
   });
 
+  test.each([false, true])(
+    'a budget that allows one order at a time is shared by turns (renewals that are due: %s)',
+    (due) => {
+      const budget = { ordersPer3h: 1, certificatesPerDomainPer7d: 1_000, duplicatesPer7d: 5 };
+      const issuer = ready({ ...issuerFacts, budget });
+      for (let n = 0; n < 900; n++) ask(issuer, `h${n}.bank.test`, { namespace: 'bank', due });
+      for (let n = 0; n < 3; n++) ask(issuer, `h${n}.shop.test`, { namespace: 'shop', due });
+      issuer.asked();
+      const turns: string[] = [];
+      for (let turn = 0; turn < 6; turn++) {
+        const [host = ''] = grantedTo(issuer.wait(3 * hour));
+        giveBack(issuer, host, {});
+        turns.push(host.split('.').slice(1).join('.'));
+      }
+      expect(turns.filter((one) => one === 'shop.test')).toHaveLength(3);
+      expect(turns.slice(0, 2).sort()).toEqual(['bank.test', 'shop.test']);
+    },
+  );
+
+  test('a full queue whose budget is used up keeps no other namespace out', () => {
+    const budget = { ordersPer3h: 1, certificatesPerDomainPer7d: 10_000, duplicatesPer7d: 5 };
+    const issuer = ready({ ...issuerFacts, budget });
+    for (let n = 0; n < 1_010; n++) ask(issuer, `h${n}.bank.test`, { namespace: 'bank' });
+    ask(issuer, 'a.shop.test', { namespace: 'shop' });
+    expect(issuer.context.queue.some(({ namespace }) => namespace === 'shop')).toBe(true);
+    issuer.asked();
+    expect(grantedTo(issuer.wait(3 * hour))).toEqual(['a.shop.test']);
+  });
+
   test('renewals that are due go first', () => {
     const issuer = ready();
     for (let n = 0; n < 15; n++) ask(issuer, `h${n}.bank.test`);

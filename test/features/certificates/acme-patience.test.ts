@@ -3,12 +3,15 @@
  * outage that would stop everybody else's (docs/features/certificates.md §7.4).
  */
 import { expect, test } from 'vitest';
-import { systemClock } from '../../../src/base/clock.ts';
+import { sleep, systemClock } from '../../../src/base/clock.ts';
+import { OrreryError } from '../../../src/base/errors.ts';
+import { limits } from '../../../src/base/limits.ts';
 import type {
   AcmeAccount,
   AcmeAuthorization,
   AcmeOrder,
 } from '../../../src/features/certificates/acme/acme-client.ts';
+import type { HttpClient } from '../../../src/features/certificates/acme/authority-http.ts';
 import { makeKey } from '../../../src/features/certificates/acme/x509.ts';
 import type { AcmeAccounts } from '../../../src/features/certificates/effects/acme-accounts.ts';
 import { authorizeOrder } from '../../../src/features/certificates/effects/acme-authorize.ts';
@@ -55,6 +58,39 @@ test.each([
   await expect(Promise.race([outcome, 'it still waits'])).resolves.toMatchObject({
     ...failure,
     message: expect.stringContaining(text),
+  });
+});
+
+test.each([
+  ['hangs', 90_000, 'does not answer'],
+  ['is slow, and the proof is never decided', 85_000, 'the authority has not validated'],
+])('a webhook that %s is no outage of the authority; what it left is removed later', async (_, ms, text) => {
+  const clock = new VirtualClock();
+  const challenge = { type: 'dns-01', url: 'https://ca/c', status: 'pending', token: 't', error: null };
+  const pending: AcmeAuthorization = { url: 'https://ca/a', status: 'pending', challenges: [challenge] };
+  const webhook = { kind: 'webhook', url: 'http://dns/', fqdn: '_acme-challenge.example.com', value: 'v' };
+  const account = {
+    order: async () => ({ url: order.url, status: 'pending' }) as never,
+    authorizations: async () => [pending],
+    answerOf: async () => 'v',
+    begin: async () => {},
+  } as unknown as AcmeAccount;
+  const spec = { challenge: { dns01: { webhook: webhook.url } } } as never;
+  const accounts = { of: async () => ({ uid: 'u', spec, account }), forget: () => {} };
+  const http: HttpClient = async (_call, signal) => {
+    await sleep(clock, ms, signal);
+    if (ms < 90_000) return { status: 200, headers: {}, body: '' };
+    throw new OrreryError('ACME_UNREACHABLE', 'it does not answer', { facts: { timedOut: true } });
+  };
+  const parts = { clock, http, turns: createTurns() } as never;
+  const effect = { type: 'acme.authorize', ...wish, exhibit: webhook } as never;
+  const outcome = authorizeOrder(accounts, parts)(effect, run);
+  await clock.advance(limits.acmeAuthorizeMs - 1);
+  await expect(Promise.race([outcome, 'it still waits'])).resolves.toMatchObject({
+    type: 'acquisition.failed',
+    outcome: 'refused',
+    message: expect.stringContaining(text),
+    removed: false,
   });
 });
 

@@ -33,3 +33,16 @@ test('a webhook that cannot be reached twice is told as a refusal', async () => 
     message: expect.stringContaining('cannot be reached'),
   });
 });
+
+test('a webhook that does not answer in time is asked once: an attempt has no time for another', async () => {
+  let calls = 0;
+  const http: HttpClient = async () => {
+    calls += 1;
+    throw new OrreryError('ACME_UNREACHABLE', 'no answer in time', { facts: { timedOut: true } });
+  };
+  await expect(callWebhook(http, record, 'present', signal)).rejects.toMatchObject({
+    code: 'ACME_REFUSED',
+    message: expect.stringContaining('no answer in time'),
+  });
+  expect(calls).toBe(1);
+});

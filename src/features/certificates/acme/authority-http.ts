@@ -54,8 +54,10 @@ export function createHttpClient(): HttpClient {
       return await exchange(call, isTls ? httpsRequest : httpRequest, agent, AbortSignal.any([signal, time]));
     } catch (thrown) {
       signal.throwIfAborted();
-      const reason = time.aborted ? 'no answer in time' : connectionFault(thrown);
-      throw new OrreryError('ACME_UNREACHABLE', `${placeOf(call.url)}: ${reason}`, { cause: thrown });
+      const timedOut = time.aborted;
+      const reason = timedOut ? 'no answer in time' : connectionFault(thrown);
+      const text = `${placeOf(call.url)}: ${reason}`;
+      throw new OrreryError('ACME_UNREACHABLE', text, { cause: thrown, facts: { timedOut } });
     }
   };
 }

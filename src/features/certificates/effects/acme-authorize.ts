@@ -9,6 +9,7 @@
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
 import { sleep } from '../../../base/clock.ts';
 import type { OrreryError } from '../../../base/errors.ts';
+import { limits } from '../../../base/limits.ts';
 import type { AcmeAuthorize } from '../../../machines/domain/domain-effects.ts';
 import type { Exhibit } from '../../../machines/domain/exhibit.ts';
 import type { AcmeAuthorization, AcmeChallenge } from '../acme/acme-client.ts';
@@ -33,16 +34,19 @@ const invalidOrder = 'the order is invalid';
  * proof pending for ever.
  */
 const decisionMs = 180_000;
+/** What is left is removed until shortly before the bound of the effect; the chart does the rest, ms. */
+const removalMs = limits.acmeAuthorizeMs - 5_000;
 
 interface AuthorizeParts extends ChallengeParts, ExhibitParts {
   readonly turns: Turns;
 }
 
 export function authorizeOrder(accounts: AcmeAccounts, parts: AuthorizeParts): EffectRunner<AcmeAuthorize> {
-  return ({ host, issuer, attempt, order, exhibit = null }, { key, signal }) =>
-    parts.turns.take(host, signal, async () => {
-      const decideBy = parts.clock.monotonic() + decisionMs;
-      const run = { parts, host, issuer, orderUrl: order.url, exhibit, key, decideBy };
+  return ({ host, issuer, attempt, order, exhibit = null }, { key, signal }) => {
+    const startedAt = parts.clock.monotonic();
+    const bounds = { decideBy: startedAt + decisionMs, removeBy: startedAt + removalMs };
+    return parts.turns.take(host, signal, async () => {
+      const run = { parts, host, issuer, orderUrl: order.url, exhibit, key, ...bounds };
       const failure = await attempted(accounts, run, signal).then(
         () => null,
         (thrown: unknown) => {
@@ -53,6 +57,7 @@ export function authorizeOrder(accounts: AcmeAccounts, parts: AuthorizeParts): E
       const ended = { removed: exhibit === null || (await isRemoved(run, exhibit, signal)) };
       return failure === null ? { type: 'order.authorized', attempt, ...ended } : { ...failure, ...ended };
     });
+  };
 }
 
 /** What every authorization of the order needs. */
@@ -64,8 +69,9 @@ interface Run {
   /** Noted in the record; null: nothing. */
   readonly exhibit: Exhibit | null;
   readonly key: string;
-  /** By the monotonic clock. */
+  /** By the monotonic clock, like `removeBy`. */
   readonly decideBy: number;
+  readonly removeBy: number;
 }
 
 type Proof = Run & OpenedAccount;
@@ -79,14 +85,26 @@ async function attempted(accounts: AcmeAccounts, run: Run, signal: AbortSignal):
     await prove({ ...run, ...opened }, authorization, signal);
 }
 
-/** Removes what was noted, whether or not it was created; on failure the chart retries. */
-async function isRemoved({ parts, key }: Run, exhibit: Exhibit, signal: AbortSignal): Promise<boolean> {
+/**
+ * Removes what was noted, whether or not it was created; on failure the chart retries. A slow removal is cut
+ * off, because an effect that takes too long would be taken for an outage of the authority.
+ */
+async function isRemoved(
+  { parts, key, removeBy }: Run,
+  exhibit: Exhibit,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const late = new AbortController();
+  const left = removeBy - parts.clock.monotonic();
+  const timer = parts.clock.after(left, () => late.abort(new Error('the removal takes too long')));
   try {
-    await changeExhibit('removed', parts, exhibit, `${key}/end`, signal);
+    await changeExhibit('removed', parts, exhibit, `${key}/end`, AbortSignal.any([signal, late.signal]));
     return true;
   } catch {
     signal.throwIfAborted();
     return false;
+  } finally {
+    timer.cancel();
   }
 }
 

@@ -27,9 +27,11 @@ export async function callWebhook(
     timeoutMs: limits.acmeWebhookMs,
   };
   const ask = () => http(call, signal);
-  // The other side may close a kept connection at the moment of its use.
-  const again = () => {
+  // The other side may close a kept connection at the moment of its use. For a second wait an attempt has no
+  // time.
+  const again = (thrown: unknown) => {
     signal.throwIfAborted();
+    if (thrown instanceof OrreryError && thrown.facts.timedOut === true) throw thrown;
     return ask();
   };
   const answer = await ask()

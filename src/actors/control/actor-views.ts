@@ -10,7 +10,7 @@ import type { Admission } from '../admission.ts';
 import { livingRecordOf } from '../host/cell.ts';
 import type { HostParts } from '../host/host-parts.ts';
 import type { Cell, ShardRun } from '../host/owned.ts';
-import type { ActorRecord } from '../host/records.ts';
+import { type ActorRecord, lastErrorIn } from '../host/records.ts';
 import type { Stepper } from '../host/step.ts';
 import { isParked, isStillborn, reasonOf } from './reason.ts';
 
@@ -70,7 +70,7 @@ function placeOf(cell: Cell, record: ActorRecord | null, owner: string): Omit<Ac
     shard: cell.shard.shard,
     rev: record?.rev ?? 0,
     nextTimer: next ?? null,
-    lastError: cell.unreadable ?? cell.error ?? record?.lastError ?? null,
+    lastError: cell.unreadable ?? cell.error ?? lastErrorIn(record),
     parked: isParked(cell),
   };
 }

@@ -13,7 +13,7 @@ import type { Chart } from '../../machines/chart.ts';
 import { isInState } from '../../machines/state-names.ts';
 import type { Engine } from '../engine.ts';
 import { featureLimits } from '../feature-limits.ts';
-import { type ActorRecord, isForgotten, unpackRecord } from '../host/records.ts';
+import { type ActorRecord, isForgotten, lastErrorIn, unpackRecord } from '../host/records.ts';
 import { stateText } from '../host/step.ts';
 import { wantedEdition } from '../shards/editions.ts';
 
@@ -111,7 +111,7 @@ function summaryOfStored(id: ActorId, part: PartName, record: ActorRecord): Acto
     shard: part,
     rev: record.rev,
     nextTimer: null,
-    lastError: record.lastError,
+    lastError: lastErrorIn(record),
     parked: true,
     reason: { text, health: 'wrong', since: record.at, next: null },
   };

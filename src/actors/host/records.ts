@@ -79,10 +79,14 @@ export interface ActorRecord {
    * separated by blanks.
    */
   readonly recentIds: readonly string[];
+  /** Empty or null: there was none. */
   readonly lastError: string | null;
   /** The actor has ended; the record only keeps its revision for a while. */
   readonly gone: boolean;
 }
+
+/** The chart's last error; null: none. A chart may write "none" as an empty text. */
+export const lastErrorIn = (record: ActorRecord | null): string | null => record?.lastError || null;
 
 /** @throws OrreryError MESSAGE_TOO_LARGE if the record would be larger than the limit */
 export function packRecord(record: ActorRecord): Uint8Array {

@@ -4,6 +4,7 @@
  */
 import { describe, expect, test } from 'vitest';
 import { setup } from 'xstate';
+import { summaryOf } from '../../../src/actors/control/actor-views.ts';
 import { healthOf, reasonOf, reasonWithout } from '../../../src/actors/control/reason.ts';
 import { createCell } from '../../../src/actors/host/cell.ts';
 import { nextRecord } from '../../../src/actors/host/next-record.ts';
@@ -111,6 +112,13 @@ describe('since when', () => {
     expect(sinceAfter(['none'])).toBe(7);
     expect(sinceAfter(['none', 'fail'])).toBe(2_000);
   });
+});
+
+test('an error that the chart keeps as an empty text is none', () => {
+  const record = recordAfter(chartOf(), ['none']);
+  const asked = { owner: 'r', chart: chartOf(), at: 9_000 };
+  const errorTold = (lastError: string) => summaryOf(cell('fine'), { ...record, lastError }, asked).lastError;
+  expect([errorTold('refused'), errorTold('')]).toEqual(['refused', null]);
 });
 
 describe('words', () => {

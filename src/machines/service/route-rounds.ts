@@ -83,8 +83,13 @@ const notAhead = (wants: readonly Want[], at: number): readonly Want[] =>
  * The most calls of a round: attempts for each expected replica. Pods that ask or are watched are there,
  * even if the Service has not heard of them yet or the group's owner states fewer.
  */
-export function callsOf({ facts, wants, watched }: ServiceContext, probe: RouteProbe): number {
-  return probe.attemptsPerReplica * Math.max(1, facts?.replicas ?? 1, wants.length, watched.length);
+export function callsOf(
+  { facts, wants, watched }: ServiceContext,
+  probe: RouteProbe,
+  newcomers: readonly PodPlace[] = [],
+): number {
+  const waiting = wants.length + newcomers.length;
+  return probe.attemptsPerReplica * Math.max(1, facts?.replicas ?? 1, waiting, watched.length);
 }
 
 export function round({
@@ -117,7 +122,7 @@ export function widening(context: ServiceContext, event: RouteWanted): Omit<Rout
   const wanted = askers(event).filter((pod) => isNewWant(context, pod));
   if (probe === undefined || wanted.length === 0) return null;
   return {
-    ...{ group: groupOf(context), round: context.round, calls: callsOf(context, probe) },
+    ...{ group: groupOf(context), round: context.round, calls: callsOf(context, probe, wanted) },
     wanted: wanted.map(({ ip }) => ip),
   };
 }

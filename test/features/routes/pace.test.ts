@@ -83,11 +83,37 @@ describe('calls that nothing answers', () => {
   });
 });
 
-test('while few rounds run a refused call is followed by a tenth of a second, and answers by none', async () => {
-  const { callsWithin, refuse, answer } = startRound(null, 0);
-  expect(await callsWithin(99, refuse)).toBe(1);
-  expect(await callsWithin(1, refuse)).toBe(1);
-  expect(await callsWithin(100, () => answer('10.0.1.1'))).toBe(1_000);
+describe('while few rounds run', () => {
+  test('a refused call is followed by a tenth of a second', async () => {
+    const { callsWithin, refuse } = startRound(null, 0);
+    expect(await callsWithin(99, refuse)).toBe(1);
+    expect(await callsWithin(1, refuse)).toBe(1);
+  });
+
+  test('answers without news are followed by a fiftieth, once a routed Pod would probably have been met', async () => {
+    const { callsWithin, answer, progress } = startRound(null, 0);
+    for (const ip of [...progress.missing].slice(1)) answer(ip);
+    expect(await callsWithin(39, () => answer('10.0.0.1'))).toBe(20);
+  });
+
+  test('calls wait 0.15 s after a changed slice: the routing learns of it later', async () => {
+    const calls = async (ms: number) => {
+      const { callsWithin, answer, slices, clock } = startRound(['10.0.0.1'], 0);
+      slices.change();
+      clock.after(100, () => slices.change());
+      return callsWithin(ms, () => answer('10.0.0.1'));
+    };
+    expect(await calls(249)).toBe(0);
+    expect(await calls(250)).toBeGreaterThan(0);
+  });
+
+  test('slices that change without end hold up no call for longer than three such rests', async () => {
+    const { callsWithin, answer, slices, clock } = startRound(['10.0.0.1'], 0);
+    for (let n = 0; n < 100; n++) clock.after(50 * n, () => slices.change());
+    const calls = await callsWithin(5_000, () => answer('10.0.0.1'));
+    expect(calls).toBeGreaterThan(15);
+    expect(calls).toBeLessThan(100);
+  });
 });
 
 describe('Pods that the slices do not list', () => {

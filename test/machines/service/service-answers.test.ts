@@ -144,6 +144,13 @@ describe('docs/features/routes.md §4.6: a round goes on for those who ask while
     ]);
   });
 
+  test('it has calls for those who just asked, however few Pods were known when it began', () => {
+    const service = newService(observed({ replicas: 1 }), wanted(1));
+    service.asked();
+    service.take({ ...wanted(2), also: [wanted(3)] } as ServiceEvent);
+    expect(service.askedOf('route.widen').map(({ calls }) => calls)).toEqual([9]);
+  });
+
   test('nothing is said to it for a Pod that it looks for, nor for one whose answer is kept', () => {
     const pods = { '10.0.0.1': 'pod-1', '10.0.0.2': 'pod-2' };
     const service = newService(observed({ pods }), wanted(1), answered(2, 1));

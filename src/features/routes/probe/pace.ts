@@ -1,13 +1,15 @@
 /**
  * The pace of one round: may the next call be made now, or is it likely to be in vain?
  *
- * Promises: a call that is likely to be in vain waits for a rest: while few rounds run for a tenth of a
- * second, three times at most after each change. In a busy process that is one of the first few which nothing
- * answered, one made while EndpointSlices list none of the missing Pods, or the last of so many answers
- * without news that a Pod that is routed would hardly have been missed. A rest there lasts a fifth of a
- * second, and longer each time, up to a second; a changed slice, a new question or a Pod that was met ends
- * it. Not every proxy follows the slices: one call is made after each rest, and once an address that is not
- * listed has answered, slices count for nothing in this round.
+ * Promises: a call that is likely to be in vain waits for a rest. That is one of the first few which nothing
+ * answered, one made while EndpointSlices list none of the missing Pods, and one after so many answers
+ * without news that a Pod that is routed would probably have been met (in a busy process: would hardly have
+ * been missed). A new question or a Pod that was met ends a rest.
+ * While few rounds run, a rest lasts a tenth of a second, or a fiftieth after answers without news, and at
+ * most three follow each change. A changed slice begins a longer one, because the routing learns of it later.
+ * In a busy process a rest lasts a fifth of a second, and longer each time, up to a second; a changed slice
+ * ends it. Not every proxy follows the slices: one call is made after each rest, and once an address that is
+ * not listed has answered, slices count for nothing in this round.
  * There a round that expects more Pods rests likewise after each call, as long as they keep coming: of n Pods
  * behind a Service each call meets a missing one by chance, and meeting them one by one takes three times the
  * calls that meeting all of them together does.
@@ -63,7 +65,11 @@ export interface PaceParts {
 
 /** So many calls without an answer are made one by one; then the round finds out whether anything answers. */
 const refusalsMax = 3;
-const restMs = { first: 200, growth: 1.25, most: 1_000, gathering: 2_000, calm: 100 } as const;
+/** `calm`, `settling`, `unlucky`: while few rounds run. */
+const restMs = {
+  ...{ first: 200, growth: 1.25, most: 1_000, gathering: 2_000 },
+  ...{ calm: 100, settling: 150, unlucky: 20 },
+} as const;
 /** So many rests after each change, where rounds do not wait for each other. */
 const calmRests = 3;
 /** Slices that have not changed for so long, ms, are not expected to list more Pods soon. */
@@ -74,13 +80,24 @@ const roundsPerSlot = 4;
 export const isBusy = ({ running }: PaceParts['rounds']): boolean =>
   running > roundsPerSlot * limits.probeCallsInFlight;
 
+interface Rest {
+  readonly over: Promise<void>;
+  readonly end: () => void;
+  /** From now on. */
+  readonly lastFor: (ms: number) => void;
+}
+
 export class Pace {
   readonly #parts: PaceParts;
   readonly #unlisten: () => void;
-  #rest: { readonly over: Promise<void>; readonly end: () => void } | null = null;
+  #rest: Rest | null = null;
   #rests = 0;
   /** A call that may be made although it is likely to be in vain. */
   #isTry = false;
+  /** The slices changed, and the routing had no time yet to follow. */
+  #isUnsettled = false;
+  /** How often the next call has waited for that. */
+  #settlings = 0;
   /** Fruitless answers before the last rest. */
   #forgiven = 0;
   #missing: number;
@@ -93,7 +110,7 @@ export class Pace {
     this.#listedAt = clock.monotonic();
     const onSlices = () => {
       this.#listedAt = clock.monotonic();
-      if (!this.#isGathering()) this.wake();
+      if (!this.#settle() && !this.#isGathering()) this.wake();
     };
     this.#unlisten = listing?.onChange(group, onSlices) ?? (() => {});
     rounds.running += 1;
@@ -104,7 +121,9 @@ export class Pace {
     if (this.#rest !== null) return false;
     const isTry = this.#isTry;
     this.#isTry = false;
-    return isTry || !this.#isInVain();
+    if (!isTry && this.#isInVain()) return false;
+    this.#settlings = 0;
+    return true;
   }
 
   /** Resolves when a call may be made; then it has to be. */
@@ -116,6 +135,16 @@ export class Pace {
   wake(): void {
     this.#rests = 0;
     this.#rest?.end();
+  }
+
+  /** The routing learns of changed slices later than we do. @returns whether the next call waits for that */
+  #settle(): boolean {
+    if (this.isBusy || this.#settlings >= calmRests) return false;
+    this.#settlings += 1;
+    this.#rests = 0;
+    if (this.#rest === null) this.#isUnsettled = true;
+    else this.#rest.lastFor(restMs.settling);
+    return true;
   }
 
   /** After each answer. */
@@ -165,28 +194,45 @@ export class Pace {
   }
 
   #isInVain(): boolean {
-    const { progress, attempts, rounds } = this.#parts;
-    const { answered, anonymous, unreachable, fruitless, missing } = progress;
+    const { progress, rounds } = this.#parts;
+    const { answered, anonymous, unreachable, missing } = progress;
     if (missing.size === 0 || rounds.resting >= limits.probeRoundsResting) return false;
     if (!this.isBusy && this.#rests >= calmRests) return false;
+    if (this.#isUnsettled) return true;
     if (answered === 0 && unreachable > 0 && unreachable <= refusalsMax) return true;
     // Whether answers carry the header at all is found out without a rest.
     if (answered > 0 && anonymous === answered) return false;
-    const prospects = this.prospects;
-    if (prospects.missing === 0 || this.#isGathering()) return true;
-    const enough = (attempts * prospects.backends) / prospects.missing;
-    return this.isBusy && fruitless - this.#forgiven >= enough;
+    if (this.prospects.missing === 0 || this.#isGathering()) return true;
+    return this.#isUnlucky();
+  }
+
+  /** So many answers in a row met nobody who is missing that those may not be routed yet. */
+  #isUnlucky(): boolean {
+    const { progress, attempts } = this.#parts;
+    const { missing, backends } = this.prospects;
+    if (missing === 0) return false;
+    const enough = ((this.isBusy ? attempts : 1) * backends) / missing;
+    return progress.fruitless - this.#forgiven >= enough;
   }
 
   #restMs(): number {
-    if (!this.isBusy) return restMs.calm;
+    if (!this.isBusy) return this.#calmRestMs();
     const grown = Math.min(restMs.first * restMs.growth ** this.#rests, restMs.most);
     return this.#isGathering() ? restMs.gathering : grown;
   }
 
-  #begin(signal: AbortSignal) {
+  #calmRestMs(): number {
+    if (this.#isUnsettled) return restMs.settling;
+    return this.#isUnlucky() ? restMs.unlucky : restMs.calm;
+  }
+
+  #begin(signal: AbortSignal): Rest {
     const { clock, progress, rounds } = this.#parts;
     const { promise, resolve } = Promise.withResolvers<void>();
+    const lastFor = (ms: number) => {
+      timer.cancel();
+      timer = clock.after(ms, end);
+    };
     const end = () => {
       timer.cancel();
       signal.removeEventListener('abort', end);
@@ -197,8 +243,9 @@ export class Pace {
       this.#forgiven = progress.fruitless;
       resolve();
     };
-    const rest = { over: promise, end };
-    const timer = clock.after(this.#restMs(), end);
+    const rest = { over: promise, end, lastFor };
+    let timer = clock.after(this.#restMs(), end);
+    this.#isUnsettled = false;
     this.#rests += 1;
     this.#rest = rest;
     rounds.resting += 1;

@@ -83,6 +83,7 @@ export interface ActorSummary {
   readonly rev: number;
   /** The actor's earliest deadline, if it waits for one. */
   readonly nextTimer: { readonly event: string; readonly at: number } | null;
+  /** null: there was none, or the actor is ok. */
   readonly lastError: string | null;
   readonly parked: boolean;
   readonly reason: Reason;

@@ -53,7 +53,10 @@ export function summaryOf(cell: Cell, record: ActorRecord | null, asked: Summary
 
 function withFacts(cell: Cell, record: ActorRecord | null, { owner, chart, at }: SummaryFacts) {
   const { reason, facts } = reasonOf(cell, record, chart, at);
-  return { summary: { ...placeOf(cell, record, owner), reason }, facts };
+  const place = placeOf(cell, record, owner);
+  // A chart may remember an error long after it was overcome; it would look like a trouble of now.
+  const lastError = reason.health === 'ok' ? null : place.lastError;
+  return { summary: { ...place, lastError, reason }, facts };
 }
 
 function placeOf(cell: Cell, record: ActorRecord | null, owner: string): Omit<ActorSummary, 'reason'> {

@@ -114,11 +114,14 @@ describe('since when', () => {
   });
 });
 
-test('an error that the chart keeps as an empty text is none', () => {
-  const record = recordAfter(chartOf(), ['none']);
+test('an error is told until the actor is well, however long its chart keeps it; an empty one is none', () => {
   const asked = { owner: 'r', chart: chartOf(), at: 9_000 };
-  const errorTold = (lastError: string) => summaryOf(cell('fine'), { ...record, lastError }, asked).lastError;
-  expect([errorTold('refused'), errorTold('')]).toEqual(['refused', null]);
+  const errorTold = (lastError: string, ...events: readonly string[]) =>
+    summaryOf(cell('x'), { ...recordAfter(chartOf(), ['none', ...events]), lastError }, asked).lastError;
+  expect(errorTold('refused', 'fail')).toBe('refused');
+  expect(errorTold('refused', 'fail', 'try')).toBe('refused');
+  expect(errorTold('refused', 'fail', 'try', 'mend')).toBeNull();
+  expect(errorTold('', 'fail')).toBeNull();
 });
 
 describe('words', () => {

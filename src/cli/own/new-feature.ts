@@ -31,7 +31,7 @@ export function newFeatureCommand(program: Program, terminal: Terminal): void {
     .action(async (name: string, options: { readonly kind?: string; readonly watch: string }) => {
       const feature = await readOptions(name, options);
       for (const path of write(terminal.directory, feature)) terminal.out(`wrote ${path}\n`);
-      terminal.out(`\nNow: node --test\n     orrery chart ${feature.kind} --feature ./${name}\n`);
+      terminal.out(`\nNow: node --test\n     npx orrery chart ${feature.kind} --feature ./${name}\n`);
     });
 }
 

@@ -1,6 +1,6 @@
 /** `orrery dev`: runs everything on one machine, with a scenario that plays by itself. */
 import { existsSync } from 'node:fs';
-import { relative, resolve } from 'node:path';
+import { dirname, relative, resolve } from 'node:path';
 import { systemClock } from '../../src/base/clock.ts';
 import { type HostPort, hostPort, type Reader, wholeNumber } from '../../src/base/config-values.ts';
 import { asError, OrreryError } from '../../src/base/errors.ts';
@@ -8,7 +8,7 @@ import { createLog } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { connectNats } from '../../src/bus/nats/nats.ts';
 import { subjects } from '../../src/bus/subjects.ts';
-import { writeDevFile } from '../../src/cli/dev-file.ts';
+import { devFile, writeDevFile } from '../../src/cli/dev-file.ts';
 import type { Program } from '../../src/cli/parser.ts';
 import { processTerminal, type Terminal } from '../../src/cli/terminal.ts';
 import { readFeaturePlaces } from '../../src/replica/config.ts';
@@ -154,6 +154,9 @@ async function announce(cluster: DevCluster, terminal: Terminal, signal: AbortSi
   };
   line('nats', cluster.natsUrl, `store in ${here(cluster.dir)}/nats`);
   line('kubernetes', here(cluster.kubeconfig), `KUBECONFIG=${here(cluster.kubeconfig)} kubectl get pods -A`);
+  // Commands find by themselves only what runs in the default folder.
+  if (resolve(cluster.dir) !== resolve(terminal.directory, dirname(devFile)))
+    terminal.out(`${'commands'.padEnd(12)} orrery get --nats ${cluster.natsUrl} --cluster ${clusterName}\n`);
   const waits = cluster.replicas.map(async (replica) => {
     const isReady = await untilReady(replica, systemClock, signal);
     line(replica.name, `${replica.url}/`, isReady ? 'ready' : `not ready yet; see ${here(replica.logFile)}`);

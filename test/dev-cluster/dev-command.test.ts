@@ -60,6 +60,7 @@ test('it tells every address, stops on SIGTERM with 0, and leaves no process and
   const ended = start('--replicas', '1', '--http', '127.0.0.1:0', '--no-scenario');
   await line(/^nats +nats:\/\/127\.0\.0\.1:\d+/m);
   await line(/^kubernetes +dev\/kubeconfig/m);
+  await line(/^commands +orrery get --nats nats:\/\/127\.0\.0\.1:\d+ --cluster dev$/m);
   const [, url = ''] = await line(/^orrery-0 +(http:\/\/\S+) +ready$/m);
   expect((await fetch(`${url}readyz`)).status).toBe(200);
   dev?.kill('SIGTERM');

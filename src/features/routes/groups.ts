@@ -136,11 +136,9 @@ export class Groups {
   ): string | undefined {
     const group = this.groupOfService(namespace, name);
     if (group === null || group.pods.size > limits.probeKeptAnswers) return undefined;
-    const [one, another] = [...group.pods].filter(
-      ([, { address }]) => address && 'ip' in address && address.ip === ip,
-    );
-    if (one === undefined || another !== undefined) return undefined;
-    const [pod, { uid, deleting, finished }] = one;
+    const pod = onlyPodAt(group, ip);
+    if (pod === null) return undefined;
+    const { uid, deleting, finished } = group.pods.get(pod) ?? {};
     const isStill = (group.podsSince.get(pod) ?? Number.POSITIVE_INFINITY) <= since;
     return isStill && !deleting && finished !== true ? uid : undefined;
   }
@@ -317,6 +315,17 @@ export class Groups {
   #forgetEmpty(group: Group): void {
     if (group.pods.size === 0 && group.services.size === 0) this.#groups.delete(group.key);
   }
+}
+
+/** The actor of the one Pod that has the address; null: none has it, or several do. */
+function onlyPodAt({ pods }: Group, ip: string): string | null {
+  let found: string | null = null;
+  for (const [pod, { address }] of pods) {
+    if (address === null || !('ip' in address) || address.ip !== ip) continue;
+    if (found !== null) return null;
+    found = pod;
+  }
+  return found;
 }
 
 const actorIn = (places: Places, group: Group) => [...places].find(([, one]) => one === group)?.[0];

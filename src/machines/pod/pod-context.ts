@@ -91,30 +91,33 @@ export const valid = (facts: PodFacts | null) =>
 
 const isHeldUnverified = ({ gate }: PodFacts): boolean => gate.whenUnverifiable === 'hold';
 
+type Standing = Pick<PodContext, 'facts' | 'proofs' | 'unverified'>;
+
 /** Services that cannot be verified, and why: docs/features/routes.md §5. */
-export function unverifiable(
-  context: Pick<PodContext, 'facts' | 'proofs' | 'unverified'>,
-): ByService<string> {
-  const { facts, proofs, unverified } = context;
-  if (facts === null) return {};
-  const reasons = Object.entries(facts.services).flatMap(([name, uid]): Array<[string, string]> => {
-    if (uid === null) return [[name, facts.unaskable[name] ?? 'cannot be probed']];
-    if (proofs[name] === uid) return [];
-    if (!facts.verifiable) return [[name, 'the Pod lacks the environment variable of onlyIfEnv']];
-    return unverified[name] === uid ? [[name, 'its answers carry no header']] : [];
-  });
-  return Object.fromEntries(reasons);
+export function unverifiable(context: Standing): ByService<string> {
+  const reasons: Record<string, string> = {};
+  for (const name of Object.keys(context.facts?.services ?? {})) {
+    const reason = whyUnverifiable(context, name);
+    if (reason !== null) reasons[name] = reason;
+  }
+  return reasons;
+}
+
+function whyUnverifiable({ facts, proofs, unverified }: Standing, name: string): string | null {
+  const uid = facts?.services[name] ?? null;
+  if (uid === null) return facts?.unaskable[name] ?? 'cannot be probed';
+  if (proofs[name] === uid) return null;
+  if (facts?.verifiable !== true) return 'the Pod lacks the environment variable of onlyIfEnv';
+  return unverified[name] === uid ? 'its answers carry no header' : null;
 }
 
 /** Services of the group that the Pod waits for. */
-export function unproven(context: Pick<PodContext, 'facts' | 'proofs' | 'unverified'>): string[] {
+export function unproven(context: Standing): string[] {
   const { facts, proofs } = context;
   if (facts === null) return [];
-  const reasons = unverifiable(context);
-  return Object.entries(facts.services).flatMap(([name, uid]) => {
-    const isHeld = name in reasons ? isHeldUnverified(facts) : proofs[name] !== uid;
-    return isHeld ? [name] : [];
-  });
+  return Object.keys(facts.services).filter((name) =>
+    whyUnverifiable(context, name) === null ? proofs[name] !== facts.services[name] : isHeldUnverified(facts),
+  );
 }
 
 /**

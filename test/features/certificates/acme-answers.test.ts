@@ -41,15 +41,19 @@ function page(status: number, body: string, type = 'text/html'): HttpAnswer {
 }
 
 /** The whole way to a certificate; the paths asked, and the failure. */
-async function obtained(changed: Readonly<Record<string, HttpAnswer>>) {
+async function obtained(
+  changed: Readonly<Record<string, HttpAnswer>>,
+  given: Partial<AcmeAccess> & { readonly answer?: (path: string, body: string) => HttpAnswer | null } = {},
+) {
+  const { answer, ...others } = given;
   const asked: string[] = [];
-  const http: HttpClient = async ({ url }, signal) => {
+  const http: HttpClient = async ({ url, body = '' }, signal) => {
     // So that an endless sequence of requests ends with the signal.
     await new Promise(setImmediate);
     signal.throwIfAborted();
     const path = new URL(url).pathname;
     asked.push(path);
-    return { ...good, ...changed }[path] ?? page(404, '');
+    return answer?.(path, body) ?? { ...good, ...changed }[path] ?? page(404, '');
   };
   const key = await makeKey();
   const access: AcmeAccess = {
@@ -57,7 +61,9 @@ async function obtained(changed: Readonly<Record<string, HttpAnswer>>) {
     email: null,
     caBundle: null,
     eab: null,
+    profile: null,
     accountKey: key,
+    ...others,
   };
   const signal = AbortSignal.timeout(2_000);
   const way = async () => {
@@ -122,4 +128,70 @@ test.each([200, 201])(
 
 test('what an authority answers to a challenge is not needed', async () => {
   expect((await obtained({ '/challenge': page(200, '') })).failure).toBeNull();
+});
+
+test('addresses relative to what was asked for (RFC 9110 10.2.2) are followed', async () => {
+  const { failure } = await obtained({
+    '/new': json(201, { status: 'valid' }, '/account'),
+    '/ask': json(201, order, 'order'),
+  });
+  expect(failure).toBeNull();
+});
+
+test.each(['deactivated', 'revoked'])(
+  'an account that is %s is refused, though it is found',
+  async (status) => {
+    const { failure } = await obtained({
+      '/new': json(200, { status }, 'https://ca/account'),
+      '/account': json(200, { status }),
+    });
+    expect(failure).toMatchObject({
+      code: 'ACME_REFUSED',
+      message: `ca/dir says that the account is ${status}`,
+    });
+  },
+);
+
+const meta = (profiles: unknown) => {
+  const entries = { newNonce: 'https://ca/nonce', newAccount: 'https://ca/new', newOrder: 'https://ca/ask' };
+  return { '/dir': json(200, { ...entries, meta: { profiles } }) };
+};
+
+test('a profile that the authority does not offer is refused before anything is ordered, and those that it offers are named', async () => {
+  const profiles = { classic: 'https://ca/classic', short: 'six days' };
+  const { asked, failure } = await obtained(meta(profiles), { profile: 'clasic' });
+  const message = 'ca/dir offers no profile clasic (spec.acme.profile); it offers classic, short';
+  expect(failure).toMatchObject({ code: 'ACME_REFUSED', message });
+  expect(asked).toEqual(['/dir']);
+});
+
+test.each([[{ classic: '' }], [undefined], [null], [['classic']]])(
+  'a profile is asked for where it is offered, or nothing is said about profiles: %j',
+  async (profiles) => {
+    expect((await obtained(meta(profiles), { profile: 'classic' })).failure).toBeNull();
+  },
+);
+
+test('a binding to an external account is used once: an account that exists is opened without it', async () => {
+  const eab = { keyId: 'k', hmac: 'AAAA' };
+  const accounts = { made: 0, opened: 0 };
+  const answer = (path: string, body: string) => {
+    if (path !== '/new') return path === '/account' ? json(200, { status: 'valid' }) : null;
+    const payload = JSON.parse(
+      Buffer.from((JSON.parse(body) as { payload: string }).payload, 'base64url').toString(),
+    ) as Record<string, unknown>;
+    if (payload.onlyReturnExisting === true && accounts.made === 0)
+      return json(400, { type: 'urn:ietf:params:acme:error:accountDoesNotExist' });
+    if (payload.externalAccountBinding === undefined && accounts.made > 0) {
+      accounts.opened += 1;
+      return json(200, { status: 'valid' }, 'https://ca/account');
+    }
+    if (payload.externalAccountBinding === undefined || accounts.made > 0)
+      return json(403, { type: 'urn:ietf:params:acme:error:unauthorized', detail: 'used' });
+    accounts.made += 1;
+    return json(201, { status: 'valid' }, 'https://ca/account');
+  };
+  expect((await obtained({}, { eab, answer })).failure).toBeNull();
+  expect((await obtained({}, { eab, answer })).failure).toBeNull();
+  expect(accounts).toEqual({ made: 1, opened: 1 });
 });

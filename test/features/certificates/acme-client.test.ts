@@ -31,6 +31,7 @@ async function access(change: Partial<AcmeAccess> = {}): Promise<AcmeAccess> {
     email: 'ops@example.com',
     caBundle: pebble.caBundle,
     eab: { keyId: 'kid-1', hmac },
+    profile: null,
     accountKey: await makeKey(),
     ...change,
   };

@@ -42,6 +42,8 @@ interface Protected {
 class Authority {
   readonly accounts: string[] = [];
   readonly deactivated = new Set<string>();
+  /** Keys that were replaced (RFC 8555 7.3.5): what they sign does not verify. */
+  readonly replaced = new Set<string>();
   /** Hosts that this account may not have. */
   readonly forbidden = new Set<string>();
   /** Accounts that have not agreed to the present terms. */
@@ -57,6 +59,7 @@ class Authority {
     const { jwk, kid } = decoded<Protected>(head);
     const key = jwk?.x ?? kid?.split('/').at(-1) ?? '';
     if (this.deactivated.has(key)) return refused('Account has been deactivated');
+    if (this.replaced.has(key)) return problem(400, 'malformed', 'JWS verification error');
     const isNew = path === '/account' && !this.accounts.includes(key);
     if (isNew) this.accounts.push(key);
     const agrees = decoded<{ termsOfServiceAgreed?: boolean }>(payload === '' ? 'e30' : payload);
@@ -151,6 +154,15 @@ test('another key in the Secret of the account is used as soon as the former one
   secret.key = await makeKey();
   const url = `https://ca/orders/${nameOf(secret.key)}`;
   await expect(order()).resolves.toMatchObject({ type: 'order.made', order: { url } });
+});
+
+test('a key of the account that was rolled over is used as soon as the former one does not verify', async () => {
+  const { authority, secret, order } = stage();
+  secret.key = await makeKey();
+  await order();
+  authority.replaced.add(nameOf(secret.key));
+  secret.key = await makeKey();
+  await expect(order()).resolves.toMatchObject({ type: 'order.made' });
 });
 
 test('a host that an account may not have is refused alone', async () => {

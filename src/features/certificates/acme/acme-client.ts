@@ -9,7 +9,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Authorization, Client, Order } from 'acme-client';
 import type { Clock } from '../../../base/clock.ts';
-import { asError, attempt, OrreryError } from '../../../base/errors.ts';
+import { asError, attempt, hasCode, OrreryError } from '../../../base/errors.ts';
 import { requireForm, type Wanted } from './answer-form.ts';
 import type { HttpAnswer, HttpClient } from './authority-http.ts';
 import { placeOf } from './authority-http.ts';
@@ -21,6 +21,8 @@ export interface AcmeAccess {
   readonly caBundle: string | null;
   /** External account binding; the key is secret. */
   readonly eab: { readonly keyId: string; readonly hmac: string } | null;
+  /** The profile that orders will name; null: none. */
+  readonly profile: string | null;
   /** PEM; secret. */
   readonly accountKey: string;
 }
@@ -89,7 +91,11 @@ const calls = new AsyncLocalStorage<Call>();
 /** Each answer brings one; more than the calls in flight are useless. */
 const noncesMax = 16;
 
-/** Opens the account that belongs to the key; creates it if there is none. */
+/**
+ * Opens the account that belongs to the key; creates it if there is none.
+ *
+ * @throws OrreryError ACME_REFUSED also if the authority does not offer the profile
+ */
 export async function openAccount(
   access: AcmeAccess,
   parts: { readonly http: HttpClient; readonly clock: Clock },
@@ -120,13 +126,45 @@ export async function openAccount(
       }),
     );
   };
-  const { newAccount, renewalInfo } = await run(signal, () => directoryOf(client));
-  const contact = access.email === null ? {} : { contact: [`mailto:${access.email}`] };
-  await run(signal, () => client.createAccount({ termsOfServiceAgreed: true, ...contact }), {
-    wanted: 'any',
-    creates: String(newAccount),
-  });
+  const { newAccount, renewalInfo, meta } = await run(signal, () => directoryOf(client));
+  requireProfile(access, meta);
+  const form: Form = { wanted: 'any', creates: String(newAccount) };
+  requireValid(access, await run(signal, () => foundOrMade(client, access), form));
   return accountOf(client, run, typeof renewalInfo === 'string' ? renewalInfo : null);
+}
+
+/** A binding may be used up by the account that it made, so an existing account is opened without it. */
+async function foundOrMade(client: Client, { email, eab }: AcmeAccess): Promise<unknown> {
+  const wish = {
+    termsOfServiceAgreed: true,
+    ...(email === null ? {} : { contact: [`mailto:${email}`] }),
+  };
+  if (eab === null) return client.createAccount(wish);
+  return client.createAccount({ ...wish, onlyReturnExisting: true }).catch((thrown: unknown) => {
+    if (!hasCode(thrown, 'ACME_REFUSED')) throw thrown;
+    return client.createAccount(wish);
+  });
+}
+
+/** Most authorities refuse to open an account that is not valid; some show it as it is. */
+function requireValid({ server }: AcmeAccess, account: unknown): void {
+  const { status } = (account ?? {}) as { status?: unknown };
+  if (status !== 'deactivated' && status !== 'revoked') return;
+  const text = `${placeOf(server)} says that the account is ${status}`;
+  throw new OrreryError('ACME_REFUSED', text, { facts: { type: 'unauthorized' } });
+}
+
+/** An authority that lists no profiles decides when it gets an order. */
+function requireProfile({ server, profile }: AcmeAccess, meta: unknown): void {
+  const { profiles } = (meta ?? {}) as { profiles?: unknown };
+  if (profile === null || typeof profiles !== 'object' || profiles === null || Array.isArray(profiles))
+    return;
+  if (Object.hasOwn(profiles, profile)) return;
+  const offered = Object.keys(profiles).join(', ').slice(0, 200) || 'none';
+  throw new OrreryError(
+    'ACME_REFUSED',
+    `${placeOf(server)} offers no profile ${profile} (spec.acme.profile); it offers ${offered}`,
+  );
 }
 
 function accountOf(client: Client, run: Run, renewalInfo: string | null): AcmeAccount {
@@ -213,7 +251,7 @@ async function adapter(config: LibraryRequest) {
   const nonce = method === 'HEAD' ? call.nonces.pop() : undefined;
   if (nonce !== undefined)
     return libraryAnswer({ status: 200, headers: { 'replay-nonce': nonce }, body: '' }, config);
-  const answer = await call.http(
+  const given = await call.http(
     {
       method,
       url: config.url,
@@ -223,6 +261,7 @@ async function adapter(config: LibraryRequest) {
     },
     call.signal,
   );
+  const answer = withWholeLocation(given, config.url);
   keepNonce(call, method, answer);
   const place = placeOf(config.url);
   call.last = { place, answer };
@@ -231,6 +270,13 @@ async function adapter(config: LibraryRequest) {
   if (config.url === call.creates && answer.status < 300 && answer.headers.location === undefined)
     throw unusable(call, 'it does not say where the account is (Location)');
   return libraryAnswer(answer, config);
+}
+
+/** `Location` may be relative to what was asked for (RFC 9110 10.2.2). */
+function withWholeLocation(answer: HttpAnswer, url: string): HttpAnswer {
+  const { location } = answer.headers;
+  if (location === undefined || URL.canParse(location) || !URL.canParse(location, url)) return answer;
+  return { ...answer, headers: { ...answer.headers, location: new URL(location, url).href } };
 }
 
 /** The library itself reads the nonces of HEAD answers and of bad-nonce refusals. */

@@ -8,7 +8,7 @@
  */
 import { createPrivateKey } from 'node:crypto';
 import type { Clock } from '../../../base/clock.ts';
-import { attempt, hasCode } from '../../../base/errors.ts';
+import { attempt, hasCode, type OrreryError } from '../../../base/errors.ts';
 import type { KubePort } from '../../../base/kube-port.ts';
 import { type AcmeAccess, type AcmeAccount, openAccount } from '../acme/acme-client.ts';
 import type { HttpClient } from '../acme/authority-http.ts';
@@ -57,8 +57,10 @@ export function createAcmeAccounts(parts: AccountParts) {
   const open = async (spec: AcmeSpec, signal: AbortSignal) => {
     const access = await accessOf(parts, spec, signal);
     return openAccount(access, parts, signal).catch((thrown: unknown) => {
-      // This concerns the Issuer, not a host: the authority refuses its key, contact or terms.
-      throw hasCode(thrown, 'ACME_REFUSED') ? unusableIssuer(thrown.message) : thrown;
+      // This concerns the Issuer, not a host: the authority refuses its key, contact, terms or profile.
+      throw hasCode(thrown, 'ACME_REFUSED')
+        ? unusableIssuer(`${thrown.message}${advice(spec, thrown)}`)
+        : thrown;
     });
   };
   return {
@@ -89,14 +91,21 @@ export function createAcmeAccounts(parts: AccountParts) {
 }
 
 async function accessOf(parts: AccountParts, spec: AcmeSpec, signal: AbortSignal): Promise<AcmeAccess> {
-  const { server, email, caBundle, eab } = spec;
+  const { server, email, caBundle, eab, profile } = spec;
   const accountKey = await accountKeyOf(parts.kube, spec, signal);
-  if (eab === null) return { server, email, caBundle, eab: null, accountKey };
+  if (eab === null) return { server, email, caBundle, eab: null, profile, accountKey };
   const { namespace, name, key } = eab.secretRef;
   const hmac = (await readSecret(parts.kube, { namespace, name }, signal))?.[key]?.trim();
   if (!hmac)
     throw unusableIssuer(`the Secret ${namespace}/${name} with the key ${key} (acme.eab) does not exist`);
-  return { server, email, caBundle, eab: { keyId: eab.keyId, hmac }, accountKey };
+  return { server, email, caBundle, eab: { keyId: eab.keyId, hmac }, profile, accountKey };
+}
+
+function advice({ accountSecret: { namespace, name }, eab }: AcmeSpec, { facts }: OrreryError): string {
+  if (facts.type === 'externalAccountRequired' && eab === null)
+    return '; name the binding that you got from it in spec.acme.eab';
+  if (facts.type !== 'unauthorized') return '';
+  return `; if the account was deactivated, delete the Secret ${namespace}/${name}, and a new one is made`;
 }
 
 /**

@@ -38,7 +38,8 @@ async function ordered(
     return await withoutReplacing(account, host, { profile: spec.profile, replaces }, signal);
   } catch (thrown) {
     if (!isAboutAccount(thrown)) throw thrown;
-    // The authority was set up again, has closed the account, or has new terms, which opening agrees to.
+    // The authority was set up again, has closed the account, knows another key of it, or has new terms,
+    // which opening agrees to.
     accounts.forget(issuer);
     const again = await accounts.of(issuer, signal);
     return withoutReplacing(again.account, host, { profile: spec.profile, replaces }, signal);
@@ -71,11 +72,14 @@ const isOfReplacing = (thrown: unknown) =>
     String(thrown.facts.type),
   );
 
-/** A host that is forbidden for the account is refused in the same words as a deactivated account. */
+const aboutAccounts = ['accountDoesNotExist', 'unauthorized', 'userActionRequired', 'malformed'];
+
+/**
+ * A host that is forbidden for the account is refused in the same words as a deactivated account, and a wrong
+ * request in the same as the signature of a key that was rolled over.
+ */
 function isAboutAccount(thrown: unknown): boolean {
   if (!hasCode(thrown, 'ACME_REFUSED', 'ACME_UNREACHABLE')) return false;
   const { type, status } = thrown.facts;
-  return (
-    ['accountDoesNotExist', 'unauthorized', 'userActionRequired'].includes(String(type)) || status === 404
-  );
+  return aboutAccounts.includes(String(type)) || status === 404;
 }

@@ -6,7 +6,7 @@ import type { Clock } from '../../base/clock.ts';
 export interface Silence {
   /** The silence so far. */
   readonly ms: number;
-  /** The time of the shown data, by the replica's clock, ms since the epoch; 0: there is none. */
+  /** The time of the shown data, by the replica's clock, ms since the epoch; 0: none has come yet. */
   readonly asOf: number;
   /** The replica itself is silent; otherwise it does not hear the others. */
   readonly isReplica: boolean;
@@ -20,7 +20,8 @@ const silenceMs = 3_000;
 const deafMs = 10_000;
 
 export function createHearing(clock: Clock) {
-  let heardAt = clock.monotonic();
+  const beganAt = clock.monotonic();
+  let heardAt = beganAt;
   let told = 0;
   return {
     /** A message arrived. @param asOf the time of its data, if it has one */
@@ -35,7 +36,7 @@ export function createHearing(clock: Clock) {
     silence(now: number, isLive: boolean): Silence | null {
       const ms = clock.monotonic() - heardAt;
       if (ms > silenceMs || !isLive) return { ms, asOf: told, isReplica: true };
-      const deaf = told === 0 ? 0 : now - told;
+      const deaf = told === 0 ? clock.monotonic() - beganAt : now - told;
       return deaf > deafMs ? { ms: deaf, asOf: told, isReplica: false } : null;
     },
   };

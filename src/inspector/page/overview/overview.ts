@@ -5,7 +5,7 @@
 import { systemClock } from '../../../base/clock.ts';
 import type { ActorId } from '../../../base/ids.ts';
 import type { Health, LiveRow } from '../../../base/views.ts';
-import { change, eventName } from '../../../base/words.ts';
+import { age, change, eventName } from '../../../base/words.ts';
 import { deadHref, listHref } from '../page-address.ts';
 import type { Store } from '../page-store.ts';
 import { ActorLink, Age, Mark, Owner, Sparkline, StateName, useTick } from '../pieces.ts';
@@ -58,7 +58,7 @@ export function Overview({ store }: { store: Store }): VNode {
     </section>
     <section class="card" aria-labelledby="h-waits">
       <h2 id="h-waits">Waiting longest</h2>
-      <${Waits} rows=${summary.waits} now=${now} />
+      <${Waits} rows=${summary.waits} now=${now} isWhole=${store.isWhole} />
     </section>
     </div>
     </div>
@@ -66,7 +66,7 @@ export function Overview({ store }: { store: Store }): VNode {
     <section class="card" aria-labelledby="h-kinds">
       <h2 id="h-kinds">Actors <span class="quiet">${summary.total.toLocaleString('en')}${store.isWhole ? '' : ' so far'}</span></h2>
       ${[...summary.kinds].map(([kind, states]) => html`<${KindBar} key=${kind} kind=${kind} states=${states} />`)}
-      ${summary.total === 0 && html`<p class="quiet">no actors ${store.isWhole ? 'here' : 'yet'}</p>`}
+      ${summary.total === 0 && html`<p class="quiet">${store.isWhole ? 'no actors here' : 'reading …'}</p>`}
     </section>
     <section class="card news" aria-labelledby="h-news">
       <h2 id="h-news">Just now</h2>
@@ -109,6 +109,12 @@ function counted(states: ReadonlyMap<string, Counted>): Counted[] {
   return [...states.values()].sort((a, b) => severity[a.health] - severity[b.health] || b.count - a.count);
 }
 
+/** A replica that cannot read the cluster, as in an outage of NATS, is itself what is wrong. */
+function Reading({ store: { silence, replica } }: { store: Store }): VNode {
+  if (silence === null || silence.isReplica) return html`<p class="quiet">reading the cluster …</p>`;
+  return html`<p>${replica} has heard nothing of the cluster for ${age(silence.ms)}; its /readyz says why</p>`;
+}
+
 function Troubles({ store, summary, now }: { store: Store; summary: Summary; now: number }): VNode {
   const { cluster } = store;
   const letters = cluster?.deadLetters ?? { count: 0, newest: [] };
@@ -116,7 +122,7 @@ function Troubles({ store, summary, now }: { store: Store; summary: Summary; now
     cluster?.shards.filter(({ owner, state }) => owner === null || state !== 'active').length ?? 0;
   const isWell = summary.wrongCount === 0 && letters.count === 0 && unowned === 0;
   if (!cluster || !store.isWhole)
-    return html`<section class="card troubles" aria-label="What is wrong"><p class="quiet">reading the cluster …</p></section>`;
+    return html`<section class="card troubles" aria-label="What is wrong"><${Reading} store=${store} /></section>`;
   if (isWell) {
     return html`<section class="card troubles well" aria-labelledby="h-troubles">
       <${Mark} health="ok" /><h2 id="h-troubles">Nothing needs a look</h2>
@@ -200,9 +206,9 @@ function RatesList({ store, kinds }: { store: Store; kinds: readonly string[] })
   })}</ul>`;
 }
 
-function Waits({ rows, now }: { rows: readonly LiveRow[]; now: number }): VNode {
+function Waits({ rows, now, isWhole }: { rows: readonly LiveRow[]; now: number; isWhole: boolean }): VNode {
   const longest = Math.max(1, ...rows.map(({ reason }) => now - reason.since));
-  if (rows.length === 0) return html`<p class="quiet">nothing waits</p>`;
+  if (rows.length === 0) return html`<p class="quiet">${isWhole ? 'nothing waits' : 'reading …'}</p>`;
   return html`<ul class="waits">${rows.map(
     (row) => html`<li key=${row.id}>
     <${Mark} health=${row.reason.health} parked=${row.parked} />

@@ -1,0 +1,34 @@
+/** Whether the page believes that its feed is alive. */
+import { expect, test } from 'vitest';
+import { VirtualClock } from '../../packages/testing/time/virtual-clock.ts';
+import { createHearing } from '../../src/inspector/page/hearing.ts';
+
+/** A page to which its replica sends a sign of life each second, with the time of its data. */
+async function listen(seconds: number, asOf: (now: number) => number) {
+  const clock = new VirtualClock();
+  const hearing = createHearing(clock);
+  for (let second = 0; second < seconds; second++) {
+    await clock.advance(1_000);
+    hearing.heard(asOf(clock.now()));
+  }
+  return { clock, hearing, silence: () => hearing.silence(clock.now(), true) };
+}
+
+test('a replica that reads the cluster is alive, until it is silent for more than three seconds', async () => {
+  const { clock, silence } = await listen(60, (now) => now);
+  expect(silence()).toBeNull();
+  const asOf = clock.now();
+  await clock.advance(4_000);
+  expect(silence()).toEqual({ ms: 4_000, asOf, isReplica: true });
+});
+
+test('a replica that has not heard the others for ten seconds is no news', async () => {
+  const asOf = new VirtualClock().now();
+  expect((await listen(10, () => asOf)).silence()).toBeNull();
+  expect((await listen(12, () => asOf)).silence()).toEqual({ ms: 12_000, asOf, isReplica: false });
+});
+
+test('a page that is opened while its replica hears nobody does not look alive', async () => {
+  expect((await listen(10, () => 0)).silence()).toBeNull();
+  expect((await listen(11, () => 0)).silence()).toEqual({ ms: 11_000, asOf: 0, isReplica: false });
+});

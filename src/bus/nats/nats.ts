@@ -45,6 +45,7 @@ import { checkServer, onReconnect } from './server/server-check.ts';
 import { readHeaderBlock, writeHeaderBlock } from './stored-message.ts';
 import type { Wire, WireMessage } from './wire.ts';
 import { wireBus } from './wire-bus.ts';
+import { publisher } from './wire-publish.ts';
 import { wireRequests } from './wire-requests.ts';
 
 export interface NatsParts {
@@ -172,6 +173,9 @@ export function natsWire(
 ): Wire {
   const callbacks = new Set<(status: BusStatus) => void>();
   const forbidden = new Set<(subject: string) => void>();
+  const publishNow = publisher(connection, (subject, data, headers, reply) =>
+    connection.publish(subject, data, publishOptions(headers, reply)),
+  );
   let status: BusStatus = 'connected';
   const change = (next: BusStatus): void => {
     if (status === next || status === 'closed') return;
@@ -209,7 +213,7 @@ export function natsWire(
     publish(subject, data, headers, reply) {
       if (status !== 'connected') return;
       try {
-        connection.publish(subject, data, publishOptions(headers, reply));
+        publishNow(subject, data, headers, reply);
       } catch (error) {
         if (!connection.isClosed()) throw refused(asError(error).message);
       }
@@ -319,7 +323,7 @@ interface Inside {
 
 function wireMessage(message: Msg): WireMessage {
   const block = headerBlock(message);
-  const [status = '', description] = statusOf(block);
+  const [status = '', description] = block === '' ? [] : statusOf(block);
   return {
     subject: message.subject,
     data: message.data,

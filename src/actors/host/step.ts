@@ -1,5 +1,5 @@
 /**
- * One event taken by one chart: the only file that knows xstate's internals.
+ * One event taken by one chart: with machines/quicken.ts, all that knows xstate's internals.
  *
  * Owns how a machine is started, stepped, persisted and restored, and how its requested actions are sorted
  * into timers and effects. Pure: it executes nothing and reads no clock (I7). It calls `machine.transition`
@@ -10,6 +10,7 @@
 import { type AnyActorScope, type AnyMachineSnapshot, type AnyStateNode, createActor } from 'xstate';
 import { asError, invariant, OrreryError, placeOf } from '../../base/errors.ts';
 import { type Chart, migrate } from '../../machines/chart.ts';
+import { nodesBelow, quickened } from '../../machines/quicken.ts';
 
 /** An event as the machine receives it: the fact and the host's stamp. */
 export interface StampedEvent {
@@ -102,7 +103,7 @@ export function createStepper(chart: Chart): Stepper {
   const effectTypes = new Set(chart.effects.map(({ type }) => type));
   const collected: CollectedAction[] = [];
   const scope = collectingScope(chart, collected);
-  quickenAssigns(machine);
+  const transition = quickened(machine);
 
   const run = (before: Snapshot | null, next: () => Snapshot): StepResult => {
     collected.length = 0;
@@ -116,11 +117,9 @@ export function createStepper(chart: Chart): Stepper {
     begin: (input, event) =>
       run(null, () => {
         const initial = machine.getInitialSnapshot(scope, input) as Snapshot;
-        return initial.status === 'active'
-          ? (machine.transition(initial, event, scope) as Snapshot)
-          : initial;
+        return initial.status === 'active' ? transition(initial, event, scope) : initial;
       }),
-    step: (snapshot, event) => run(snapshot, () => machine.transition(snapshot, event, scope) as Snapshot),
+    step: (snapshot, event) => run(snapshot, () => transition(snapshot, event, scope)),
     persist(snapshot) {
       // Contexts are plain and charts spawn nothing, so the deep walk of getPersistedSnapshot is only needed
       // for history.
@@ -148,10 +147,6 @@ export function createStepper(chart: Chart): Stepper {
         })),
       ),
   };
-}
-
-function nodesBelow(node: AnyStateNode): readonly AnyStateNode[] {
-  return [node, ...Object.values(node.states).flatMap((child) => nodesBelow(child as AnyStateNode))];
 }
 
 /** In xstate's terms. */
@@ -267,55 +262,4 @@ function sort(chart: Chart, collected: readonly CollectedAction[], effectTypes: 
     }
   }
   return { timers, effects };
-}
-
-type Context = Readonly<Record<string, unknown>>;
-
-interface AssignMoment {
-  readonly context: Context;
-  readonly event: unknown;
-}
-type Assigner = (moment: AssignMoment, params: unknown) => Context;
-interface AssignAction {
-  readonly assignment: Assigner | Readonly<Record<string, unknown>>;
-  resolve: typeof assigned;
-}
-
-/**
- * A faster `assign`. Whenever an action changes the context, xstate recomputes the value and the tags of all
- * active states, although states change only between actions; that was a third of the time of a step. The
- * result is the same: charts spawn nothing, so there are no children to add. Within `enqueueActions`,
- * xstate's own `assign` is kept.
- */
-function quickenAssigns({ implementations }: Chart['machine']): void {
-  for (const action of Object.values(implementations.actions))
-    if (isAssign(action)) action.resolve = assigned;
-}
-
-function isAssign(action: unknown): action is AssignAction {
-  return typeof action === 'function' && 'type' in action && action.type === 'xstate.assign';
-}
-
-/**
- * The signature in which xstate calls it: scope, snapshot, action arguments, parameters, the action itself.
- */
-function assigned<S extends { readonly context: Context }>(
-  _scope: unknown,
-  snapshot: S,
-  { event }: { readonly event: unknown },
-  params: unknown,
-  { assignment }: Pick<AssignAction, 'assignment'>,
-): [S, undefined, undefined] {
-  const moment = { context: snapshot.context, event };
-  const change =
-    typeof assignment === 'function' ? assignment(moment, params) : each(assignment, moment, params);
-  return [{ ...snapshot, context: { ...snapshot.context, ...change } }, undefined, undefined];
-}
-
-function each(assignment: Readonly<Record<string, unknown>>, moment: AssignMoment, params: unknown): Context {
-  const changes = Object.entries(assignment).map(([field, value]) => [
-    field,
-    typeof value === 'function' ? (value as Assigner)(moment, params) : value,
-  ]);
-  return Object.fromEntries(changes);
 }

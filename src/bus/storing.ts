@@ -66,18 +66,18 @@ export function watchStoring(
       isSaid: isDue || before?.isSaid === true,
     });
   };
-  const watched = async <T>(subject: string, appended: Promise<T>): Promise<T> => {
-    const stream = streamOf(subject);
-    try {
-      const answer = await appended;
-      if (known.size > 0) noteStored(stream);
-      return answer;
-    } catch (error) {
-      if (isTrouble(error)) noteFailed(stream, asError(error));
-      else if (hasCode(error, 'BUS_CONFLICT')) noteStored(stream);
-      throw error;
-    }
-  };
+  const watched = <T>(subject: string, appended: Promise<T>): Promise<T> =>
+    appended.then(
+      (answer) => {
+        if (known.size > 0) noteStored(streamOf(subject));
+        return answer;
+      },
+      (error: unknown) => {
+        if (isTrouble(error)) noteFailed(streamOf(subject), asError(error));
+        else if (hasCode(error, 'BUS_CONFLICT')) noteStored(streamOf(subject));
+        throw error;
+      },
+    );
   const append: Bus['append'] = (subject, data, options) =>
     watched(subject, bus.append(subject, data, options));
   const appendAll: Bus['appendAll'] = (messages, options) =>

@@ -6,7 +6,7 @@
  * nothing else changes a cell.
  */
 
-import { type ActorId, parseActorId } from '../../base/ids.ts';
+import type { ActorId } from '../../base/ids.ts';
 import type { Chart } from '../../machines/chart.ts';
 import { stateWords } from '../../machines/tell.ts';
 import { shortId } from './next-record.ts';
@@ -42,7 +42,7 @@ export function note(cell: Cell, record: ActorRecord, state: string, chart: Char
   cell.trouble = isWell ? null : (record.trouble ?? record.since);
 }
 
-export const kindOf = (cell: Cell): string => parseActorId(cell.id).kind;
+export const kindOf = ({ id }: Cell): string => id.slice(0, id.indexOf('/'));
 
 /**
  * Makes the cell hot.
@@ -55,6 +55,7 @@ export function wake(cell: Cell, stepper: Stepper | undefined, now: number): Hot
   const isOver = record === null || record.gone;
   const snapshot = isOver ? null : (stepper?.restore(record.snapshot, record.version) ?? null);
   cell.hot = {
+    stepper,
     record,
     snapshot,
     mailbox: [],

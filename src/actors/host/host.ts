@@ -39,6 +39,7 @@ export class Host {
   readonly #parts: HostParts;
   readonly #saver: Saver;
   readonly #saves = createTurnstile(limits.savesInFlight);
+  readonly #onSaveOver = (): void => this.#saves.leave();
   readonly #timers: Timers<{ cell: Cell; id: string }>;
   readonly #consequences: Consequences;
   readonly #parking: Parking;
@@ -214,22 +215,23 @@ export class Host {
 
   #startWork(cell: Cell, hot: Hot): void {
     const isFree = !hot.working && hot.parkedUntil === 0 && cell.shard.phase === 'active';
-    if (isFree && hot.mailbox.length > 0 && !this.#company.isAwaited(cell, hot, this.#stepperOf(cell)?.chart))
+    if (isFree && hot.mailbox.length > 0 && !this.#company.isAwaited(cell, hot, hot.stepper?.chart))
       void this.#work(cell, hot);
   }
 
   async #work(cell: Cell, hot: Hot): Promise<void> {
     const { shard } = cell;
     const { clock, paces } = this.#parts;
-    const chart = this.#stepperOf(cell)?.chart;
+    const chart = hot.stepper?.chart;
     const pace = paces.ofKind(kindOf(cell));
     hot.working = true;
     let inHand: MailboxItem | undefined;
     try {
-      while (shard.phase === 'active' && hot.parkedUntil === 0) {
+      for (let isFirst = true; shard.phase === 'active' && hot.parkedUntil === 0; isFirst = false) {
         // With a full outbox only outcomes are taken; the next outcome resumes the actor (I6).
         if (isOutboxFull(hot) && hot.mailbox[0]?.completes === undefined) break;
-        if (this.#company.isAwaited(cell, hot, chart)) break;
+        // Before the first, `#startWork` has looked.
+        if (!isFirst && this.#company.isAwaited(cell, hot, chart)) break;
         const turn = hot.mailbox.length > 0 ? pace && untilItsTurn(hot, pace) : undefined;
         if (turn) await turn;
         if (chart?.leaps) this.#leaps.notice();
@@ -269,10 +271,9 @@ export class Host {
   }
 
   #take(cell: Cell, hot: Hot, item: MailboxItem): Promise<void> | undefined {
-    const { record } = hot;
+    const { record, stepper } = hot;
     if (isRepetition(record, item)) return settle(cell, item, { kind: 'ignored' });
     if (record !== null && isForFormer(record, item)) return this.#ignore(cell, hot, item);
-    const stepper = this.#stepperOf(cell);
     const isNew = record === null || record.gone;
     if (!stepper || (isNew && !stepper.chart.createdBy.includes(item.event.type))) {
       // The last effect's outcome finds its actor gone: only the outbox entry has to be removed.
@@ -285,8 +286,10 @@ export class Host {
     const event: StampedEvent = { ...item.event, ...stampOf(this.#parts, cell, stepper) };
     let result: StepResult;
     try {
-      const input = { id: cell.id, ...parseActorId(cell.id) };
-      result = hot.snapshot === null ? stepper.begin(input, event) : stepper.step(hot.snapshot, event);
+      result =
+        hot.snapshot === null
+          ? stepper.begin({ id: cell.id, ...parseActorId(cell.id) }, event)
+          : stepper.step(hot.snapshot, event);
     } catch (error) {
       return this.#parking.park(cell, hot, item, asError(error));
     }
@@ -316,7 +319,7 @@ export class Host {
   ): Promise<void> {
     const { clock, random, metrics, replica, onStep, paces } = this.#parts;
     const { shard, id } = cell;
-    const started = clock.monotonic();
+    const started = hot.takingSince ?? clock.monotonic();
     const span = startStepSpan(this.#parts, id, item);
     const room = this.#consequences.room(hot);
     if (room) await room;
@@ -341,7 +344,7 @@ export class Host {
     let sequence: number;
     try {
       const onStored = (at: number) => begin(shard.feed, at);
-      sequence = await traced(span, this.#store(cell, next.record, bytes, { onStored }));
+      sequence = await traced(span, this.#store(cell, next.record, bytes, onStored));
     } catch (error) {
       if (!hasCode(error, 'MESSAGE_TOO_LARGE')) throw error;
       return await this.#parking.park(cell, hot, item, error);
@@ -365,16 +368,18 @@ export class Host {
     if (held) await held;
   }
 
-  async #store(cell: Cell, record: ActorRecord, bytes: Uint8Array, how: Saving = {}): Promise<number> {
+  #store(
+    { shard, id }: Cell,
+    record: ActorRecord,
+    bytes: Uint8Array,
+    onStored?: Saving['onStored'],
+  ): Promise<number> {
+    const subject = this.#parts.subjects.state(shard.shard, id);
+    const ttlSeconds = record.gone ? goneRecordSeconds : undefined;
+    const how = { ttlSeconds, onOver: this.#onSaveOver, ...(onStored ? { onStored } : {}) };
     const entering = this.#saves.enter();
-    if (entering) await entering;
-    try {
-      const subject = this.#parts.subjects.state(cell.shard.shard, cell.id);
-      const ttlSeconds = record.gone ? goneRecordSeconds : undefined;
-      return await this.#saver.save(cell.shard, subject, bytes, { ...how, ttlSeconds });
-    } finally {
-      this.#saves.leave();
-    }
+    const save = () => this.#saver.save(shard, subject, bytes, how);
+    return entering ? entering.then(save) : save();
   }
 
   async #flush(cell: Cell, hot: Hot): Promise<void> {

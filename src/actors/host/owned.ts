@@ -10,7 +10,7 @@ import type { TraceContext } from '../../base/tracing.ts';
 import type { Transition } from '../../base/views.ts';
 import type { Following, StoredMessage } from '../../bus/bus.ts';
 import type { ActorRecord } from './records.ts';
-import type { Snapshot } from './step.ts';
+import type { Snapshot, Stepper } from './step.ts';
 
 /** An event that waits for its turn. */
 export interface MailboxItem {
@@ -45,6 +45,8 @@ export type Taken =
   | { readonly kind: 'refused'; readonly code: ErrorCode; readonly reason: string };
 
 export interface Hot {
+  /** undefined: this release has no chart for its kind. */
+  readonly stepper: Stepper | undefined;
   /** null: the actor has not taken its first event. */
   record: ActorRecord | null;
   snapshot: Snapshot | null;

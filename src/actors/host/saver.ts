@@ -18,7 +18,7 @@ import { hasCode, OrreryError } from '../../base/errors.ts';
 import type { ShardName } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import { jittered, type Random } from '../../base/random.ts';
-import type { AppendOptions, Bus } from '../../bus/bus.ts';
+import type { Appended, AppendOptions, Bus } from '../../bus/bus.ts';
 import type { ShardRun } from './owned.ts';
 
 export interface Saver {
@@ -30,6 +30,8 @@ export interface Saving {
   readonly ttlSeconds?: number | undefined;
   /** Called with the sequence before the save counts as finished, so that no checkpoint misses both. */
   readonly onStored?: (sequence: number) => void;
+  /** Called when the save is over, however it ended. */
+  readonly onOver?: () => void;
 }
 
 export function createSaver(parts: {
@@ -40,7 +42,7 @@ export function createSaver(parts: {
 }): Saver {
   const { bus, fenceSubject, clock, random } = parts;
   return {
-    async save(run, subject, bytes, { ttlSeconds, onStored } = {}) {
+    async save(run, subject, bytes, { ttlSeconds, onStored, onOver } = {}) {
       const guard = { subject: fenceSubject(run.shard), sequence: run.fence };
       const options: AppendOptions = ttlSeconds === undefined ? { guard } : { guard, ttlSeconds };
       const flight = { after: run.feed.begun };
@@ -49,16 +51,22 @@ export function createSaver(parts: {
         for (let attempt = 0; ; attempt++) {
           run.abort.signal.throwIfAborted();
           const [wall, monotonic] = [clock.now(), clock.monotonic()];
-          const sequence = await tryAppend(bus, subject, bytes, options);
+          let appended: Appended | null;
+          try {
+            appended = await bus.append(subject, bytes, options);
+          } catch (error) {
+            appended = notStored(error, bytes);
+          }
           checkInTime(Math.max(clock.now() - wall, clock.monotonic() - monotonic));
-          if (sequence !== null) {
-            onStored?.(sequence);
-            return sequence;
+          if (appended !== null) {
+            onStored?.(appended.sequence);
+            return appended.sequence;
           }
           await sleep(clock, jittered(backOffMs(attempt, 50, 2_000), 0.3, random), run.abort.signal);
         }
       } finally {
         run.saving.delete(flight);
+        onOver?.();
       }
     },
   };
@@ -75,24 +83,14 @@ function checkInTime(tookMs: number): void {
 }
 
 /** @returns null: certainly not stored, try again */
-async function tryAppend(
-  bus: Bus,
-  subject: string,
-  bytes: Uint8Array,
-  options: AppendOptions,
-): Promise<number | null> {
-  try {
-    const { sequence } = await bus.append(subject, bytes, options);
-    return sequence;
-  } catch (error) {
-    if (hasCode(error, 'BUS_CONFLICT')) {
-      throw new OrreryError('NOT_OWNER', 'another replica owns the shard now', { cause: error });
-    }
-    if (hasCode(error, 'BUS_REFUSED') && error.facts.tooLarge === true) {
-      const text = `a record of ${bytes.byteLength} bytes is more than NATS takes`;
-      throw new OrreryError('MESSAGE_TOO_LARGE', text, { cause: error });
-    }
-    if (hasCode(error, 'BUS_UNREACHABLE', 'BUS_REFUSED')) return null;
-    throw error;
+function notStored(error: unknown, bytes: Uint8Array): null {
+  if (hasCode(error, 'BUS_CONFLICT')) {
+    throw new OrreryError('NOT_OWNER', 'another replica owns the shard now', { cause: error });
   }
+  if (hasCode(error, 'BUS_REFUSED') && error.facts.tooLarge === true) {
+    const text = `a record of ${bytes.byteLength} bytes is more than NATS takes`;
+    throw new OrreryError('MESSAGE_TOO_LARGE', text, { cause: error });
+  }
+  if (hasCode(error, 'BUS_UNREACHABLE', 'BUS_REFUSED')) return null;
+  throw error;
 }

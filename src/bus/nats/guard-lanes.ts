@@ -74,17 +74,15 @@ export function guardLanes(parts: GuardLanesParts): { append: Append; appendAll:
     });
 
   return {
-    async append(subject, data, options = {}) {
+    append(subject, data, options = {}) {
       const guarded = options.guard?.subject;
       if (guarded === undefined) return append(subject, data, options);
       if (isReplicated) return inLane(subject, data, options, guarded);
-      try {
-        return await append(subject, data, options);
-      } catch (error) {
+      return append(subject, data, options).catch((error: unknown) => {
         if (!isInProcess(error)) throw error;
         isReplicated = true;
         return inLane(subject, data, options, guarded);
-      }
+      });
     },
     appendAll: (messages, options) =>
       untilChecked(parts, options?.timeoutMs ?? limits.appendTimeoutMs, () =>

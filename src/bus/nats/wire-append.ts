@@ -19,9 +19,9 @@ const guardSequence = 'Nats-Expected-Last-Subject-Sequence';
 const timeToLive = 'Nats-TTL';
 
 export function wireAppend(wire: Wire, requests: WireRequests) {
-  return async (subject: string, data: Uint8Array, options: AppendOptions = {}): Promise<Appended> => {
+  return (subject: string, data: Uint8Array, options: AppendOptions = {}): Promise<Appended> => {
     // Never into the client's buffer: it would be sent later, after its caller had given up.
-    if (wire.status !== 'connected') throw unreachable(wire.status);
+    if (wire.status !== 'connected') return Promise.reject(unreachable(wire.status));
     return ask(requests, {
       subject,
       data,

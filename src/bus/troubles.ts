@@ -1,5 +1,6 @@
 /** What NATS does not do for this process, from the first failure until it does: for people, in `/readyz`. */
 import type { Clock } from '../base/clock.ts';
+import { age } from '../base/words.ts';
 
 export interface BusTrouble {
   /** What is in trouble: `connection`, or anything else that tells it apart. */
@@ -9,6 +10,10 @@ export interface BusTrouble {
   /** Monotonic ms. */
   readonly since: number;
 }
+
+/** What it is, and for how long. @param now monotonic ms */
+export const lastingText = ({ text, since }: BusTrouble, now: number): string =>
+  `${text} (for ${age(now - since)})`;
 
 export interface Troubles {
   note(what: string, text: string): void;

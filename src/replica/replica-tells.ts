@@ -11,7 +11,7 @@ import { shardCount } from '../base/limits.ts';
 import type { Readiness } from '../base/views.ts';
 import type { Bus } from '../bus/bus.ts';
 import type { Storing } from '../bus/storing.ts';
-import type { BusTrouble } from '../bus/troubles.ts';
+import { type BusTrouble, lastingText } from '../bus/troubles.ts';
 import type { Mirror } from '../kube/mirror/mirror.ts';
 import { watchTroubles } from './health/own-health.ts';
 import type { Pipelines } from './health/pipelines.ts';
@@ -108,16 +108,23 @@ const troublesShown = 3;
 function busTroubles(bus: ReadinessParts['bus'], now: number) {
   const isTold = ({ what, since }: BusTrouble) => what === 'connection' || now - since >= storeTroubleMs;
   const told = bus.troubles().filter(isTold);
-  const texts = new Set(told.filter(({ what }) => what !== 'streams').map(({ text }) => text));
-  const more = texts.size - troublesShown;
+  const ofStreams = (trouble: BusTrouble) => trouble.what === 'streams';
+  const distinct = [
+    ...Map.groupBy(
+      told.filter((one) => !ofStreams(one)),
+      ({ text }) => text,
+    ).values(),
+  ];
+  const texts = distinct.flatMap(([first]) => (first === undefined ? [] : [lastingText(first, now)]));
+  const more = texts.length - troublesShown;
   return {
     reasons: [
       ...(bus.status === 'connected' ? [] : ['NATS is not connected']),
-      ...[...texts].slice(0, troublesShown),
+      ...texts.slice(0, troublesShown),
       ...(more > 0 ? [`and ${more} more of this kind: see the log`] : []),
     ],
     // What is there is served; it is only not known to be as it should be.
-    notes: told.flatMap(({ what, text }) => (what === 'streams' ? [text] : [])),
+    notes: told.filter(ofStreams).map((one) => lastingText(one, now)),
   };
 }
 

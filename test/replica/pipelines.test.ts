@@ -307,17 +307,22 @@ describe('in a cluster', () => {
     const unread = { what: 'reading', text: 'nothing new in MAIL is read: no leader', since: 5_001 };
     expect(reasons('connected', unread)).toEqual([]);
     const lasting = { ...unread, since: 5_000 };
-    expect(reasons('connected', lasting, { ...lasting, what: 'another' })).toEqual([unread.text]);
+    expect(reasons('connected', lasting, { ...lasting, what: 'another' })).toEqual([
+      `${unread.text} (for 5s)`,
+    ]);
     const why = { what: 'connection', text: 'NATS cannot be reached: refused', since: 10_000 };
-    expect(reasons('disconnected', why)).toEqual(['NATS is not connected', why.text]);
+    expect(reasons('disconnected', why)).toEqual(['NATS is not connected', `${why.text} (for 0s)`]);
     expect(reasons('disconnected')).toEqual(['NATS is not connected']);
     const many = [1, 2, 3, 4, 5].map((n) => ({ ...lasting, text: `refused ${n}` }));
     expect(reasons('connected', ...many)).toEqual([
-      ...['refused 1', 'refused 2', 'refused 3'],
+      ...['refused 1 (for 5s)', 'refused 2 (for 5s)', 'refused 3 (for 5s)'],
       'and 2 more of this kind: see the log',
     ]);
     const unchecked = { ...lasting, what: 'streams', text: 'the streams cannot be made or checked' };
-    expect(told('connected', unchecked)).toMatchObject({ ready: true, notes: [unchecked.text] });
+    expect(told('connected', unchecked)).toMatchObject({
+      ready: true,
+      notes: [`${unchecked.text} (for 5s)`],
+    });
   });
 
   test('a custom resource that was never listed is told with its definition, and how to install that', async () => {

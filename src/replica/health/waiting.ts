@@ -7,7 +7,7 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import type { HostPort } from '../../base/config-values.ts';
-import type { BusTrouble, Troubles } from '../../bus/troubles.ts';
+import { type BusTrouble, lastingText, type Troubles } from '../../bus/troubles.ts';
 import { healthAnswer } from '../../features/proxiers/health-body.ts';
 import { type SmallAnswer, type SmallServer, startSmallHttp } from '../../features/proxiers/small-http.ts';
 import type { TlsPair } from '../../inspector/http/tls-files.ts';
@@ -36,14 +36,14 @@ function answer(method: string, path: string, { clock, troubles }: WaitingParts)
     });
   if (path === '/livez' || path === '/healthz')
     return healthAnswer(path === '/livez' ? 'livez' : 'healthz', nothing, clock.now());
-  const reasons = reasonsOf(troubles.all());
+  const reasons = reasonsOf(troubles.all(), clock.monotonic());
   if (path === '/readyz') return json(503, { ready: false, reasons });
   return json(503, { error: { code: 'BUS_UNREACHABLE', message: reasons.join('; ') } });
 }
 
 /** With a connection, something else is in the way. */
-function reasonsOf(troubles: readonly BusTrouble[]): readonly string[] {
-  const texts = troubles.map(({ text }) => text);
+function reasonsOf(troubles: readonly BusTrouble[], now: number): readonly string[] {
+  const texts = troubles.map((one) => lastingText(one, now));
   const isConnected = troubles.length > 0 && troubles.every(({ what }) => what !== 'connection');
   return isConnected ? texts : ['NATS is not connected', ...texts];
 }

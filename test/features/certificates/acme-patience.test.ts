@@ -20,6 +20,7 @@ import { encoded } from '../../../src/features/certificates/effects/certificate-
 import { createTurns } from '../../../src/features/certificates/solvers/turns.ts';
 import { readPublicPart } from '../../../src/features/certificates/stored-certificate.ts';
 import { fakePort } from '../../kube/effects/fake-port.ts';
+import { until } from '../../until.ts';
 import { VirtualClock } from '../../virtual-clock.ts';
 import { effectRun as run } from './certificate-samples.ts';
 import { makeAuthority } from './test-authority.ts';
@@ -97,27 +98,58 @@ test.each([
 /** The effect of an order, over an authority that answers so; `kept` is in the Secret since `createdAt`. */
 async function finalizing(
   clock: VirtualClock,
-  answers: { readonly order: Partial<AcmeOrder>; readonly chain?: string; readonly key?: string },
-  createdAt = clock.now(),
+  answers: {
+    /** In turn; the last one again and again. */
+    readonly order: Partial<AcmeOrder> | ReadonlyArray<Partial<AcmeOrder>>;
+    readonly chain?: string;
+    readonly key?: string;
+  },
+  createdAt: number | null = clock.now(),
 ) {
+  const orders = [answers.order].flat();
+  const finalized: number[] = [];
   const asked: number[] = [];
   const data = { 'tls.key': encoded(answers.key ?? (await makeKey())) };
   const annotations = { 'orrery.dev/host': wish.host, 'orrery.dev/order': order.url };
   const labels = { 'orrery.dev/pending-domain': wish.host };
-  const creationTimestamp = new Date(createdAt).toISOString();
+  const creationTimestamp = new Date(createdAt ?? 0).toISOString();
   const metadata = { name: 'app-next', labels, annotations, creationTimestamp };
-  const kube = fakePort({ get: async () => ({ metadata, data }), patch: async () => ({ metadata }) });
+  let isThere = createdAt !== null;
+  const kube = fakePort({
+    get: async () => {
+      if (!isThere) throw new OrreryError('KUBE_NOT_FOUND', 'there is none');
+      return { metadata, data };
+    },
+    patch: async () => {
+      isThere = true;
+      return { metadata };
+    },
+  });
   const accounts = accountsOf({
     order: async () => {
+      const answer = orders[Math.min(asked.length, orders.length - 1)];
       asked.push(clock.monotonic());
-      return { url: order.url, retryAfterMs: null, ...answers.order } as AcmeOrder;
+      return { url: order.url, retryAfterMs: null, ...answer } as AcmeOrder;
+    },
+    finalize: async () => {
+      finalized.push(clock.monotonic());
+      return { url: order.url, retryAfterMs: null, status: 'ready' } as AcmeOrder;
     },
     certificate: async () => answers.chain ?? '',
   });
   const at = { namespace: 'shop', secretName: 'app' };
+  let isOver = false;
   const outcome = finalizeOrder(accounts, { kube, clock })({ type: 'acme.finalize', ...wish, at }, run);
-  await clock.advance(110_000);
-  return { outcome: await Promise.race([outcome, 'it still waits']), asked };
+  const ended = outcome.finally(() => {
+    isOver = true;
+  });
+  // Keys are made in real time, in which the clock stands still.
+  const turn = async () => {
+    if (clock.pending > 0) await clock.advance(10_000);
+    return isOver || clock.monotonic() >= 110_000;
+  };
+  await until(turn, { what: 'the effect to end' });
+  return { outcome: await Promise.race([ended, 'it still waits']), asked, finalized };
 }
 
 const hour = 3_600_000;
@@ -157,10 +189,34 @@ test('§4.10: a certificate that has expired when it comes is refused, counts as
 
 test('§4.10: a certificate that is not valid yet waits beside its key until it is', async () => {
   const clock = new VirtualClock(systemClock.now() - 3 * hour);
+  const startedAt = clock.now();
   const issued = await (await makeAuthority('early')).issue(wish.host);
   const { outcome } = await finalizing(clock, { order: { status: 'valid' }, ...issued });
   const message = expect.stringMatching(/valid from .*clock/);
   expect(outcome).toMatchObject({ outcome: 'cluster', issued: true, orderLost: false, message });
   const { notBefore } = readPublicPart(issued.chain);
-  expect(outcome).toMatchObject({ retryAfterMs: notBefore - (clock.now() - 110_000) });
+  expect(outcome).toMatchObject({ retryAfterMs: notBefore - startedAt });
+});
+
+test('an order that becomes ready, or shows what it does, a moment later is not given up', async () => {
+  const issued = await (await makeAuthority('slow')).issue(wish.host);
+  const statuses = ['pending', 'pending', 'ready', 'ready', 'processing', 'valid'];
+  const order = statuses.map((status) => ({ status }));
+  const clock = new VirtualClock(systemClock.now());
+  const { outcome, finalized } = await finalizing(clock, { order, ...issued }, null);
+  expect(finalized).toHaveLength(1);
+  // The key is another one here than that of the certificate.
+  expect(outcome).toMatchObject({ message: expect.stringContaining('the key does not belong') });
+});
+
+test('an order that stays pending after its proofs is given up', async () => {
+  const { outcome, asked } = await finalizing(new VirtualClock(), { order: { status: 'pending' } }, null);
+  expect(outcome).toMatchObject({ outcome: 'refused', orderLost: true });
+  expect(asked.at(-1)).toBeLessThanOrEqual(31_000);
+});
+
+test('an order whose key was deleted says so', async () => {
+  const { outcome } = await finalizing(new VirtualClock(), { order: { status: 'valid' } }, null);
+  const message = "the Secret shop/app-next with the order's key is gone; another order is placed";
+  expect(outcome).toMatchObject({ outcome: 'refused', orderLost: true, message });
 });

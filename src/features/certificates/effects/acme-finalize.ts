@@ -16,6 +16,7 @@ import { kubeTime } from '../../../base/kube-time.ts';
 import { age } from '../../../base/words.ts';
 import type { AcmeFinalize } from '../../../machines/domain/domain-effects.ts';
 import type { AcquisitionFailed, CertificateReceived } from '../../../machines/domain/domain-events.ts';
+import type { Target } from '../../../machines/domain/domain-facts.ts';
 import type { AcmeAccount, AcmeOrder } from '../acme/acme-client.ts';
 import { lostOrder } from '../acme/problem.ts';
 import { makeKey, makeRequest } from '../acme/x509.ts';
@@ -23,7 +24,7 @@ import { isFor, readPair, readPublicPart } from '../stored-certificate.ts';
 import type { AcmeAccounts } from './acme-accounts.ts';
 import { acquiring } from './acquisition-failure.ts';
 import { shortFingerprint } from './certificate-inspect.ts';
-import { readPending, writePending } from './certificate-secrets.ts';
+import { pendingName, readPending, writePending } from './certificate-secrets.ts';
 
 /** The authority is asked often at first: a certificate is to be stored within a second of its issuance. */
 const pollFirstMs = 200;
@@ -47,17 +48,17 @@ export function finalizeOrder(
   return acquiring(async ({ host, issuer, attempt, order, at, source = null }, { signal }) => {
     const place = { host, at, source };
     const { account } = await accounts.of(issuer, signal);
-    const found = await account.order(order.url, signal);
+    const found = await provenOrder({ account, clock }, order.url, signal);
     const pending = await readPending(kube, at, signal);
     const known = pending?.order === order.url && pending.key !== '' ? pending : null;
     if (known !== null && known.chain !== '') return received(attempt, known.chain, clock.now());
     // It was issued for a key that is lost, so nobody can use it.
-    if (known === null && found.status !== 'ready') throw spentOrder(found);
+    if (known === null && found.status !== 'ready') throw unusableOrder(found, at);
     const key = known?.key ?? (await makeKey());
     if (known === null) await writePending(kube, place, { order: order.url, key, chain: '' }, signal);
     const since = known?.createdAt ?? clock.now();
     const { issued, againMs } = await issuedOrder({ account, clock }, { host, key, since }, found, signal);
-    if (issued.status === 'processing') return unfinished(attempt, clock.now() - since, againMs);
+    if (isOngoing(issued)) return unfinished(attempt, clock.now() - since, againMs);
     const chain = await account.certificate(issued, signal);
     checkIssued(chain, { key, host, now: clock.now() });
     await writePending(kube, place, { order: order.url, key, chain }, signal);
@@ -87,7 +88,24 @@ const waiting = (attempt: number, message: string, retryAfterMs: number): Acquis
   orderLost: false,
 });
 
-/** @returns the order: valid, or after a while still `processing` and to be asked for in `againMs` */
+/** Some authorities show for a moment after the last proof that the order is pending. */
+async function provenOrder(
+  { account, clock }: { readonly account: AcmeAccount; readonly clock: Clock },
+  url: string,
+  signal: AbortSignal,
+): Promise<AcmeOrder> {
+  const startedAt = clock.monotonic();
+  for (;;) {
+    const order = await account.order(url, signal);
+    if (order.status !== 'pending' || clock.monotonic() - startedAt >= promptMs) return order;
+    await sleep(clock, pollMaxMs, signal);
+  }
+}
+
+/** Those that answer from copies may call it ready, though they are asked already. */
+const isOngoing = ({ status }: AcmeOrder) => status === 'processing' || status === 'ready';
+
+/** @returns the order: valid, or after a while still in progress and to be asked for in `againMs` */
 async function issuedOrder(
   { account, clock }: { readonly account: AcmeAccount; readonly clock: Clock },
   { host, key, since }: { readonly host: string; readonly key: string; readonly since: number },
@@ -98,11 +116,11 @@ async function issuedOrder(
   if (issued.status === 'ready')
     issued = await account.finalize(issued.url, await makeRequest(host, key), signal);
   const again = () => pollPauseMs(issued, clock.now() - since);
-  while (issued.status === 'processing' && clock.now() + again() < since + processingMs) {
+  while (isOngoing(issued) && clock.now() + again() < since + processingMs) {
     await sleep(clock, again(), signal);
     issued = await account.order(issued.url, signal);
   }
-  if (issued.status !== 'valid' && issued.status !== 'processing') throw spentOrder(issued);
+  if (issued.status !== 'valid' && !isOngoing(issued)) throw spentOrder(issued);
   return { issued, againMs: again() };
 }
 
@@ -113,6 +131,12 @@ function pollPauseMs({ retryAfterMs }: AcmeOrder, ms: number): number {
 }
 
 const spentOrder = ({ status, error }: AcmeOrder) => lostOrder(error, `the order is ${status}`);
+
+function unusableOrder(order: AcmeOrder, at: Target): OrreryError {
+  if (order.status !== 'valid' && order.status !== 'processing') return spentOrder(order);
+  const text = `the Secret ${at.namespace}/${pendingName(at)} with the order's key is gone; another order is placed`;
+  return lostOrder(null, text);
+}
 
 function checkIssued(
   chain: string,

@@ -24,8 +24,8 @@ interface Column {
   readonly value?: (actor: ActorSummary) => number | string;
 }
 
-/** A longer reason is cut, except in wide tables. */
-const reasonChars = 110;
+/** A longer reason is cut, except in wide tables. That of a trouble often ends with what to do about it. */
+const reasonChars = { ok: 110, waiting: 110, wrong: 300 } as const;
 const severity = { wrong: 0, waiting: 1, ok: 2 } as const;
 const colours = { wrong: 'red', waiting: 'yellow', ok: 'green' } as const;
 
@@ -145,7 +145,8 @@ function cellText(text: string, isWide: boolean): string {
 
 function reasonText({ reason }: ActorSummary, isWide: boolean): string {
   const text = oneLine(reason.text);
-  return isWide || text.length <= reasonChars ? text : `${text.slice(0, reasonChars - 1).trimEnd()}…`;
+  const most = reasonChars[reason.health];
+  return isWide || text.length <= most ? text : `${text.slice(0, most - 1).trimEnd()}…`;
 }
 
 const oneLine = (text: string) => text.replaceAll(/\s+/g, ' ');

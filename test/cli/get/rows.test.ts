@@ -90,6 +90,14 @@ describe('columns', () => {
     expect(wide).not.toContain('…');
   });
 
+  test('a trouble is told whole, with what to do about it, unless it is very long', () => {
+    const advice = 'add it to the spec.domains of one';
+    const shown = (text: string) =>
+      tableOf([actor('a', 'wrong', { reason: { text, health: 'wrong', since: 0, next: null } })], options);
+    expect(shown(`${'x'.repeat(200)}: ${advice}`)).toContain(advice);
+    expect(shown(`${'x'.repeat(300)}: ${advice}`)).toMatch(/x…$/m);
+  });
+
   test('facts of a kind stand between, each under its label', () => {
     const actors = [
       actor('a', 'ok', { facts: [expires(30 * 24), { label: 'Issuer', value: 'letsencrypt' }] }),

@@ -11,10 +11,9 @@ export function equal(a: unknown, b: unknown): boolean {
   }
   const [left, right] = [a as Record<string, unknown>, b as Record<string, unknown>];
   const keys = Object.keys(left);
-  return (
-    keys.length === Object.keys(right).length &&
-    keys.every((key) => Object.hasOwn(right, key) && equal(left[key], right[key]))
-  );
+  if (keys.length !== Object.keys(right).length) return false;
+  for (const key of keys) if (!Object.hasOwn(right, key) || !equal(left[key], right[key])) return false;
+  return true;
 }
 
 /**

@@ -33,7 +33,7 @@ export interface Transition {
    * Set after steps that were not reported (`Chart.quiet`): the snapshot from which this step started; null
    * if it is too large to report.
    */
-  readonly resumes?: { readonly value: unknown; readonly context: unknown } | null;
+  readonly resumes?: { readonly value: unknown; readonly context: unknown } | null | undefined;
 }
 
 /**

@@ -41,13 +41,16 @@ export function subjects(cluster: string) {
   };
 }
 
+/** An id that is written in a subject as it is: most are. */
+const isPlain = /^[a-z][a-z0-9-]{0,62}\/[A-Za-z0-9_-]+\/[A-Za-z0-9_-]+$/;
+
 export function actorTokens(id: ActorId): readonly [string, string, string] {
   const { kind, namespace, name } = parseActorId(id);
   return [kind, writeToken(namespace), writeToken(name)];
 }
 
 function actorSubjects(prefix: string) {
-  const path = (id: ActorId) => actorTokens(id).join('.');
+  const path = (id: ActorId) => (isPlain.test(id) ? id.replaceAll('/', '.') : actorTokens(id).join('.'));
   return {
     /** Where people and programs send events to an actor; the mail stream stores them under `mail`. */
     send: (id: ActorId) => `${prefix}.send.${path(id)}`,

@@ -47,8 +47,9 @@ export async function publishTransition(
       const isFresh = attempt === 0 && Math.abs(clock.now() - transition.at) < freshMs;
       const last = isFresh ? null : await lastOf(bus, subject);
       if (last !== null && !isLater(transition, last.published)) return;
-      const guard = last === null ? {} : { guard: { subject, sequence: last.sequence } };
-      await bus.append(subject, data, { msgId, headers: jsonHeaders, ...guard });
+      const once = { msgId, headers: jsonHeaders };
+      const guard = last === null ? undefined : { subject, sequence: last.sequence };
+      await bus.append(subject, data, guard === undefined ? once : { ...once, guard });
       return;
     } catch (error) {
       if (!hasCode(error, 'BUS_UNREACHABLE', 'BUS_UNKNOWN_OUTCOME', 'BUS_CONFLICT')) {

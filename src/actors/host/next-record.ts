@@ -66,18 +66,18 @@ export function nextRecord(facts: StepFacts): NextRecord {
     from,
     to,
     effects: result.effects,
-    ...(isQuiet ? {} : resumption(before)),
+    resumes: isQuiet ? undefined : resumption(before),
   };
   const record: ActorRecord = {
     format: 1,
     machine: stepper.chart.name,
     version: stepper.chart.version,
     rev,
-    ...(quiet === 0 ? {} : { quiet }),
+    quiet: quiet === 0 ? undefined : quiet,
     fence,
     at: event.at,
     since: before !== null && from === to ? before.since : event.at,
-    ...troubleOf(stepper.chart, { before, from, to, at: event.at }),
+    trouble: troubleOf(stepper.chart, { before, from, to, at: event.at }),
     snapshot,
     timers: result.done ? [] : timers,
     outbox,
@@ -115,11 +115,11 @@ function troubleOf(
     readonly to: string;
     readonly at: number;
   },
-): Pick<ActorRecord, 'trouble'> {
+): number | undefined {
   const { before, from, to, at } = step;
-  if (stateWords(chart, to).health === 'ok') return {};
-  if (before === null || from === null || stateWords(chart, from).health === 'ok') return { trouble: at };
-  return { trouble: before.trouble ?? before.since };
+  if (stateWords(chart, to).health === 'ok') return undefined;
+  if (before === null || from === null || stateWords(chart, from).health === 'ok') return at;
+  return before.trouble ?? before.since;
 }
 
 function isQuietStep(
@@ -137,11 +137,11 @@ function isQuietStep(
  * A step after unreported ones names the snapshot from which it continued, so that a replay gives the same
  * result.
  */
-function resumption(before: ActorRecord | null): Pick<Transition, 'resumes'> {
-  if (before === null || before.gone || (before.quiet ?? 0) === 0) return {};
+function resumption(before: ActorRecord | null): Transition['resumes'] {
+  if (before === null || before.gone || (before.quiet ?? 0) === 0) return undefined;
   const { value, context } = before.snapshot;
   const isSmall = JSON.stringify(context).length <= limits.resumptionChars;
-  return { resumes: isSmall ? { value, context } : null };
+  return isSmall ? { value, context } : null;
 }
 
 /** The record after an event that the chart ignored: only what the event completed is removed. */

@@ -47,7 +47,7 @@ export interface ActorRecord {
   /** Increases by one with each reported step (I2). */
   readonly rev: number;
   /** Saved steps since then that were not reported (`Chart.quiet`); absent: none. */
-  readonly quiet?: number;
+  readonly quiet?: number | undefined;
   /** The fence under which the record was written (I2). */
   readonly fence: number;
   /** Time of the last step, ms since the epoch. */
@@ -58,7 +58,7 @@ export interface ActorRecord {
    * When the trouble began: since then no state was `ok`; ms since the epoch. Absent: all is well, or an
    * earlier release wrote the record.
    */
-  readonly trouble?: number;
+  readonly trouble?: number | undefined;
   readonly snapshot: PersistedSnapshot;
   readonly timers: readonly TimerRecord[];
   /** Requested effects that are not known to be over. */

@@ -171,10 +171,17 @@ function delayOf(machine: Chart['machine'], delay: string, moment: object): numb
 /** A state's value as text: `proving`, `marking.patching`, parallel regions joined by commas. */
 export function stateText(value: unknown): string {
   if (typeof value === 'string') return value;
+  const known = texts.get(value as object);
+  if (known !== undefined) return known;
   const parts: string[] = [];
   addStates(value as Record<string, unknown>, '', parts);
-  return parts.join(',');
+  const text = parts.join(',');
+  texts.set(value as object, text);
+  return text;
 }
+
+/** A snapshot keeps its value until its state changes. */
+const texts = new WeakMap<object, string>();
 
 /** For each region, the innermost state prefixed with its parents. */
 function addStates(value: Readonly<Record<string, unknown>>, path: string, parts: string[]): void {

@@ -91,13 +91,13 @@ export function wireRequests(wire: Wire, clock: Clock, random: Pick<Random, 'id'
     get waiting() {
       return entries.size;
     },
-    send(subject, data, { headers, timeoutMs, signal }, handlers) {
-      if (wire.status !== 'connected') return handlers.onFailure('disconnected');
-      if (signal?.aborted) return handlers.onFailure('aborted');
+    send(subject, data, { headers, timeoutMs, signal }, { onAnswer, onFailure }) {
+      if (wire.status !== 'connected') return onFailure('disconnected');
+      if (signal?.aborted) return onFailure('aborted');
       const token = random.id();
       wire.publish(subject, data, headers, inbox + token);
       const deadline = clock.monotonic() + timeoutMs;
-      const entry: Entry = { ...handlers, subject, deadline, forget: undefined };
+      const entry: Entry = { onAnswer, onFailure, subject, deadline, forget: undefined };
       entries.set(token, entry);
       sweepBy(deadline);
       entry.forget = signal && whenAborted(signal, () => fail(token, entry, 'aborted'));

@@ -7,9 +7,22 @@
  * it. Waiting loses nothing: the next owner reads untaken mail again, and the world is told again.
  */
 import type { Clock } from '../../base/clock.ts';
-import type { Chart } from '../../machines/chart.ts';
+import type { Chart, Waiting } from '../../machines/chart.ts';
 import { canWait } from '../host/mailbox.ts';
 import type { Cell, Hot } from '../host/owned.ts';
+
+/** Most events are judged without a look at the states. */
+class Standing implements Waiting {
+  readonly #state: string;
+  readonly context: unknown;
+  constructor(state: string, context: unknown) {
+    this.#state = state;
+    this.context = context;
+  }
+  get states(): readonly string[] {
+    return this.#state.split(',');
+  }
+}
 
 export type Company = ReturnType<typeof createCompany>;
 
@@ -26,7 +39,7 @@ export function createCompany(clock: Clock, work: (cell: Cell, hot: Hot) => void
       if (mailbox.length === 0 || chart?.patience === undefined || snapshot === null) return false;
       // What waits behind an urgent event keeps its own time.
       if (!mailbox.every(canWait)) return false;
-      const standing = { states: cell.state.split(','), context: snapshot.context };
+      const standing = new Standing(cell.state, snapshot.context);
       const restMs = chart.patience(
         standing,
         mailbox.map(({ event }) => event),

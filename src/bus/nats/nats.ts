@@ -317,7 +317,7 @@ function receive(onMessage: (message: WireMessage) => void, message: Msg, log: L
 
 /** The internal form of the library's messages. */
 interface Inside {
-  readonly _msg?: { readonly hdr?: number };
+  readonly _msg?: { readonly hdr?: number; readonly reply?: Uint8Array };
   readonly _rdata?: Uint8Array;
 }
 
@@ -327,7 +327,7 @@ function wireMessage(message: Msg): WireMessage {
   return {
     subject: message.subject,
     data: message.data,
-    reply: message.reply ?? '',
+    reply: replyOf(message),
     status: Number(status),
     description: description ?? '',
     headers: () => readHeaderBlock(block),
@@ -348,6 +348,12 @@ function blockAsRead(headers: MsgHdrs | undefined): string {
   if (headers === undefined) return '';
   const lines = Array.from(headers, ([name, [value]]) => `${name}: ${value ?? ''}`);
   return `NATS/1.0 ${headers.code || ''} ${headers.description}\r\n${lines.join('\r\n')}`;
+}
+
+/** The library decodes the place for an answer also where there is none, as in each acknowledgement. */
+function replyOf(message: Msg): string {
+  const { _msg: inside } = message as unknown as Inside;
+  return inside !== undefined && inside.reply === undefined ? '' : (message.reply ?? '');
 }
 
 /** `NATS/1.0 100 Idle Heartbeat` */

@@ -122,7 +122,8 @@ export interface Question<T> extends Sending {
 }
 
 /** Settles with the answer, or when it is certain that none comes. */
-export function ask<T>(requests: WireRequests, { subject, data, read, failed, ...sending }: Question<T>) {
+export function ask<T>(requests: WireRequests, question: Question<T>): Promise<T> {
+  const { subject, data, read, failed } = question;
   return new Promise<T>((resolve, reject) => {
     const onAnswer = (message: WireMessage): boolean => {
       try {
@@ -132,6 +133,6 @@ export function ask<T>(requests: WireRequests, { subject, data, read, failed, ..
       }
       return false;
     };
-    requests.send(subject, data, sending, { onAnswer, onFailure: (failure) => reject(failed(failure)) });
+    requests.send(subject, data, question, { onAnswer, onFailure: (failure) => reject(failed(failure)) });
   });
 }

@@ -18,8 +18,18 @@ export function* certificateGauges(view: Reading): Iterable<Gauge> {
     if (cell.id.startsWith('domain/') && !isOver(cell.state))
       yield* hostGauges(name, pickContext(cell, lifeIn));
     if (cell.id.startsWith('issuer/') && cell.state !== 'gone')
-      yield { name: 'orrery_issuer_ready', labels: { issuer: name }, value: isServing(cell.state) ? 1 : 0 };
+      yield* issuerGauges(name, isServing(cell.state), pickContext(cell, caIn));
   }
+}
+
+/** @param ca the life of its CA, however the Issuer fares; null or undefined: none, or unknown */
+function* issuerGauges(issuer: string, isReady: boolean, ca: Life | null | undefined): Iterable<Gauge> {
+  const labels = { issuer };
+  yield { name: 'orrery_issuer_ready', labels, value: isReady ? 1 : 0 };
+  if (ca == null) return;
+  const { notBefore, notAfter } = ca;
+  yield { name: 'orrery_issuer_ca_expiry_timestamp_seconds', labels, value: notAfter / 1000 };
+  yield { name: 'orrery_issuer_ca_lifetime_seconds', labels, value: (notAfter - notBefore) / 1000 };
 }
 
 /** @param life undefined: unknown */
@@ -55,6 +65,8 @@ function lifeIn(context: unknown): Life | null {
   const { certificate } = context as { readonly certificate?: Life | null };
   return certificate == null ? null : { notBefore: certificate.notBefore, notAfter: certificate.notAfter };
 }
+
+const caIn = (context: unknown): Life | null => (context as { readonly ca?: Life | null }).ca ?? null;
 
 const steps = 'acquiring.';
 

@@ -99,6 +99,16 @@ export function certificates(settings: CertificatesSettings = {}): Feature {
         labels: ['issuer'],
         help: 'Whether an Issuer can issue certificates: 0 while its authority is down or rate limiting, or while its spec is not valid.',
       },
+      orrery_issuer_ca_expiry_timestamp_seconds: {
+        type: 'gauge',
+        labels: ['issuer'],
+        help: 'When the certificate of the private CA of an Issuer expires, as seen within the last hour; absent for ACME.',
+      },
+      orrery_issuer_ca_lifetime_seconds: {
+        type: 'gauge',
+        labels: ['issuer'],
+        help: 'Lifetime of the certificate of the private CA of an Issuer.',
+      },
       orrery_certificate_attempts_total: {
         type: 'counter',
         labels: ['outcome'],

@@ -6,7 +6,7 @@ import type { ActorId } from '../../base/ids.ts';
 import type { ActorInput } from '../actor-input.ts';
 import type { IssuerFacts } from '../domain/domain-facts.ts';
 import type { Stamp } from '../stamp.ts';
-import type { IssuerEvent } from './issuer-events.ts';
+import type { CaLife, IssuerEvent } from './issuer-events.ts';
 
 export interface Waiting {
   readonly domain: ActorId;
@@ -74,6 +74,8 @@ export interface IssuerContext {
   readonly lastError: string | null;
   readonly readySince: number;
   readonly isReady: boolean;
+  /** Of a private CA, when it was last verified; null or absent: an authority, or not verified yet. */
+  readonly ca?: CaLife | null;
 }
 
 export type IssuerInput = IssuerEvent & Stamp;

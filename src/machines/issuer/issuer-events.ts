@@ -15,6 +15,12 @@ export type IssuerFailed = {
   readonly retryAfterMs: number | null;
 };
 
+/** The life of a CA's own certificate, ms since the epoch. */
+export interface CaLife {
+  readonly notBefore: number;
+  readonly notAfter: number;
+}
+
 /** None of the Secrets that the specification names changed in that time. */
 export type IssuerSecretsUnchanged = { readonly type: 'issuer-secrets.unchanged'; readonly check: number };
 
@@ -24,7 +30,7 @@ export type IssuerEvent =
   /** A person asks for another verification. */
   | { readonly type: 'issuer.recheck' }
   /** The authority answered and knows our account; or the CA's certificate and key are usable. */
-  | { readonly type: 'issuer.verified'; readonly check: number }
+  | { readonly type: 'issuer.verified'; readonly check: number; readonly ca?: CaLife }
   | IssuerFailed
   /** A Secret that the specification names was created, deleted or changed. */
   | { readonly type: 'issuer-secrets.changed'; readonly check: number }

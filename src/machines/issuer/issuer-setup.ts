@@ -146,6 +146,7 @@ export const issuerSetup = setup({
       noted(context, word, timeOf(event)),
     ),
     numberCheck: assign(({ context }) => ({ check: context.check + 1 })),
+    noteCa: assign(({ event }) => (event.type === 'issuer.verified' ? { ca: event.ca ?? null } : {})),
     noteReturn: assign({ limitedUntil: null, outageSince: null }),
     forgetTrouble: assign({
       limitedUntil: null,

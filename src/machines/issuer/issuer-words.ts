@@ -2,6 +2,7 @@
  * The sentences about an Issuer, in conditions and in `orrery get`, and its facts. Pure.
  */
 import type { Fact } from '../../base/views.ts';
+import { dateText } from '../domain/domain-words.ts';
 import type { Standing, Told } from '../tell.ts';
 import type { IssuerContext } from './issuer-context.ts';
 
@@ -13,11 +14,11 @@ const withoutDot = (text: string) => text.replace(/\.+$/, '');
 
 /** What people are told about an Issuer in a state, in one sentence. */
 export function sentence(context: IssuerContext, word: StateWord): string {
-  const { name, lastError } = context;
+  const { name, lastError, ca } = context;
   const why = lastError === null ? '' : `: ${withoutDot(lastError)}`;
   switch (word) {
     case 'ready':
-      return `Issuer ${name} can issue certificates.`;
+      return `Issuer ${name} can issue certificates${ca ? `; its CA expires ${dateText(ca.notAfter)}` : ''}.`;
     case 'trying':
       return `The ${source(context)} of Issuer ${name} is back; one domain tries first.`;
     case 'verifying':

@@ -98,7 +98,7 @@ const issuerMachine = issuerSetup.createMachine({
         'issuer.verified': {
           guard: 'isThisCheck',
           target: 'serving',
-          actions: ['forgetTrouble', ...tell('ready', readyNotice)],
+          actions: ['noteCa', 'forgetTrouble', ...tell('ready', readyNotice)],
         },
         'issuer.failed': verdict,
       },
@@ -142,7 +142,7 @@ const issuerMachine = issuerSetup.createMachine({
           entry: 'serveAll',
           on: {
             ...reports('ready'),
-            'issuer.verified': { guard: 'isThisCheck', actions: tell('ready') },
+            'issuer.verified': { guard: 'isThisCheck', actions: ['noteCa', ...tell('ready')] },
             'permit.asked': { target: 'ready', reenter: true, actions: 'enqueue' },
             'permit.returned': [
               ...passedOn,
@@ -234,7 +234,7 @@ const issuerMachine = issuerSetup.createMachine({
             'issuer.verified': {
               guard: 'isThisCheck',
               target: '#issuer.serving.trying',
-              actions: ['noteReturn', ...tell('trying')],
+              actions: ['noteCa', 'noteReturn', ...tell('trying')],
             },
             'issuer.failed': verdict,
           },

@@ -5,28 +5,37 @@ import type { Cell, ShardRun } from '../../../src/actors/host/owned.ts';
 import { packRecord } from '../../../src/actors/host/records.ts';
 import { createStepper } from '../../../src/actors/host/step.ts';
 import { certificateGauges } from '../../../src/features/certificates/certificate-metrics.ts';
+import type { IssuerContext } from '../../../src/machines/issuer/issuer-context.ts';
+import type { IssuerEvent } from '../../../src/machines/issuer/issuer-events.ts';
 import { machines } from '../../chart-of.ts';
+import { ActorDriver } from '../../machines/actor-driver.ts';
 import { confirmed, newDomain, valid } from '../../machines/domain/domain-script.ts';
+import { issuerFacts } from './certificate-samples.ts';
 
 const chart = machines.domain;
 
 function cellOf(
-  host: string,
+  name: string,
   { state, context }: { readonly state: string; readonly context: unknown },
+  kind: 'domain' | 'issuer' = 'domain',
 ): Cell {
   const record = {
-    ...{ format: 1, machine: 'domain', version: chart?.version ?? 0, rev: 1, fence: 1, at: 1, since: 1 },
+    ...{ format: 1, machine: kind, version: machines[kind]?.version ?? 0, rev: 1, fence: 1, at: 1, since: 1 },
     ...{ timers: [], outbox: [], feed: [], world: 1, mail: 0, recentIds: [], lastError: null, gone: false },
     snapshot: { value: state, context, status: 'active' },
   };
   const packed = packRecord(record as unknown as Parameters<typeof packRecord>[0]);
-  return createCell(`domain/_/${host}`, {} as ShardRun, packed, state);
+  return createCell(`${kind}/_/${name}`, {} as ShardRun, packed, state);
+}
+
+function gauges(...cells: Cell[]) {
+  const run = { phase: 'active', cells: new Map(cells.map((cell) => [cell.id, cell])) };
+  const shards = { open: () => [run] } as unknown as Parameters<typeof certificateGauges>[0]['shards'];
+  return [...certificateGauges({ shards })];
 }
 
 function rows(...cells: Cell[]): string[] {
-  const run = { phase: 'active', cells: new Map(cells.map((cell) => [cell.id, cell])) };
-  const shards = { open: () => [run] } as unknown as Parameters<typeof certificateGauges>[0]['shards'];
-  return [...certificateGauges({ shards })].map(
+  return gauges(...cells).map(
     ({ name, labels, value }) => `${name.replace('orrery_certificate_', '')} ${labels?.host} ${value}`,
   );
 }
@@ -49,6 +58,28 @@ test('§9.4: a host is told by the certificate that its record names, at rest an
 test('one without a certificate is missing; one that nobody asks for is neither', () => {
   expect(rows(cellOf('b.example.com', newDomain()))).toEqual(['missing b.example.com 1']);
   expect(rows(cellOf('c.example.com', { ...good, context: good.context, state: 'clearing' }))).toEqual([]);
+});
+
+test('of an Issuer it is told whether it is ready, and of its CA when it ends', () => {
+  const internal: ActorDriver<IssuerEvent, IssuerContext> = new ActorDriver('issuer', '_', 'internal');
+  internal.take({ type: 'issuer.observed', facts: { ...issuerFacts, kind: 'ca' } });
+  const told = () => {
+    const { state, context } = internal;
+    return gauges(cellOf('internal', { state, context }, 'issuer')).map(
+      ({ name, labels, value }) => `${name} ${labels?.issuer} ${value}`,
+    );
+  };
+  expect(told()).toEqual(['orrery_issuer_ready internal 0']);
+  const ca = { notBefore: 1_000_000, notAfter: 1_767_225_600_000 };
+  internal.take({ type: 'issuer.verified', check: internal.context.check, ca });
+  expect(told()).toEqual([
+    'orrery_issuer_ready internal 1',
+    'orrery_issuer_ca_expiry_timestamp_seconds internal 1767225600',
+    'orrery_issuer_ca_lifetime_seconds internal 1767224600',
+  ]);
+  expect(internal.askedOf('issuer.report').at(-1)?.status.conditions).toMatchObject([
+    { message: 'Issuer internal can issue certificates; its CA expires 2026-01-01 00:00 UTC.' },
+  ]);
 });
 
 test('of a record that this release cannot read nothing is told, and it breaks nothing', () => {

@@ -51,7 +51,10 @@ export function openAuthority(chainPem: string, keyPem: string, now: number) {
   const signature = signatureOf(key);
   // The certificates alone: a text with the CA's key beside them must not reach those who get a certificate.
   const chain = dersOf(chainPem).map(pemOf).join('\n');
+  const life = { notBefore: Date.parse(certificate.validFrom), notAfter: Date.parse(certificate.validTo) };
   return {
+    /** Of the CA's own certificate, ms since the epoch. */
+    life,
     /**
      * A new certificate and its key.
      *
@@ -66,8 +69,8 @@ export function openAuthority(chainPem: string, keyPem: string, now: number) {
     ): Promise<{ readonly chain: string; readonly key: string }> {
       if (!isUnderConstraints(host, constraints)) throw refused(host);
       const pair = await generate('ec', { namedCurve: 'P-256', publicKeyEncoding, privateKeyEncoding });
-      const notAfter = Math.min(at + lifetimeMs, Date.parse(certificate.validTo));
-      const notBefore = Math.max(at - backdateMs(notAfter - at), Date.parse(certificate.validFrom));
+      const notAfter = Math.min(at + lifetimeMs, life.notAfter);
+      const notBefore = Math.max(at - backdateMs(notAfter - at), life.notBefore);
       const body = sequence(
         element(context(0, true), integer('02')),
         integer(serialNumber()),

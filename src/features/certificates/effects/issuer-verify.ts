@@ -26,8 +26,11 @@ export function verifyIssuer(
     try {
       // Asked again instead of cached: an earlier answer says nothing about now.
       accounts.forget(issuer);
-      if (issuerOf(issuer)?.spec.ca) await authorities.of(issuer, signal);
-      else await checkChallenge(parts, (await accounts.of(issuer, signal)).spec, signal);
+      if (issuerOf(issuer)?.spec.ca) {
+        const { authority } = await authorities.of(issuer, signal);
+        return { type: 'issuer.verified', check, ca: authority.life };
+      }
+      await checkChallenge(parts, (await accounts.of(issuer, signal)).spec, signal);
       return { type: 'issuer.verified', check };
     } catch (thrown) {
       signal.throwIfAborted();

@@ -4,7 +4,7 @@ import type { Guard } from './bus.ts';
 
 /** Nothing was sent, or the request could not have changed anything. */
 export function unreachable(reason: string, cause?: unknown): OrreryError {
-  return new OrreryError('BUS_UNREACHABLE', `the bus cannot be reached: ${reason}`, { cause });
+  return new OrreryError('BUS_UNREACHABLE', `no answer over NATS: ${reason}`, { cause });
 }
 
 /** The server does not let this user publish there. */
@@ -45,7 +45,7 @@ export function isInProcess(error: unknown): boolean {
 /** Trying again would not help. */
 export function refused(reason: string): OrreryError {
   const facts = isAboutSize(reason) ? { tooLarge: true } : {};
-  return new OrreryError('BUS_REFUSED', `the bus refused: ${reason}`, { facts });
+  return new OrreryError('BUS_REFUSED', `NATS refused: ${reason}`, { facts });
 }
 
 /** The message exceeds the stream's limit (`max_msg_size`) or the connection's (`max_payload`). */

@@ -107,7 +107,7 @@ const machine = setup({
     waiting: {
       description: 'Pods end, or budgets hold them: they are asked again after a pause that grows.',
       always: { guard: 'isEmpty', target: 'drained' },
-      // A write of before may land last: what counts is whether the Node is seen to take Pods.
+      // An earlier write may land last: what counts is whether the Node is seen to take Pods.
       after: { backOff: [{ guard: 'isFree', target: 'cordoning' }, { target: 'evicting' }] },
     },
     drained: {

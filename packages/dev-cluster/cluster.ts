@@ -233,7 +233,7 @@ async function startParts(
   return { kubelet, routing, nodeName };
 }
 
-/** The parts try for ever; whoever waits for them does not. */
+/** The parts try forever; whoever waits for them does not. */
 function startedInTime(started: Promise<unknown>, clock: Clock, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const late = new OrreryError(

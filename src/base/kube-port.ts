@@ -90,7 +90,7 @@ export interface PatchOptions {
 export interface KubePort {
   list(resource: KubeResource, options: ListOptions, signal: AbortSignal): Promise<KubeList>;
   /**
-   * Calls back for each event in order; resolves when the server ends the watch in good order, rejects
+   * Calls back for each event in order; resolves when the server ends the watch cleanly, rejects
    * otherwise (KUBE_EXPIRED for 410, KUBE_UNREACHABLE for a broken or silent connection).
    */
   watch(

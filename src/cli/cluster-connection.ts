@@ -106,7 +106,7 @@ async function connect({ cluster, nats }: ClientConfig, hint: string): Promise<B
   const givenUp = new AbortController();
   const noNats = (reason: string) =>
     new OrreryError('BUS_UNREACHABLE', `no NATS at ${serversOf(nats)}${hint}: ${reason}`);
-  // A replica would retry for ever; a person wants to know the first reason, which goes to the log.
+  // A replica would retry forever; a person wants to know the first reason, which goes to the log.
   let refuse = (_error: OrreryError) => {};
   const refused = new Promise<never>((_, reject) => {
     refuse = reject;

@@ -85,7 +85,7 @@ interface Connections {
 }
 
 /**
- * @param stop aborted to shut the replica down in good order
+ * @param stop aborted to shut the replica down cleanly
  * @throws OrreryError USAGE (kubeconfig, bundle), BUS_VERSION, BUS_REFUSED, BUS_UNREACHABLE (only if `stop`
  *   was aborted)
  */

@@ -1,5 +1,5 @@
 /**
- * The development cluster's own list and watch: a copy of one resource that follows the API server for ever.
+ * The development cluster's own list and watch: a copy of one resource that follows the API server forever.
  *
  * Owns one resource's copy. Promises: `onChange` is called once for each change, in order. An object that
  * came back under its old name with a new uid is reported as gone first. A broken watch continues where it

@@ -1,7 +1,7 @@
 /**
  * A queue of keys. Each is reconciled by one call at a time, and again after a failure.
  *
- * Promises: a key enqueued during its run runs once more afterwards; a failure is retried for ever, with
+ * Promises: a key enqueued during its run runs once more afterwards; a failure is retried forever, with
  * jittered back-off; there are never two calls for one key. Absent: order between keys, priorities.
  */
 import type { Timer } from '../../../src/base/clock.ts';

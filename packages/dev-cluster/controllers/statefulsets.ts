@@ -60,7 +60,7 @@ export function planStatefulSet(set: WorkloadObject, owned: readonly PodObject[]
   if (blocking !== undefined && !isParallel) {
     const held = byOrdinal.get(blocking);
     if (held === undefined) return { create: [blocking], remove: [] };
-    // A Pod of an old template that never becomes ready would block its own repair for ever.
+    // A Pod of an old template that never becomes ready would block its own repair forever.
     const isStuck = !isDeleting(held) && revisionOf(held) !== revision && isUpdated(set, blocking);
     return { create: [], remove: isStuck ? [held] : [] };
   }

@@ -43,7 +43,7 @@ export interface NatsServer {
   readonly port: number;
   readonly pid: number;
   readonly version: string;
-  /** Ends it in good order; resolves when the process is gone. Safe to call twice. */
+  /** Ends it cleanly; resolves when the process is gone. Safe to call twice. */
   stop(): Promise<void>;
   /** SIGKILL; resolves when the process is gone. */
   kill(): Promise<void>;

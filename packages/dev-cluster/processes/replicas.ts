@@ -55,7 +55,7 @@ export async function createReplicas(parts: ReplicasParts): Promise<DevReplica[]
     const args = runArguments(parts, name, `${host}:${port}`, `127.0.0.1:${acmePort}`);
     const onDeath = (how: string, pauseMs: number | null) => {
       const next = pauseMs === null ? '' : `; it is started again in ${pauseMs / 1_000} s`;
-      const why = how === 'exit code 0' ? 'stopped in good order' : `ended (${how}); see ${logFile}`;
+      const why = how === 'exit code 0' ? 'stopped cleanly' : `ended (${how}); see ${logFile}`;
       parts.print(`${name} ${why}${next}`);
     };
     const { clock, env, restarts } = parts;

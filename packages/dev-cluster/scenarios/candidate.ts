@@ -69,7 +69,7 @@ export class Candidate {
     return this.#heardAt;
   }
 
-  /** Resigns the leadership in good order; campaigns again after a while. */
+  /** Resigns the leadership cleanly; campaigns again after a while. */
   async resign(): Promise<void> {
     const held = this.#current;
     if (held === null) return;

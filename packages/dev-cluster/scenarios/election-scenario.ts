@@ -1,7 +1,7 @@
 /**
  * The part of the scenario about elections: two tills of the shop, of which one may be open at a time.
  *
- * From time to time the open till closes in good order, or falls silent as if it had died. The other one
+ * From time to time the open till closes cleanly, or falls silent as if it had died. The other one
  * takes over, and the time that this took is reported. Plays until it is stopped; the Election stays.
  */
 

@@ -1,6 +1,6 @@
 /**
  * One name is one process: a replica that hears its own name from a living stranger reports that and ends.
- * Until then the two do not take everything from each other for ever.
+ * Until then the two do not take everything from each other forever.
  */
 import type { ShardName } from '../../../src/base/ids.ts';
 import type { CheckerKind } from './checker.ts';

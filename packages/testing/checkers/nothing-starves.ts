@@ -4,7 +4,7 @@
  *
  * Judged in quiet times, lulls included, where no other checker looks: an actor that does not come to rest,
  * events in a mailbox from which nothing is taken, a deadline that passes, an effect that nobody runs. This
- * finds what sits behind a queue for ever. The feature says what rightly waits for the world.
+ * finds what sits behind a queue forever. The feature says what rightly waits for the world.
  */
 
 import { type ActorRecord, isForgotten } from '../../../src/actors/host/records.ts';

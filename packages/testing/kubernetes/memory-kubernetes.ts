@@ -105,7 +105,7 @@ export class MemoryKubernetes {
         at = versionOf(event);
         if ('object' in event) onChange(event.type, event.object);
       };
-      // Servers end a watch after a while, in good order.
+      // Servers end a watch cleanly after a while.
       while (!stop.signal.aborted)
         await this.port.watch(
           resource,

@@ -187,7 +187,7 @@ function noteRetry({ log, metrics }: PoolParts, { effect, run, failures }: Job, 
 function withDeadline(clock: Clock, outer: AbortSignal, timeoutMs: number) {
   const controller = new AbortController();
   let over = false;
-  // A runner that ignores its signal must not occupy its slot for ever.
+  // A runner that ignores its signal must not occupy its slot forever.
   const ended = new Promise<never>((_, reject) => {
     controller.signal.addEventListener('abort', () => reject(controller.signal.reason), { once: true });
   });

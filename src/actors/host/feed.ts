@@ -25,7 +25,7 @@ const freshMs = 60_000;
 const jsonHeaders = { 'Content-Type': 'application/json' } as const;
 
 /**
- * Resolves when the stream has the transition, or a later one of the actor; retries for ever while NATS is
+ * Resolves when the stream has the transition, or a later one of the actor; retries forever while NATS is
  * away. Beyond the duplicate window (a process that was stopped for minutes goes on in the middle of this)
  * the stream is read first, and takes the transition only behind what was read.
  *

@@ -22,7 +22,7 @@ export function markUnreadable(cell: Cell, reason: string): void {
 
 export type Parking = ReturnType<typeof createParking>;
 
-/** After this many failures the event is put aside, so that it does not block the actor for ever. */
+/** After this many failures the event is put aside, so that it does not block the actor forever. */
 const failuresMax = 5;
 /** The first pause, ms; each pause is twice as long as the one before. */
 const pauseMs = 1_000;

@@ -4,7 +4,7 @@
  * Owns this replica's heartbeat, and what it hears of the others'. Promises: nobody is judged while this
  * replica does not hear its own beats, because then the broker is away, not the others (presence.ts). A beat
  * of a new incarnation is answered at once, so a starting replica knows the others within one round trip. Two
- * processes under one name would take everything from each other for ever, so the younger one is told. The
+ * processes under one name would take everything from each other forever, so the younger one is told. The
  * last beats of a dead process do not count for that, nor do those of one that leaves.
  */
 

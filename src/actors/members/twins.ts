@@ -1,5 +1,5 @@
 /**
- * Detects other processes under this replica's name. They would take everything from each other for ever, so
+ * Detects other processes under this replica's name. They would take everything from each other forever, so
  * all of them reach the same decision about which was first.
  *
  * The last beats of a process that died do not count, nor do those of one that leaves.

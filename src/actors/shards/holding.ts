@@ -10,7 +10,7 @@ export interface Work {
   /** Prepares to work; rejects if that is impossible now. */
   load(fence: number, signal: AbortSignal): Promise<void>;
   open(fence: number): void;
-  /** Finishes work in good order. */
+  /** Finishes work cleanly. */
   drain(fence: number): Promise<void>;
   /** Stops work at once: another replica is the owner. */
   drop(fence: number): void;

@@ -8,7 +8,7 @@
  *
  * Rules: a holding without a live owner is claimed by the replica that rendezvous hashing names. It moves by
  * plan only to a replica that has lived for 5 s, at most `limits.plannedMoves` at a time. Absent: what a
- * holding does (each brings its own `Work`), saving, and the judgement on who lives (directory.ts).
+ * holding does (each brings its own `Work`), saving, and judging who lives (directory.ts).
  */
 
 import { asError, hasCode } from '../../base/errors.ts';

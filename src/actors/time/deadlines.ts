@@ -2,7 +2,7 @@
  * Deadlines of a loaded actor whose record was written by another clock, or by another version of its chart.
  *
  * A deadline is stored under the names of its state and its delay. If the present chart uses other names, the
- * stored timer would match nothing, and the state would wait for ever (I4). Promises: every waiting state of
+ * stored timer would match nothing, and the state would wait forever (I4). Promises: every waiting state of
  * the present chart has a deadline; a running deadline keeps its time, and comes no later than the present
  * chart would set it; a new one counts from now. A deadline of an inactive state is dropped, so that it never
  * ends a later wait of the same name.

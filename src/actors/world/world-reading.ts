@@ -3,7 +3,7 @@
  * enough.
  *
  * The stream keeps the mark of a removed object for an hour only (`limits.worldTombstoneSeconds`). A replica
- * that was cut off or suspended for longer would keep removed objects for ever. So it reads the last message
+ * that was cut off or suspended for longer would keep removed objects forever. So it reads the last message
  * of each object again, and drops the objects it does not find. If the stream was recreated, everything is
  * dropped until the mirrors have published it again.
  */

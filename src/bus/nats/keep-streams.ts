@@ -3,9 +3,9 @@
  *
  * Checks them after each reconnect, because the server may be another one with an empty disk, and every few
  * seconds, because somebody may have deleted one, and a replica of an older release removes settings that it
- * does not know at each of its reconnects. One that existed and is gone is made anew, and its fences count on
- * from the present time in microseconds: no stream stores messages faster than that, so a fence of before is
- * never taken for a new one.
+ * does not know at each of its reconnects. One that existed and is gone is created again, and its fences
+ * count on from the present time in microseconds: no stream stores messages faster than that, so an earlier
+ * fence is never taken for a new one.
  */
 import { sleep } from '../../base/clock.ts';
 import { asError } from '../../base/errors.ts';
@@ -32,7 +32,7 @@ export interface KeepStreams extends Ambient {
   readonly signal?: AbortSignal | undefined;
   readonly troubles: Troubles;
   /**
-   * A stream was made anew, by whomever. Its consumers are gone; the server does not say so.
+   * Somebody created a stream again. Its consumers are gone; the server does not say so.
    *
    * @param stream its name on the server
    */

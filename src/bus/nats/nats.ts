@@ -1,7 +1,7 @@
 /**
  * The connection to NATS: the only file that imports the client library.
  *
- * Owns: finding a server (it retries for ever and logs that once), authentication, the version check, the
+ * Owns: finding a server (it retries forever and logs that once), authentication, the version check, the
  * existence of the streams, and the few behaviours in which the library differs from the port. Everything
  * else is in `wire-bus.ts`.
  *

@@ -27,7 +27,7 @@ export interface WireBusParts extends Ambient {
   readonly streams: StreamDefinitions;
   /** Whether the streams are known to have several copies. */
   readonly isReplicated: boolean;
-  /** Called with the name of a stream, on the server, that was made anew. */
+  /** Called with the name of a stream, on the server, that was created again. */
   readonly anew: Set<(stream: string) => void>;
   readonly troubles: Troubles;
 }

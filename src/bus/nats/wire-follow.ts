@@ -25,7 +25,7 @@ export interface FollowEnvironment extends ConsumerEnvironment {
   readonly clock: Clock;
   readonly random: Random;
   readonly onRestart: () => void;
-  /** Called with the name of a stream that was made anew. */
+  /** Called with the name of a stream that was created again. */
   readonly anew: Set<(stream: string) => void>;
   readonly troubles: Troubles;
 }

@@ -159,7 +159,7 @@ export class ReleaseDesk {
     if (id !== null) this.#deliver(id, event, replaces);
   }
 
-  /** Shuts down in good order: the leadership ends, and the others need not wait for a dead node. */
+  /** Shuts down cleanly: the leadership ends, and the others need not wait for a dead node. */
   async stop(): Promise<void> {
     this.#candidacy.stop();
     await this.#node.stop();

@@ -74,7 +74,7 @@ export class ReleaseNode {
     if (!this.isEntered && this.#startedAt !== null && !this.#ended.signal.aborted) void this.#enter();
   }
 
-  /** Removes this replica, in good order. */
+  /** Removes this replica cleanly. */
   async stop(): Promise<void> {
     this.kill();
     const { node, incarnation } = this.#parts;

@@ -60,7 +60,7 @@ export interface Transport {
   /** The answer's JSON. */
   call(call: HttpCall, signal: AbortSignal): Promise<unknown>;
   /**
-   * Passes on the pieces of a streamed answer; resolves when the server ends it in good order. An exception
+   * Passes on the pieces of a streamed answer; resolves when the server ends it cleanly. An exception
    * in `onPiece` ends the stream.
    *
    * @throws OrreryError KUBE_UNREACHABLE if no byte comes for `silenceMs`

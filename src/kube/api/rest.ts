@@ -1,7 +1,7 @@
 /**
  * The Kubernetes API's resources over HTTP: addresses, content types, lists, watches, discovery.
  *
- * Promises: those of base/kube-port.ts. A watch that ends in the middle of a line did not end in good order.
+ * Promises: those of base/kube-port.ts. A watch that ends in the middle of a line did not end cleanly.
  * Absent: authentication (`kube-connection.ts`), connections (`kube-http.ts`), retries (the caller knows what
  * a failure means).
  */

@@ -6,10 +6,10 @@
  * (`issuer.*`), people (`issuer.recheck`). What it promises (docs/features/certificates.md §5, §7):
  * - One permit for one domain at a time, at most ten out together (64 of a CA of one's own), shared out by
  *   namespace among those whom the budgets and limits allow.
- * - A limit holds back those whom it is for: a host, a registered domain, or everybody; each time that it is
- *   met again for longer.
- * - After a limit for everybody or an outage one domain tries first; the others follow when it fared well, or
- *   was refused in good order.
+ * - A limit holds back those whom it is for: a host, a registered domain, or everybody; longer each time that
+ *   it is met again.
+ * - After a limit for everybody or an outage one domain tries first; the others follow when it succeeded, or
+ *   got a proper refusal.
  * - While the authority is away it alone checks whether it is back: after 10 s, growing to 5 min.
  * - Ready is checked again each hour: a CA that has expired, or an account that was closed, is told before a
  *   domain needs it.

@@ -51,7 +51,7 @@ export interface PodContext {
   readonly waitsSince: number;
   /** What the False condition says, and since when; null: we have not written it. */
   readonly told: { readonly reason: string; readonly message: string; readonly at: number } | null;
-  /** The condition was set to False, but the world still shows the True of before. */
+  /** The condition was set to False, but the world still shows the earlier True. */
   readonly awaitsFalse: boolean;
   /** Service whose route was lost, for the condition's message. */
   readonly lostRoute: string | null;

@@ -214,7 +214,7 @@ export function lostPatch({ context, event }: Moment): Patch {
   };
 }
 
-/** After a withdrawal: what the patch said, and whether the world may still show the True of before. */
+/** After a withdrawal: what the patch said, and whether the world may still show the earlier True. */
 export const withdrawn = ({ context, event }: Moment): Partial<PodContext> => ({
   told: { reason: 'RouteLost', message: lostMessage(context), at: event.at },
   awaitsFalse: context.facts?.condition === 'True',

@@ -7,7 +7,7 @@
  * - It never ends by itself, whatever the API server does; every wait has a deadline.
  * - It is `synced` from the first full list on, and stays so while it lists again: what was seen last stays
  *   visible.
- * - A watch that ended in good order is opened again at once from the last version; 410 lists afresh;
+ * - A watch that ended cleanly is opened again at once from the last version; 410 lists afresh;
  *   everything else waits 250 ms to 30 s, growing and with jitter, or as long as the API server asked for.
  * - The pauses start small again only after a stream that lasted: no hot loop against a server that accepts
  *   and breaks off. Absent: HTTP, objects, what is made of them.
@@ -77,7 +77,7 @@ export type WatchAdvanced = {
   readonly attempt: number;
   readonly resourceVersion: string;
 };
-/** The server ended the stream in good order. */
+/** The server ended the stream cleanly. */
 export type WatchEnded = {
   readonly type: 'watch.ended';
   readonly attempt: number;

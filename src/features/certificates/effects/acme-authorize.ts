@@ -31,7 +31,7 @@ const invalidOrder = 'the order is invalid';
 /**
  * An authority that answers and does not decide in this time, ms after the start, refuses this host; beyond
  * the bound of the effect it would seem to be away, and every other host would wait. Some leave a failed
- * proof pending for ever.
+ * proof pending forever.
  */
 const decisionMs = 180_000;
 /** What is left is removed until shortly before the bound of the effect; the chart does the rest, ms. */

@@ -47,6 +47,7 @@ export function podPart(object: KubeObject, envPairs: readonly EnvPair[]): Diges
     readinessGates: gates,
     conditions: gateConditions(status, gates),
     matchedEnv: matched.map(pairText).sort(),
+    ...(spec.hostNetwork === true && { hostNetwork: true }),
     ...gateReasons(status, gates),
     ...finishedPod(status),
   };

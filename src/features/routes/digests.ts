@@ -19,6 +19,8 @@ export interface PodDigest extends DigestBase {
   readonly finished?: true;
   /** The `NAME=VALUE` pairs of RouteGates' `onlyIfEnv` that some container of the Pod has exactly. */
   readonly matchedEnv: readonly string[];
+  /** It is on the network of its node, and has its address. */
+  readonly hostNetwork?: true;
 }
 
 export interface ServicePortDigest {

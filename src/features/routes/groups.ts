@@ -16,6 +16,7 @@ import { selects } from '../../base/digests.ts';
 import { limits } from '../../base/limits.ts';
 import type { EndpointSliceDigest, PodDigest, ServiceDigest } from './digests.ts';
 import type { Gate } from './gate.ts';
+import { addNodeAddress, type NodeAddresses, removeNodeAddress } from './node-addresses.ts';
 
 export interface Group {
   readonly key: string;
@@ -31,6 +32,7 @@ export interface Group {
   podsSum: number;
   /** Pod → the number of the change (`podChanges`) since which it is as it is. */
   readonly podsSince: Map<string, number>;
+  readonly nodeAddresses: NodeAddresses;
 }
 
 /** Actor name → the group in which it represents its object. */
@@ -253,6 +255,12 @@ export class Groups {
       const [hadSum, hasSum] = [old ? podHash(old) : 0, is !== undefined && digest ? podHash(digest) : 0];
       group.podsSum = (group.podsSum - hadSum + hasSum) >>> 0;
       const isSamePod = was === is && hadSum === hasSum;
+      const sharers = [
+        ...(was !== undefined && old ? removeNodeAddress(group.nodeAddresses, was, old) : []),
+        ...(is !== undefined && digest ? addNodeAddress(group.nodeAddresses, is, digest) : []),
+      ];
+      const isSameHost = isSamePod && old?.hostNetwork === digest?.hostNetwork;
+      for (const sharer of isSameHost ? [] : sharers) affected.add(`pod/${namespace}/${sharer}`);
       if (was !== undefined && was !== is) group.podsSince.delete(was);
       if (is !== undefined && !isSamePod) group.podsSince.set(is, this.podChanges);
       for (const service of isSamePod ? [] : group.services.keys())
@@ -307,6 +315,7 @@ export class Groups {
       services: new Map(),
       podsSum: 0,
       podsSince: new Map(),
+      nodeAddresses: new Map(),
     };
     this.#groups.set(key, group);
     return group;

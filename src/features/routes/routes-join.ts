@@ -20,6 +20,7 @@ import { hindrancesOf } from './deadlocks.ts';
 import type { EndpointSliceDigest, GroupResourceDigest, PodDigest, ServiceDigest } from './digests.ts';
 import { type Gate, gateOf } from './gate.ts';
 import { type Group, Groups, objectOf } from './groups.ts';
+import { sharerOf } from './node-addresses.ts';
 
 export interface RoutesJoin extends Join {
   /** The index over the picture, for those who count. */
@@ -176,6 +177,9 @@ function podFacts(world: Pick<World, 'get' | 'statement'>, group: Group, name: s
   const { spec } = gate;
   const { onlyIfEnv } = spec.probe;
   const services = [...group.services].sort(byName);
+  const hasVariable =
+    onlyIfEnv === null || digest.matchedEnv.includes(`${onlyIfEnv.name}=${onlyIfEnv.value}`);
+  const sharer = sharerOf(group.nodeAddresses, name, digest);
   return {
     uid: digest.uid,
     address: digest.address,
@@ -183,7 +187,8 @@ function podFacts(world: Pick<World, 'get' | 'statement'>, group: Group, name: s
     deleting: digest.deleting || digest.finished === true,
     gated: digest.readinessGates.includes(spec.conditionType),
     condition: digest.conditions[spec.conditionType] ?? null,
-    verifiable: onlyIfEnv === null || digest.matchedEnv.includes(`${onlyIfEnv.name}=${onlyIfEnv.value}`),
+    verifiable: sharer === null && hasVariable,
+    ...(sharer !== null && { sharesAddressWith: objectOf(sharer) }),
     gate: {
       name: gate.name,
       conditionType: spec.conditionType,
@@ -276,14 +281,14 @@ export function unaskable(gate: Gate, service: ServiceDigest): string | null {
 /**
  * Address → uid of the Pods whose answers may be kept; empty if they are too many for every Service to know.
  */
-function podsByAddress({ pods }: Group): Record<string, string> {
+function podsByAddress({ pods, nodeAddresses }: Group): Record<string, string> {
   if (pods.size > limits.probeKeptAnswers) return {};
   return Object.fromEntries(
     [...pods.values()]
-      .flatMap(
-        ({ uid, address, deleting, finished }): Array<[string, string]> =>
-          address !== null && 'ip' in address && !deleting && !finished ? [[address.ip, uid]] : [],
-      )
+      .flatMap(({ uid, address, deleting, finished }): Array<[string, string]> => {
+        if (address === null || !('ip' in address) || deleting || finished) return [];
+        return (nodeAddresses.get(address.ip)?.size ?? 0) > 1 ? [] : [[address.ip, uid]];
+      })
       .sort(([a], [b]) => (a < b ? -1 : 1)),
   );
 }

@@ -107,9 +107,14 @@ function whyUnverifiable({ facts, proofs, unverified }: Standing, name: string):
   const uid = facts?.services[name] ?? null;
   if (uid === null) return facts?.unaskable[name] ?? 'cannot be probed';
   if (proofs[name] === uid) return null;
-  if (facts?.verifiable !== true) return 'the Pod lacks the environment variable of onlyIfEnv';
+  if (facts?.verifiable !== true) return whyUnrecognized(facts?.sharesAddressWith);
   return unverified[name] === uid ? 'its answers carry no header' : null;
 }
+
+const whyUnrecognized = (sharer: string | undefined): string =>
+  sharer === undefined
+    ? 'the Pod lacks the environment variable of onlyIfEnv'
+    : `Pod ${sharer} has the address of the same node, so answers do not say which of them gave them`;
 
 /** Services of the group that the Pod waits for. */
 export function unproven(context: Standing): string[] {
@@ -313,6 +318,8 @@ export function isOwed(
 /** The proofs that are news and about this very Pod at its present address. */
 export function ownProofs(context: PodContext, event: RouteProven): readonly RouteProof[] {
   const known = valid(context.facts);
+  // What was asked before another Pod had the same address proves nothing now.
+  if (known?.facts.verifiable === false) return [];
   return [event, ...(event.also ?? [])].filter(
     (proof) => known?.facts.uid === proof.uid && known.address.ip === proof.ip && isOwed(context, proof),
   );

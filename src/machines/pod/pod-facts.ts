@@ -24,8 +24,10 @@ export interface PodFacts {
   readonly gated: boolean;
   /** Status of the gate's condition; null if the Pod does not have the condition. */
   readonly condition: ConditionStatus | null;
-  /** Whether a probe can recognize this Pod (`onlyIfEnv`). */
+  /** Whether a probe can recognize this Pod (`onlyIfEnv`, an address that it has alone). */
   readonly verifiable: boolean;
+  /** Another Pod of the group that has the address of the same node; then the Pod is not verifiable. */
+  readonly sharesAddressWith?: string;
   /** What the Pod needs of the RouteGate that holds it. */
   readonly gate: {
     readonly name: string;

@@ -109,7 +109,8 @@ export const podSetup = setup({
     isConditionFalse: ({ context }: Args) => context.facts?.condition === 'False',
     isWatched: ({ context }: Args) => isWatched(context),
     isUnprovable: ({ context }: Args) => !provable(context.facts),
-    isAskingInVain: ({ context }: Args) => !provable(context.facts) && context.asked.length > 0,
+    isAskingInVain: ({ context }: Args) =>
+      !(provable(context.facts) && context.facts.verifiable) && context.asked.length > 0,
     isAnythingAsked: ({ context }: Args) => context.asked.length > 0,
     isAllProven: ({ context }: Args) => isAllProven(context),
     isNotAllProven: ({ context }: Args) => !isAllProven(context),

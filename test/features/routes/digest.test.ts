@@ -33,6 +33,14 @@ describe('the address of a Pod', () => {
   });
 });
 
+test.each([true, false, undefined, 'true'])('hostNetwork %j is told only if it is true', (hostNetwork) => {
+  expect(pod({ spec: { hostNetwork } })).toEqual(
+    hostNetwork === true
+      ? expect.objectContaining({ hostNetwork })
+      : expect.not.objectContaining({ hostNetwork }),
+  );
+});
+
 test('only conditions that are readiness gates are told, and an odd status is Unknown', () => {
   const spec = {
     readinessGates: [{ conditionType: 'a.io/x' }, { conditionType: 'a.io/y' }, { conditionType: 'a.io/z' }],

@@ -31,6 +31,7 @@ const groupOf = (pods: readonly PodDigest[], services = [service()]): Group => (
   services: named('svc', services),
   podsSum: 0,
   podsSince: new Map(),
+  nodeAddresses: new Map(),
 });
 
 /** The look at these Pods and Services, and what the status says of it. */

@@ -166,16 +166,16 @@ function perform(
   transitions: readonly Transition[],
   scope: AnyActorScope,
 ): AnyMachineSnapshot {
-  let now = before;
+  let context = before.context as Context;
   for (const transition of transitions)
     for (const action of transition.actions) {
-      const params = paramsOf(action, { context: now.context, event });
+      const params = paramsOf(action, { context, event });
       const type = typeof action === 'object' ? action.type : String(action);
       const found: unknown = actions[type];
-      if (isAssign(found)) [now] = assigned(scope, now, { event }, params, found);
+      if (isAssign(found)) context = contextAfter({ context, event }, params, found);
       else scope.actionExecutor({ type, params, info: {} as never, exec: undefined });
     }
-  return now;
+  return context === before.context ? before : ({ ...before, context } as AnyMachineSnapshot);
 }
 
 type Assigner = (moment: Moment, params: unknown) => Context;
@@ -198,12 +198,16 @@ function assigned<S extends { readonly context: Context }>(
   snapshot: S,
   { event }: { readonly event: Moment['event'] },
   params: unknown,
-  { assignment }: Pick<AssignAction, 'assignment'>,
+  action: AssignAction,
 ): [S, undefined, undefined] {
-  const moment = { context: snapshot.context, event };
+  const context = contextAfter({ context: snapshot.context, event }, params, action);
+  return [{ ...snapshot, context }, undefined, undefined];
+}
+
+function contextAfter(moment: Moment, params: unknown, { assignment }: AssignAction): Context {
   const change =
     typeof assignment === 'function' ? assignment(moment, params) : each(assignment, moment, params);
-  return [{ ...snapshot, context: { ...snapshot.context, ...change } }, undefined, undefined];
+  return { ...moment.context, ...change };
 }
 
 function each(assignment: Readonly<Record<string, unknown>>, moment: Moment, params: unknown): Context {

@@ -146,6 +146,13 @@ const certificates: readonly Mutation[] = [
     "after: { limit: { target: '#issuer.serving.trying', actions: ['noteReturn', ...tell('trying')] } },",
     "after: { limit: { target: '#issuer.serving.trying', actions: 'noteReturn' } },",
   ),
+  one(
+    'certificates',
+    'an Issuer that begins to serve a host is no news to it',
+    'src/machines/domain/domain.ts',
+    "{ guard: 'isIssuerNews', target: '.deciding', actions: ['remember', 'forgetFlow', 'watchExpiry'] },",
+    '',
+  ),
 ];
 
 const endpoints: readonly Mutation[] = [
@@ -213,6 +220,20 @@ const endpoints: readonly Mutation[] = [
     'src/features/endpoints/digest.ts',
     'if (said.length > 0) return [...new Set(said)];',
     'if (said.length > 0) return said.slice(0, 1);',
+  ),
+  one(
+    'endpoints',
+    'a workload that is being deleted counts as ready',
+    'src/features/endpoints/packing/desired.ts',
+    'ready: service.publishNotReady || (serving && !digest.deleting),',
+    'ready: service.publishNotReady || serving,',
+  ),
+  one(
+    'endpoints',
+    'a Service that becomes an ExternalName keeps its slices',
+    'src/features/endpoints/digest.ts',
+    "if (spec.type === 'ExternalName' || Object.keys(selector).length === 0) return {};",
+    'if (Object.keys(selector).length === 0) return {};',
   ),
 ];
 

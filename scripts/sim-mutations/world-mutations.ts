@@ -60,6 +60,13 @@ const gates: readonly Mutation[] = [
     'const ungated = selected.filter((pod) => !isGated(pod)).length;',
     'const ungated = 0;',
   ),
+  one(
+    'routegates',
+    'of two RouteGates with different condition types one holds nobody',
+    'src/features/routes/groups.ts',
+    '!selects(podSelector, labels)) return [];\n    types.add(conditionType);',
+    '!selects(podSelector, labels) || types.size > 0) return [];\n    types.add(conditionType);',
+  ),
 ];
 
 const proxiers: readonly Mutation[] = [

@@ -1,15 +1,21 @@
 /** What happens in the world of certificates. */
 import { equal } from '../../../src/base/equal.ts';
 import { OrreryError } from '../../../src/base/errors.ts';
-import { domains, secrets } from '../../../src/features/certificates/resources.ts';
+import { domains, issuers, secrets } from '../../../src/features/certificates/resources.ts';
 import { isReplica } from '../api/sim-api.ts';
 import type { WorldParts } from '../features/feature-world.ts';
-import { type CertificateScene, makeDomain, tenants } from './certificate-world.ts';
+import { type CertificateScene, makeDomain, mendIssuer, tenants } from './certificate-world.ts';
 
 type Action = readonly [name: string, act: () => string | null];
 
 export function certificateActions(parts: WorldParts, scene: CertificateScene): readonly Action[] {
-  const all = [...troubles(parts, scene), ...refusals(parts), ...people(parts, scene)];
+  const all = [
+    ...troubles(parts, scene),
+    ...refusals(parts),
+    ...people(parts, scene),
+    ...hostEdits(parts, scene),
+    ...issuerChanges(parts, scene),
+  ];
   return all.filter(() => parts.chance.happens(0.6));
 }
 
@@ -104,12 +110,15 @@ function refusals({ stage, chance }: WorldParts): readonly Action[] {
   ];
 }
 
+/** One that somebody wrote, not one that only shows a host. */
+const drawnDomain = ({ stage: { api }, chance }: WorldParts) =>
+  chance.pick(api.all(domains).filter(({ metadata }) => metadata.labels === undefined));
+
 /** What people do. */
 function people(parts: WorldParts, { hosts }: CertificateScene): readonly Action[] {
   const { stage, chance } = parts;
   const { api, clock } = stage;
-  const anyDomain = () =>
-    chance.pick(api.all(domains).filter(({ metadata }) => metadata.labels === undefined));
+  const anyDomain = () => drawnDomain(parts);
   return [
     ['another asks', () => makeDomain(parts, chance.pick(hosts) ?? '', chance.pick(tenants) ?? 'shop')],
     [
@@ -150,6 +159,54 @@ function people(parts: WorldParts, { hosts }: CertificateScene): readonly Action
         const body = { metadata: { annotations: { 'orrery.dev/renew': `${clock.now()}` } } };
         api.patch(domains, { namespace, name, type: 'merge', body });
         return `${namespace}/${name}`;
+      },
+    ],
+  ];
+}
+
+function hostEdits(parts: WorldParts, { hosts }: CertificateScene): readonly Action[] {
+  const { stage, chance } = parts;
+  return [
+    [
+      'host edited',
+      () => {
+        const found = drawnDomain(parts);
+        const host = chance.pick(hosts);
+        if (!found) return null;
+        const { namespace = '', name } = found.metadata;
+        stage.api.patch(domains, { namespace, name, type: 'merge', body: { spec: { host } } });
+        return `${namespace}/${name} asks for ${host}`;
+      },
+    ],
+  ];
+}
+
+/** What whoever runs the Issuer does to it, amid orders. */
+function issuerChanges(parts: WorldParts, scene: CertificateScene): readonly Action[] {
+  const { stage, chance } = parts;
+  const { api, clock } = stage;
+  const edit = (spec: object) => {
+    if (api.find(issuers, undefined, 'acme') === null) return null;
+    api.patch(issuers, { name: 'acme', type: 'merge', body: { spec } });
+    return JSON.stringify(spec);
+  };
+  const mendLater = () => void clock.after(chance.seldomLong(100, 20_000), () => mendIssuer(parts, scene));
+  return [
+    ['issuer edited', () => edit({ budget: { duplicatesPer7d: chance.int(1_000, 2_000) } })],
+    [
+      'issuer of other hosts',
+      () => {
+        mendLater();
+        return edit({ domains: ['**.example.org'] });
+      },
+    ],
+    [
+      'issuer made anew',
+      () => {
+        if (api.find(issuers, undefined, 'acme') === null) return null;
+        api.remove(issuers, undefined, 'acme');
+        mendLater();
+        return 'acme';
       },
     ],
   ];

@@ -44,6 +44,8 @@ export interface CertificateScene {
   readonly authority: AcmeAuthority;
   readonly hosts: readonly string[];
   readonly ordersPer3h: number;
+  /** World time, ms: one that is made anew has a budget of its own. */
+  readonly issuersMadeAt: number[];
 }
 
 function createCertificates(parts: WorldParts): FeatureWorld {
@@ -53,7 +55,7 @@ function createCertificates(parts: WorldParts): FeatureWorld {
   const authority = new AcmeAuthority(clock, chance.of('authority'), lifeMs);
   const hosts = Array.from({ length: chance.int(2, 5) }, (_, n) => `h${n}.example.com`);
   const ordersPer3h = chance.pick([6, 12, 300]) ?? 300;
-  const scene: CertificateScene = { authority, hosts, ordersPer3h };
+  const scene: CertificateScene = { authority, hosts, ordersPer3h, issuersMadeAt: [] };
   const actions = certificateActions(parts, scene);
   return {
     uses: (replica) => [use(parts, authority, replica)],
@@ -62,18 +64,7 @@ function createCertificates(parts: WorldParts): FeatureWorld {
     lives: [{ kind: 'issuer', objects: () => idsOf('issuer', api.all(issuers)) }],
     begin() {
       for (const name of tenants) api.create(namespaces, { metadata: { name } });
-      api.create(issuers, {
-        metadata: { name: 'acme' },
-        spec: {
-          domains: ['**.example.com'],
-          acme: {
-            server: 'https://ca/directory',
-            accountSecret: { name: 'account', namespace: 'orrery' },
-            challenge: 'http01',
-          },
-          budget: { ordersPer3h, certificatesPerDomainPer7d: 1_000, duplicatesPer7d: 1_000 },
-        },
-      });
+      mendIssuer(parts, scene);
       for (const host of hosts) makeDomain(parts, host, chance.pick(tenants) ?? 'shop');
     },
     act() {
@@ -87,6 +78,7 @@ function createCertificates(parts: WorldParts): FeatureWorld {
       authority.limitedUntil = 0;
       authority.unproven.clear();
       api.refuse = () => null;
+      mendIssuer(parts, scene);
     },
     // With its budget spent, an Issuer gives no permits for three hours, and a host that is refused
     // repeatedly waits longer each time. Liveness checks that they get their certificates in the end.
@@ -129,6 +121,31 @@ function secretOf(object: KubeObject) {
     notBefore: facts?.notBefore ?? 0,
     notAfter: facts?.notAfter ?? 0,
   };
+}
+
+const served = { domains: ['**.example.com'] };
+
+function makeIssuer({ stage: { api, clock } }: WorldParts, { ordersPer3h, issuersMadeAt }: CertificateScene) {
+  issuersMadeAt.push(clock.now());
+  api.create(issuers, {
+    metadata: { name: 'acme' },
+    spec: {
+      ...served,
+      acme: {
+        server: 'https://ca/directory',
+        accountSecret: { name: 'account', namespace: 'orrery' },
+        challenge: 'http01',
+      },
+      budget: { ordersPer3h, certificatesPerDomainPer7d: 1_000, duplicatesPer7d: 1_000 },
+    },
+  });
+}
+
+/** It is there, and serves all hosts. */
+export function mendIssuer(parts: WorldParts, scene: CertificateScene): void {
+  const { api } = parts.stage;
+  if (api.find(issuers, undefined, 'acme') === null) makeIssuer(parts, scene);
+  else api.patch(issuers, { name: 'acme', type: 'merge', body: { spec: served } });
 }
 
 export function makeDomain({ stage }: WorldParts, host: string, namespace: string): string | null {

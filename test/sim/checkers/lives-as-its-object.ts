@@ -73,8 +73,8 @@ function amissIn(life: ActorLife, records: ReadonlyMap<string, ActorRecord>, now
   ];
 }
 
-/** A Service has an actor for each RouteGate that asks for it: `service/shop/web@second`. */
-const objectOf = (id: string) => id.split('@', 1)[0] ?? id;
+/** A Service has an actor for each RouteGate that asks for it: `service/shop/web@second`; so has a Pod. */
+export const objectOf = (id: string) => id.split('@', 1)[0] ?? id;
 
 /** Ids of the actors of a kind that are named after these objects. */
 export const idsOf = (kind: string, objects: readonly KubeObject[]): readonly string[] =>

@@ -15,6 +15,7 @@ import type { ActingParts, FeatureSimulation, FeatureWorld } from '../features/f
 import { asWanted } from './checkers/as-wanted.ts';
 import { neverMissing } from './checkers/never-missing.ts';
 import { unsettledSlices } from './settled-slices.ts';
+import { type Action, uncommonActions } from './uncommon-actions.ts';
 import { matches } from './wanted-endpoints.ts';
 
 export const namespace = 'shop';
@@ -41,6 +42,11 @@ export function createEndpoints(parts: ActingParts): FeatureWorld {
     ...serviceActions(parts),
     ...meddling(parts),
     ...denials(parts),
+    ...uncommonActions(parts, {
+      namespace,
+      makeAll: () => makeAll(parts),
+      makeWorkload: (name, app) => makeWorkload(parts, name, app),
+    }),
   ].filter(() => chance.happens(0.6));
   const use = { feature: endpoints({ endpointsPerSlice }), start: startEndpoints({ endpointsPerSlice }) };
   return {
@@ -51,12 +57,7 @@ export function createEndpoints(parts: ActingParts): FeatureWorld {
       // Those alone that are probed have one.
       { kind: 'workload', objects: () => idsOf('workload', api.all(externalWorkloads)), isSparse: true },
     ],
-    begin() {
-      for (const app of apps) {
-        makeService(parts, `svc-${app}`, app);
-        for (let n = 0; n < chance.int(1, 6); n++) makeWorkload(parts, `${app}-${n}`, app);
-      }
-    },
+    begin: () => makeAll(parts),
     act() {
       const action = chance.pick(actions);
       const what = action?.[1]();
@@ -79,7 +80,16 @@ const isConcerned = (api: SeenApi) => (service: KubeObject) =>
         labels?.[serviceNameLabel] === service.metadata.name && labels[managedByLabel] === managedBy,
     );
 
-type Action = readonly [name: string, act: () => string | null];
+/** What is there already stays. */
+function makeAll(parts: ActingParts): void {
+  const { stage, chance } = parts;
+  for (const app of apps) {
+    if (stage.api.find(services, namespace, `svc-${app}`) === null) makeService(parts, `svc-${app}`, app);
+    for (let n = 0; n < chance.int(1, 6); n++)
+      if (stage.api.find(externalWorkloads, namespace, `${app}-${n}`) === null)
+        makeWorkload(parts, `${app}-${n}`, app);
+  }
+}
 
 function makeService({ stage, chance }: ActingParts, name: string, app: string): void {
   const ipFamilies = chance.happens(0.7) ? ['IPv4'] : ['IPv4', 'IPv6'];
@@ -178,9 +188,9 @@ function serviceActions(parts: ActingParts): readonly Action[] {
       'service made anew',
       () => {
         const found = any();
-        if (!found) return null;
+        if (!found || found.metadata.deletionTimestamp !== undefined) return null;
         const { name } = found.metadata;
-        const { app = 'a' } = (found.spec as { selector: { app?: string } }).selector;
+        const { app = 'a' } = (found.spec as { selector?: { app?: string } }).selector ?? {};
         api.remove(services, namespace, name);
         clock.after(chance.seldomLong(0, 3_000), () => {
           if (api.find(services, namespace, name) === null) makeService(parts, name, app);

@@ -5,22 +5,25 @@
 import { managedBy, managedByLabel, serviceNameLabel } from '../../../src/features/endpoints/slice-labels.ts';
 import { endpointSlices, services } from '../../../src/kube/api/resources.ts';
 import type { SeenStage } from '../api/seen-api.ts';
-import { listedIn, slicesOf, wantedOf } from './wanted-endpoints.ts';
+import { isLasting, listedIn, slicesOf, wantedOf } from './wanted-endpoints.ts';
 
 export function unsettledSlices({ api }: SeenStage): readonly string[] {
-  const wrong = api.all(services).flatMap((service) => {
-    const { name, labels, uid } = service.metadata;
-    const slices = slicesOf(api, name);
-    const [wanted, listed] = [wantedOf(api, service), listedIn(slices)];
-    if (wanted.join('\n') !== listed.join('\n'))
-      return [
-        `${name} lists ${listed.join('; ') || 'nothing'} and should list ${wanted.join('; ') || 'nothing'}`,
-      ];
-    const strayed = slices.find(({ metadata }) => metadata.labels?.team !== labels?.team);
-    if (strayed) return [`${strayed.metadata.name} does not carry the labels of ${name}`];
-    const foreign = slices.find(({ metadata }) => metadata.ownerReferences?.[0]?.uid !== uid);
-    return foreign ? [`${foreign.metadata.name} does not belong to the present ${name}`] : [];
-  });
+  const wrong = api
+    .all(services)
+    .filter(isLasting)
+    .flatMap((service) => {
+      const { name, labels, uid } = service.metadata;
+      const slices = slicesOf(api, name);
+      const [wanted, listed] = [wantedOf(api, service), listedIn(slices)];
+      if (wanted.join('\n') !== listed.join('\n'))
+        return [
+          `${name} lists ${listed.join('; ') || 'nothing'} and should list ${wanted.join('; ') || 'nothing'}`,
+        ];
+      const strayed = slices.find(({ metadata }) => metadata.labels?.team !== labels?.team);
+      if (strayed) return [`${strayed.metadata.name} does not carry the labels of ${name}`];
+      const foreign = slices.find(({ metadata }) => metadata.ownerReferences?.[0]?.uid !== uid);
+      return foreign ? [`${foreign.metadata.name} does not belong to the present ${name}`] : [];
+    });
   const names = new Set(api.all(services).map(({ metadata }) => metadata.name));
   const orphans = api.all(endpointSlices).filter(({ metadata: { labels = {} } }) => {
     return labels[managedByLabel] === managedBy && !names.has(labels[serviceNameLabel] ?? '');

@@ -10,9 +10,11 @@ import type { SeenApi } from '../api/seen-api.ts';
 import { namespace } from './endpoint-world.ts';
 
 interface ServiceSpec {
-  readonly selector: Readonly<Record<string, string>>;
+  readonly type?: string;
+  readonly selector?: Readonly<Record<string, string>> | null;
   readonly ipFamilies: readonly string[];
   readonly publishNotReadyAddresses?: boolean;
+  readonly ports: ReadonlyArray<{ readonly targetPort: string | number }>;
 }
 interface WorkloadSpec {
   readonly workloadIPs: ReadonlyArray<{ readonly ip: string }>;
@@ -29,23 +31,28 @@ interface SliceFields {
 }
 
 export function matches(service: KubeObject, workload: KubeObject): boolean {
-  const { selector } = service.spec as ServiceSpec;
+  const { selector, type } = service.spec as ServiceSpec;
+  if (!selector || type === 'ExternalName') return false;
   return Object.entries(selector).every(([label, value]) => workload.metadata.labels?.[label] === value);
 }
+
+/** One that is being deleted gets no new slices, and those that it has go with it (§1.5). */
+export const isLasting = ({ metadata }: KubeObject): boolean => metadata.deletionTimestamp === undefined;
 
 const familyOf = (ip: string) => (ip.includes(':') ? 'IPv6' : 'IPv4');
 const isBroken = ({ workloadIPs }: WorkloadSpec) => workloadIPs.some(({ ip }) => ip.startsWith('127.'));
 
 /** Those of one Service, as text, in order. */
 export function wantedOf(api: SeenApi, service: KubeObject): readonly string[] {
-  const { ipFamilies, publishNotReadyAddresses = false } = service.spec as ServiceSpec;
+  const { ipFamilies, publishNotReadyAddresses = false, ports } = service.spec as ServiceSpec;
   const wanted = api.all(externalWorkloads).flatMap((workload) => {
     const spec = workload.spec as WorkloadSpec;
     if (!matches(service, workload) || isBroken(spec)) return [];
     const conditions = (workload.status as { conditions?: ReadonlyArray<{ status: string }> } | undefined)
       ?.conditions;
-    const ready = publishNotReadyAddresses || conditions?.[0]?.status === 'True';
-    const port = spec.ports.find(({ name }) => name === 'http')?.port;
+    const isGoing = workload.metadata.deletionTimestamp !== undefined;
+    const ready = publishNotReadyAddresses || (!isGoing && conditions?.[0]?.status === 'True');
+    const port = spec.ports.find(({ name, port }) => [name, port].includes(ports[0]?.targetPort ?? ''))?.port;
     return ipFamilies.flatMap((family) => {
       const ips = spec.workloadIPs.map(({ ip }) => ip).filter((ip) => familyOf(ip) === family);
       return ips.length === 0

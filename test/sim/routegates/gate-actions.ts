@@ -3,11 +3,12 @@ import { pods, routeGates } from '../../../src/features/routes/resources.ts';
 import { services } from '../../../src/kube/api/resources.ts';
 import type { WorldParts } from '../features/feature-world.ts';
 import {
-  conditionType,
+  conditionTypes,
+  drawnGates,
+  gatesOf,
   groupOf,
   hasProbedPort,
   ipOf,
-  isGated,
   makeGate,
   makePod,
   makeService,
@@ -37,7 +38,8 @@ function gateChanges({ stage, chance }: WorldParts): readonly Action[] {
   return [
     ['gate edited', () => edit({ probe: { attemptsPerReplica: chance.int(1, 4) } })],
     ['gate broken', () => edit({ conditionType: '' })],
-    ['gate mended', () => edit({ conditionType })],
+    ['gate mended', () => edit({ conditionType: chance.pick(conditionTypes) })],
+    ['gate of another type', () => edit({ conditionType: chance.pick(conditionTypes) })],
     [
       'gate made anew',
       () => {
@@ -55,7 +57,7 @@ function gateChanges({ stage, chance }: WorldParts): readonly Action[] {
       () => {
         const isThere = api.find(routeGates, namespace, 'web-2') !== null;
         if (isThere) api.remove(routeGates, namespace, 'web-2');
-        else makeGate(api, 'web-2');
+        else makeGate(api, 'web-2', { conditionType: chance.pick(conditionTypes) });
         return isThere ? 'removed' : 'made';
       },
     ],
@@ -119,7 +121,7 @@ function podChanges({ stage, chance }: WorldParts, { freshIp }: GateScene): read
         if (api.all(pods).length > 6) return null;
         const name = `extra-${made++}`;
         const ip = chance.happens(0.6) ? freshIp() : null;
-        makePod(api, name, { group: chance.pick(['a', 'b']) ?? 'a', ip, isGated: chance.happens(0.8) });
+        makePod(api, name, { group: chance.pick(['a', 'b']) ?? 'a', ip, gates: drawnGates(chance) });
         return name;
       },
     ],
@@ -137,11 +139,10 @@ function podChanges({ stage, chance }: WorldParts, { freshIp }: GateScene): read
         const found = any();
         if (!found) return null;
         const { name } = found.metadata;
-        const [group, gated] = [groupOf(found), isGated(found)];
+        const [group, gates] = [groupOf(found), gatesOf(found)];
         api.remove(pods, namespace, name);
         clock.after(chance.seldomLong(10, 2_000), () => {
-          if (api.find(pods, namespace, name) === null)
-            makePod(api, name, { group, ip: freshIp(), isGated: gated });
+          if (api.find(pods, namespace, name) === null) makePod(api, name, { group, ip: freshIp(), gates });
         });
         return name;
       },
@@ -158,9 +159,10 @@ function podChanges({ stage, chance }: WorldParts, { freshIp }: GateScene): read
       'condition taken back',
       () => {
         const found = any();
-        if (!found || !isGated(found)) return null;
+        const type = found && chance.pick(gatesOf(found));
+        if (!found || type === undefined) return null;
         setStatus(api, found.metadata.name, {
-          conditions: [{ type: conditionType, status: 'False', reason: 'Somebody' }],
+          conditions: [{ type, status: 'False', reason: 'Somebody' }],
         });
         return found.metadata.name;
       },

@@ -1,17 +1,19 @@
 /** The objects of the world of RouteGates, as people write them. */
+import type { Chance } from '../../../packages/testing/time/chance.ts';
 import type { KubeObject } from '../../../src/base/kube-port.ts';
 import { pods, routeGates } from '../../../src/features/routes/resources.ts';
 import { services } from '../../../src/kube/api/resources.ts';
 import type { SimApi } from '../api/sim-api.ts';
 
 export const namespace = 'shop';
-export const conditionType = 'example.com/routes';
+export const conditionTypes = ['example.com/routes', 'example.com/other'] as const;
+const [usual] = conditionTypes;
 export const groupLabel = 'group';
 export const portName = 'health';
 
 export function makeGate(api: SimApi, name: string, change: object = {}): void {
   const spec = {
-    conditionType,
+    conditionType: usual,
     podSelector: { matchLabels: { app: 'web' } },
     group: { podLabel: groupLabel, serviceLabel: groupLabel },
     serviceSelector: { matchLabels: { routed: 'yes' } },
@@ -33,13 +35,20 @@ export interface PodOptions {
   readonly group: string;
   /** null: it has none yet. */
   readonly ip: string | null;
-  readonly isGated: boolean;
+  /** Condition types of its readiness gates. */
+  readonly gates: readonly string[];
 }
 
-export function makePod(api: SimApi, name: string, { group, ip, isGated }: PodOptions): void {
+/** Most Pods have one readiness gate, some none or two. */
+export function drawnGates(chance: Chance): readonly string[] {
+  if (chance.happens(0.1)) return [];
+  return chance.happens(0.3) ? conditionTypes : [usual];
+}
+
+export function makePod(api: SimApi, name: string, { group, ip, gates }: PodOptions): void {
   api.create(pods, {
     metadata: { namespace, name, labels: { app: 'web', [groupLabel]: group } },
-    spec: { readinessGates: isGated ? [{ conditionType }] : [] },
+    spec: { readinessGates: gates.map((conditionType) => ({ conditionType })) },
   });
   if (ip !== null) setStatus(api, name, { podIPs: [{ ip }] });
 }
@@ -62,12 +71,16 @@ interface PodStatus {
 const statusOf = ({ status }: KubeObject) => (status ?? {}) as PodStatus;
 
 export const ipOf = (pod: KubeObject): string | null => statusOf(pod).podIPs?.[0]?.ip ?? null;
-export const conditionOf = (pod: KubeObject) =>
-  statusOf(pod).conditions?.find(({ type }) => type === conditionType);
+export const conditionOf = (pod: KubeObject, wanted: string) =>
+  statusOf(pod).conditions?.find(({ type }) => type === wanted);
 export const isOver = (pod: KubeObject) =>
   pod.metadata.deletionTimestamp !== undefined || statusOf(pod).phase === 'Failed';
-export const isGated = ({ spec }: KubeObject) =>
-  ((spec as { readinessGates?: readonly object[] } | undefined)?.readinessGates ?? []).length > 0;
+/** Condition types of a Pod's readiness gates. */
+export const gatesOf = ({ spec }: KubeObject): readonly string[] =>
+  (
+    (spec as { readinessGates?: ReadonlyArray<{ conditionType: string }> } | undefined)?.readinessGates ?? []
+  ).map(({ conditionType }) => conditionType);
+export const typeOf = ({ spec }: KubeObject) => (spec as { conditionType: string }).conditionType;
 export const groupOf = ({ metadata }: KubeObject) => metadata.labels?.[groupLabel] ?? '';
 export const hasProbedPort = ({ spec }: KubeObject) =>
   (spec as { ports: ReadonlyArray<{ name: string }> }).ports.some(({ name }) => name === portName);

@@ -4,11 +4,10 @@
  */
 import type { KubeObject } from '../../../src/base/kube-port.ts';
 import { pods, routeGates } from '../../../src/features/routes/resources.ts';
-import { services } from '../../../src/kube/api/resources.ts';
 import type { PodContext } from '../../../src/machines/pod/pod-context.ts';
 import type { StatusPromise, Wanted } from '../checkers/true-statuses.ts';
 import type { ApiStage } from '../features/feature-world.ts';
-import { conditionOf, groupOf, hasProbedPort, isGated, isOver } from './gate-objects.ts';
+import { conditionOf, gatesOf, isOver, typeOf } from './gate-objects.ts';
 
 /** How long the first has waited is reported every ten seconds. */
 const waitToldMs = 25_000;
@@ -23,12 +22,16 @@ export const gateStatus = (stage: ApiStage): StatusPromise => ({
   wanted: (_record, gate, now) => gateWanted(stage, gate, now),
 });
 
-/** An invalid gate, or one beside an older one, holds no Pod. */
-export function holderIn({ api }: ApiStage): KubeObject | undefined {
+/** Those that hold Pods, oldest first; an invalid one, or one beside an older one of its type, does not. */
+function holdersIn({ api }: ApiStage): readonly KubeObject[] {
   const age = ({ metadata }: KubeObject) => `${metadata.creationTimestamp} ${metadata.name}`;
   const usable = api.all(routeGates).filter((gate) => !isInvalid(gate));
-  return usable.sort((a, b) => (age(a) < age(b) ? -1 : 1))[0];
+  const sorted = usable.sort((a, b) => (age(a) < age(b) ? -1 : 1));
+  return sorted.filter((gate, n) => sorted.findIndex((one) => typeOf(one) === typeOf(gate)) === n);
 }
+
+export const holderIn = (stage: ApiStage, type: string): KubeObject | undefined =>
+  holdersIn(stage).find((gate) => typeOf(gate) === type);
 
 export const isInvalid = ({ spec }: KubeObject) => (spec as { conditionType?: string }).conditionType === '';
 
@@ -37,11 +40,14 @@ function gateWanted(stage: ApiStage, gate: KubeObject, now: number): Wanted {
   if (isInvalid(gate))
     return { observedGeneration, conditions: { Valid: { status: 'False', reason: 'InvalidSpec' } } };
   const selected = stage.api.all(pods).filter((pod) => !isOver(pod));
-  const isHolder = holderIn(stage)?.metadata.uid === gate.metadata.uid;
-  const gated = selected.filter(isGated);
+  const type = typeOf(gate);
+  const isHolder = holderIn(stage, type)?.metadata.uid === gate.metadata.uid;
+  const gated = selected.filter((pod) => gatesOf(pod).includes(type));
   const held = isHolder ? gated : [];
-  const waiting = held.filter((pod) => conditionOf(pod)?.status !== 'True');
-  const reasons = held.flatMap((pod) => (waiting.includes(pod) ? [] : (conditionOf(pod)?.reason ?? '')));
+  const waiting = held.filter((pod) => conditionOf(pod, type)?.status !== 'True');
+  const reasons = held.flatMap((pod) =>
+    waiting.includes(pod) ? [] : (conditionOf(pod, type)?.reason ?? ''),
+  );
   const overlaps = !isHolder && gated.length > 0;
   return {
     observedGeneration,
@@ -68,15 +74,19 @@ function isWaitTrue(waiting: readonly KubeObject[], said: unknown, now: number):
 const unseenMs = 330_000;
 
 /** A Pod that no usable RouteGate holds needs no actor. */
-export const podCondition = (stage: ApiStage): StatusPromise => ({
+export const podCondition = (stage: ApiStage, type: string): StatusPromise => ({
   name: 'a Pod that is held back says so',
   resource: pods,
   effect: 'pod-condition.patch',
   withinMs: 45_000,
-  actorOf: (pod) =>
-    isGated(pod) && !isOver(pod) && holderIn(stage) !== undefined
-      ? `pod/${pod.metadata.namespace}/${pod.metadata.name}`
-      : null,
+  actorOf(pod) {
+    if (isOver(pod) || !gatesOf(pod).includes(type)) return null;
+    // The oldest that holds it speaks to the Pod's own actor, each other one to another (§2.3).
+    const holders = holdersIn(stage).filter((gate) => gatesOf(pod).includes(typeOf(gate)));
+    const at = holders.findIndex((gate) => typeOf(gate) === type);
+    const id = `pod/${pod.metadata.namespace}/${pod.metadata.name}`;
+    return at < 0 ? null : at === 0 ? id : `${id}@${holders[at]?.metadata.name}`;
+  },
   wanted({ snapshot, at }, _pod, now) {
     const { gated } = snapshot.value as { readonly gated?: unknown };
     if (gated === undefined) return null;
@@ -84,14 +94,6 @@ export const podCondition = (stage: ApiStage): StatusPromise => ({
     const { facts } = snapshot.context as PodContext;
     // Somebody took the condition away before the actor saw it as True: it looks again after a while.
     if (isReady && facts?.condition !== 'True' && now - at < unseenMs) return null;
-    return { conditions: { 'example.com/routes': { status: isReady ? 'True' : 'False' } } };
+    return { conditions: { [type]: { status: isReady ? 'True' : 'False' } } };
   },
 });
-
-/** What a Pod's condition has to say after the last fault; null: no RouteGate holds it. */
-export function reasonWanted(stage: ApiStage, pod: KubeObject): string | null {
-  if (holderIn(stage) === undefined) return null;
-  const own = stage.api.all(services).filter((one) => groupOf(one) === groupOf(pod));
-  if (own.length === 0) return 'NothingToVerify';
-  return own.some(hasProbedPort) ? 'RoutesVerified' : 'Unverified';
-}

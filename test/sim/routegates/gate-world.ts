@@ -14,12 +14,22 @@ import { startRoutes } from '../../../src/features/routes/start.ts';
 import { endpointSlices, services } from '../../../src/kube/api/resources.ts';
 import { routeSample, routeWiden } from '../../../src/machines/service/route-effects.ts';
 import type { SimApi } from '../api/sim-api.ts';
-import { idsOf } from '../checkers/lives-as-its-object.ts';
+import { idsOf, objectOf } from '../checkers/lives-as-its-object.ts';
 import type { FeatureSimulation, FeatureWorld, WorldParts } from '../features/feature-world.ts';
 import { gateActions } from './gate-actions.ts';
-import { conditionOf, ipOf, isGated, isOver, makeGate, makePod, makeService } from './gate-objects.ts';
+import {
+  conditionOf,
+  conditionTypes,
+  drawnGates,
+  gatesOf,
+  ipOf,
+  isOver,
+  makeGate,
+  makePod,
+  makeService,
+} from './gate-objects.ts';
 import { GateRouting } from './gate-routing.ts';
-import { gateStatus, isInvalid, podCondition, reasonWanted } from './gate-statuses.ts';
+import { gateStatus, holderIn, isInvalid, podCondition } from './gate-statuses.ts';
 
 export const groups = ['a', 'b'] as const;
 
@@ -59,7 +69,7 @@ function createGates(parts: WorldParts): FeatureWorld {
     uses: () => [{ feature: routes(), start }],
     checkers: [],
     mayWait: (id, { snapshot }) => isWithoutAddress(api, id, snapshot.value),
-    statuses: [gateStatus(stage), podCondition(stage)],
+    statuses: [gateStatus(stage), ...conditionTypes.map((type) => podCondition(stage, type))],
     lives: [
       { kind: 'routegate', objects: () => idsOf('routegate', api.all(routeGates)) },
       { kind: 'pod', objects: () => idsOf('pod', api.all(pods)), isSparse: true },
@@ -71,7 +81,7 @@ function createGates(parts: WorldParts): FeatureWorld {
         for (let n = 0; n < chance.int(0, 2); n++)
           makeService(api, `svc-${group}-${n}`, group, chance.happens(0.8));
         for (let n = 0; n < chance.int(1, 2); n++)
-          makePod(api, `pod-${group}-${n}`, { group, ip: freshIp(), isGated: chance.happens(0.9) });
+          makePod(api, `pod-${group}-${n}`, { group, ip: freshIp(), gates: drawnGates(chance) });
       }
     },
     act() {
@@ -87,12 +97,14 @@ function createGates(parts: WorldParts): FeatureWorld {
       actions.find(([name]) => name === 'addresses given')?.[1]();
     },
     unsettled: () =>
-      api.all(pods).flatMap((pod) => {
-        const wanted = reasonWanted(stage, pod);
-        if (!isGated(pod) || isOver(pod) || wanted === null) return [];
-        const { status, reason } = conditionOf(pod) ?? {};
-        return status === 'True' ? [] : [`${pod.metadata.name} is ${status} ${reason}, and nothing is owed`];
-      }),
+      api.all(pods).flatMap((pod) =>
+        gatesOf(pod).flatMap((type) => {
+          if (isOver(pod) || holderIn(stage, type) === undefined) return [];
+          const { status, reason } = conditionOf(pod, type) ?? {};
+          const what = `${type} of ${pod.metadata.name}`;
+          return status === 'True' ? [] : [`${what} is ${status} ${reason}, and nothing is owed`];
+        }),
+      ),
   };
 }
 
@@ -105,9 +117,11 @@ function isWithoutAddress(api: SimApi, id: string, state: unknown): boolean {
     readonly gated?: { readonly waitingForAddress?: unknown };
     readonly reported?: unknown;
   };
-  const [kind, namespace, name = ''] = id.split('/');
+  const [kind, namespace, name = ''] = objectOf(id).split('/');
   if (kind === 'routegate')
-    return reported === 'waiting' && api.all(pods).some((one) => isGated(one) && ipOf(one) === null);
+    return (
+      reported === 'waiting' && api.all(pods).some((one) => gatesOf(one).length > 0 && ipOf(one) === null)
+    );
   const pod = kind === 'pod' ? api.find(pods, namespace, name) : null;
   return gated?.waitingForAddress !== undefined && pod !== null && ipOf(pod) === null;
 }

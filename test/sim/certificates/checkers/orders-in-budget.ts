@@ -10,7 +10,12 @@ import type { CertificateScene } from '../certificate-world.ts';
 
 const windowMs = 3 * 3_600_000;
 
-export const ordersInBudget = ({ authority, ordersPer3h, hosts }: CertificateScene): CheckerKind => ({
+export const ordersInBudget = ({
+  authority,
+  ordersPer3h,
+  hosts,
+  issuersMadeAt,
+}: CertificateScene): CheckerKind => ({
   name: 'no order beyond a budget',
   create(eye) {
     let lost = 0;
@@ -27,7 +32,9 @@ export const ordersInBudget = ({ authority, ordersPer3h, hosts }: CertificateSce
       const counted = authority.orders.filter(
         ({ madeAt, isSuggested }) => !isSuggested && madeAt > eye.now() - windowMs,
       );
-      const allowed = ordersPer3h + lost;
+      // What one orders in three hours, and each that was made anew meanwhile.
+      const made = issuersMadeAt.filter((at, n) => n > 0 && at > eye.now() - windowMs).length;
+      const allowed = ordersPer3h * (1 + made) + lost;
       if (counted.length > allowed)
         eye.breach(`${counted.length} orders in three hours, the budget is ${ordersPer3h} (${lost} moves)`);
     };

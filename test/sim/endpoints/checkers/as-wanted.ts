@@ -17,7 +17,7 @@ import type { SeenApi } from '../../api/seen-api.ts';
 import { createSince } from '../../checkers/since.ts';
 import type { ApiStage } from '../../features/feature-world.ts';
 import { namespace } from '../endpoint-world.ts';
-import { listedIn, slicesOf, wantedOf } from '../wanted-endpoints.ts';
+import { isLasting, listedIn, slicesOf, wantedOf } from '../wanted-endpoints.ts';
 
 /** A pass whose outcome was lost is given up after 45 s. */
 const withinMs = 60_000;
@@ -61,6 +61,7 @@ function* wrongIn(api: SeenApi): Iterable<{ readonly service: string; readonly t
     .map(({ metadata: { labels } }) => labels?.[serviceNameLabel] ?? '');
   for (const service of new Set([...all.keys(), ...served])) {
     const object = all.get(service);
+    if (object !== undefined && !isLasting(object)) continue;
     const wanted = new Set(object === undefined ? [] : wantedOf(api, object));
     const listed = new Set(listedIn(slicesOf(api, service)));
     for (const one of listed) if (!wanted.has(one)) yield { service, text: `${service} lists ${one}` };

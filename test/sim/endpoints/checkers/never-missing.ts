@@ -21,7 +21,7 @@ import type { SeenStage } from '../../api/seen-api.ts';
 import { isReplica } from '../../api/sim-api.ts';
 import { createSince } from '../../checkers/since.ts';
 import { namespace } from '../endpoint-world.ts';
-import { listedIn, slicesOf, wantedOf } from '../wanted-endpoints.ts';
+import { isLasting, listedIn, slicesOf, wantedOf } from '../wanted-endpoints.ts';
 
 /**
  * What a writer knows of the world may be this old: a message that was sent into an outage of the broker is
@@ -41,7 +41,7 @@ export const neverMissing = ({ api }: SeenStage): CheckerKind => ({
     const note = () => {
       const wants = (service: KubeObject) =>
         [...wantedOf(api, service)].map((one) => `${service.metadata.name} ${one}`);
-      wanted = since(api.all(services).flatMap(wants));
+      wanted = since(api.all(services).filter(isLasting).flatMap(wants));
     };
     api.onWrite(({ resource, before, by }) => {
       // The writers have to hear of it first.

@@ -321,6 +321,10 @@ export class SimApi {
       this.#owners.delete(metadata.uid ?? '');
       this.#onGone(metadata.uid ?? '');
     }
+    // Its owner went before it came.
+    const owners = before === null ? (metadata.ownerReferences ?? []) : [];
+    if (owners.length > 0 && this.#isOrphan(object))
+      for (const { uid } of owners) this.#onGone(uid as string);
     return object;
   }
 

@@ -10,7 +10,7 @@ import type { KubeObject } from '../../base/kube-port.ts';
 import { limits } from '../../base/limits.ts';
 import { type Fields, list, record } from '../../kube/api/fields.ts';
 import { generationOf } from '../../kube/mirror/object-digest.ts';
-import { secretNameOf } from '../../machines/domain/secret-name.ts';
+import { secretNameOf } from '../../machines/domain/domain-facts.ts';
 import type { DomainDigest, IngressDigest, IssuerDigest, SecretDigest, ServiceDigest } from './digests.ts';
 import { readDomainSpec } from './domain-spec.ts';
 import { domainLabel, hostLabel, readHost } from './hosts.ts';

@@ -10,7 +10,7 @@ import {
   readSpec,
   shape,
 } from '../../kube/api/spec-fields.ts';
-import { secretNameOf } from '../../machines/domain/secret-name.ts';
+import { secretNameOf } from '../../machines/domain/domain-facts.ts';
 import { readHost } from './hosts.ts';
 
 export type DomainSpec = Omit<v.InferOutput<typeof domainSpec>, 'secretName'> & {

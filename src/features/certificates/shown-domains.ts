@@ -14,7 +14,7 @@ import { type AnyDigest, asDigest, isDigest, isOfObject, type WorldEntry } from 
 import { asError, hasCode } from '../../base/errors.ts';
 import type { Log } from '../../base/log-port.ts';
 import { unlessAnother } from '../../kube/api/absent.ts';
-import { secretNameOf } from '../../machines/domain/secret-name.ts';
+import { secretNameOf } from '../../machines/domain/domain-facts.ts';
 import { shownLabel } from './digest.ts';
 import type { DomainDigest, IngressDigest, ServiceDigest } from './digests.ts';
 import { sourceVersions } from './effects/certificate-secrets.ts';

@@ -99,3 +99,8 @@ export interface IssuerFacts {
   /** null: no limits. */
   readonly budget: IssuerBudget | null;
 }
+
+/** The default name of a host's Secret; valid for wildcards, too. */
+export function secretNameOf(host: string): string {
+  return host.startsWith('*.') ? `wildcard.${host.slice(2)}` : host;
+}

@@ -3,8 +3,7 @@
  * (docs/features/certificates.md §9.2). Pure.
  */
 import { type DomainContext, keyOf } from './domain-context.ts';
-import type { DomainSource, Target } from './domain-facts.ts';
-import { secretNameOf } from './secret-name.ts';
+import { type DomainSource, secretNameOf, type Target } from './domain-facts.ts';
 
 export interface Lack {
   readonly uid: string;

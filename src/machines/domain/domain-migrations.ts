@@ -51,8 +51,15 @@ const fromVersion3: Migration = ({ value, context }) => ({
   context: { ...(context as Record<string, unknown>), lackingSince: 0 },
 });
 
+/**
+ * Version 4 had no state for an Issuer that cannot be used; a domain that waits for one learns it when it
+ * asks again.
+ */
+const fromVersion4: Migration = (record) => record;
+
 export const domainMigrations: Readonly<Record<number, Migration>> = {
   1: fromVersion1,
   2: fromVersion2,
   3: fromVersion3,
+  4: fromVersion4,
 };

@@ -5,8 +5,13 @@
 import { equal } from '../../base/equal.ts';
 import type { ContextForm } from '../chart.ts';
 import { type DomainContext, keyOf, newborn } from './domain-context.ts';
-import { type DomainFacts, type DomainSource, shownFingerprint, type Target } from './domain-facts.ts';
-import { secretNameOf } from './secret-name.ts';
+import {
+  type DomainFacts,
+  type DomainSource,
+  secretNameOf,
+  shownFingerprint,
+  type Target,
+} from './domain-facts.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

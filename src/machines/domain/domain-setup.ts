@@ -112,6 +112,10 @@ export const domainSetup = setup({
     isDeferredByOutage: (args: Args) => isDeferral(args, ['down']),
     isDeferredByLimit: (args: Args) => isDeferral(args, ['rateLimited']),
     isDeferredByQueue: (args: Args) => isDeferral(args, ['budget', 'full']),
+    isDeferredAsUnusable: (args: Args) =>
+      isDeferral(args, ['notReady']) &&
+      args.event.type === 'permit.deferred' &&
+      (args.event.message ?? '') !== '',
     isDeferralNews: (args: Args) => isDeferral(args),
     isPollDue: ({ context, event }: Args) =>
       isPollable(context) && context.pollAt <= timeOf(event) && !isDue(context, timeOf(event)),

@@ -34,14 +34,19 @@ const words: readonly StateWord[] = [
   'failed',
 ];
 
+/** States that people see by another's word. */
+const aliases: Readonly<Record<string, StateWord>> = {
+  preparing: 'authorizing',
+  issuerUnusable: 'waitingForPermit',
+};
+
 function textOf({ states, context, at }: Standing<DomainContext>): string {
   const [state = ''] = states;
   const { host, certificate } = context;
   if (state === 'retired') return `Nothing asks for a certificate for ${host} any more; its Secrets stay.`;
   if (state === 'clearing') return `Nothing asks for a certificate for ${host} any more.`;
   const last = state.slice(state.lastIndexOf('.') + 1);
-  // The challenge is planned on the way to showing it.
-  const word = last === 'preparing' ? 'authorizing' : words.find((one) => one === last);
+  const word = aliases[last] ?? words.find((one) => one === last);
   if (word !== undefined) return sentence(context, word, at);
   return certificate === null
     ? `The Secrets of ${host} are being checked.`

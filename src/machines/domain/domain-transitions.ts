@@ -92,6 +92,12 @@ export const byQueue = {
   target: 'waitingForPermit',
   actions: 'noteDeferral',
 } as const;
+/** The Issuer cannot be used, and says why; one that is only being checked says nothing yet. */
+export const byIssuer = {
+  guard: 'isDeferredAsUnusable',
+  target: 'issuerUnusable',
+  actions: 'noteDeferral',
+} as const;
 export const byLimit = {
   guard: 'isDeferredByLimit',
   target: 'rateLimited',

@@ -23,15 +23,15 @@ import { tells } from '../tell.ts';
 import { newborn } from './domain-context.ts';
 import { domainEffects } from './domain-effects.ts';
 import { domainMigrations } from './domain-migrations.ts';
+import { queued } from './domain-queued.ts';
 import { domainForm } from './domain-record.ts';
-import { hopelessNotice, issuedNotice, limitedNotice, refusedNotice } from './domain-report.ts';
+import { hopelessNotice, issuedNotice, refusedNotice } from './domain-report.ts';
 import {
   authorization,
   finalization,
   inspection,
   ordering,
   planning,
-  question,
   renewalQuestion,
   storage,
 } from './domain-requests.ts';
@@ -39,11 +39,7 @@ import { domainSetup } from './domain-setup.ts';
 import { tellDomain } from './domain-tell.ts';
 import {
   askedMeanwhile,
-  byLimit,
-  byOutage,
-  byQueue,
   failure,
-  granted,
   looks,
   othersAreTold,
   reports,
@@ -137,73 +133,7 @@ const domainMachine = domainSetup.createMachine({
         { target: 'queued.waitingForPermit' },
       ],
     },
-    queued: {
-      description: "A certificate is needed; the Issuer knows and says when it is this domain's turn.",
-      initial: 'waitingForPermit',
-      exit: 'leaveQueue',
-      on: { ...wishes, 'permit.granted': granted },
-      states: {
-        waitingForPermit: {
-          id: 'domain.waitingForPermit',
-          description: 'A certificate is needed; the Issuer has been asked for a permit to order it.',
-          entry: ['countAsking', { type: 'message.send', params: question }, ...tell('waitingForPermit')],
-          on: {
-            ...reports('waitingForPermit'),
-            'domain.observed': looks('waitingForPermit'),
-            'permit.deferred': [
-              byOutage,
-              byLimit,
-              { guard: 'isDeferralNews', actions: ['noteDeferral', ...tell('waitingForPermit')] },
-            ],
-          },
-          after: { askAgain: { target: 'waitingForPermit', reenter: true } },
-        },
-        rateLimited: {
-          id: 'domain.rateLimited',
-          description: "The authority is rate limiting; the Issuer says when it is this domain's turn again.",
-          tags: 'wrong',
-          entry: ['countAsking', ...tell('rateLimited', limitedNotice)],
-          on: {
-            ...reports('rateLimited'),
-            'domain.observed': looks('rateLimited'),
-            'permit.deferred': [
-              byOutage,
-              byQueue,
-              {
-                guard: 'isDeferralNews',
-                target: 'rateLimited',
-                reenter: true,
-                actions: ['noteDeferral', 'noteWait'],
-              },
-            ],
-          },
-          after: { askInTime: { target: 'waitingForPermit' } },
-        },
-        issuerDown: {
-          id: 'domain.issuerDown',
-          description:
-            'The authority cannot be reached; the Issuer keeps checking and says when this domain may continue.',
-          tags: 'wrong',
-          entry: [...tell('issuerDown')],
-          on: {
-            ...reports('issuerDown'),
-            'domain.observed': looks('issuerDown'),
-            'permit.deferred': [
-              byLimit,
-              byQueue,
-              { guard: 'isDeferralNews', actions: ['noteDeferral', 'noteWait', ...tell('issuerDown')] },
-            ],
-          },
-          after: {
-            askAfterOutage: {
-              actions: { type: 'message.send', params: question },
-              target: 'issuerDown',
-              reenter: true,
-            },
-          },
-        },
-      },
-    },
+    queued,
     acquiring: {
       description: 'A certificate is being obtained or stored; the permit is returned however this ends.',
       initial: 'ordering',
@@ -384,7 +314,7 @@ const domainMachine = domainSetup.createMachine({
 export const domainChart: Chart = {
   name: 'domain',
   shortName: 'dom',
-  version: 4,
+  version: 5,
   description: 'Keeps one certificate for one host: obtains it, stores it and renews it in time.',
   machine: domainMachine,
   durable: true,

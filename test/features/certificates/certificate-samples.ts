@@ -92,6 +92,13 @@ export const domainSample: Sample = {
     failed(5, 'cluster'),
     { type: 'permit.deferred', issuer: 'acme', reason: 'budget', until: 1_700_000_100_000 },
     {
+      type: 'permit.deferred',
+      issuer: 'acme',
+      reason: 'notReady',
+      until: null,
+      message: 'the account is closed',
+    },
+    {
       type: 'ari.fetched',
       fingerprint: 'f1',
       start: 1_700_000_000_000,

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { allows, hostLabel, readHost, readPattern } from '../../../src/features/certificates/hosts.ts';
-import { secretNameOf } from '../../../src/machines/domain/secret-name.ts';
+import { secretNameOf } from '../../../src/machines/domain/domain-facts.ts';
 
 test.each([
   ['App.Example.COM', 'app.example.com'],

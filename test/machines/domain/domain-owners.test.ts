@@ -172,6 +172,40 @@ describe('§9: truth in time', () => {
   });
 });
 
+describe('§7.6: an Issuer that does not work', () => {
+  const deferred = (message: string | null) =>
+    ({ type: 'permit.deferred', issuer: 'acme', reason: 'notReady', until: null, message }) as const;
+  const why = 'the authority has deactivated the account';
+
+  test('makes its domains wrong, for as long as it says so, however often they ask', () => {
+    const domain = wanting().take(deferred(why));
+    expect(wordOf(domain)).toBe('issuerUnusable');
+    domain.asked();
+    domain.wait(domain.patience ?? 0);
+    expect(wordOf(domain)).toBe('issuerUnusable');
+    expect(saidToIssuer(domain)).toEqual(['permit.asked']);
+    domain.take(deferred(why));
+    expect(wordOf(domain)).toBe('issuerUnusable');
+    expect(reports(domain).every(({ status }) => status.state === 'waitingForPermit')).toBe(true);
+  });
+
+  test('makes none wrong while it is only being checked', () => {
+    expect(wordOf(wanting().take(deferred(null)))).toBe('waitingForPermit');
+  });
+
+  test('may work again: the permit, an outage and the budget lead on', () => {
+    const unusable = () => wanting().take(deferred(why));
+    expect(wordOf(unusable().take(granted))).toBe('ordering');
+    expect(wordOf(unusable().take({ ...deferred(why), reason: 'down' }))).toBe('issuerDown');
+    expect(wordOf(unusable().take({ ...deferred(why), reason: 'budget' }))).toBe('waitingForPermit');
+  });
+
+  test('is told of after an outage and after a limit', () => {
+    expect(wordOf(fail(ordering(), 'down').take(deferred(why)))).toBe('issuerUnusable');
+    expect(wordOf(fail(ordering(), 'rateLimited').take(deferred(why)))).toBe('issuerUnusable');
+  });
+});
+
 describe('§7.5: a domain that waits is not deaf', () => {
   const renewing = () => {
     const domain = confirmed(valid(storing(), fresh(storing(), hour, { ariId: null })));

@@ -57,7 +57,7 @@ describe('a domain', () => {
     [
       'whose Issuer cannot be used',
       () => wanting().take(deferred),
-      'waiting',
+      'wrong',
       `Issuer acme is not ready: the Secret shop/account does not exist; ${host} waits.`,
     ],
     [

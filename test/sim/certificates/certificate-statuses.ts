@@ -35,6 +35,7 @@ export const domainStatus: StatusPromise = {
 const words: Readonly<Record<string, string>> = {
   waitingForIssuer: 'waitingForIssuer',
   waitingForPermit: 'waitingForPermit',
+  issuerUnusable: 'waitingForPermit',
   preparing: 'authorizing',
   authorizing: 'authorizing',
   valid: 'valid',

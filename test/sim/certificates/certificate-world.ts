@@ -83,7 +83,8 @@ function createCertificates(parts: WorldParts): FeatureWorld {
     // With its budget spent, an Issuer gives no permits for three hours, and a host that is refused
     // repeatedly waits longer each time. Liveness checks that they get their certificates in the end.
     mayWait: (id, { snapshot }) =>
-      id.startsWith('domain/') && /waitingForPermit|backingOff|failed/.test(JSON.stringify(snapshot.value)),
+      id.startsWith('domain/') &&
+      /waitingForPermit|issuerUnusable|backingOff|failed/.test(JSON.stringify(snapshot.value)),
     unsettled: (records) => unsettledHosts(parts, scene, records),
   };
 }

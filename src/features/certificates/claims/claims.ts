@@ -11,12 +11,12 @@ import {
   type DomainFacts,
   type DomainIssuer,
   type DomainSource,
+  secretNameOf,
   shownFingerprint,
   type TakenTarget,
   type Target,
 } from '../../../machines/domain/domain-facts.ts';
 import { targetsMax } from '../../../machines/domain/domain-lacking.ts';
-import { secretNameOf } from '../../../machines/domain/secret-name.ts';
 import type { ChallengeSpec } from '../challenge-spec.ts';
 import type { IssuerDigest, NamespaceDigest, SecretDigest } from '../digests.ts';
 import { allows } from '../hosts.ts';

@@ -1,0 +1,112 @@
+/**
+ * The states of the domain chart in which a certificate is needed and the Issuer knows: it says whose turn it
+ * is, and why not yet (docs/features/certificates.md §5 and §7). Guards, delays and actions are in
+ * domain-setup.ts.
+ */
+import { limitedNotice } from './domain-report.ts';
+import { question } from './domain-requests.ts';
+import {
+  byIssuer,
+  byLimit,
+  byOutage,
+  byQueue,
+  granted,
+  looks,
+  reports,
+  tell,
+  wishes,
+} from './domain-transitions.ts';
+
+export const queued = {
+  description: "A certificate is needed; the Issuer knows and says when it is this domain's turn.",
+  initial: 'waitingForPermit',
+  exit: 'leaveQueue',
+  on: { ...wishes, 'permit.granted': granted },
+  states: {
+    waitingForPermit: {
+      id: 'domain.waitingForPermit',
+      description: 'A certificate is needed; the Issuer has been asked for a permit to order it.',
+      entry: ['countAsking', { type: 'message.send', params: question }, ...tell('waitingForPermit')],
+      on: {
+        ...reports('waitingForPermit'),
+        'domain.observed': looks('waitingForPermit'),
+        'permit.deferred': [
+          byOutage,
+          byLimit,
+          byIssuer,
+          { guard: 'isDeferralNews', actions: ['noteDeferral', ...tell('waitingForPermit')] },
+        ],
+      },
+      after: { askAgain: { target: 'waitingForPermit', reenter: true } },
+    },
+    issuerUnusable: {
+      id: 'domain.issuerUnusable',
+      description: 'The Issuer itself does not work, and says why; it says when this domain may continue.',
+      tags: 'wrong',
+      entry: [...tell('waitingForPermit')],
+      on: {
+        ...reports('waitingForPermit'),
+        'domain.observed': looks('waitingForPermit'),
+        'permit.deferred': [
+          byOutage,
+          byLimit,
+          byQueue,
+          { guard: 'isDeferralNews', actions: ['noteDeferral', ...tell('waitingForPermit')] },
+        ],
+      },
+      after: {
+        askAgain: {
+          actions: ['countAsking', { type: 'message.send', params: question }],
+          target: 'issuerUnusable',
+          reenter: true,
+        },
+      },
+    },
+    rateLimited: {
+      id: 'domain.rateLimited',
+      description: "The authority is rate limiting; the Issuer says when it is this domain's turn again.",
+      tags: 'wrong',
+      entry: ['countAsking', ...tell('rateLimited', limitedNotice)],
+      on: {
+        ...reports('rateLimited'),
+        'domain.observed': looks('rateLimited'),
+        'permit.deferred': [
+          byOutage,
+          byQueue,
+          byIssuer,
+          {
+            guard: 'isDeferralNews',
+            target: 'rateLimited',
+            reenter: true,
+            actions: ['noteDeferral', 'noteWait'],
+          },
+        ],
+      },
+      after: { askInTime: { target: 'waitingForPermit' } },
+    },
+    issuerDown: {
+      id: 'domain.issuerDown',
+      description:
+        'The authority cannot be reached; the Issuer keeps checking and says when this domain may continue.',
+      tags: 'wrong',
+      entry: [...tell('issuerDown')],
+      on: {
+        ...reports('issuerDown'),
+        'domain.observed': looks('issuerDown'),
+        'permit.deferred': [
+          byLimit,
+          byQueue,
+          byIssuer,
+          { guard: 'isDeferralNews', actions: ['noteDeferral', 'noteWait', ...tell('issuerDown')] },
+        ],
+      },
+      after: {
+        askAfterOutage: {
+          actions: { type: 'message.send', params: question },
+          target: 'issuerDown',
+          reenter: true,
+        },
+      },
+    },
+  },
+} as const;

@@ -42,6 +42,8 @@ const chaosMs = (values.seconds ?? (hours === null ? 30 : 1_800)) * 1_000;
 const lullMs = (values.lull ?? (hours === null ? 0 : 120)) * 1_000;
 // Output during the run needs this thread.
 const isTold = values.trace || values.log;
+// Stacks of errors are a tenth of the work, and are only read in a story that is told.
+if (!isTold) Error.stackTraceLimit = 0;
 const threads = Math.max(1, values.threads ?? (hours === null || isTold ? 1 : availableParallelism()));
 const started = systemClock.monotonic();
 const all: Tallied[] = [];

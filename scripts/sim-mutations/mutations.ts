@@ -22,9 +22,9 @@ const engineMutations: ReadonlyArray<Omit<Mutation, 'feature'>> = [
     changes: [
       {
         file: 'src/actors/host/host.ts',
-        find: 'sequence = await traced(span, this.#store(cell, next.record, bytes, { onStored }));',
+        find: 'sequence = await traced(span, this.#store(cell, next.record, bytes, onStored));',
         replace:
-          'this.#consequences.perform(cell, hot, next.newEffects);\n      sequence = await traced(span, this.#store(cell, next.record, bytes, { onStored }));',
+          'this.#consequences.perform(cell, hot, next.newEffects);\n      sequence = await traced(span, this.#store(cell, next.record, bytes, onStored));',
       },
       {
         file: 'src/actors/host/host.ts',

@@ -9,8 +9,8 @@ const starving: readonly Mutation[] = [
     'elections',
     'of what comes while an actor works nothing is taken afterwards',
     'src/actors/host/host.ts',
-    "while (shard.phase === 'active' && hot.parkedUntil === 0) {",
-    "for (let n = 0; n < 1 && shard.phase === 'active' && hot.parkedUntil === 0; n++) {",
+    "for (let isFirst = true; shard.phase === 'active' && hot.parkedUntil === 0; isFirst = false) {",
+    "for (let isFirst = true; isFirst && shard.phase === 'active' && hot.parkedUntil === 0; isFirst = false) {",
   ),
 ];
 

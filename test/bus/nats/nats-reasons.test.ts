@@ -23,5 +23,11 @@ test.each([
     '1:error:0A000415:SSL routines:ssl3_read_bytes:sslv3 alert certificate expired:../x.c:918:SSL alert number 45',
     /^sslv3 alert certificate expired \(renew the files of --nats-cert and --nats-key\)$/,
   ],
+  [
+    'error:05800074:x509 certificate routines::key values mismatch',
+    /^x509 certificate routines: key values mismatch \(the files of --nats-cert, --nats-key and --nats-ca are read at each attempt/,
+  ],
+  ['error:1E08010C:DECODER routines::unsupported', /^DECODER routines: unsupported \(the files/],
+  ["/etc/nats/ca.crt doesn't exist", /^\/etc\/nats\/ca.crt doesn't exist \(the files/],
   ['timeout', /^timeout \(.*--nats-cert/],
 ])('%j', (said, told) => expect(reasonOf(new Error(said))).toMatch(told));

@@ -13,6 +13,10 @@ const advice: ReadonlyArray<readonly [RegExp, string]> = [
     /first certificate|issuer certificate|self-signed/i,
     "--nats-ca must name the authority of the NATS server's certificate",
   ],
+  [
+    /key values mismatch|DECODER routines|PEM routines|doesn't exist$/,
+    'the files of --nats-cert, --nats-key and --nats-ca are read at each attempt: they must be there, whole, and belong together',
+  ],
   [/altnames/i, "--nats must name the server as the server's certificate does"],
   [/does not support 'tls'/, 'nats:// instead of tls://, and no --nats-ca, if that is as it should be'],
   [
@@ -31,7 +35,8 @@ export function reasonOf(error: Error): string {
   // What Node.js adds is for its own command line, and what OpenSSL does for its programmers.
   const reason = error.message
     .replace(/; if the root CA is installed locally.*$/s, '')
-    .replace(/^.*:SSL routines:[^:]*:([^:]+):.*$/s, '$1');
+    .replace(/^.*:SSL routines:[^:]*:([^:]+):.*$/s, '$1')
+    .replace(/^error:[0-9A-F]+:([^:]+ routines):[^:]*:([^:]+)$/, '$1: $2');
   const found = advice.find(([pattern]) => pattern.test(reason));
   return found === undefined ? reason : `${reason} (${found[1]})`;
 }

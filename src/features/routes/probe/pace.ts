@@ -202,14 +202,14 @@ export class Pace {
     if (answered === 0 && unreachable > 0 && unreachable <= refusalsMax) return true;
     // Whether answers carry the header at all is found out without a rest.
     if (answered > 0 && anonymous === answered) return false;
-    if (this.prospects.missing === 0 || this.#isGathering()) return true;
-    return this.#isUnlucky();
+    const { prospects } = this;
+    if (prospects.missing === 0 || this.#isGathering()) return true;
+    return this.#isUnlucky(prospects);
   }
 
   /** So many answers in a row met nobody who is missing that those may not be routed yet. */
-  #isUnlucky(): boolean {
+  #isUnlucky({ missing, backends }: Pace['prospects']): boolean {
     const { progress, attempts } = this.#parts;
-    const { missing, backends } = this.prospects;
     if (missing === 0) return false;
     const enough = ((this.isBusy ? attempts : 1) * backends) / missing;
     return progress.fruitless - this.#forgiven >= enough;
@@ -223,7 +223,7 @@ export class Pace {
 
   #calmRestMs(): number {
     if (this.#isUnsettled) return restMs.settling;
-    return this.#isUnlucky() ? restMs.unlucky : restMs.calm;
+    return this.#isUnlucky(this.prospects) ? restMs.unlucky : restMs.calm;
   }
 
   #begin(signal: AbortSignal): Rest {

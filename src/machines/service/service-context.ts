@@ -209,8 +209,8 @@ export const isWatching = ({ facts }: ServiceContext): boolean =>
 
 /**
  * What new facts change: watched Pods among the ready endpoints are marked, so that leaving is noticed. If
- * nobody watches any more, they are forgotten; so is everything that another Service, or another gate, was
- * asked.
+ * nobody watches any more, they are forgotten; so are Pods that another gate does not hold. Those that it
+ * does hold see no change, so they do not ask again.
  */
 export function remembered(context: ServiceContext, facts: ServiceFacts | null): Partial<ServiceContext> {
   const { facts: before } = context;
@@ -218,9 +218,10 @@ export function remembered(context: ServiceContext, facts: ServiceFacts | null):
   const isOver = isWatching(context) && facts?.readyAddresses === null;
   const isOther = before !== null && facts !== null && isOtherGate(before, facts);
   const isLarger = facts?.peers.some((peer) => !before?.peers.includes(peer)) ?? false;
+  const stillHeld = (pods: readonly Want[]) => (isOther ? pods.filter((one) => isHeld(facts, one)) : pods);
   return {
     facts,
-    watched: (isOver || isOther ? [] : context.watched).map((one) => ({
+    watched: (isOver ? [] : stillHeld(context.watched)).map((one) => ({
       ...one,
       listed: one.listed || ready.includes(one.ip),
     })),
@@ -228,8 +229,13 @@ export function remembered(context: ServiceContext, facts: ServiceFacts | null):
     mixed: context.mixed || !equal(before?.pods, facts?.pods),
     // A Service that joins the group has not said yet what its answers carry.
     ...(context.header === 'no' && isLarger ? { header: 'unknown' as const } : {}),
-    ...(isOther ? { wants: [], header: 'unknown' as const, unseen: [] } : {}),
+    ...(isOther ? { wants: stillHeld(context.wants), header: 'unknown' as const, unseen: [] } : {}),
   };
+}
+
+/** Whether the Pod is one of the group's; in a group too large to be told of, it may be. */
+function isHeld({ pods = {} }: ServiceFacts, { uid, ip }: Want): boolean {
+  return Object.keys(pods).length === 0 || pods[ip] === uid;
 }
 
 function stillMet(context: ServiceContext, facts: ServiceFacts | null): ServiceContext['met'] {

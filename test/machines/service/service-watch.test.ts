@@ -165,6 +165,45 @@ describe('“the Pod left the Service’s endpoints”', () => {
   });
 });
 
+describe('docs/features/routes.md §2.4: the oldest gate is deleted, and another one holds the Pods from now on', () => {
+  const group = (gate: string, ...pods: number[]) =>
+    observed({
+      ...ready(1, 2),
+      gate,
+      pods: Object.fromEntries(pods.map((n) => [`10.0.0.${n}`, `pod-${n}`])),
+    });
+  const taken = (...pods: number[]) =>
+    newService(
+      group('old', 1, 2),
+      wanted(1),
+      wanted(2),
+      answered(1, 1),
+      answered(2, 1),
+      finished(1),
+      group('new', ...pods),
+    );
+
+  test('Pods that were reached stay watched: their lost routes are still noticed', () => {
+    const service = taken(1, 2);
+    service.asked();
+    for (let n = 0; n < 3; n++) check(service, 2);
+    expect(told(service)).toEqual([['route.lost', 'web-1']]);
+  });
+
+  test('a Pod that it does not hold is not watched any more', () => {
+    expect(taken(1).context.watched.map(({ uid }) => uid)).toEqual(['pod-1']);
+  });
+
+  test('a question that came before the Service heard of it is answered', () => {
+    const service = newService(group('old', 1, 2), wanted(1), group('new', 1, 2));
+    service.asked();
+    service.wait(200);
+    const { round } = service.context;
+    service.take(answered(1, round), finished(round));
+    expect(told(service)).toEqual([['route.proven', 'web-1']]);
+  });
+});
+
 test('who takes his question back is not watched any more', () => {
   const service = watching().take(unwanted(1), unwanted(2)).wait(60_000);
   expect(rounds(service)).toHaveLength(0);

@@ -62,6 +62,40 @@ test.each([
   });
 });
 
+/** An authority that refuses to look, and shows its authorization like this before and after. */
+async function begunBefore(before: readonly [string, string], after: readonly [string, string]) {
+  const shown = ([status, ofChallenge]: readonly [string, string]): AcmeAuthorization => {
+    const challenge = { type: 'http-01', url: 'https://ca/c', status: ofChallenge, token: 't', error: null };
+    return { url: 'https://ca/a', status, challenges: [challenge] };
+  };
+  const clock = new VirtualClock();
+  let isAsked = false;
+  const accounts = accountsOf({
+    order: async () => ({ url: order.url, status: 'pending' }) as never,
+    authorizations: async () => [shown(isAsked ? after : before)],
+    answerOf: async () => 't.key',
+    begin: async () => {
+      isAsked = true;
+      const facts = { type: 'malformed', hopeless: true };
+      throw new OrreryError('ACME_REFUSED', 'the authorization must be pending', { facts });
+    },
+  });
+  const board = { put: async () => {}, remove: async () => {}, find: async () => null, has: () => true };
+  const http = async () => ({ status: 200, headers: {}, body: 't.key' });
+  const parts = { clock, board, http, turns: createTurns() } as never;
+  const outcome = authorizeOrder(accounts, parts)({ type: 'acme.authorize', ...wish }, run);
+  await clock.advance(5_000);
+  return Promise.race([outcome, 'it still waits']);
+}
+
+test('§4.4: a proof that a run before asked for, and that was judged meanwhile, counts as it was judged', async () => {
+  const pending = ['pending', 'pending'] as const;
+  await expect(begunBefore(pending, ['valid', 'valid'])).resolves.toMatchObject({ type: 'order.authorized' });
+  const refused = { type: 'acquisition.failed', outcome: 'refused', orderLost: true };
+  await expect(begunBefore(pending, ['invalid', 'invalid'])).resolves.toMatchObject(refused);
+  await expect(begunBefore(pending, pending)).resolves.toMatchObject({ outcome: 'hopeless' });
+});
+
 test.each([
   ['hangs', 90_000, 'does not answer'],
   ['is slow, and the proof is never decided', 85_000, 'the authority has not validated'],
@@ -103,6 +137,8 @@ async function finalizing(
     readonly order: Partial<AcmeOrder> | ReadonlyArray<Partial<AcmeOrder>>;
     readonly chain?: string;
     readonly key?: string;
+    /** The answer to the request for a certificate; absent: the order, as it is. */
+    readonly refusal?: OrreryError;
   },
   createdAt: number | null = clock.now(),
 ) {
@@ -133,6 +169,7 @@ async function finalizing(
     },
     finalize: async () => {
       finalized.push(clock.monotonic());
+      if (answers.refusal !== undefined) throw answers.refusal;
       return { url: order.url, retryAfterMs: null, status: 'ready' } as AcmeOrder;
     },
     certificate: async () => answers.chain ?? '',
@@ -207,6 +244,18 @@ test('an order that becomes ready, or shows what it does, a moment later is not 
   expect(finalized).toHaveLength(1);
   // The key is another one here than that of the certificate.
   expect(outcome).toMatchObject({ message: expect.stringContaining('the key does not belong') });
+});
+
+test('§4.3: an order for which a run before asked already is continued, though asking again is refused', async () => {
+  const { chain, key } = await (await makeAuthority('asked')).issue(wish.host);
+  const facts = { type: 'orderNotReady' };
+  const refusal = new OrreryError('ACME_REFUSED', 'the order is not ready', { facts });
+  const order = ['ready', 'processing', 'valid'].map((status) => ({ status }));
+  const clock = new VirtualClock(systemClock.now());
+  const { outcome } = await finalizing(clock, { order, chain, key, refusal });
+  expect(outcome).toMatchObject({ type: 'certificate.received' });
+  const stuck = await finalizing(clock, { order: { status: 'ready' }, refusal });
+  expect(stuck.outcome).toMatchObject({ outcome: 'refused', message: 'the order is not ready' });
 });
 
 test('an order that stays pending after its proofs is given up', async () => {

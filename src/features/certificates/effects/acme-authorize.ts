@@ -8,7 +8,7 @@
 
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
 import { sleep } from '../../../base/clock.ts';
-import type { OrreryError } from '../../../base/errors.ts';
+import { hasCode, type OrreryError } from '../../../base/errors.ts';
 import { limits } from '../../../base/limits.ts';
 import type { AcmeAuthorize } from '../../../machines/domain/domain-effects.ts';
 import type { Exhibit } from '../../../machines/domain/exhibit.ts';
@@ -116,13 +116,30 @@ async function prove(proof: Proof, authorization: AcmeAuthorization, signal: Abo
   const exhibit = proof.exhibit ?? (await exhibitFor(proof.parts, proof, authorization, signal));
   const presented = await present({ ...proof, exhibit }, challenge, signal);
   try {
-    if (challenge.status === 'pending') await proof.account.begin(challenge, signal);
+    if (challenge.status === 'pending') await begin(proof, authorization.url, challenge, signal);
     await waitUntilValid(proof, authorization.url, signal);
   } finally {
     // A replica that loses the shard leaves it in place, because the next owner may need it.
     if (!signal.aborted) await presented.cleanUp(signal);
     if (!signal.aborted && exhibit !== null && proof.exhibit === null)
       await isRemoved(proof, exhibit, signal).catch(() => false);
+  }
+}
+
+/** A run before this one may have begun, and the authority judged its proof meanwhile: that counts. */
+async function begin(
+  { account, orderUrl }: Proof,
+  url: string,
+  challenge: AcmeChallenge,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await account.begin(challenge, signal);
+  } catch (thrown) {
+    if (!hasCode(thrown, 'ACME_REFUSED')) throw thrown;
+    const now = (await account.authorizations(orderUrl, signal)).find((one) => one.url === url);
+    const same = now?.challenges.find((one) => one.url === challenge.url);
+    if (now?.status === 'pending' && same?.status === 'pending') throw thrown;
   }
 }
 

@@ -10,7 +10,7 @@
 
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
 import { type Clock, sleep } from '../../../base/clock.ts';
-import { OrreryError } from '../../../base/errors.ts';
+import { hasCode, OrreryError } from '../../../base/errors.ts';
 import type { KubePort } from '../../../base/kube-port.ts';
 import { kubeTime } from '../../../base/kube-time.ts';
 import { age } from '../../../base/words.ts';
@@ -114,7 +114,7 @@ async function issuedOrder(
 ): Promise<{ readonly issued: AcmeOrder; readonly againMs: number }> {
   let issued = found;
   if (issued.status === 'ready')
-    issued = await account.finalize(issued.url, await makeRequest(host, key), signal);
+    issued = await askToIssue(account, issued.url, await makeRequest(host, key), signal);
   const again = () => pollPauseMs(issued, clock.now() - since);
   while (isOngoing(issued) && clock.now() + again() < since + processingMs) {
     await sleep(clock, again(), signal);
@@ -122,6 +122,23 @@ async function issuedOrder(
   }
   if (issued.status !== 'valid' && !isOngoing(issued)) throw spentOrder(issued);
   return { issued, againMs: again() };
+}
+
+/** A run before this one may have asked, which a copy of the order did not show yet. */
+async function askToIssue(
+  account: AcmeAccount,
+  url: string,
+  request: string,
+  signal: AbortSignal,
+): Promise<AcmeOrder> {
+  try {
+    return await account.finalize(url, request, signal);
+  } catch (thrown) {
+    if (!hasCode(thrown, 'ACME_REFUSED')) throw thrown;
+    const order = await account.order(url, signal);
+    if (order.status !== 'processing' && order.status !== 'valid') throw thrown;
+    return order;
+  }
 }
 
 /** @param ms since the authority was asked to issue */

@@ -62,6 +62,30 @@ test.each([
   });
 });
 
+test('§4.7: a proof that takes long is asked for when the authority says, and decided in time', async () => {
+  const clock = new VirtualClock();
+  const challenge = { type: 'http-01', url: 'https://ca/c', status: 'pending', token: 't', error: null };
+  const asked: number[] = [];
+  const accounts = accountsOf({
+    order: async () => ({ url: order.url, status: 'pending' }) as never,
+    authorizations: async () => {
+      asked.push(clock.monotonic());
+      return [{ url: 'https://ca/a', status: 'pending', challenges: [challenge], retryAfterMs: 60_000 }];
+    },
+    answerOf: async () => 't.key',
+    begin: async () => {},
+  });
+  const board = { put: async () => {}, remove: async () => {}, find: async () => null, has: () => true };
+  const http = async () => ({ status: 200, headers: {}, body: 't.key' });
+  const parts = { clock, board, http, turns: createTurns() } as never;
+  const outcome = authorizeOrder(accounts, parts)({ type: 'acme.authorize', ...wish }, run);
+  await clock.advance(200_000);
+  await expect(Promise.race([outcome, 'it still waits'])).resolves.toMatchObject({ outcome: 'refused' });
+  const late = asked.filter((at) => at > 33_500).map((at) => Math.round(at / 1_000));
+  expect(late).toHaveLength(3);
+  expect(late.at(-1)).toBe(180);
+});
+
 /** An authority that refuses to look, and shows its authorization like this before and after. */
 async function begunBefore(before: readonly [string, string], after: readonly [string, string]) {
   const shown = ([status, ofChallenge]: readonly [string, string]): AcmeAuthorization => {
@@ -214,6 +238,19 @@ test('an order that takes long is asked for when the authority says', async () =
   const { outcome, asked } = await finalizing(clock, slow, clock.now() - 31_000);
   expect(asked.map((at) => at / 1_000)).toEqual([0, 20, 40]);
   expect(outcome).toMatchObject({ retryAfterMs: 20_000 });
+});
+
+test('an authority that would be asked in a day, whatever it is about, is asked before (ZeroSSL)', async () => {
+  const clock = new VirtualClock();
+  const slow = { order: { status: 'processing', retryAfterMs: 24 * hour } };
+  const { outcome, asked } = await finalizing(clock, slow, clock.now() - 31_000);
+  expect(asked.length).toBeGreaterThan(1);
+  expect(asked.length).toBeLessThan(5);
+  const { retryAfterMs } = outcome as { retryAfterMs: number };
+  expect(retryAfterMs).toBeGreaterThan(60_000);
+  expect(retryAfterMs).toBeLessThan(120_000);
+  const later = await finalizing(clock, slow, clock.now() - 10 * hour);
+  expect(later.outcome).toMatchObject({ retryAfterMs: hour });
 });
 
 test('§4.10: a certificate that has expired when it comes is refused, counts as issued, and clocks are named', async () => {

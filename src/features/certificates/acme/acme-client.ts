@@ -50,6 +50,8 @@ export interface AcmeAuthorization {
   readonly url: string;
   readonly status: string;
   readonly challenges: readonly AcmeChallenge[];
+  /** As in AcmeOrder. */
+  readonly retryAfterMs?: number | null;
 }
 
 export interface AcmeAccount {
@@ -209,7 +211,8 @@ const retryAfterIn = (call: Call | undefined) =>
 function authorizationOf({ url, status, challenges }: Authorization): AcmeAuthorization {
   if (typeof status !== 'string' || !Array.isArray(challenges))
     throw new Error('an authorization without a status or challenges');
-  return { url, status, challenges: challenges as unknown as readonly AcmeChallenge[] };
+  const retryAfterMs = retryAfterIn(calls.getStore());
+  return { url, status, challenges: challenges as unknown as readonly AcmeChallenge[], retryAfterMs };
 }
 
 /** The library keeps the directory, but exposes only its older entries. */

@@ -27,6 +27,8 @@ import { challengeIn, exhibitFor, isHttp } from './challenge-plan.ts';
  */
 const pollFirstMs = 300;
 const pollMaxMs = 3_000;
+/** A proof that takes longer, ms, is asked for when the authority says. */
+const promptMs = 30_000;
 const invalidOrder = 'the order is invalid';
 /**
  * An authority that answers and does not decide in this time, ms after the start, refuses this host; beyond
@@ -162,13 +164,18 @@ async function waitUntilValid(
   url: string,
   signal: AbortSignal,
 ): Promise<void> {
+  const promptUntil = parts.clock.monotonic() + promptMs;
+  let retryAfterMs = 0;
   for (let pauseMs = pollFirstMs; ; pauseMs = Math.min(pauseMs * 1.5, pollMaxMs)) {
-    await sleep(parts.clock, pauseMs, signal);
+    const now = parts.clock.monotonic();
+    const askedMs = now < promptUntil ? 0 : Math.min(retryAfterMs, decideBy - now);
+    await sleep(parts.clock, Math.max(pauseMs, askedMs), signal);
     const authorization = (await account.authorizations(orderUrl, signal)).find((one) => one.url === url);
     if (authorization?.status === 'valid') return;
     if (authorization?.status !== 'pending')
       throw authorization ? refusal(authorization) : lostOrder(null, invalidOrder);
     if (parts.clock.monotonic() >= decideBy) throw refusal(authorization);
+    retryAfterMs = authorization.retryAfterMs ?? 0;
   }
 }
 

@@ -32,6 +32,8 @@ const pollMaxMs = 800;
 /** An order that takes longer, ms, is asked for when the authority says, or less and less often. */
 const promptMs = 30_000;
 const pollSlowMs = 3_600_000;
+/** A longer Retry-After is not taken literally: ZeroSSL names a day for what takes it a minute, ms. */
+const plausibleMs = 600_000;
 /**
  * An order that the authority processes for longer, ms, is kept and asked for once by each further attempt:
  * beyond the bound of the effect the authority would seem to be away, and every other host would wait.
@@ -144,7 +146,8 @@ async function askToIssue(
 /** @param ms since the authority was asked to issue */
 function pollPauseMs({ retryAfterMs }: AcmeOrder, ms: number): number {
   if (ms < promptMs) return Math.min(Math.max(ms * 0.3, pollFirstMs), pollMaxMs);
-  return Math.min(Math.max(retryAfterMs ?? ms / 10, pollMaxMs), pollSlowMs);
+  const asked = retryAfterMs ?? ms / 10;
+  return Math.min(Math.max(asked > plausibleMs ? Math.min(asked, ms) : asked, pollMaxMs), pollSlowMs);
 }
 
 const spentOrder = ({ status, error }: AcmeOrder) => lostOrder(error, `the order is ${status}`);

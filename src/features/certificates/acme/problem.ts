@@ -8,7 +8,7 @@ import { whatCame } from './answer-form.ts';
 import type { HttpAnswer } from './authority-http.ts';
 
 export interface Problem {
-  /** Without `urn:ietf:params:acme:error:`. */
+  /** Without `urn:ietf:params:acme:error:`; `about:blank`: the authority names none (RFC 7807 4.2). */
   readonly type: string;
   readonly detail: string;
 }
@@ -29,17 +29,30 @@ const hopeless = [
   'invalidContact',
 ];
 
-/** The problem in an answer's body; null if it has none. */
+/** The problem in an answer's body, or in an order or challenge; null if it has none. */
 export function readProblem(value: unknown): Problem | null {
-  const { type, detail, subproblems } = (value ?? {}) as Record<string, unknown>;
-  if (typeof type !== 'string') return null;
+  const { type = untyped, title, subproblems, ...rest } = (value ?? {}) as Record<string, unknown>;
+  const detail =
+    [rest.detail, title].find((one): one is string => typeof one === 'string' && one !== '') ?? '';
+  if (typeof type !== 'string' || (type === untyped && detail === '')) return null;
   // A compound problem has the type of its first part (RFC 8555 6.7.1).
   const first: Problem | null = Array.isArray(subproblems) ? readProblem(subproblems[0]) : null;
-  const own = {
-    type: type.replace(prefix, ''),
-    detail: typeof detail === 'string' ? detail.slice(0, 500) : '',
-  };
-  return first !== null && own.type === 'compound' ? first : own;
+  const own = { type: type.replace(prefix, ''), detail: detail.slice(0, 500) };
+  if (first !== null && own.type === 'compound') return first;
+  return own.type === 'userActionRequired' ? { ...own, detail: `${own.detail}${placeIn(rest)}` } : own;
+}
+
+const untyped = 'about:blank';
+
+/** Where a person agrees to new terms (RFC 8555 7.3.3). */
+const placeIn = ({ instance }: Record<string, unknown>) =>
+  typeof instance === 'string' && URL.canParse(instance) ? `; see ${instance.slice(0, 300)}` : '';
+
+/** Of what is no problem by its media type, a type shows that it is one. */
+function problemIn({ headers, body }: HttpAnswer): Problem | null {
+  const problem = readProblem(attempt(() => JSON.parse(body) as unknown, null));
+  const isDeclared = headers['content-type']?.startsWith('application/problem+json') === true;
+  return problem?.type === untyped && !isDeclared ? null : problem;
 }
 
 /**
@@ -48,8 +61,8 @@ export function readProblem(value: unknown): Problem | null {
  * @param now ms since the epoch, for Retry-After as a date
  */
 export function answerError(answer: HttpAnswer, place: string, now: number): OrreryError {
-  const { status, headers, body } = answer;
-  const problem = readProblem(attempt(() => JSON.parse(body) as unknown, null));
+  const { status, headers } = answer;
+  const problem = problemIn(answer);
   const retryAfterMs = readRetryAfter(headers, now);
   const text = `${place} answered ${status}${problem === null ? ` ${whatCame(answer)}` : `: ${said(problem)}`}`;
   const facts = { status, type: problem?.type ?? null, retryAfterMs };
@@ -70,7 +83,8 @@ export function answerError(answer: HttpAnswer, place: string, now: number): Orr
   return problemError(problem, text, status);
 }
 
-const said = ({ type, detail }: Problem) => (detail === '' ? type : `${type} (${detail})`);
+const said = ({ type, detail }: Problem) =>
+  type === untyped ? detail : detail === '' ? type : `${type} (${detail})`;
 
 /** How authorities word their limits, with the scope of each; the first match counts. */
 const limitWords: ReadonlyArray<readonly [RegExp, LimitScope]> = [

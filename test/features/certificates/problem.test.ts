@@ -1,0 +1,51 @@
+/** Problem documents in the forms in which authorities write them (RFC 7807, RFC 8555 6.7). */
+import { expect, test } from 'vitest';
+import { answerError, lostOrder } from '../../../src/features/certificates/acme/problem.ts';
+
+const acme = (name: string) => `urn:ietf:params:acme:error:${name}`;
+
+const errorOf = (status: number, body: unknown, type = 'application/problem+json') =>
+  answerError({ status, headers: { 'content-type': type }, body: JSON.stringify(body) }, 'ca/order', 0);
+
+test('a problem without a type is a refusal in the words that it has', () => {
+  expect(errorOf(403, { detail: 'not for you' })).toMatchObject({
+    code: 'ACME_REFUSED',
+    message: 'ca/order answered 403: not for you',
+  });
+  expect(errorOf(403, { type: 'about:blank', title: 'Forbidden' }, 'application/json')).toMatchObject({
+    code: 'ACME_UNREACHABLE',
+  });
+});
+
+test('an object that is no problem is no word of the authority, though it has a detail', () => {
+  expect(errorOf(404, { detail: 'Not Found' }, 'application/json')).toMatchObject({
+    code: 'ACME_UNREACHABLE',
+  });
+  expect(errorOf(400, {})).toMatchObject({ code: 'ACME_UNREACHABLE' });
+  expect(errorOf(400, [])).toMatchObject({ code: 'ACME_UNREACHABLE' });
+  expect(errorOf(400, null)).toMatchObject({ code: 'ACME_UNREACHABLE' });
+});
+
+test('what an order ended by is told, also without a type', () => {
+  expect(lostOrder({ detail: 'DNS timed out' }, 'validation failed')).toMatchObject({
+    code: 'ACME_REFUSED',
+    message: 'validation failed: DNS timed out',
+    facts: { orderLost: true },
+  });
+});
+
+test('a compound problem is its first part', () => {
+  const parts = [{ type: acme('caa'), detail: 'CAA forbids it', identifier: { type: 'dns', value: 'a' } }];
+  const compound = { type: acme('compound'), detail: 'two', subproblems: parts };
+  expect(errorOf(403, compound)).toMatchObject({
+    message: 'ca/order answered 403: caa (CAA forbids it)',
+    facts: { hopeless: true },
+  });
+});
+
+test('where new terms are agreed to is told (RFC 8555 7.3.3)', () => {
+  const terms = { type: acme('userActionRequired'), detail: 'new terms', instance: 'https://ca/agree?n=1' };
+  expect(errorOf(403, terms).message).toBe(
+    'ca/order answered 403: userActionRequired (new terms; see https://ca/agree?n=1)',
+  );
+});

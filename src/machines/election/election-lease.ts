@@ -223,6 +223,8 @@ export function withRenewalAsked(context: ElectionContext, at: number): Partial<
   const record = {
     ...before,
     durationSeconds: Math.max(1, Math.ceil(leaseMs / 1_000)),
+    // The API takes no empty time, and somebody may have removed it.
+    acquireTime: before.acquireTime || kubeMicroTime(at),
     renewTime: laterSecond(before.renewTime, at),
   };
   return { asked: { record, at, deadlineMs }, attempt: context.attempt + 1 };

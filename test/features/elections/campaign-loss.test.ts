@@ -41,6 +41,16 @@ describe('losing', () => {
     expect(scene.record?.holder).toBe('a');
   });
 
+  test('a Lease whose times somebody emptied is renewed, under the same term', async () => {
+    const scene = new Scene();
+    await scene.candidate('a');
+    scene.kube.set(name, { acquireTime: '', renewTime: '', durationSeconds: 0 });
+    await scene.advance(30);
+    expect(scene.steps).toMatchObject([{ what: 'leads', term: 1 }]);
+    expect(scene.record).toMatchObject({ holder: 'a', durationSeconds: 15 });
+    expect(scene.record?.acquireTime).toMatch(/\.\d{6}Z$/);
+  });
+
   test('terms grow also over a Lease that others made anew from zero', async () => {
     const scene = new Scene();
     scene.kube.set(name, { holder: '', transitions: 40 });

@@ -32,10 +32,7 @@ export const limits = {
    * small.
    */
   unpublishedTransitions: 8,
-  /**
-   * Steps whose message ids a record remembers to drop repeated deliveries (I5); mail sequence covers the
-   * ordinary case.
-   */
+  /** Steps whose message ids a record remembers (I5); the mail's sequence covers the ordinary case. */
   recentMessageIds: 8,
   /** A cell that has been idle for this time is packed, ms. */
   restAfterMs: 1_000,
@@ -52,6 +49,8 @@ export const limits = {
   probeCallsInFlight: 64,
   /** Bytes read of one probe answer: docs/features/routes.md §1.6. */
   probeAnswerBytes: 4096,
+  /** Characters of the annotation `orrery.dev/probe`: URLs are shorter, and records quote it. */
+  probeAnnotationChars: 2_048,
   /** Actors in one answer to rpc.list: about 200 bytes each, so half of NATS' default max_payload (1 MiB). */
   listActors: 2_000,
   /** Transitions in one ActorView. */

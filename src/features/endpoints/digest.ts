@@ -7,6 +7,7 @@
 import { type Address, type IpFamily, parseAddress, unreachability } from '../../base/address.ts';
 import type { ConditionStatus, DigestPart } from '../../base/digests.ts';
 import type { KubeObject } from '../../base/kube-port.ts';
+import { limits } from '../../base/limits.ts';
 import { type Fields, list, record, textMap, texts } from '../../kube/api/fields.ts';
 import { digestBase } from '../../kube/mirror/object-digest.ts';
 import type {
@@ -32,7 +33,10 @@ export function workloadPart(object: KubeObject): DigestPart<WorkloadDigest> {
     invalid: invalid.map((ip) => (typeof ip === 'string' ? ip.slice(0, 100) : '')),
     ports: list(spec.ports).flatMap((port) => workloadPort(record(port))),
     ...readiness(record(object.status)),
-    probe: textMap(object.metadata.annotations)[probeAnnotation] ?? null,
+    // One character more says that it is too long.
+    probe:
+      textMap(object.metadata.annotations)[probeAnnotation]?.slice(0, limits.probeAnnotationChars + 1) ??
+      null,
   };
 }
 

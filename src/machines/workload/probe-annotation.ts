@@ -4,6 +4,7 @@
  *
  * Scheme `http`, `https` or `tcp`; the host is the Host header, never an address that is called. Pure.
  */
+import { limits } from '../../base/limits.ts';
 import type { WorkloadProbe } from './workload-effects.ts';
 
 export interface ProbePlan {
@@ -16,11 +17,13 @@ export interface ProbePlan {
 
 /** The probe that the annotation describes, or what is wrong with it. */
 export function readProbe(text: string): ProbePlan | { readonly invalid: string } {
+  if (text.length > limits.probeAnnotationChars)
+    return { invalid: `it is longer than ${limits.probeAnnotationChars} characters` };
   const [url = '', ...options] = text.trim().split(/\s+/);
   const match = /^(http|https|tcp):\/\/([A-Za-z0-9.-]*):([0-9]{1,5})(\/[\x21-\x7e]*)?$/.exec(url);
   if (match === null) {
     return {
-      invalid: `"${url}" is not a probe; use http://:8080/healthz, https://:8443/healthz or tcp://:5432`,
+      invalid: `"${cut(url)}" is not a probe; use http://:8080/healthz, https://:8443/healthz or tcp://:5432`,
     };
   }
   const [, scheme, host = '', port = '', path] = match;
@@ -64,12 +67,15 @@ function readOptions(options: readonly string[]): Record<OptionName, number> | {
     const digits = /^([0-9]{1,4})(s?)$/.exec(value);
     const count = Number(digits?.[1] ?? Number.NaN);
     if (one === undefined)
-      return { invalid: `"${option}" is no option: ${Object.keys(known).join(', ')} are` };
+      return { invalid: `"${cut(option)}" is no option: ${Object.keys(known).join(', ')} are` };
     if (!(count >= one.min && count <= one.max) || (digits?.[2] === 's') !== one.unit > 1) {
       const unit = one.unit > 1 ? 's' : '';
-      return { invalid: `"${option}": ${name} is between ${one.min}${unit} and ${one.max}${unit}` };
+      return { invalid: `"${cut(option)}": ${name} is between ${one.min}${unit} and ${one.max}${unit}` };
     }
     read[one.field] = count * one.unit;
   }
   return read;
 }
+
+/** As much of it as a person needs to find it. */
+const cut = (text: string): string => (text.length > 100 ? `${text.slice(0, 100)}…` : text);

@@ -7,6 +7,7 @@ import type { AnyDigest, WorldEntry } from '../../../src/base/digests.ts';
 import type { KubeObject } from '../../../src/base/kube-port.ts';
 import { servicePart, sliceDigest, workloadPart } from '../../../src/features/endpoints/digest.ts';
 import { endpointSlices, services } from '../../../src/kube/api/resources.ts';
+import { readProbe } from '../../../src/machines/workload/probe-annotation.ts';
 import { interestIn } from '../../kube/mirror/declared.ts';
 import { service, workload } from './slice-api.ts';
 
@@ -17,6 +18,13 @@ const object = (fields: object, metadata: object = {}): KubeObject => ({
 });
 const workloadOf = (spec: object, more: object = {}) => workloadPart(object({ spec, ...more }));
 const serviceOf = (spec: object) => servicePart(object({ spec }));
+
+test('of an annotation that is too long for a probe no more is kept than shows that it is', () => {
+  const annotations = { 'orrery.dev/probe': 'x'.repeat(200_000) };
+  const { probe } = workloadPart(object({ spec: {} }, { annotations }));
+  expect(probe).toHaveLength(2_049);
+  expect(readProbe(probe ?? '')).toMatchObject({ invalid: expect.stringContaining('longer') });
+});
 
 describe('Services that the world holds', () => {
   const entry = (resource: string, name: string, digest: AnyDigest | null): WorldEntry => ({

@@ -201,4 +201,12 @@ describe('the annotation', () => {
   ])('"%s" is refused with a reason', (text) => {
     expect(readProbe(text)).toEqual({ invalid: expect.stringMatching(/.+/) });
   });
+
+  test.each([
+    ['long', `http://:80/${'x'.repeat(3_000)}`],
+    ['without a meaning', 'x'.repeat(2_000)],
+    ['an option', `http://:80 ${'x'.repeat(2_000)}`],
+  ])('one that is too long, or %s, is quoted in few words', (_, text) => {
+    expect(readProbe(text)).toEqual({ invalid: expect.stringMatching(/^.{20,250}$/) });
+  });
 });

@@ -37,6 +37,11 @@ export interface RouteWiden {
   /** The most calls of the whole round, if that is more than before. */
   readonly calls: number;
   readonly wanted: readonly string[];
+  /**
+   * Address → uid of those among them of whom no answer is noted. One that the round has reported meanwhile
+   * will prove them. Absent in effects of an earlier release.
+   */
+  readonly unmet?: Readonly<Record<string, string>>;
 }
 
 export const routeWiden = effect<RouteWiden>('route.widen');

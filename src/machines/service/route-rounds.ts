@@ -124,6 +124,9 @@ export function widening(context: ServiceContext, event: RouteWanted): Omit<Rout
   return {
     ...{ group: groupOf(context), round: context.round, calls: callsOf(context, probe, wanted) },
     wanted: wanted.map(({ ip }) => ip),
+    unmet: Object.fromEntries(
+      wanted.flatMap(({ uid, ip }) => (context.met[uid] === undefined ? [[ip, uid]] : [])),
+    ),
   };
 }
 

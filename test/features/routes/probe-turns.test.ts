@@ -5,6 +5,7 @@ import { type Clock, systemClock } from '../../../src/base/clock.ts';
 import { limits } from '../../../src/base/limits.ts';
 import { FairLimiter } from '../../../src/features/routes/probe/limiter.ts';
 import { createSampler, type Round, type Widen } from '../../../src/features/routes/probe/probe.ts';
+import { until } from '../../until.ts';
 import { VirtualClock } from '../../virtual-clock.ts';
 import { type FakeService, pod, silent, startService } from './backends.ts';
 
@@ -76,4 +77,19 @@ test('a round that has had no turn for a minute gives up, and misses nobody', as
   await failed;
   hog.abort();
   await held;
+});
+
+test('slow calls are made one at a time while many others of the process are in flight', async () => {
+  const clock = new VirtualClock();
+  const { limiter, sampler } = createProber(clock);
+  const hole = await serve(silent);
+  const rounds = Array.from({ length: 17 }, (_, group) => {
+    const round: Round = { ...common, group: `hole/${group}`, url: hole.url, calls: 9, wanted: ['10.0.0.9'] };
+    return sampler.sample(round, { signal, onHealthy: () => {} });
+  });
+  await until(() => hole.open === 17, { what: 'a call of each round' });
+  await clock.advance(1_000);
+  expect(limiter.inFlight).toBe(17);
+  await clock.advance(30_000);
+  await Promise.all(rounds);
 });

@@ -1,12 +1,14 @@
 /** A sampling round as its actor is told of it. */
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import type { PlainEvent } from '../../../src/base/plain-event.ts';
 import { sampleRoutes } from '../../../src/features/routes/effects/route-sample.ts';
 import { FairLimiter } from '../../../src/features/routes/probe/limiter.ts';
+import type { Listing } from '../../../src/features/routes/probe/pace.ts';
 import type { RouteSample } from '../../../src/machines/service/route-effects.ts';
 import type { SampleFinished } from '../../../src/machines/service/route-events.ts';
 import { context } from '../../kube/effects/fake-port.ts';
+import { VirtualClock } from '../../virtual-clock.ts';
 import { pod, startService } from './backends.ts';
 
 test('each address is reported while the round runs, and the round ends with its sum', async () => {
@@ -43,5 +45,49 @@ test('each address is reported while the round runs, and the round ends with its
       unreachable: 0,
       lastError: null,
     },
+  });
+});
+
+describe('a Pod that asks while its answer is on its way to the actor', () => {
+  const probe = { url: 'http://web', podIPHeaders: { IPv4: 'Pod-IPv4', IPv6: 'Pod-IPv6' }, timeoutMs: 3_000 };
+  const effect: RouteSample = {
+    ...{ type: 'route.sample', group: 'shop/web', round: 1, calls: 9, wanted: ['10.0.0.1'] },
+    probe: { ...probe, attemptsPerReplica: 3 },
+  };
+  const listing: Listing = {
+    addressesOf: () => null,
+    comingTo: () => 0,
+    moment: () => 0,
+    podAt: (_group, ip) => `uid of ${ip}`,
+    heldAt: () => new Map(),
+    onChange: () => () => {},
+  };
+
+  /** The calls of a round that meets 10.0.0.2 first, and then everybody in turn. */
+  async function callsOf(unmet: Record<string, string>) {
+    const clock = new VirtualClock();
+    let calls = 0;
+    const answers = ['10.0.0.2', '10.0.0.1', '10.0.0.2'];
+    const { sample, widen } = sampleRoutes({
+      ...{ clock, listing, limiter: new FairLimiter(clock) },
+      async call(_target, _parts, _signal, onAnswer) {
+        const ip = answers[calls++] ?? '10.0.0.3';
+        onAnswer({ kind: 'named', status: 200, addresses: [{ ip, family: 'IPv4' }], unreadable: [] });
+        if (calls > 1) return;
+        const more = { group: 'shop/web', round: 1, calls: 9, wanted: ['10.0.0.2'], unmet };
+        await widen({ type: 'route.widen', ...more }, context);
+      },
+    });
+    await sample(effect, { ...context, emit: () => {} });
+    return calls;
+  }
+
+  test('need not be met again', async () => {
+    expect(await callsOf({ '10.0.0.2': 'uid of 10.0.0.2' })).toBe(2);
+  });
+
+  test('has to, if another Pod had the address or it asks for a second time', async () => {
+    expect(await callsOf({ '10.0.0.2': 'uid of another' })).toBe(3);
+    expect(await callsOf({})).toBe(3);
   });
 });

@@ -140,7 +140,10 @@ describe('docs/features/routes.md §4.6: a round goes on for those who ask while
     service.asked();
     service.take({ ...wanted(2), also: [wanted(1), wanted(3)] } as ServiceEvent);
     expect(service.askedOf('route.widen')).toEqual([
-      { type: 'route.widen', group: 'shop/web', round: 1, calls: 12, wanted: ['10.0.0.2', '10.0.0.3'] },
+      {
+        ...{ type: 'route.widen', group: 'shop/web', round: 1, calls: 12, wanted: ['10.0.0.2', '10.0.0.3'] },
+        unmet: { '10.0.0.2': 'pod-2', '10.0.0.3': 'pod-3' },
+      },
     ]);
   });
 
@@ -149,6 +152,14 @@ describe('docs/features/routes.md §4.6: a round goes on for those who ask while
     service.asked();
     service.take({ ...wanted(2), also: [wanted(3)] } as ServiceEvent);
     expect(service.askedOf('route.widen').map(({ calls }) => calls)).toEqual([9]);
+  });
+
+  test('one that was met before and asks anew has to be met anew', () => {
+    const pods = { '10.0.0.1': 'pod-1', '10.0.0.2': 'pod-2' };
+    const service = newService(observed({ pods }), wanted(1), wanted(2), answered(2, 1));
+    service.asked();
+    service.take(wanted(2));
+    expect(service.askedOf('route.widen')).toMatchObject([{ wanted: ['10.0.0.2'], unmet: {} }]);
   });
 
   test('nothing is said to it for a Pod that it looks for, nor for one whose answer is kept', () => {

@@ -33,7 +33,7 @@ export function sampleRoutes(parts: {
   readonly call?: typeof probeCall;
 }): RouteSampling {
   const sampler = createSampler({ ...parts, parseAddress });
-  const begun = new Map<string, Widen>();
+  const begun = new Map<string, (effect: RouteWiden) => void>();
   const keyOf = ({ group, round }: RouteSample | RouteWiden) => `${group}/${round}`;
   return {
     async sample(effect, { signal, emit }) {
@@ -43,10 +43,22 @@ export function sampleRoutes(parts: {
       const replicas = Math.max(1, Math.round(calls / Math.max(1, attemptsPerReplica)));
       const tell = (answers: Answers) => emit({ type: 'sample.answered', round, ...answers });
       const gathering = createGathering(parts.clock, tell, sampler.isBusy);
+      const met = new Map<string, string>();
+      const onHealthy = (ip: string, uid?: string) => {
+        if (uid !== undefined) met.set(ip, uid);
+        gathering.add(ip, uid);
+      };
+      // A Pod whose answer is on its way to the actor need not be met again.
+      const onBegun = (widen: Widen) => {
+        begun.set(keyOf(effect), ({ wanted: more, unmet = {}, ...bounds }) => {
+          const isOnItsWay = (ip: string) => unmet[ip] !== undefined && unmet[ip] === met.get(ip);
+          widen({ ...bounds, wanted: more.filter((ip) => !isOnItsWay(ip)) });
+        });
+      };
       try {
         const result: RoundResult = await sampler.sample(
           { ...target, group, calls, replicas, wanted },
-          { signal, onHealthy: gathering.add, onBegun: (widen) => void begun.set(keyOf(effect), widen) },
+          { signal, onHealthy, onBegun },
         );
         // In a busy replica questions wait for this Service: answers take them along before the round ends.
         const last = sampler.isBusy() ? null : gathering.end();

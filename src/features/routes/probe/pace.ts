@@ -5,11 +5,12 @@
  * answered, one made while EndpointSlices list none of the missing Pods, and one after so many answers
  * without news that a Pod that is routed would probably have been met (in a busy process: would hardly have
  * been missed). A new question or a Pod that was met ends a rest.
- * While few rounds run, a rest lasts a tenth of a second, or a fiftieth after answers without news, and at
- * most three follow each change. A changed slice begins a longer one, because the routing learns of it later.
- * In a busy process a rest lasts a fifth of a second, and longer each time, up to a second; a changed slice
- * ends it. Not every proxy follows the slices: one call is made after each rest, and once an address that is
+ * While the slices list none of the missing Pods a rest lasts half a second, growing to two, whatever else
+ * changes. Not every proxy follows the slices: one call is made after each rest, and once an address that is
  * not listed has answered, slices count for nothing in this round.
+ * Else, while few rounds run, a rest lasts a tenth of a second, or a fiftieth after answers without news, and
+ * at most three follow each change. A changed slice begins a longer one, because the routing learns of it
+ * later. In a busy process a rest lasts a fifth of a second, growing to one; a changed slice ends it.
  * There a round that expects more Pods rests likewise after each call, as long as they keep coming: of n Pods
  * behind a Service each call meets a missing one by chance, and meeting them one by one takes three times the
  * calls that meeting all of them together does.
@@ -65,12 +66,12 @@ export interface PaceParts {
 
 /** So many calls without an answer are made one by one; then the round finds out whether anything answers. */
 const refusalsMax = 3;
-/** `calm`, `settling`, `unlucky`: while few rounds run. */
+/** `refused`, `settling`, `unlucky`: while few rounds run. */
 const restMs = {
-  ...{ first: 200, growth: 1.25, most: 1_000, gathering: 2_000 },
-  ...{ calm: 100, settling: 150, unlucky: 20 },
+  ...{ unlisted: { first: 500, most: 2_000 }, busy: { first: 200, most: 1_000 }, growth: 1.25 },
+  ...{ gathering: 2_000, refused: 100, settling: 150, unlucky: 20 },
 } as const;
-/** So many rests after each change, where rounds do not wait for each other. */
+/** So many rests after each change, where rounds do not wait for each other and somebody may be met. */
 const calmRests = 3;
 /** Slices that have not changed for so long, ms, are not expected to list more Pods soon. */
 const comingMs = 5_000;
@@ -131,10 +132,10 @@ export class Pace {
     while (!signal.aborted && !this.mayCall()) await (this.#rest ?? this.#begin(signal)).over;
   }
 
-  /** Ends a rest: something has changed. */
+  /** Something has changed: ends a rest, unless the slices still list nobody who could be met. */
   wake(): void {
     this.#rests = 0;
-    this.#rest?.end();
+    if (this.prospects.missing > 0) this.#rest?.end();
   }
 
   /** The routing learns of changed slices later than we do. @returns whether the next call waits for that */
@@ -197,14 +198,14 @@ export class Pace {
     const { progress, rounds } = this.#parts;
     const { answered, anonymous, unreachable, missing } = progress;
     if (missing.size === 0 || rounds.resting >= limits.probeRoundsResting) return false;
-    if (!this.isBusy && this.#rests >= calmRests) return false;
-    if (this.#isUnsettled) return true;
-    if (answered === 0 && unreachable > 0 && unreachable <= refusalsMax) return true;
+    const isPatient = this.isBusy || this.#rests < calmRests;
+    if (isPatient && this.#isUnsettled) return true;
+    if (isPatient && answered === 0 && unreachable > 0 && unreachable <= refusalsMax) return true;
     // Whether answers carry the header at all is found out without a rest.
     if (answered > 0 && anonymous === answered) return false;
     const { prospects } = this;
-    if (prospects.missing === 0 || this.#isGathering()) return true;
-    return this.#isUnlucky(prospects);
+    if (prospects.missing === 0) return true;
+    return isPatient && (this.#isGathering() || this.#isUnlucky(prospects));
   }
 
   /** So many answers in a row met nobody who is missing that those may not be routed yet. */
@@ -216,14 +217,13 @@ export class Pace {
   }
 
   #restMs(): number {
-    if (!this.isBusy) return this.#calmRestMs();
-    const grown = Math.min(restMs.first * restMs.growth ** this.#rests, restMs.most);
-    return this.#isGathering() ? restMs.gathering : grown;
-  }
-
-  #calmRestMs(): number {
-    if (this.#isUnsettled) return restMs.settling;
-    return this.#isUnlucky(this.prospects) ? restMs.unlucky : restMs.calm;
+    const { prospects } = this;
+    const isUnlisted = prospects.missing === 0;
+    if (!this.isBusy && this.#isUnsettled) return restMs.settling;
+    if (!this.isBusy && !isUnlisted) return this.#isUnlucky(prospects) ? restMs.unlucky : restMs.refused;
+    if (this.#isGathering()) return restMs.gathering;
+    const { first, most } = isUnlisted ? restMs.unlisted : restMs.busy;
+    return Math.min(first * restMs.growth ** this.#rests, most);
   }
 
   #begin(signal: AbortSignal): Rest {

@@ -133,13 +133,18 @@ interface Calls {
 
 /** Where a call takes longer than this, ms, others follow it, even if one could meet all who are missing. */
 const slowCallMs = 100;
+/** With more calls in flight each waits for the others: more of them would only be slower. */
+const roomMax = limits.probeCallsInFlight / 4;
 
 /** Makes one call; `onSlow` is called while it is still without an answer after a moment. */
 function caller({ round, tally, pace, parts, ending, signal }: Calls, onSlow: () => void) {
   const { clock, listing, call = probeCall } = parts;
   return (): Promise<void> => {
     tally.begin();
-    const late = clock.after(slowCallMs, onSlow);
+    const begunAt = clock.monotonic();
+    // Where this comes late too, it is the process that is slow.
+    const onLate = () => clock.monotonic() - begunAt < 1.5 * slowCallMs && onSlow();
+    const late = clock.after(slowCallMs, onLate);
     const since = listing?.moment() ?? 0;
     const made = call(round, parts, signal, (answer) => {
       late.cancel();
@@ -161,10 +166,11 @@ async function makeCalls(calls: Calls): Promise<void> {
     begun += 1;
     return true;
   };
-  /** No more calls at a time than could each meet somebody, unless calls are slow. */
+  /** No more calls at a time than could each meet somebody, unless calls are slow and few. */
   const wanted = () => {
     const most = tally.hasAnswer ? tally.missing.size : 1;
-    const isWide = isSlow && (tally.hasAnswer || !isDoubtful);
+    const hasRoom = parts.limiter.inFlight <= roomMax;
+    const isWide = isSlow && hasRoom && (tally.hasAnswer || !isDoubtful);
     return isWide ? limits.probeCallsAtOnce : Math.min(limits.probeCallsAtOnce, most);
   };
   const isSpare = () => working > Math.max(1, wanted());

@@ -17,6 +17,7 @@ import { chartsOf, type EngineView, type Feature, type FeatureRun } from './feat
 import { Host } from './host/host.ts';
 import type { HostMetrics, HostParts } from './host/host-parts.ts';
 import { createStepper } from './host/step.ts';
+import { type Losses, watchLosses } from './lost-messages.ts';
 import { type Directory, startDirectory } from './members/directory.ts';
 import type { Member } from './members/members.ts';
 import { knowsOwners, startAcquaintance } from './shards/acquaintance.ts';
@@ -81,6 +82,7 @@ export class Engine implements EngineView {
   readonly #parts: EngineParts;
   #directory: Directory | null = null;
   #housekeeping: Timer | null = null;
+  #losses: Losses | null = null;
   #stepsBefore = 0;
   #stepsPerSecond = 0;
   #isLeaving = false;
@@ -164,6 +166,15 @@ export class Engine implements EngineView {
     return this.#parts.clock.now() - this.parts.earlierHeardAt() < earlierSilenceMs;
   }
 
+  /**
+   * Resolves once the picture of the world includes the stream up to this sequence, and holds nothing that
+   * the stream has lost: a mirror compares Kubernetes with it.
+   */
+  async pictured(sequence: number): Promise<void> {
+    await this.world.reached(sequence);
+    if (await this.#losses?.look('world')) this.world.beginAnew();
+  }
+
   get #isServing(): boolean {
     return this.blocked() === null;
   }
@@ -227,6 +238,8 @@ export class Engine implements EngineView {
       },
     });
     await Promise.all([this.world.start(), this.ownership.learn().then(acquaintance.look)]);
+    const { world, ownership } = this;
+    this.#losses = watchLosses({ ...this.parts, world, ownership, clock: this.#parts.rhythm ?? clock });
     const own = this.runs.flatMap((run) => run.holdings?.() ?? []);
     for (const holding of [...this.shards.holdings(), ...holdings, ...own]) this.ownership.add(holding);
     await acquaintance.made;
@@ -241,6 +254,7 @@ export class Engine implements EngineView {
   async stop(patienceMs: number): Promise<void> {
     this.#isLeaving = true;
     this.#housekeeping?.cancel();
+    this.#losses?.stop();
     this.#directory?.beat();
     await this.ownership.stop(patienceMs);
     await Promise.all(this.runs.map(({ stop }) => stop?.()));
@@ -252,6 +266,7 @@ export class Engine implements EngineView {
   /** Ends at once, as if the process had died: nothing is handed over. For tests and the simulation. */
   kill(): void {
     this.#housekeeping?.cancel();
+    this.#losses?.stop();
     this.#directory?.stop();
     for (const run of this.shards.open()) this.host.drop(run, new Error('killed'));
     this.host.stop();

@@ -111,6 +111,10 @@ export interface StreamState {
   readonly created: string;
   /** The sequence of the last message it stored, even if that message is gone; 0: none. */
   readonly lastSequence: number;
+  /** The sequence of the oldest message that it holds; if there is none, of the next one. */
+  readonly firstSequence: number;
+  /** How many messages it holds. */
+  readonly messages: number;
 }
 
 export interface Following {
@@ -215,6 +219,11 @@ export interface Bus {
   lastOfMany(stream: StreamName, subjects: readonly string[]): Promise<ReadonlyMap<string, StoredMessage>>;
   /** @throws OrreryError BUS_UNREACHABLE | BUS_REFUSED if there is no such stream */
   streamState(stream: StreamName): Promise<StreamState>;
+  /**
+   * The stream has lost messages that its followers here were given: each of them takes it for another stream
+   * (`onAnother`), and follows it from its first message.
+   */
+  startOver(stream: StreamName): void;
   /**
    * Removes the messages under `subject` (wildcards allowed); with `belowSequence`, only those before it.
    */

@@ -181,7 +181,7 @@ function mirrorParts(
     world: {
       entries: (resource) => world.entries(resource),
       onChange: (callback) => world.onChange(callback),
-      ready: (_resource, sequence) => world.reached(sequence),
+      ready: (_resource, sequence) => engine.pictured(sequence),
     },
     namespaces,
     keepers: Object.assign({}, ...engine.runs.map(({ keepers }) => keepers ?? {})),

@@ -50,6 +50,26 @@ export function followingFromBefore(clients: Clients, s: Subjects): void {
     await following.stop();
   });
 
+  test('a follower that is to start over is told of another stream, then its messages from the first one', async () => {
+    const { a, b } = clients();
+    await write(a, 'f8', ['a=1', 'a=2']);
+    const told: string[] = [];
+    const following = await b.follow('event', {
+      subjects: all('f8'),
+      from: { kind: 'lastPerSubject' },
+      onMessage: ({ data }) => void told.push(text(data)),
+      onAnother: () => void told.push('(another)'),
+    });
+    await following.caughtUp;
+    expect((await b.streamState('event')).messages).toBeGreaterThanOrEqual(2);
+    b.startOver('event');
+    await until(() => told.length >= 4, { what: 'the messages once more' });
+    await write(a, 'f8', ['a=3']);
+    await until(() => told.length >= 5, { what: 'a new one' });
+    expect(told).toEqual(['2', '(another)', '1', '2', '3']);
+    await following.stop();
+  });
+
   test('from a sequence that is still to come: nothing before it', async () => {
     const { a, b } = clients();
     const [now = 0] = await write(a, 'f3', ['a=1']);

@@ -70,7 +70,7 @@ export const featureLife =
       world: {
         entries: (resource) => engine.world.entries(resource),
         onChange: (callback) => engine.world.onChange(callback),
-        ready: (_resource, sequence) => engine.world.reached(sequence),
+        ready: (_resource, sequence) => engine.pictured(sequence),
       },
       keepers: Object.assign({}, ...running.map(({ keepers }) => keepers ?? {})),
       metrics: { watchRestarts() {}, worldLag() {} },

@@ -48,6 +48,7 @@ export function processBus(options: ProcessBusOptions): Bus {
     last: (stream, subject) => process.gate(bus.last(stream, subject)),
     lastOfMany: (stream, subjects) => process.gate(bus.lastOfMany(stream, subjects)),
     streamState: (stream) => process.gate(bus.streamState(stream)),
+    startOver: (stream) => bus.startOver(stream),
     purge: (stream, more) => process.gate(bus.purge(stream, more)),
     remove: (stream, sequence) => process.gate(bus.remove(stream, sequence)),
     close: () => process.gate(bus.close()),

@@ -38,15 +38,17 @@ export function createStatements(isAlive: IsAlive, onCounting: (mirror: string) 
     if (known.counts && (isNews || !before)) onCounting(mirror);
   };
   return {
-    noteFence(mirror: string, sequence: number, data: Uint8Array): void {
+    /** @returns whether there still is such a mirror */
+    noteFence(mirror: string, sequence: number, data: Uint8Array): boolean {
       const value = fenceValueOf(data);
       if (value.isRetired) {
         mirrors.delete(mirror);
-        return;
+        return false;
       }
       const known = of(mirror);
       known.fence = { sequence, value };
       judgeOne(mirror, known, false);
+      return true;
     },
     noteStatement(mirror: string, sequence: number, digest: SyncedDigest | null): void {
       const known = of(mirror);

@@ -123,6 +123,15 @@ export class World {
     return this.#sequence;
   }
 
+  /** How many objects are known to be in the stream; 0 while the picture is not consistent. */
+  get size(): number {
+    if (!this.#isWhole) return 0;
+    let size = 0;
+    // Resources that begin with "_" are no mirror's, and may expire.
+    for (const [resource, objects] of this.#resources) if (!resource.startsWith('_')) size += objects.size;
+    return size;
+  }
+
   /** The trace of the change that listeners are being told of; undefined if it has none. */
   get trace(): TraceContext | undefined {
     return this.#trace;
@@ -163,8 +172,14 @@ export class World {
     const parsed = subjects.parseWorld(message.subject);
     const fenced = parsed ? undefined : subjects.parseWorldFence(message.subject);
     if (parsed) this.#foldObject(message, parsed);
-    if (fenced !== undefined) this.#statements.noteFence(fenced, message.sequence, message.data);
+    if (fenced !== undefined) this.#foldFence(fenced, message);
     this.#sequence = Math.max(this.#sequence, message.sequence);
+  }
+
+  /** With a mirror that was retired, its objects are removed, without a mark in the stream. */
+  #foldFence(mirror: string, { sequence, data }: StoredMessage): void {
+    if (this.#statements.noteFence(mirror, sequence, data)) return;
+    this.#forget(({ resource }) => resource === mirror);
   }
 
   #foldObject(message: StoredMessage, place: Omit<WorldEntry, 'digest'>): void {

@@ -19,6 +19,8 @@ export function memoryFollow(parts: ClientParts): Bus['follow'] {
     new Promise<Following>((resolve, reject) => {
       if (link.state === 'closed') return reject(unreachable('closed'));
       const readers = server.readers(streamName);
+      const starters = parts.followers.get(streamName) ?? new Set();
+      parts.followers.set(streamName, starters);
       const caughtUp = Promise.withResolvers<void>();
       // Not every caller awaits it.
       caughtUp.promise.catch(() => undefined);
@@ -35,6 +37,7 @@ export function memoryFollow(parts: ClientParts): Bus['follow'] {
         place.stop();
         readers.delete(place.reader);
         link.onChange.delete(onChange);
+        starters.delete(startOver);
         if (isCaughtUp) return;
         reject(unreachable('closed'));
         caughtUp.reject(unreachable('following was stopped'));
@@ -57,7 +60,13 @@ export function memoryFollow(parts: ClientParts): Bus['follow'] {
         counters.followRestarts++;
         link.toServer(attach);
       };
+      const startOver = (): void => {
+        place.distrust();
+        readers.delete(place.reader);
+        link.toServer(attach);
+      };
       link.onChange.add(onChange);
+      starters.add(startOver);
       link.toServer(attach);
     });
 }
@@ -73,7 +82,8 @@ function streamPlace(
   let next = from.kind === 'sequence' ? from.sequence : undefined;
   let stopped = false;
   /** The stream to which the position belongs. */
-  let generation = from.kind === 'sequence' && from.of !== undefined ? from.of : String(stream.generation);
+  let generation: string | null =
+    from.kind === 'sequence' && from.of !== undefined ? from.of : String(stream.generation);
   const receive = (message: StoredMessage): void => {
     if (stopped || message.sequence < (next ?? 0)) return;
     next = message.sequence + 1;
@@ -85,6 +95,10 @@ function streamPlace(
     stopped: () => stopped,
     stop(): void {
       stopped = true;
+    },
+    /** The stream lost messages that were delivered. */
+    distrust(): void {
+      generation = null;
     },
     /**
      * Sends the existing messages. The returned function fixes the position, once the client has received

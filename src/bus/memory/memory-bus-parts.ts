@@ -1,6 +1,6 @@
 /** What the parts of one client of the memory hub share. */
 import type { Ambient } from '../../base/log-port.ts';
-import type { BusMessage } from '../bus.ts';
+import type { BusMessage, StreamName } from '../bus.ts';
 import type { MemoryFaults } from './faults.ts';
 import type { MemoryLink, Schedule } from './link.ts';
 import type { MemoryServer } from './memory-server.ts';
@@ -15,6 +15,8 @@ export interface ClientEnvironment extends Pick<Ambient, 'clock' | 'log'> {
 export interface ClientParts extends ClientEnvironment {
   readonly link: MemoryLink;
   readonly faults: MemoryFaults;
+  /** What makes the followers of a stream start over. */
+  readonly followers: Map<StreamName, Set<() => void>>;
   readonly counters: { handlerErrors: number; disconnects: number; followRestarts: number };
   /** Calls a user's handler; an exception is logged and counted. */
   guarded<T>(handler: (message: T) => void, subject: string, message: T): void;

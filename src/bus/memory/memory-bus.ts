@@ -68,8 +68,11 @@ export function memoryClient(environment: ClientEnvironment): MemoryBus {
     streamState: (stream) =>
       read(() => {
         const stored = server.stream(stream);
-        return { created: String(stored.generation), lastSequence: stored.lastSequence() };
+        return { created: String(stored.generation), ...stored.extent() };
       }),
+    startOver(stream) {
+      for (const begin of [...(parts.followers.get(stream) ?? [])]) begin();
+    },
     purge: (stream, { subject, belowSequence = Number.POSITIVE_INFINITY }) =>
       read(() => server.stream(stream).purge(matcher(subject), belowSequence)),
     remove: (stream, sequence) => read(() => server.stream(stream).purge(() => true, sequence + 1, sequence)),
@@ -107,7 +110,7 @@ function clientParts(environment: ClientEnvironment): ClientParts {
     else if (fate !== 'lose') deliver();
     if (fate === 'duplicate') deliver();
   };
-  return { ...environment, link, counters, faults, guarded, receive };
+  return { ...environment, link, counters, followers: new Map(), faults, guarded, receive };
 }
 
 function subscribe(

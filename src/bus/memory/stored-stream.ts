@@ -6,7 +6,7 @@
  * Everything happens at once and in the order of the calls, as at the leader of a stream.
  */
 import type { Clock } from '../../base/clock.ts';
-import type { Appended, AppendOptions, BatchMessage, Guard, StoredMessage } from '../bus.ts';
+import type { Appended, AppendOptions, BatchMessage, Guard, StoredMessage, StreamState } from '../bus.ts';
 import { conflict, refused, unknownOutcome } from '../bus-errors.ts';
 import { msgIdHeader } from '../envelope.ts';
 import { partition } from '../partition.ts';
@@ -88,6 +88,13 @@ export class MemoryStream {
 
   lastSequence(): number {
     return this.#sequence;
+  }
+
+  /** What it holds, in numbers. */
+  extent(): Omit<StreamState, 'created'> {
+    this.#dropAged();
+    const firstSequence = this.#log.first()?.sequence ?? this.#sequence + 1;
+    return { lastSequence: this.#sequence, firstSequence, messages: this.#log.size() };
   }
 
   /** The matching messages from a sequence on (inclusive), oldest first. */

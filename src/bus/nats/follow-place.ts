@@ -11,6 +11,7 @@ export function followPlace(from: FollowFrom) {
   let next: number | undefined = from.kind === 'sequence' ? Math.max(1, from.sequence) : undefined;
   let created: unknown = from.kind === 'sequence' ? from.of : undefined;
   let hasDelivered = false;
+  let isDistrusted = false;
   return {
     next: () => next,
     from: (): FollowFrom => (next === undefined ? from : { kind: 'sequence', sequence: next }),
@@ -24,6 +25,10 @@ export function followPlace(from: FollowFrom) {
     /** Starts over from the first message. */
     again(): void {
       next = 1;
+    },
+    /** The stream lost messages that were delivered. */
+    distrust(): void {
+      isDistrusted = true;
     },
     /** The server has chosen the starting position. */
     fix(sequence: number): void {
@@ -41,9 +46,12 @@ export function followPlace(from: FollowFrom) {
     ): { readonly text: string; readonly isAnother: boolean } | undefined {
       const isAnother = created !== undefined && created !== createdNow;
       created = createdNow;
-      if (isAnother) {
+      const hasLost = isDistrusted;
+      isDistrusted = false;
+      if (isAnother || hasLost) {
         next = 1;
-        return { isAnother, text: 'the stream was recreated; following it from its first message' };
+        const what = isAnother ? 'was recreated' : 'lost messages';
+        return { isAnother: true, text: `the stream ${what}; following it from its first message` };
       }
       // A caller that asked for a future sequence has lost nothing.
       const isAhead = from.kind === 'sequence' && from.of === undefined && !hasDelivered;

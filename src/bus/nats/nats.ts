@@ -45,6 +45,7 @@ import { checkServer, onReconnect } from './server/server-check.ts';
 import { readHeaderBlock, writeHeaderBlock } from './stored-message.ts';
 import type { Wire, WireMessage } from './wire.ts';
 import { wireBus } from './wire-bus.ts';
+import type { AnewListeners } from './wire-follow.ts';
 import { publisher } from './wire-publish.ts';
 import { wireRequests } from './wire-requests.ts';
 
@@ -102,9 +103,9 @@ export async function connectNats(given: NatsParts): Promise<Bus> {
     const api = jetStreamApi(requests);
     const streams = streamDefinitions(parts.cluster);
     const { streamReplicas: replicas } = parts;
-    const anew = new Set<(stream: string) => void>();
+    const anew: AnewListeners = new Set();
     const onAnew = (stream: string) => {
-      for (const callback of [...anew]) callback(stream);
+      for (const callback of [...anew]) callback(stream, false);
     };
     if (replicas !== undefined) await keepStreams({ ...parts, wire, api, streams, replicas, log, onAnew });
     const isReplicated = (replicas ?? 1) > 1;

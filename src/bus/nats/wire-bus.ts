@@ -5,7 +5,7 @@ import type { Clock } from '../../base/clock.ts';
 import { asError, type OrreryError } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { Ambient } from '../../base/log-port.ts';
-import type { Bus, BusMessage, RequestOptions, StoredMessage, StreamName } from '../bus.ts';
+import type { Bus, BusMessage, RequestOptions, StoredMessage, StreamName, StreamState } from '../bus.ts';
 import { notPermitted, unreachable } from '../bus-errors.ts';
 import type { StreamDefinitions } from '../streams.ts';
 import type { Troubles } from '../troubles.ts';
@@ -17,7 +17,7 @@ import type { Wire, WireMessage } from './wire.ts';
 import { wireAppend } from './wire-append.ts';
 import { wireBatch } from './wire-batch.ts';
 import { silenceBounds } from './wire-consumer.ts';
-import { type FollowEnvironment, follow } from './wire-follow.ts';
+import { type AnewListeners, type FollowEnvironment, follow } from './wire-follow.ts';
 import { ask, type Failure, type WireRequests } from './wire-requests.ts';
 
 export interface WireBusParts extends Ambient {
@@ -27,8 +27,7 @@ export interface WireBusParts extends Ambient {
   readonly streams: StreamDefinitions;
   /** Whether the streams are known to have several copies. */
   readonly isReplicated: boolean;
-  /** Called with the name of a stream, on the server, that was created again. */
-  readonly anew: Set<(stream: string) => void>;
+  readonly anew: AnewListeners;
   readonly troubles: Troubles;
 }
 
@@ -77,9 +76,9 @@ export function wireBus(parts: WireBusParts): Bus {
     follow: (stream, following_) => follow(following, streams[stream].name, following_),
     last: (stream, subject) => last(api, streams[stream].name, subject),
     lastOfMany: (stream, subjects) => lastOfMany(api, streams[stream].name, subjects),
-    async streamState(stream) {
-      const { created, state } = await api(`STREAM.INFO.${streams[stream].name}`);
-      return { created: String(created), lastSequence: Number((state as { last_seq: number }).last_seq) };
+    streamState: (stream) => streamState(api, streams[stream].name),
+    startOver(stream) {
+      for (const callback of [...parts.anew]) callback(streams[stream].name, true);
     },
     async purge(stream: StreamName, { subject, belowSequence }) {
       const below = belowSequence === undefined ? {} : { seq: belowSequence };
@@ -133,6 +132,14 @@ function requestMany(
     };
     requests.send(subject, data, options, { onAnswer, onFailure: () => resolve(answers) });
   });
+}
+
+async function streamState(api: JetStreamApi, stream: string): Promise<StreamState> {
+  const { created, state } = await api(`STREAM.INFO.${stream}`);
+  const { first_seq, last_seq, messages } = state as Readonly<Record<string, number>>;
+  const [lastSequence, count] = [Number(last_seq), Number(messages)];
+  const firstSequence = count > 0 ? Number(first_seq) : lastSequence + 1;
+  return { created: String(created), lastSequence, firstSequence, messages: count };
 }
 
 /** The stream's leader answers `STREAM.MSG.GET`; "direct" reads may come from a copy that lags. */

@@ -25,10 +25,15 @@ export interface FollowEnvironment extends ConsumerEnvironment {
   readonly clock: Clock;
   readonly random: Random;
   readonly onRestart: () => void;
-  /** Called with the name of a stream that was created again. */
-  readonly anew: Set<(stream: string) => void>;
+  readonly anew: AnewListeners;
   readonly troubles: Troubles;
 }
+
+/**
+ * Called with the name, on the server, of a stream that was created again, or that has lost messages
+ * (`hasLost`).
+ */
+export type AnewListeners = Set<(stream: string, hasLost: boolean) => void>;
 
 /** Pause between attempts to create a consumer; a stream without a leader refuses at once. */
 const retryFirstMs = 50;
@@ -54,8 +59,10 @@ export function follow(
     else if (status === 'disconnected') chain.interrupt();
     else end();
   };
-  const onAnew = (which: string): void => {
-    if (which === stream) chain.doubt('the stream was made anew');
+  const onAnew = (which: string, hasLost: boolean): void => {
+    if (which !== stream) return;
+    if (hasLost) chain.distrust();
+    chain.doubt(hasLost ? 'the stream lost messages' : 'the stream was made anew');
   };
   const subscription = wire.onStatus(onStatus);
   anew.add(onAnew);
@@ -137,6 +144,7 @@ function consumerChain(
   };
   return {
     begin,
+    distrust: place.distrust,
     /** What the consumer follows may be gone. */
     doubt: (reason: string): void => (consumer ? restart(reason) : undefined),
     /** The connection is lost; `begin` resumes. */

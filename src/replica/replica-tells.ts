@@ -135,8 +135,14 @@ export function storeAdvice(error: string): string {
     : '';
 }
 
-/** A cluster without a definition has nothing to list; our own are in a chart. */
-function definitionAdvice(names: readonly string[]): string {
+/**
+ * A cluster without a definition has nothing to list; our own are in a chart. Where kinds are missing that
+ * every cluster has, that is not why.
+ */
+function listingAdvice(unlisted: readonly string[], definitions: ReadonlyMap<string, string>): string {
+  const names = unlisted.flatMap((mirror) => definitions.get(mirror) ?? []);
+  if (names.length < unlisted.length)
+    return 'if this goes on, the Kubernetes API does not answer these replicas, or refuses them the list: their logs have its answers';
   const ours = names.every((name) => name.endsWith('.orrery.dev'));
   const how = ours ? ': helm upgrade --install orrery-crds deploy/chart-crds' : '';
   return `if \`kubectl get crd ${names.join(' ')}\` finds nothing, install it${how}`;
@@ -168,8 +174,7 @@ export function readinessOf({
   const unlisted = needed.filter((resource) => engine.world.statement(resource) === null);
   if (unlisted.length > 0)
     reasons.push(`not listed yet by the replicas that mirror them: ${unlisted.join(', ')}`);
-  const defined = unlisted.flatMap((mirror) => definitions.get(mirror) ?? []);
-  if (defined.length > 0) reasons.push(definitionAdvice(defined));
+  if (unlisted.length > 0) reasons.push(listingAdvice(unlisted, definitions));
   const shards = engine.ownership.views().filter(({ name }) => name.startsWith('shard/'));
   const unowned = shardCount - shards.filter(({ owner }) => owner !== null).length;
   if (unowned > 0) reasons.push(`${unowned} of ${shardCount} shards have no owner`);

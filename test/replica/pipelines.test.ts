@@ -328,9 +328,9 @@ describe('in a cluster', () => {
   test('a custom resource that was never listed is told with its definition, and how to install that', async () => {
     const { scene, replicas } = await cluster();
     const [{ engine, bus }] = replicas;
-    const readiness = (definition: string) =>
+    const readiness = (definition: string, ...others: readonly string[]) =>
       readinessOf({
-        ...{ bus, engine, needed: ['pods', 'things'], definitions: new Map([['things', definition]]) },
+        ...{ bus, engine, needed: [...others, 'things'], definitions: new Map([['things', definition]]) },
         ...{
           storing: { troubles: () => [] },
           health: { complaints: () => [] },
@@ -338,12 +338,17 @@ describe('in a cluster', () => {
         },
       }).reasons;
     expect(readiness('things.orrery.dev')).toEqual([
-      expect.stringMatching(/^not listed yet by the replicas that mirror them: .*things$/),
+      'not listed yet by the replicas that mirror them: things',
       'if `kubectl get crd things.orrery.dev` finds nothing, install it: helm upgrade --install orrery-crds deploy/chart-crds',
     ]);
     expect(readiness('things.example.com')[1]).toBe(
       'if `kubectl get crd things.example.com` finds nothing, install it',
     );
+    // No definition is missing if what every cluster has is not listed either.
+    expect(readiness('things.orrery.dev', 'gizmos')).toEqual([
+      'not listed yet by the replicas that mirror them: gizmos, things',
+      expect.stringContaining('the Kubernetes API does not answer these replicas'),
+    ]);
   });
 
   test('a watch that the API server goes on refusing is a note, with its answer', async () => {

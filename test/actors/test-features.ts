@@ -5,7 +5,7 @@
 import type { EngineView, FeatureRun } from '../../src/actors/feature.ts';
 import type { Clock } from '../../src/base/clock.ts';
 import { createCertificatesJoin } from '../../src/features/certificates/certificates-join.ts';
-import { createElectionJoin } from '../../src/features/elections/election-join.ts';
+import { createElectionJoin, createElectionStatusJoin } from '../../src/features/elections/election-join.ts';
 import { answerCandidates } from '../../src/features/elections/election-requests.ts';
 import { createEndpointsJoin, type EndpointsJoin } from '../../src/features/endpoints/endpoints-join.ts';
 import { tellAgain } from '../../src/features/endpoints/start.ts';
@@ -37,6 +37,7 @@ export function joinsOf(
   const others = [
     createProxierJoin({ world, timeoutMs: defaultTimeoutMs }),
     createElectionJoin(world),
+    createElectionStatusJoin(world),
     createCertificatesJoin(world),
   ];
   const candidates = answerCandidates({ ...parts, engine });

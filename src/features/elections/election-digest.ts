@@ -4,7 +4,7 @@ import type { KubeObject } from '../../base/kube-port.ts';
 import { list, record } from '../../kube/api/fields.ts';
 import { generationOf } from '../../kube/mirror/object-digest.ts';
 import { saidIn } from '../../machines/election/election-words.ts';
-import type { ElectionSpec } from '../../machines/election/lease-record.ts';
+import { type ElectionSpec, transitionsMax } from '../../machines/election/lease-record.ts';
 import { readElectionSpec } from './election-spec.ts';
 
 export interface ElectionDigest extends DigestBase {
@@ -13,12 +13,19 @@ export interface ElectionDigest extends DigestBase {
   readonly spec: ElectionSpec;
   /** What its status says (saidIn); absent: nothing, or mirrored by an earlier release. */
   readonly said?: string;
+  /** The term that it names; absent: none, or mirrored by an earlier release. */
+  readonly term?: number;
 }
 
 export function electionPart(object: KubeObject): DigestPart<ElectionDigest> {
   const said = saidBy(object.status);
   const digest = { generation: generationOf(object), spec: readElectionSpec(object) };
-  return said === null ? digest : { ...digest, said };
+  return said === null ? digest : { ...digest, said, ...termIn(object.status) };
+}
+
+function termIn(status: unknown): Pick<ElectionDigest, 'term'> {
+  const term = Number(record(status).term);
+  return Number.isInteger(term) && term > 0 && term <= transitionsMax + 1 ? { term } : {};
 }
 
 /** null: it says nothing. */

@@ -51,8 +51,12 @@ export const createElectionStatusJoin = (world: Pick<World, 'get'>): Join => ({
   *members() {},
   observe(_kind, namespace, name) {
     const digest = asDigest<ElectionDigest>(world.get(resource, namespace, name), 'elections');
-    const facts = digest?.said === undefined ? null : { uid: digest.uid, said: digest.said };
-    return { type: 'election.status.observed', facts };
+    if (digest?.said === undefined) return { type: 'election.status.observed', facts: null };
+    const { uid, said, term } = digest;
+    return {
+      type: 'election.status.observed',
+      facts: { uid, said, ...(term === undefined ? {} : { term }) },
+    };
   },
 });
 

@@ -17,7 +17,12 @@ export type ElectionObserved = { readonly type: 'election.observed'; readonly fa
 /** What the resource's status says at present; null: it says nothing. */
 export type ElectionStatusObserved = {
   readonly type: 'election.status.observed';
-  readonly facts: { readonly uid: string; readonly said: string } | null;
+  readonly facts: {
+    readonly uid: string;
+    readonly said: string;
+    /** Absent: it names none, or it was mirrored by an earlier release. */
+    readonly term?: number;
+  } | null;
 };
 
 /** Set by the replica that received the request, never by the sender. */

@@ -76,6 +76,20 @@ function withTerm(
   return { term, today: today?.day === day ? today : { day, before: context.term } };
 }
 
+/**
+ * Whether the Election's status names a later term than we know of, and we have written none: our record was
+ * lost, and the Lease may have been recreated since by a program that counts from 0.
+ */
+export function isTermRemembered(context: ElectionContext, event: ElectionInput): boolean {
+  if (event.type !== 'election.status.observed' || context.toldAt !== undefined) return false;
+  return event.facts?.uid === context.facts?.uid && (event.facts?.term ?? 0) > context.term;
+}
+
+export function withTermRemembered(context: ElectionContext, event: ElectionInput): Partial<ElectionContext> {
+  const term = event.type === 'election.status.observed' ? event.facts?.term : undefined;
+  return term === undefined ? {} : withTerm({ ...context, seen: null }, term, event.at);
+}
+
 /** How many terms were seen to begin on the day (UTC) of that time. */
 export function termsToday({ term, today }: ElectionContext, at: number): number {
   return today?.day === dayOf(at) ? term - today.before : 0;

@@ -45,6 +45,7 @@ import {
   isSeenNews,
   isSpent,
   isStolen,
+  isTermRemembered,
   isToBeReleased,
   isWiped,
   nextLeader,
@@ -58,6 +59,7 @@ import {
   withReignTaken,
   withRenewalAsked,
   withSeen,
+  withTermRemembered,
 } from './election-lease.ts';
 import { isMistold, isStatusNews, leaderNote, spentText, statusOf, unrenewedText } from './election-words.ts';
 
@@ -89,6 +91,7 @@ export const electionSetup = setup({
       !equal(event.facts, context.facts),
     isMadeValid: ({ event }) => event.type === 'election.observed' && event.facts?.invalid === null,
     isMistold: ({ context, event }) => isMistold(context, event),
+    isTermRemembered: ({ context, event }) => isTermRemembered(context, event),
     isMoved: ({ event }) => (event as Stamp).moved === true,
     isUnseen: ({ context }: { readonly context: ElectionContext }) => context.seen === null,
     isSeenNews: ({ context, event }) => isSeenNews(context, event),
@@ -234,6 +237,7 @@ export const electionSetup = setup({
       if (!context.facts?.uid) return;
       enqueue({ type: 'kube-event.write', params: leaderNote(context, event) } as never);
     }),
+    recallTerm: assign(({ context, event }) => withTermRemembered(context, event)),
     doubtTold: assign(({ context }) => (context.telling === null ? { told: null } : { doubted: true })),
     noteTold: assign(({ context, event }) => ({
       told: context.doubted ? null : context.telling,

@@ -59,7 +59,10 @@ const electionMachine = electionSetup.createMachine({
       { guard: 'isNews', actions: ['renewTimes', 'remember', 'tell'] },
       { guard: 'isMoved', actions: 'renewTimes' },
     ],
-    'election.status.observed': { guard: 'isMistold', actions: ['renewTimes', 'doubtTold', 'tell'] },
+    'election.status.observed': [
+      { guard: 'isTermRemembered', actions: 'recallTerm' },
+      { guard: 'isMistold', actions: ['renewTimes', 'doubtTold', 'tell'] },
+    ],
     'election.campaign': [{ guard: 'isUnheard' }, { actions: ['renewTimes', 'noteCandidate', 'tell'] }],
     'election.renew': [
       { guard: 'isUnheard' },

@@ -41,7 +41,7 @@ export const electionSample = {
     { type: 'election.observed', facts: electionFacts },
     { type: 'election.observed', facts: { ...electionFacts, invalid: 'no' } },
     { type: 'election.observed', facts: null },
-    { type: 'election.status.observed', facts: { uid: 'el-uid', said: 'x' } },
+    { type: 'election.status.observed', facts: { uid: 'el-uid', said: 'x', term: 3 } },
     { type: 'election.campaign', candidate: 'a', ttlMs: 3_000 },
     { type: 'election.renew', candidate: 'a', term: 1 },
     { type: 'election.resign', candidate: 'a', term: 0 },

@@ -39,4 +39,6 @@ test('a digest tells of the status who leads, and no times: renewals are no news
   expect(digest({ holder: 'a', renewTime: '1' })).toEqual(digest({ holder: 'a', renewTime: '2' }));
   expect(digest({ holder: 'a' })).not.toEqual(digest({ holder: 'b' }));
   expect(digest({})).toMatchObject({ kind: 'elections', generation: 3 });
+  expect(digest({ term: 5 })).toMatchObject({ term: 5 });
+  for (const term of [0, -1, 1.5, 'x', 2 ** 40]) expect(digest({ term })).not.toHaveProperty('term');
 });

@@ -81,3 +81,23 @@ describe('when the replica that serves the election has died', () => {
     expect(outcome.tookMs).toBeLessThanOrEqual(3_050);
   });
 });
+
+describe('docs/features/elections.md §4.3: the record of an election is lost', () => {
+  test('and its Lease was recreated by a program that counts from 0: the status says which terms are used up', async () => {
+    const scene = await ElectionScene.start(1, []);
+    await scene.election('worker', {}, 'uid-worker', { said: 'x', term: 7 });
+    await scene.campaign('a');
+    expect(await scene.campaign('a')).toMatchObject({ leading: true, term: 8 });
+  });
+
+  test('a later status counts for nothing: anybody may write it, and it is put right', async () => {
+    const scene = await ElectionScene.start(1, ['worker']);
+    await scene.campaign('a');
+    expect(await scene.campaign('a')).toMatchObject({ leading: true, term: 1 });
+    await scene.advance(1_000);
+    await scene.election('worker', {}, 'uid-worker', { said: 'x', term: 7 });
+    await scene.advance(1_000);
+    expect(await scene.status()).toMatchObject({ holder: 'a', term: 1 });
+    expect(scene.statuses.at(-1)).toMatchObject({ term: 1 });
+  });
+});

@@ -100,6 +100,7 @@ export class ElectionScene {
     name: string,
     spec: Partial<ElectionDigest['spec']> = {},
     uid = `uid-${name}`,
+    status: Pick<ElectionDigest, 'said' | 'term'> = {},
   ): Promise<void> {
     const place = { namespace: 'shop', name };
     await this.cluster.put('elections.orrery.dev', 'shop', name, {
@@ -111,6 +112,7 @@ export class ElectionScene {
       labels: {},
       generation: 1,
       spec: { place, timing: defaultTiming, releaseOnCancel: true, invalid: null, ...spec },
+      ...status,
     } satisfies ElectionDigest);
     await this.cluster.clock.advance(20);
   }

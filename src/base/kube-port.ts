@@ -134,6 +134,7 @@ export interface KubePort {
     subresource?: 'status',
   ): Promise<KubeObject>;
   patch(resource: KubeResource, options: PatchOptions, signal: AbortSignal): Promise<KubeObject>;
+  /** What the object owns is deleted after it. */
   delete(
     resource: KubeResource,
     namespace: string | undefined,

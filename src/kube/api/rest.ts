@@ -96,6 +96,8 @@ function deleteOptions({ uid, resourceVersion, gracePeriodSeconds }: Parameters<
   return {
     apiVersion: 'v1',
     kind: 'DeleteOptions',
+    // As kubectl does: without it the API server leaves the Pods of a Job (batch/v1) to themselves.
+    propagationPolicy: 'Background',
     ...(Object.keys(preconditions).length === 0 ? {} : { preconditions }),
     ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
   };

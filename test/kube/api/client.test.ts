@@ -110,6 +110,12 @@ describe('what is asked', () => {
     });
   });
 
+  test('a deletion takes along what the object owns, whatever the server does by itself', async () => {
+    api.fault('other', (_, response) => json(response, 200, statusObject(200, '')));
+    await connect().delete(pods, 'shop', 'web-0', {}, signal);
+    expect(JSON.parse(api.requests[0]?.body ?? '')).toMatchObject({ propagationPolicy: 'Background' });
+  });
+
   test('a kind is found by discovery, and its subresources are not taken for it', async () => {
     const resources = [
       { name: 'proxygroups/status', kind: 'ProxyGroup', namespaced: true },

@@ -57,9 +57,13 @@ const fromVersion3: Migration = ({ value, context }) => ({
  */
 const fromVersion4: Migration = (record) => record;
 
+/** Version 5 had no state for a certificate that expires in the queue: the same. */
+const fromVersion5: Migration = (record) => record;
+
 export const domainMigrations: Readonly<Record<number, Migration>> = {
   1: fromVersion1,
   2: fromVersion2,
   3: fromVersion3,
   4: fromVersion4,
+  5: fromVersion5,
 };

@@ -10,12 +10,15 @@ import {
   byLimit,
   byOutage,
   byQueue,
+  expired,
   granted,
   looks,
   reports,
   tell,
   wishes,
 } from './domain-transitions.ts';
+
+const asking = ['countAsking', { type: 'message.send', params: question }] as const;
 
 export const queued = {
   description: "A certificate is needed; the Issuer knows and says when it is this domain's turn.",
@@ -26,7 +29,35 @@ export const queued = {
     waitingForPermit: {
       id: 'domain.waitingForPermit',
       description: 'A certificate is needed; the Issuer has been asked for a permit to order it.',
-      entry: ['countAsking', { type: 'message.send', params: question }, ...tell('waitingForPermit')],
+      entry: [...asking, ...tell('waitingForPermit')],
+      on: {
+        ...reports('waitingForPermit'),
+        'domain.observed': looks('waitingForPermit'),
+        'expiry.due': [
+          { guard: 'isExpired', target: 'expired', actions: 'watchExpiry' },
+          { actions: [...tell('waitingForPermit'), 'watchExpiry'] },
+        ],
+        'permit.deferred': [
+          byOutage,
+          byLimit,
+          byIssuer,
+          { ...expired, actions: 'noteDeferral' },
+          { guard: 'isDeferralNews', actions: ['noteDeferral', ...tell('waitingForPermit')] },
+        ],
+      },
+      after: {
+        askAgain: [
+          { guard: 'isExpired', target: 'expired', actions: asking },
+          { target: 'waitingForPermit', reenter: true },
+        ],
+      },
+    },
+    expired: {
+      id: 'domain.expired',
+      description:
+        "The certificate has expired while the domain waits for its turn; nothing but the Issuer's permit helps.",
+      tags: 'wrong',
+      entry: [...tell('waitingForPermit')],
       on: {
         ...reports('waitingForPermit'),
         'domain.observed': looks('waitingForPermit'),
@@ -37,7 +68,7 @@ export const queued = {
           { guard: 'isDeferralNews', actions: ['noteDeferral', ...tell('waitingForPermit')] },
         ],
       },
-      after: { askAgain: { target: 'waitingForPermit', reenter: true } },
+      after: { askAgain: { actions: asking, target: 'expired', reenter: true } },
     },
     issuerUnusable: {
       id: 'domain.issuerUnusable',
@@ -50,17 +81,11 @@ export const queued = {
         'permit.deferred': [
           byOutage,
           byLimit,
-          byQueue,
+          ...byQueue,
           { guard: 'isDeferralNews', actions: ['noteDeferral', ...tell('waitingForPermit')] },
         ],
       },
-      after: {
-        askAgain: {
-          actions: ['countAsking', { type: 'message.send', params: question }],
-          target: 'issuerUnusable',
-          reenter: true,
-        },
-      },
+      after: { askAgain: { actions: asking, target: 'issuerUnusable', reenter: true } },
     },
     rateLimited: {
       id: 'domain.rateLimited',
@@ -72,7 +97,7 @@ export const queued = {
         'domain.observed': looks('rateLimited'),
         'permit.deferred': [
           byOutage,
-          byQueue,
+          ...byQueue,
           byIssuer,
           {
             guard: 'isDeferralNews',
@@ -95,7 +120,7 @@ export const queued = {
         'domain.observed': looks('issuerDown'),
         'permit.deferred': [
           byLimit,
-          byQueue,
+          ...byQueue,
           byIssuer,
           { guard: 'isDeferralNews', actions: ['noteDeferral', 'noteWait', ...tell('issuerDown')] },
         ],

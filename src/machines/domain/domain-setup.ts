@@ -37,6 +37,9 @@ const timeOf = (event: unknown) => (event as Stamp).at;
 const isFailure = ({ context, event }: Args, outcome: FailureOutcome) =>
   event.type === 'acquisition.failed' && event.attempt === context.attempt && event.outcome === outcome;
 
+const isExpired = ({ context, event }: Args) =>
+  context.certificate !== null && !isInTime(context, timeOf(event));
+
 /** Whether the Issuer makes the domain wait, for one of these reasons, and that is new. */
 function isDeferral({ context, event }: Args, reasons?: ReadonlyArray<PermitDeferred['reason']>): boolean {
   if (event.type !== 'permit.deferred' || event.issuer !== context.facts?.issuer?.name) return false;
@@ -112,6 +115,8 @@ export const domainSetup = setup({
     isDeferredByOutage: (args: Args) => isDeferral(args, ['down']),
     isDeferredByLimit: (args: Args) => isDeferral(args, ['rateLimited']),
     isDeferredByQueue: (args: Args) => isDeferral(args, ['budget', 'full']),
+    isDeferredThoughExpired: (args: Args) => isDeferral(args, ['budget', 'full']) && isExpired(args),
+    isExpired: (args: Args) => isExpired(args),
     isDeferredAsUnusable: (args: Args) =>
       isDeferral(args, ['notReady']) &&
       args.event.type === 'permit.deferred' &&

@@ -38,6 +38,7 @@ const words: readonly StateWord[] = [
 const aliases: Readonly<Record<string, StateWord>> = {
   preparing: 'authorizing',
   issuerUnusable: 'waitingForPermit',
+  expired: 'waitingForPermit',
 };
 
 function textOf({ states, context, at }: Standing<DomainContext>): string {

@@ -86,12 +86,13 @@ export const byOutage = {
   target: 'issuerDown',
   actions: ['noteDeferral', 'noteWait'],
 } as const;
+/** The Issuer makes a domain wait whose certificate has expired. */
+export const expired = { guard: 'isDeferredThoughExpired', target: 'expired' } as const;
 /** The authority is available again: what is left to wait for is the Issuer's own. */
-export const byQueue = {
-  guard: 'isDeferredByQueue',
-  target: 'waitingForPermit',
-  actions: 'noteDeferral',
-} as const;
+export const byQueue = [
+  { ...expired, actions: 'noteDeferral' },
+  { guard: 'isDeferredByQueue', target: 'waitingForPermit', actions: 'noteDeferral' },
+] as const;
 /** The Issuer cannot be used, and says why; one that is only being checked says nothing yet. */
 export const byIssuer = {
   guard: 'isDeferredAsUnusable',

@@ -314,7 +314,7 @@ const domainMachine = domainSetup.createMachine({
 export const domainChart: Chart = {
   name: 'domain',
   shortName: 'dom',
-  version: 5,
+  version: 6,
   description: 'Keeps one certificate for one host: obtains it, stores it and renews it in time.',
   machine: domainMachine,
   durable: true,

@@ -36,6 +36,7 @@ const words: Readonly<Record<string, string>> = {
   waitingForIssuer: 'waitingForIssuer',
   waitingForPermit: 'waitingForPermit',
   issuerUnusable: 'waitingForPermit',
+  expired: 'waitingForPermit',
   preparing: 'authorizing',
   authorizing: 'authorizing',
   valid: 'valid',

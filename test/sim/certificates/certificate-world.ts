@@ -84,7 +84,7 @@ function createCertificates(parts: WorldParts): FeatureWorld {
     // repeatedly waits longer each time. Liveness checks that they get their certificates in the end.
     mayWait: (id, { snapshot }) =>
       id.startsWith('domain/') &&
-      /waitingForPermit|issuerUnusable|backingOff|failed/.test(JSON.stringify(snapshot.value)),
+      /waitingForPermit|issuerUnusable|expired|backingOff|failed/.test(JSON.stringify(snapshot.value)),
     unsettled: (records) => unsettledHosts(parts, scene, records),
   };
 }

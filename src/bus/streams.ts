@@ -37,8 +37,8 @@ export interface StreamDefinition {
   /** Messages may have a time to live (tombstones). */
   readonly messageTtl: boolean;
   /**
-   * It holds fences, which must never repeat: one that is created again counts on from a number above all
-   * that the old one had.
+   * It holds fences, which must never repeat: one that is created counts from a number above all that an
+   * earlier one of its name had.
    */
   readonly fences: boolean;
   readonly shards: number;

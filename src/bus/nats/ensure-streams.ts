@@ -38,7 +38,7 @@ export type SettingsFound = Map<string, string>;
 
 /**
  * @param replicas copies of each stream, 1 or 3
- * @param firstFence where a stream with fences that does not exist begins to count; absent: at 1
+ * @param firstFence where a stream with fences that does not exist begins to count
  * @returns the streams as they are now
  * @throws OrreryError BUS_UNREACHABLE (try again) | BUS_REFUSED (a different number of shards, or the server
  *   refuses)
@@ -47,7 +47,7 @@ export async function ensureStreams(
   api: JetStreamApi,
   definitions: StreamDefinitions,
   replicas: number,
-  firstFence?: number,
+  firstFence: number,
   known: SettingsFound = new Map(),
 ): Promise<ReadonlyMap<StreamName, Ensured>> {
   const names = Object.keys(definitions) as StreamName[];
@@ -59,7 +59,7 @@ async function ensureStream(
   api: JetStreamApi,
   definition: StreamDefinition,
   replicas: number,
-  firstFence: number | undefined,
+  firstFence: number,
   known: SettingsFound,
 ): Promise<Ensured> {
   const stood = await infoOf(api, definition.name);
@@ -67,7 +67,7 @@ async function ensureStream(
   if (stood !== undefined && known.get(definition.name) === text)
     return { isNew: false, created: stood.created, lastSequence: stood.state.last_seq };
   const wanted = streamConfig(definition, replicas);
-  const first = definition.fences && firstFence !== undefined ? { first_seq: firstFence } : {};
+  const first = definition.fences ? { first_seq: firstFence } : {};
   const info = stood ?? (await create(api, definition.name, { ...wanted, ...first }));
   const found = info.config;
   checkShards(definition, found);

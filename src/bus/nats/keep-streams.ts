@@ -3,11 +3,12 @@
  *
  * Checks them after each reconnect, because the server may be another one with an empty disk, and every few
  * seconds, because somebody may have deleted one, and a replica of an older release removes settings that it
- * does not know at each of its reconnects. One that existed and is gone is created again, and its fences
- * count on from the present time in microseconds: no stream stores messages faster than that, so an earlier
- * fence is never taken for a new one.
+ * does not know at each of its reconnects. One that is gone is created again. The fences of a stream that is
+ * created count from the present time in microseconds: no stream stores messages faster than that, so an
+ * earlier fence is never taken for a new one. That holds as well where NATS lost its disk and a replica that
+ * just starts creates the streams, while one that was stopped still has its fences of before.
  */
-import { sleep } from '../../base/clock.ts';
+import { type Clock, sleep } from '../../base/clock.ts';
 import { asError } from '../../base/errors.ts';
 import type { Ambient } from '../../base/log-port.ts';
 import { jittered } from '../../base/random.ts';
@@ -44,7 +45,7 @@ const cannotCheck =
 
 /** Resolves when the streams are there. @throws OrreryError as `ensureStreams` and `keepTrying` do */
 export async function keepStreams(parts: KeepStreams): Promise<void> {
-  const { wire, api, streams, replicas, troubles, log } = parts;
+  const { wire, api, streams, replicas, troubles, clock, log } = parts;
   const attempt = {
     ...parts,
     facts: {},
@@ -55,7 +56,8 @@ export async function keepStreams(parts: KeepStreams): Promise<void> {
       else troubles.note('streams', `the streams cannot be made or checked: ${reason}`);
     },
   };
-  const known = new Map(await keepTrying(attempt, () => ensureStreams(api, streams, replicas)));
+  const ensure = () => ensureStreams(api, streams, replicas, firstFence(clock));
+  const known = new Map(await keepTrying(attempt, ensure));
   /** One check at a time. It ends with the connection; the next connection starts another. */
   let looking: AbortController | undefined;
   const lookAgain = (isNew: boolean): void => {
@@ -73,6 +75,15 @@ export async function keepStreams(parts: KeepStreams): Promise<void> {
   if (wire.status === 'connected') lookAgain(false);
 }
 
+/** More than any stream stores between two looks. */
+const fencesSkipped = 1_000_000_000;
+
+/** @param known the streams as they were last seen: our clock may be behind that of their maker */
+function firstFence(clock: Clock, known: Iterable<Ensured> = []): number {
+  const last = Math.max(0, ...Array.from(known, ({ lastSequence }) => lastSequence));
+  return Math.max(clock.now() * 1_000, last + fencesSkipped);
+}
+
 const wentBack =
   'a stream lost its newest messages: NATS went back to an older state of its disk. What was saved since is gone there; actors go on from memory, but whoever takes a shard over reads the older records (docs/disaster-recovery.md)';
 
@@ -84,7 +95,7 @@ async function lookAfter(
 ): Promise<void> {
   const { api, streams, replicas, clock, random, log, signal, known, onAnew } = parts;
   const settings: SettingsFound = new Map();
-  const ensure = () => ensureStreams(api, streams, replicas, clock.now() * 1_000, settings);
+  const ensure = () => ensureStreams(api, streams, replicas, firstFence(clock, known.values()), settings);
   const look = async () => {
     const found = [...(await keepTrying({ ...attempt, signal, isEndless: true }, ensure))];
     for (const [name, now] of found) {

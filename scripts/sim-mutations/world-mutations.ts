@@ -55,6 +55,13 @@ const gates: readonly Mutation[] = [
   ),
   one(
     'routegates',
+    'what somebody wrote over the status of a RouteGate is not noticed',
+    'src/machines/routegate/routegate-context.ts',
+    'return event.facts.uid === facts?.uid && event.facts.said !== saidIn(reported);',
+    'return event.facts.uid === event.facts.said;',
+  ),
+  one(
+    'routegates',
     'Pods without the readiness gate are not counted',
     'src/features/routes/gate-look.ts',
     'const ungated = selected.filter((pod) => !isGated(pod)).length;',

@@ -194,13 +194,14 @@ export class TestCluster {
   }
 
   /** Adds a RouteGate, Pods and Services of one group in namespace `shop`, completely mirrored. */
+  /** The RouteGate of the shop, with further fields of its digest. */
+  shopGate(more: object = {}): Promise<void> {
+    const digest = { kind: 'routegates', ...base('gate-uid', {}), generation: 1, spec: gateSpec };
+    return this.put('routegates', 'shop', 'gate', { ...digest, ...more });
+  }
+
   async shop(pods: number, services: number): Promise<void> {
-    await this.put('routegates', 'shop', 'gate', {
-      kind: 'routegates',
-      ...base('gate-uid', {}),
-      generation: 1,
-      spec: gateSpec,
-    });
+    await this.shopGate();
     for (let n = 0; n < services; n++) await this.put('services', 'shop', `svc-${n}`, service(n));
     for (let n = 0; n < pods; n++) await this.put('pods', 'shop', `web-${n}`, pod(n));
     await this.synced();

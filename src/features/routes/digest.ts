@@ -12,6 +12,7 @@ import type { ConditionStatus, DigestPart } from '../../base/digests.ts';
 import type { KubeObject } from '../../base/kube-port.ts';
 import { type Fields, list, record, textMap, texts } from '../../kube/api/fields.ts';
 import { generationOf } from '../../kube/mirror/object-digest.ts';
+import { saidIn } from '../../machines/routegate/routegate-status.ts';
 import type {
   EndpointSliceDigest,
   GroupResourceDigest,
@@ -81,7 +82,22 @@ export function slicePart(object: KubeObject): DigestPart<EndpointSliceDigest> {
 }
 
 export function routeGatePart(object: KubeObject): DigestPart<RouteGateDigest> {
-  return { generation: generationOf(object), spec: readRouteGateSpec(object.spec) };
+  const said = saidBy(object.status);
+  const digest = { generation: generationOf(object), spec: readRouteGateSpec(object.spec) };
+  return said === null ? digest : { ...digest, said };
+}
+
+/** null: it says nothing. */
+function saidBy(value: unknown): string | null {
+  if (value === undefined) return null;
+  const status = record(value);
+  const judged = (type: string) =>
+    record(
+      list(status.conditions)
+        .map(record)
+        .find((one) => one.type === type),
+    );
+  return saidIn({ counts: status, valid: judged('Valid'), verifying: judged('Verifying') });
 }
 
 export function groupPart(

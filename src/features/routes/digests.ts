@@ -63,6 +63,8 @@ export interface RouteGateDigest extends DigestBase {
   readonly generation: number;
   /** The specification with its defaults filled in, or why it cannot be used. */
   readonly spec: RouteGateSpec | Invalid;
+  /** What its status says (saidIn); absent: nothing, or mirrored by an earlier release. */
+  readonly said?: string;
 }
 
 /** The object that owns a group. RouteGates name its kind, which is known only at run time. */

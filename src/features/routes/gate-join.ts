@@ -39,8 +39,10 @@ export function createGateJoin(parts: {
     kinds: ['routegate'],
     fold({ namespace, name, digest }, before) {
       const kind = (digest ?? before)?.kind ?? '';
-      if (kind === 'routegates')
-        return isSame(digest, before) ? [] : stirrings.setGate(namespace, name, digest !== null);
+      if (kind === 'routegates') {
+        if (!isSame(digest, before)) return stirrings.setGate(namespace, name, digest !== null);
+        return isSaidAnew(digest, before) ? [`routegate/${namespace}/${name}`] : [];
+      }
       return kindsThatTell.includes(kind) ? stirrings.stir(namespace) : [];
     },
     members: () => stirrings.members(),
@@ -62,7 +64,23 @@ export function createGateJoin(parts: {
   };
 }
 
-/** Whether only the status differs: what the actor wrote itself is no news. */
+/** What the status of the object says, for its actor to compare with what it wrote. */
+export const createGateStatusJoin = (world: Pick<World, 'get'>): Join => ({
+  kinds: ['routegate'],
+  // The join above names whom a change concerns.
+  fold: () => [],
+  *members() {},
+  observe(_kind, namespace, name) {
+    const digest = routeGateOf(world.get('routegates', namespace, name));
+    const facts = digest?.said === undefined ? null : { uid: digest.uid, said: digest.said };
+    return { type: 'routegate.status.observed', facts };
+  },
+});
+
+const isSaidAnew = (digest: AnyDigest | null, before: AnyDigest | null): boolean =>
+  routeGateOf(digest)?.said !== routeGateOf(before)?.said;
+
+/** Whether only the status differs: then nothing has to be counted. */
 function isSame(digest: AnyDigest | null, before: AnyDigest | null): boolean {
   const [is, was] = [routeGateOf(digest), routeGateOf(before)];
   if (is === null || was === null) return false;

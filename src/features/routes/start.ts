@@ -14,7 +14,7 @@ import { lookAtGate } from './effects/gate-look.ts';
 import { patchGateStatus } from './effects/gate-status.ts';
 import { patchPodCondition } from './effects/pod-condition.ts';
 import { sampleRoutes } from './effects/route-sample.ts';
-import { createGateJoin } from './gate-join.ts';
+import { createGateJoin, createGateStatusJoin } from './gate-join.ts';
 import type { Groups } from './groups.ts';
 import { FairLimiter } from './probe/limiter.ts';
 import type { Listing } from './probe/pace.ts';
@@ -36,7 +36,7 @@ export function startRoutes({ lookup }: RoutesSettings): StartFeature {
     const sampling = sampleRoutes({ limiter, clock, listing, ...(lookup === undefined ? {} : { lookup }) });
     const gates = createGateJoin({ world, incarnation, isComplete: join.isComplete });
     return {
-      joins: [join, gates],
+      joins: [join, gates, createGateStatusJoin(world)],
       effects: [
         runs(podConditionPatch, patchPodCondition(kube)),
         runs(routeSample, sampling.sample),

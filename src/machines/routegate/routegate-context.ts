@@ -6,7 +6,7 @@ import { hasPassed, isToRestate, leftOf, type Stamp } from '../stamp.ts';
 import type { RouteGateLook, RouteGateStatusPatch } from './routegate-effects.ts';
 import type { RouteGateEvent } from './routegate-events.ts';
 import type { GateFindings, RouteGateFacts } from './routegate-facts.ts';
-import { type GateStatus, statusOf, type Warning, warningsOf } from './routegate-status.ts';
+import { type GateStatus, saidIn, statusOf, type Warning, warningsOf } from './routegate-status.ts';
 
 export interface RouteGateContext {
   readonly namespace: string;
@@ -27,6 +27,8 @@ export interface RouteGateContext {
   readonly reported: GateStatus | null;
   /** When it was written, ms since the epoch; absent: by an earlier release. */
   readonly reportedAt?: number;
+  /** The object said something else while its status was being written. */
+  readonly doubted?: boolean;
   /** Reasons already reported in a Warning Event for this generation of the object. */
   readonly told: readonly string[];
   /** Consecutive failed attempts. */
@@ -94,6 +96,24 @@ export function wanted({ facts, findings, foundAt }: RouteGateContext): GateStat
 /** The object says what it should, and that was written not long ago: somebody else may write it, too. */
 export const isReported = ({ context, event }: Moment): boolean =>
   !isToRestate(context.reportedAt, event.at) && equal(context.reported, wanted(context));
+
+/**
+ * Whether the object says what we did not write: a former owner's request may be served late, and anybody may
+ * write. What we have just replaced may be seen once more, and is then found to be replaced.
+ */
+export function isMistold({ context, event }: Moment): boolean {
+  const { facts, reported } = context;
+  if (event.type !== 'routegate.status.observed' || event.facts === null || reported === null) return false;
+  return event.facts.uid === facts?.uid && event.facts.said !== saidIn(reported);
+}
+
+/** The same while the status is on its way, when the object may say the one before, too. */
+export function isMistoldMeanwhile({ context, event }: Moment): boolean {
+  const { facts, reported } = context;
+  if (event.type !== 'routegate.status.observed' || event.facts?.uid !== facts?.uid) return false;
+  const known = [reported, wanted(context)].flatMap((status) => (status === null ? [] : saidIn(status)));
+  return event.facts !== null && !known.includes(event.facts.said);
+}
 
 /** Somebody should look: the status has a condition that is False, or Pods that should be held are not. */
 export function isTroubled(context: RouteGateContext): boolean {

@@ -17,6 +17,11 @@ export type RouteGateEvent =
       readonly type: 'routegate.observed';
       readonly facts: RouteGateFacts | null;
     }
+  /** What the status of the object says at present (saidIn); null: it says nothing. */
+  | {
+      readonly type: 'routegate.status.observed';
+      readonly facts: { readonly uid: string; readonly said: string } | null;
+    }
   /** The findings of a look, and the token at its start. */
   | {
       readonly type: 'routegate.counted';

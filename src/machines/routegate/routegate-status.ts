@@ -2,6 +2,7 @@
  * A RouteGate's status, from the findings: counts, conditions, and the Events beside them
  * (docs/features/routes.md, “What people are told”). Pure.
  */
+import { checksum } from '../checksum.ts';
 import type { GateFindings, Named, RouteGateFacts } from './routegate-facts.ts';
 
 export interface Judgement {
@@ -29,6 +30,24 @@ export interface GateStatus {
   readonly counts: GateCounts;
   readonly valid: Judgement;
   readonly verifying: Judgement;
+}
+
+type Verdict = { readonly [field in 'status' | 'reason']?: unknown };
+
+/**
+ * What a status says, in short, as it was written or as the object has it; without times, which change while
+ * Pods wait, and without the words of its conditions.
+ */
+export function saidIn(status: {
+  readonly counts: { readonly [field in keyof GateCounts]?: unknown };
+  readonly valid: Verdict;
+  readonly verifying: Verdict;
+}): string {
+  const { counts, valid, verifying } = status;
+  const { pods, waiting, ready, ungated, verified, unverified, observedGeneration } = counts;
+  const numbers = [pods, waiting, ready, ungated, verified, unverified, observedGeneration];
+  const verdicts = [valid.status, valid.reason, verifying.status, verifying.reason];
+  return checksum(JSON.stringify([...numbers, ...verdicts]));
 }
 
 /** The content of a Warning Event. */

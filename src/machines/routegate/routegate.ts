@@ -5,7 +5,7 @@
  * Who sends: the router (`routegate.observed`), its own effects (`routegate.counted`, `routegate.reported`,
  * `routegate.refused`), people (`routegate.recheck`). What it promises:
  * - However much changes, it looks at the world once a second at most, and the status is written only when
- *   it says something else than before, or after an hour, because somebody else may have overwritten it.
+ *   it says something else than before, or the object does, which somebody else wrote; or after an hour.
  * - What is not listed yet is not told as missing.
  * - A Warning is told once for each generation of the object and reason. Absent: what holds a Pod back (the
  *   pod chart); how the world is counted (the effect).
@@ -20,6 +20,8 @@ import { actionsOf } from '../effect.ts';
 import { tells } from '../tell.ts';
 import {
   found,
+  isMistold,
+  isMistoldMeanwhile,
   isOther,
   isReported,
   isStirred,
@@ -62,6 +64,9 @@ const routeGateMachine = setup({
     isOfLook: ({ event }) => lookOf(event) !== undefined,
     isUnlisted: (moment) => isUnlisted(moment),
     isReported: (moment) => isReported(moment),
+    isMistold: (moment) => isMistold(moment),
+    isMistoldMeanwhile: (moment) => isMistoldMeanwhile(moment),
+    isDoubted: ({ context }: Args) => context.reported === null,
     isStirred: ({ context }: Args) => isStirred(context),
     isTroubled: ({ context }: Args) => isTroubled(context),
     /** The last list arrives without a change of anything that the RouteGate names. */
@@ -92,11 +97,14 @@ const routeGateMachine = setup({
     countLook: assign(({ context }) => ({ look: context.look + 1 })),
     keepFindings: assign((moment) => found(moment)),
     noteReported: assign(({ context, event }) => ({
-      reported: wanted(context),
+      reported: context.doubted ? null : wanted(context),
       reportedAt: event.at,
       failures: 0,
       lastError: null,
     })),
+    doubtReported: assign({ reported: null }),
+    doubt: assign({ doubted: true }),
+    endDoubt: assign(({ context }) => (context.doubted ? { doubted: false } : {})),
     forgetReported: assign({ reported: null, told: [] }),
     noteFailure: assign(({ context, event }) => ({
       failures: context.failures + 1,
@@ -124,6 +132,8 @@ const routeGateMachine = setup({
       { guard: 'isOther', actions: 'remember', target: '.deciding' },
       { guard: 'isNews', actions: 'remember' },
     ],
+    // What comes next writes it again.
+    'routegate.status.observed': { guard: 'isMistold', actions: 'doubtReported' },
     'routegate.recheck': { actions: 'forgetReported', target: '.deciding' },
   },
   states: {
@@ -179,8 +189,9 @@ const routeGateMachine = setup({
       states: {
         writing: {
           description: 'The patch is on its way to the Kubernetes API.',
-          entry: { type: 'routegate-status.patch', params: report },
+          entry: ['endDoubt', { type: 'routegate-status.patch', params: report }],
           on: {
+            'routegate.status.observed': { guard: 'isMistoldMeanwhile', actions: 'doubt' },
             'routegate.reported': {
               actions: ['noteReported', 'warn', 'noteTold'],
               target: '#routegate.reported',
@@ -221,10 +232,14 @@ const routeGateMachine = setup({
     reported: {
       description: 'The status says what the last count found.',
       initial: 'choosing',
+      on: {
+        'routegate.status.observed': { guard: 'isMistold', actions: 'doubtReported', target: '.choosing' },
+      },
       states: {
         choosing: {
           description: 'Decides what to wait for.',
           always: [
+            { guard: 'isDoubted', target: 'gathering' },
             { guard: 'isInvalid', target: 'unusable' },
             { guard: 'isTroubled', target: 'troubled' },
             { guard: 'isStirred', target: 'gathering' },
@@ -245,8 +260,9 @@ const routeGateMachine = setup({
           after: { waitPause: '#routegate.looking' },
         },
         gathering: {
-          description: 'Something has changed; changes within a second are counted together.',
-          after: { gatherPause: '#routegate.looking' },
+          description:
+            'Something has changed, or somebody wrote over the status; changes within a second are counted together.',
+          after: { gatherPause: '#routegate.deciding' },
         },
         troubled: {
           description:

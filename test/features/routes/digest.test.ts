@@ -191,3 +191,15 @@ test('a RouteGate tells its generation, and its specification or what is wrong w
     spec: { invalid: expect.stringContaining('spec.') },
   });
 });
+
+test('what the status of a RouteGate says is kept in short, without its times', () => {
+  const valid = { type: 'Valid', status: 'True', reason: 'InUse' };
+  const verifying = { type: 'Verifying', status: 'False', reason: 'PortMissing' };
+  const status = { pods: 3, waiting: 1, longestWaitSeconds: 4, conditions: [verifying, valid] };
+  const said = (change: object) =>
+    routeGatePart({ metadata, spec: {}, status: { ...status, ...change } }).said;
+  expect(routeGatePart({ metadata, spec: {} }).said).toBeUndefined();
+  expect(said({})).toBe(said({ longestWaitSeconds: 9, conditions: [valid, { ...verifying, message: 'x' }] }));
+  for (const change of [{ pods: 2 }, { waiting: 'x' }, { conditions: [valid] }, { conditions: 7 }])
+    expect(said(change)).not.toBe(said({}));
+});

@@ -7,12 +7,13 @@ import { runs } from '../../../src/actors/effect-runner.ts';
 import type { Feature } from '../../../src/actors/feature.ts';
 import { lookAtGate } from '../../../src/features/routes/effects/gate-look.ts';
 import { routes } from '../../../src/features/routes/feature.ts';
-import { createGateJoin } from '../../../src/features/routes/gate-join.ts';
+import { createGateJoin, createGateStatusJoin } from '../../../src/features/routes/gate-join.ts';
 import { createRoutesJoin } from '../../../src/features/routes/routes-join.ts';
 import {
   type RouteGateStatusPatch,
   routeGateLook,
 } from '../../../src/machines/routegate/routegate-effects.ts';
+import { saidIn } from '../../../src/machines/routegate/routegate-status.ts';
 import { pod, reachable, TestCluster } from '../../actors/harness.ts';
 
 /** The part of the feature that speaks to RouteGates; Pods and Services are the cluster's own. */
@@ -27,7 +28,7 @@ const gates: Feature = {
       return own.fold(entry, before);
     };
     return {
-      joins: [{ ...own, fold }],
+      joins: [{ ...own, fold }, createGateStatusJoin(world)],
       effects: [runs(routeGateLook, lookAtGate({ world, join, gates: own }))],
     };
   },
@@ -100,6 +101,23 @@ test('a replica that takes over looks once, and writes nothing that is said alre
   expect(looksOfB.length).toBeGreaterThan(0);
   expect(looksOfB.length).toBeLessThanOrEqual(3);
   expect(statuses(cluster)).toHaveLength(written);
+});
+
+test('a status that somebody wrote over is written again within seconds; what the actor wrote is no news', async () => {
+  const cluster = clusterOfGates();
+  await cluster.replica('a');
+  await cluster.shop(0, 1);
+  await cluster.clock.advance(30_000);
+  const status = statuses(cluster).at(-1);
+  if (status === undefined) throw new Error('nothing was written');
+  const [steps, written] = [ownSteps(cluster).length, statuses(cluster).length];
+  const says = (said: string) => cluster.shopGate({ said });
+  await says(saidIn(status));
+  await cluster.clock.advance(2_000);
+  expect(ownSteps(cluster)).toHaveLength(steps);
+  await says('something else');
+  await cluster.clock.advance(2_000);
+  expect(statuses(cluster)).toHaveLength(written + 1);
 });
 
 test('a RouteGate that is deleted ends its actor', async () => {

@@ -2,6 +2,7 @@
 import type { RouteGateContext } from '../../../src/machines/routegate/routegate-context.ts';
 import type { RouteGateEvent } from '../../../src/machines/routegate/routegate-events.ts';
 import type { GateFindings, RouteGateFacts } from '../../../src/machines/routegate/routegate-facts.ts';
+import { type GateCounts, saidIn, statusOf } from '../../../src/machines/routegate/routegate-status.ts';
 import { ActorDriver } from '../actor-driver.ts';
 
 export type RouteGateDriver = ActorDriver<RouteGateEvent, RouteGateContext>;
@@ -40,6 +41,16 @@ export const observed = (change: Partial<RouteGateFacts> = {}): RouteGateEvent =
   facts: { ...gateFacts, ...change },
 });
 export const forgotten: RouteGateEvent = { type: 'routegate.observed', facts: null };
+/** What the object says: as the actor wrote it when it had found that, but for `change`. */
+export const says = (
+  change: Partial<GateCounts> = {},
+  uid = gateFacts.uid,
+  found: GateFindings = findings,
+): RouteGateEvent => {
+  const status = statusOf(gateFacts, found, 0);
+  const said = saidIn({ ...status, counts: { ...status.counts, ...change } });
+  return { type: 'routegate.status.observed', facts: { uid, said } };
+};
 export const reported: RouteGateEvent = { type: 'routegate.reported' };
 export const refused = (reason: 'gone' | 'error' = 'error'): RouteGateEvent => ({
   type: 'routegate.refused',

@@ -5,6 +5,7 @@
 import { describe, expect, test } from 'vitest';
 import {
   counted,
+  findings,
   forgotten,
   lookRefused,
   newGate,
@@ -13,6 +14,7 @@ import {
   refused,
   reported,
   reportedGate,
+  says,
   waitingSince,
 } from './routegate-script.ts';
 
@@ -64,6 +66,52 @@ describe('a status that somebody else may have overwritten', () => {
     gate.asked();
     expect(patches(gate.wait(3_600_000))).toHaveLength(1);
     expect(gate.take(reported).state).toBe('reported.unusable');
+  });
+});
+
+describe('a status that is seen to say what the actor did not write (docs/features/routes.md §7.13)', () => {
+  const wrong = says({ ready: 9 });
+
+  test('is written again a second later, without an Event', () => {
+    const gate = reportedGate().take(wrong);
+    expect(gate.state).toBe('reported.gathering');
+    expect(looks(gate.wait(1_000))).toMatchObject([{ look: 2 }]);
+    expect(patches(gate.take(counted(2)))).toMatchObject([{ status: { counts: { ready: 3 } } }]);
+    expect(gate.take(reported).state).toBe('reported.current');
+    expect(gate.asked()).toEqual([]);
+  });
+
+  test('is written again if the spec is not valid', () => {
+    const gate = newGate(observed({ invalid: 'it cannot be used' }), reported);
+    gate.asked();
+    expect(patches(gate.take(wrong).wait(1_000))).toHaveLength(1);
+    expect(gate.take(reported).state).toBe('reported.unusable');
+  });
+
+  test('is written again if it was overwritten while our own was on its way', () => {
+    const gate = newGate(observed(), counted(1), wrong);
+    gate.asked();
+    expect(gate.take(reported).state).toBe('reported.gathering');
+    expect(patches(gate.wait(1_000).take(counted(2)))).toHaveLength(1);
+    expect(gate.take(reported).state).toBe('reported.current');
+  });
+
+  test('no matter what the actor is about to write', () => {
+    const gate = reportedGate().take(stirred).wait(1_000).take(wrong);
+    expect(patches(gate.take(counted(2, {}, 'a.1')))).toHaveLength(1);
+  });
+
+  test('but what it wrote itself, now or just before, is none, nor is another object', () => {
+    const changed = { pods: { ...findings.pods, verified: 2, unverified: 1 } };
+    const gate = reportedGate();
+    for (const event of [says(), says({ longestWaitSeconds: 7 }), says({ pods: 9 }, 'gate-2')])
+      expect(gate.take(event).state).toBe('reported.current');
+    gate
+      .take(stirred)
+      .wait(1_000)
+      .take(counted(2, changed, 'a.1'));
+    gate.take(says(), says({}, 'gate-1', { ...findings, ...changed }), reported);
+    expect(gate.state).toBe('reported.troubled.resting');
   });
 });
 

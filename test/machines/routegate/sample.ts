@@ -8,6 +8,7 @@ import {
   observed,
   refused,
   reported,
+  says,
   waitingSince,
 } from './routegate-script.ts';
 
@@ -25,6 +26,8 @@ export const sample: Sample = {
     counted(1, { pods: { ...findings.pods, ungated: 1 } }),
     counted(2, {}, 'a.1'),
     reported,
+    says(),
+    says({ pods: 9 }),
     refused(),
     refused('gone'),
     lookRefused(1),

@@ -22,7 +22,12 @@ type Action = readonly [name: string, act: () => string | null];
 /** 'addresses given' is always among them: it heals what waits for an address. */
 export function gateActions(parts: WorldParts, scene: GateScene): readonly Action[] {
   const { chance } = parts;
-  const all = [...gateChanges(parts), ...serviceChanges(parts, scene), ...podChanges(parts, scene)];
+  const all: readonly Action[] = [
+    ...gateChanges(parts),
+    ...serviceChanges(parts, scene),
+    ...podChanges(parts, scene),
+    ['status overwritten', () => overwritten(parts)],
+  ];
   return all.filter(([name]) => name === 'addresses given' || chance.happens(0.7));
 }
 
@@ -62,6 +67,16 @@ function gateChanges({ stage, chance }: WorldParts): readonly Action[] {
       },
     ],
   ];
+}
+
+/** As a former owner's request does that is served late, or somebody by hand. */
+function overwritten({ stage: { api }, chance }: WorldParts): string | null {
+  const found = chance.pick(api.all(routeGates));
+  if (!found) return null;
+  const { name } = found.metadata;
+  const body = { status: { pods: 9, waiting: 0, ready: 9 } };
+  api.patch(routeGates, { namespace, name, type: 'merge', body, subresource: 'status' });
+  return name;
 }
 
 function serviceChanges({ stage, chance }: WorldParts, { routing }: GateScene): readonly Action[] {

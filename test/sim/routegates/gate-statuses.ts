@@ -18,6 +18,8 @@ export const gateStatus = (stage: ApiStage): StatusPromise => ({
   effect: 'routegate-status.patch',
   // A failed watch is tried again within half a minute; then lists are made anew.
   withinMs: 75_000,
+  // A watch that broke often while the API server failed pauses for up to half a minute.
+  noticedMs: 30_000,
   actorOf: ({ metadata: { namespace, name } }) => `routegate/${namespace}/${name}`,
   wanted: (_record, gate, now) => gateWanted(stage, gate, now),
 });

@@ -23,6 +23,7 @@ const named = (all: Iterable<string>): Named => {
  * @param pods of the RouteGate's namespace
  * @param groups the RouteGate's own
  * @param isComplete whether everything that it asks for has been listed
+ * @param unlistedOwner the kind of the groups' owner, if that alone has not
  */
 export function lookAt(
   spec: RouteGateSpec,
@@ -30,16 +31,19 @@ export function lookAt(
     pods,
     groups,
     isComplete,
+    unlistedOwner = null,
     refusal = null,
   }: {
     readonly pods: Iterable<PodDigest>;
     readonly groups: readonly Group[];
     readonly isComplete: boolean;
+    readonly unlistedOwner?: string | null;
     readonly refusal?: Refusal | null;
   },
 ): GateFindings {
   return {
     isComplete,
+    ...(unlistedOwner === null ? {} : { unlistedOwner }),
     refusal,
     conditionType: spec.conditionType,
     ...podsOf(spec, pods, groups),

@@ -27,6 +27,8 @@ export interface RoutesJoin extends Join {
   readonly groups: Groups;
   /** Whether everything that the RouteGate asks for has been listed for its present version. */
   isComplete(namespace: string, gate: string): boolean;
+  /** The kind of the groups' owner, `<apiVersion>/<kind>`, if nothing else is unlisted; otherwise null. */
+  unlistedOwner(namespace: string, gate: string): string | null;
 }
 
 /** Resources that every RouteGate needs. */
@@ -42,18 +44,23 @@ export function createRoutesJoin(parts: {
   const { world, clusterDomain, later } = parts;
   const groups = new Groups();
 
-  const isComplete = (gate: Gate) => {
-    const { groupResource } = gate.spec;
-    const needed: string[] = [...neededResources];
-    if (groupResource !== null) needed.push(`${groupResource.apiVersion}/${groupResource.kind}`);
-    const isGateKnown = world.statement('routegates') !== null;
-    return isGateKnown && needed.every((resource) => syncedGates(world, resource).includes(gate.version));
+  const isListed = (gate: Gate, resource: string) => syncedGates(world, resource).includes(gate.version);
+  const isOwnListed = (gate: Gate) =>
+    world.statement('routegates') !== null && neededResources.every((resource) => isListed(gate, resource));
+  const isOwnerListed = (gate: Gate) => {
+    const owner = ownerKindOf(gate);
+    return owner === null || isListed(gate, owner);
   };
+  const isComplete = (gate: Gate) => isOwnListed(gate) && isOwnerListed(gate);
 
   return {
     groups,
     isComplete: (namespace, name) =>
       groups.gatesIn(namespace).some((gate) => gate.name === name && isComplete(gate)),
+    unlistedOwner(namespace, name) {
+      const gate = groups.gatesIn(namespace).find((one) => one.name === name);
+      return gate !== undefined && isOwnListed(gate) && !isOwnerListed(gate) ? ownerKindOf(gate) : null;
+    },
     kinds: ['pod', 'service'],
     fold: (entry, before) => fold(groups, entry, before, later),
     members: () => groups.members(),
@@ -160,6 +167,10 @@ function union(into: Affected, other: Affected): Affected {
   for (const id of other) into.add(id);
   return into;
 }
+
+/** The name of the mirror of the kind that owns the groups; null: none does. */
+const ownerKindOf = ({ spec: { groupResource } }: Gate): string | null =>
+  groupResource === null ? null : `${groupResource.apiVersion}/${groupResource.kind}`;
 
 /** Versions of the RouteGates for which the resource has been mirrored completely. */
 function syncedGates(world: Pick<World, 'get' | 'statement'>, resource: string): readonly string[] {

@@ -115,11 +115,15 @@ export function isMistoldMeanwhile({ context, event }: Moment): boolean {
   return event.facts !== null && !known.includes(event.facts.said);
 }
 
-/** Somebody should look: the status has a condition that is False, or Pods that should be held are not. */
+/**
+ * Somebody should look: the status has a condition that is False, Pods that should be held are not, or a
+ * right may be missing.
+ */
 export function isTroubled(context: RouteGateContext): boolean {
   const { valid, verifying } = wanted(context) ?? {};
   const isAnyFalse = valid?.status === 'False' || verifying?.status === 'False';
-  return isAnyFalse || (context.findings?.pods.ungated ?? 0) > 0;
+  const { pods, unlistedOwner } = context.findings ?? {};
+  return isAnyFalse || (pods?.ungated ?? 0) > 0 || unlistedOwner !== undefined;
 }
 
 /** Something may have changed since the last look. */

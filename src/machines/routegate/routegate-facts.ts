@@ -22,6 +22,8 @@ export interface Named {
 export interface GateFindings {
   /** Everything that the RouteGate needs was listed with it in mind. */
   readonly isComplete: boolean;
+  /** The kind of the groups' owner, if that alone was not listed. */
+  readonly unlistedOwner?: string;
   readonly conditionType: string;
   /** Why the RouteGate is not in use although its specification is valid; null: it is in use. */
   readonly refusal: { readonly reason: string; readonly message: string } | null;

@@ -117,7 +117,7 @@ function verifyingOf(findings: GateFindings): Judgement {
     return {
       status: 'Unknown',
       reason: 'NotListed',
-      message: 'not every object that the RouteGate names has been listed yet',
+      message: unlistedText(findings),
     };
   if (services === 0)
     return no(
@@ -145,6 +145,11 @@ function verifyingOf(findings: GateFindings): Judgement {
   return { status: 'True', reason: 'Verifying', message: askedText(services) };
 }
 
+function unlistedText({ unlistedOwner }: GateFindings): string {
+  if (unlistedOwner === undefined) return 'not every object that the RouteGate names has been listed yet';
+  return `${unlistedOwner}, the kind that owns the groups, has not been listed yet, and no Pod is released before; if this goes on, Orrery may lack the right to: give a ClusterRole that allows get, list and watch the label orrery.dev/aggregate-to-group-resources: "true"`;
+}
+
 /** Why Pods and Services wait for each other, and what to change: docs/features/routes.md §7.4. */
 export function deadlocksOf({ notPublished, affine, local }: GateFindings): string[] {
   const says = (named: Named, text: string) => (named.count > 0 ? [`${listed(named)}: ${text}`] : []);
@@ -170,9 +175,11 @@ export function warningsOf({ valid, verifying }: GateStatus, findings: GateFindi
     ({ status, reason }) => status === 'False' && reason !== 'Deadlock',
   );
   const inUse = findings?.refusal === null ? findings : null;
+  const unlisted = inUse?.unlistedOwner === undefined ? [] : [verifying];
   const deadlocks = inUse === null ? [] : deadlocksOf(inUse);
   const all: Warning[] = [
     ...wrong,
+    ...unlisted,
     ...deadlocks.map((message) => ({ reason: 'Deadlock', message })),
     ...(inUse?.largeGroups ?? []).map(tooLarge),
     ...ungatedWarning(inUse),

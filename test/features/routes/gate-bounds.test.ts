@@ -88,6 +88,22 @@ describe('RouteGates of a namespace', () => {
   });
 });
 
+test('the kind of the groups’ owner is told as unlisted if nothing else is', () => {
+  const owned = gate(1, { kind: 'Shop' });
+  const version = gateOf('shop', 'gate-1', owned.digest)?.version ?? '';
+  const unlisted = (...listed: readonly string[]) => {
+    const statement = (resource: string) =>
+      listed.includes(resource) ? ({ kind: 'synced', gates: [version], resource } as const) : null;
+    const join = createRoutesJoin({ world: { get: () => null, statement }, clusterDomain: () => '' });
+    join.fold(owned, null);
+    return join.unlistedOwner('shop', 'gate-1');
+  };
+  const own = ['routegates', 'pods', 'services', 'endpointslices'];
+  expect(unlisted(...own)).toBe('example.com/v1/Shop');
+  expect(unlisted(...own.slice(1))).toBeNull();
+  expect(unlisted(...own, 'example.com/v1/Shop')).toBeNull();
+});
+
 test('a Pod of a group with too many Services hears just that, so nothing lets it go (docs/features/routes.md §2.12)', () => {
   const version = gateOf('shop', 'gate-1', gate(1).digest)?.version ?? '';
   const world = {

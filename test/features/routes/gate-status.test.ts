@@ -39,9 +39,10 @@ function statusOf(
   pods: PodDigest[],
   held: PodDigest[] = pods,
   services = [service()],
-  { isComplete = true } = {},
+  { isComplete = true, unlistedOwner = null }: { isComplete?: boolean; unlistedOwner?: string | null } = {},
 ) {
-  const findings = lookAt(gateSpec, { pods, groups: [groupOf(held, services)], isComplete });
+  const groups = [groupOf(held, services)];
+  const findings = lookAt(gateSpec, { pods, groups, isComplete, unlistedOwner });
   const status = judged(facts, findings, 60_000);
   return { ...status.counts, ...status, warnings: warningsOf(status, findings) };
 }
@@ -135,6 +136,17 @@ describe('docs/features/routes.md §7.4: “Each deadlock … is a Warning on th
     ['session affinity', { affine: true }, 2, 'remove the affinity'],
     ['a local traffic policy', { local: true }, 1, 'remove the policy'],
   ])('%s', (_, routing, count, text) => {
+
+  test('an owner’s kind that alone is not listed is named, with the right that may be missing, in a Warning as well', () => {
+    const unlisted = { isComplete: false, unlistedOwner: 'v1/ConfigMap' };
+    const { verifying, warnings } = statusOf([pod(0)], [pod(0)], [service()], unlisted);
+    expect(verifying).toMatchObject({
+      status: 'Unknown',
+      reason: 'NotListed',
+      message: expect.stringMatching(/^v1\/ConfigMap, .*aggregate-to-group-resources/),
+    });
+    expect(warnings).toEqual([{ status: 'Unknown', reason: 'NotListed', message: verifying.message }]);
+  });
     const pods = Array.from({ length: count }, (__, n) => pod(n));
     const { warnings } = statusOf(pods, pods, [service(routing === undefined ? {} : { routing })]);
     expect(warnings).toMatchObject([

@@ -124,6 +124,16 @@ test('what could not be listed is looked at again until it is', () => {
   expect(patches(gate.take(counted(2)))).toMatchObject([{ status: { verifying: { status: 'True' } } }]);
 });
 
+test('a kind that Orrery may not list is told in a Warning, and looked for until it is listed', () => {
+  const gate = newGate(observed(), counted(1, { isComplete: false, unlistedOwner: 'v1/ConfigMap' }))
+    .wait(10_000)
+    .take(reported);
+  expect(gate.state).toBe('reported.troubled.resting');
+  expect(gate.askedOf('kube-event.write')).toMatchObject([{ reason: 'NotListed', eventType: 'Warning' }]);
+  gate.wait(10_000).take(counted(2), reported);
+  expect(gate.state).toBe('reported.current');
+});
+
 describe('a wave of changes', () => {
   test('is looked at once a second, and written only if it says something else', () => {
     const gate = reportedGate().take(stirred);

@@ -12,7 +12,7 @@ import type { RoutesJoin } from '../routes-join.ts';
 /** Outcome: routegate.counted, or routegate.refused if the RouteGate is gone or cannot be used. */
 export function lookAtGate(parts: {
   readonly world: Pick<World, 'get' | 'entries'>;
-  readonly join: Pick<RoutesJoin, 'groups' | 'isComplete'>;
+  readonly join: Pick<RoutesJoin, 'groups' | 'isComplete' | 'unlistedOwner'>;
   readonly gates: Pick<GateJoin, 'look' | 'noteRefused'>;
 }): EffectRunner<RouteGateLook> {
   const { world, join, gates } = parts;
@@ -30,6 +30,7 @@ export function lookAtGate(parts: {
       pods: join.groups.podsIn(namespace),
       groups: join.groups.groupsOfGate(namespace, name),
       isComplete: join.isComplete(namespace, name),
+      unlistedOwner: join.unlistedOwner(namespace, name),
       refusal,
     });
     return { type: 'routegate.counted', look, stirred, findings };

@@ -50,6 +50,7 @@ export function podPart(object: KubeObject, envPairs: readonly EnvPair[]): Diges
     matchedEnv: matched.map(pairText).sort(),
     ...(spec.hostNetwork === true && { hostNetwork: true }),
     ...gateReasons(status, gates),
+    ...routesLost(status, gates),
     ...finishedPod(status),
   };
 }
@@ -182,6 +183,19 @@ function gateReasons(status: Fields, gates: readonly string[]): Pick<PodDigest, 
     if (isOpen && typeof reason === 'string') reasons[type] = reason;
   }
   return Object.keys(reasons).length > 0 ? { reasons } : {};
+}
+
+/** Since when conditions of the gates are False for a lost route: so long the Pod has waited. */
+function routesLost(status: Fields, gates: readonly string[]): Pick<PodDigest, 'lostAt'> {
+  const lostAt: Record<string, number> = {};
+  for (const condition of list(status.conditions).map(record)) {
+    const { type, reason, lastTransitionTime: since } = condition;
+    const isLost = condition.status === 'False' && reason === 'RouteLost';
+    if (!isLost || typeof type !== 'string' || !gates.includes(type)) continue;
+    const at = typeof since === 'string' ? Date.parse(since) : Number.NaN;
+    if (!Number.isNaN(at)) lostAt[type] = at;
+  }
+  return Object.keys(lostAt).length > 0 ? { lostAt } : {};
 }
 
 /** Failed, evicted and completed Pods. */

@@ -78,15 +78,19 @@ function podsOf(
       verified: reasons.filter((reason) => reason === 'RoutesVerified').length,
       unverified: reasons.filter((reason) => unverifiedReasons.has(reason)).length,
     },
-    first: oldest(waiting),
+    first: oldest(waiting, conditionType),
   };
 }
 
-function oldest(waiting: ReadonlyArray<readonly [string, PodDigest]>): GateFindings['first'] {
-  const [first] = [...waiting].sort(
-    ([a, one], [b, other]) => one.createdAt - other.createdAt || (a < b ? -1 : 1),
-  );
-  return first ? { name: objectOf(first[0]), since: first[1].createdAt } : null;
+/** A Pod waits since its creation, or since it lost a route. */
+function oldest(
+  waiting: ReadonlyArray<readonly [string, PodDigest]>,
+  conditionType: string,
+): GateFindings['first'] {
+  const [first] = waiting
+    .map(([name, { createdAt, lostAt }]) => ({ name, since: lostAt?.[conditionType] ?? createdAt }))
+    .sort((a, b) => a.since - b.since || (a.name < b.name ? -1 : 1));
+  return first ? { ...first, name: objectOf(first.name) } : null;
 }
 
 function boundsOf(

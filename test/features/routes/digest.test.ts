@@ -33,6 +33,21 @@ describe('the address of a Pod', () => {
   });
 });
 
+test('a route that was lost is told with the time since when', () => {
+  const lost = { status: 'False', reason: 'RouteLost', lastTransitionTime: '2026-11-27T10:00:00Z' };
+  const spec = { readinessGates: [{ conditionType: 'a.io/x' }, { conditionType: 'a.io/y' }] };
+  const conditions = [
+    { type: 'a.io/x', ...lost },
+    { type: 'a.io/y', ...lost, reason: 'WaitingForRoutes' },
+    { type: 'a.io/z', ...lost },
+  ];
+  expect(pod({ spec, status: { conditions } })).toMatchObject({
+    lostAt: { 'a.io/x': Date.parse('2026-11-27T10:00:00Z') },
+  });
+  const broken = [{ type: 'a.io/x', ...lost, lastTransitionTime: 'yesterday' }];
+  expect(pod({ spec, status: { conditions: broken } })).not.toHaveProperty('lostAt');
+});
+
 test.each([true, false, undefined, 'true'])('hostNetwork %j is told only if it is true', (hostNetwork) => {
   expect(pod({ spec: { hostNetwork } })).toEqual(
     hostNetwork === true

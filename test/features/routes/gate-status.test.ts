@@ -59,6 +59,15 @@ test('counts gated Pods, those that wait and those that are ready, and tells the
   });
 });
 
+test('a Pod that lost its route waits since then, however old it is', () => {
+  const lost = { 'example.com/routes': 50_000 };
+  expect(statusOf([pod(0, { lostAt: lost }), pod(1, { createdAt: 20_000 })])).toMatchObject({
+    longestWaitSeconds: 40,
+    longestWaiting: 'web-1',
+  });
+  expect(statusOf([pod(0, { lostAt: lost })])).toMatchObject({ longestWaitSeconds: 10 });
+});
+
 test('a Pod without the gate and one that is being deleted wait for nothing', () => {
   const pods = [pod(0, { readinessGates: [] }), pod(1, { deleting: true })];
   expect(statusOf(pods)).toMatchObject({ pods: 0, waiting: 0, longestWaitSeconds: 0 });
@@ -127,15 +136,6 @@ describe('docs/features/routes.md §5.4: what is not verified is told on the gat
     const { verifying } = statusOf([pod(0)], [pod(0)], [], { isComplete: false });
     expect(verifying).toMatchObject({ status: 'Unknown', reason: 'NotListed' });
   });
-});
-
-describe('docs/features/routes.md §7.4: “Each deadlock … is a Warning on the gate that says what to change”', () => {
-  const own = { readyOnly: pod(0).labels };
-  test.each<[string, ServiceDigest['routing'], number, string]>([
-    ['a Service that publishes Ready Pods alone', own, 1, 'publishNotReadyAddresses: true'],
-    ['session affinity', { affine: true }, 2, 'remove the affinity'],
-    ['a local traffic policy', { local: true }, 1, 'remove the policy'],
-  ])('%s', (_, routing, count, text) => {
 
   test('an owner’s kind that alone is not listed is named, with the right that may be missing, in a Warning as well', () => {
     const unlisted = { isComplete: false, unlistedOwner: 'v1/ConfigMap' };
@@ -147,6 +147,15 @@ describe('docs/features/routes.md §7.4: “Each deadlock … is a Warning on th
     });
     expect(warnings).toEqual([{ status: 'Unknown', reason: 'NotListed', message: verifying.message }]);
   });
+});
+
+describe('docs/features/routes.md §7.4: “Each deadlock … is a Warning on the gate that says what to change”', () => {
+  const own = { readyOnly: pod(0).labels };
+  test.each<[string, ServiceDigest['routing'], number, string]>([
+    ['a Service that publishes Ready Pods alone', own, 1, 'publishNotReadyAddresses: true'],
+    ['session affinity', { affine: true }, 2, 'remove the affinity'],
+    ['a local traffic policy', { local: true }, 1, 'remove the policy'],
+  ])('%s', (_, routing, count, text) => {
     const pods = Array.from({ length: count }, (__, n) => pod(n));
     const { warnings } = statusOf(pods, pods, [service(routing === undefined ? {} : { routing })]);
     expect(warnings).toMatchObject([

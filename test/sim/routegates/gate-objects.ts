@@ -65,6 +65,7 @@ interface PodStatus {
     readonly status: string;
     readonly reason?: string;
     readonly message?: string;
+    readonly lastTransitionTime?: string;
   }>;
 }
 

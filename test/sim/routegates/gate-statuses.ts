@@ -59,15 +59,18 @@ function gateWanted(stage: ApiStage, gate: KubeObject, now: number): Wanted {
     ungated: selected.length - gated.length,
     verified: reasons.filter((one) => one === 'RoutesVerified').length,
     unverified: reasons.filter((one) => one === 'Unverified' || one === 'NothingToVerify').length,
-    longestWaitSeconds: (said: unknown) => isWaitTrue(waiting, said, now),
+    longestWaitSeconds: (said: unknown) => isWaitTrue(waiting, type, said, now),
     conditions: { Valid: { status: 'True', reason: overlaps ? 'Overlaps' : 'InUse' } },
   };
 }
 
-function isWaitTrue(waiting: readonly KubeObject[], said: unknown, now: number): boolean {
-  const born = waiting.map(({ metadata }) => Date.parse(metadata.creationTimestamp ?? ''));
-  if (born.length === 0) return said === 0;
-  const longestMs = now - Math.min(...born);
+function isWaitTrue(waiting: readonly KubeObject[], type: string, said: unknown, now: number): boolean {
+  const since = waiting.map((pod) => {
+    const { reason, lastTransitionTime } = conditionOf(pod, type) ?? {};
+    return Date.parse((reason === 'RouteLost' ? lastTransitionTime : pod.metadata.creationTimestamp) ?? '');
+  });
+  if (since.length === 0) return said === 0;
+  const longestMs = now - Math.min(...since);
   const saidMs = Number(said) * 1_000;
   return saidMs <= longestMs + 3_000 && saidMs >= longestMs - waitToldMs;
 }

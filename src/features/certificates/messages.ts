@@ -45,6 +45,7 @@ export const issuerMessages: MessageOptions = {
     'permit.returned': v.object({
       ...asking,
       outcome: v.picklist(['issued', 'refused', 'rateLimited', 'down', 'unused', 'unusable']),
+      ordered: v.optional(v.literal(true)),
       waitMs,
       again: v.boolean(),
       scope: v.optional(v.picklist(['host', 'domain', 'account', 'unknown'])),

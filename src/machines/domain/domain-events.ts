@@ -129,6 +129,8 @@ export type PermitReturned = {
   readonly registered: string;
   readonly exempt: boolean;
   readonly outcome: PermitOutcome;
+  /** With `unused` and `unusable`: an order was made all the same, or may have been; absent: none was. */
+  readonly ordered?: true;
   /** With `rateLimited`: how long the limit's scope has to wait, ms. */
   readonly waitMs: number;
   readonly again: boolean;

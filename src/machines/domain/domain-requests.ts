@@ -38,13 +38,13 @@ export function question({ context, event }: Moment): Omit<MessageSend, 'type'> 
   };
 }
 
-type Given = Pick<PermitReturned, 'outcome' | 'again'>;
+type Given = Pick<PermitReturned, 'outcome' | 'again' | 'ordered'>;
 
 /** Returns a permit, or the place in the queue. @param issuer to which it belongs */
 export function returned(
   { context, event }: Moment,
   issuer: string,
-  { outcome, again }: Given,
+  { outcome, again, ordered }: Given,
 ): Omit<MessageSend, 'type'> {
   const failed = event.type === 'acquisition.failed' ? event : null;
   const { scope = 'unknown', message = '', retryAfterMs = null } = failed ?? {};
@@ -55,6 +55,7 @@ export function returned(
       type: 'permit.returned',
       ...asking(context, event.at),
       outcome,
+      ...(ordered === undefined ? {} : { ordered }),
       waitMs: outcome === 'rateLimited' ? limitMs(retryAfterMs, event.random) : 0,
       again,
       ...(outcome === 'rateLimited' ? { scope } : {}),
@@ -78,8 +79,13 @@ const outcomes: Readonly<Record<AcquisitionFailed['outcome'], Given>> = {
 export function outcomeOf({ context, event }: Moment): Given {
   const given = unissued(event);
   const isIssued = context.issued !== null || (event.type === 'acquisition.failed' && event.issued === true);
-  return isIssued ? { outcome: 'issued', again: given.again } : given;
+  if (isIssued) return { outcome: 'issued', again: given.again };
+  // The order that is on its way may be made yet.
+  const isOrdered = context.order !== null || event.type !== 'acquisition.failed';
+  return isOrdered && isUnused(given.outcome) ? { ...given, ordered: true } : given;
 }
+
+const isUnused = (outcome: PermitOutcome) => outcome === 'unused' || outcome === 'unusable';
 
 function unissued(event: Moment['event']): { readonly outcome: PermitOutcome; readonly again: boolean } {
   if (event.type === 'certificate.stored') return { outcome: 'issued', again: false };

@@ -72,7 +72,7 @@ function givesWay(context: IssuerContext, entry: Waiting, at: number): Waiting {
   return its.findLast(({ due }) => !due) ?? its.at(-1) ?? entry;
 }
 
-/** Takes a permit back; an unused one returns to the budget. */
+/** Takes a permit back; one under which no order was made returns to the budget. */
 export function returned(context: IssuerContext, event: PermitReturned, at: number): Partial<IssuerContext> {
   const { [event.domain]: permit, ...inWork } = context.inWork;
   const queue = context.queue.filter(({ domain }) => domain !== event.domain);
@@ -87,16 +87,16 @@ export function returned(context: IssuerContext, event: PermitReturned, at: numb
 
 function refunded(
   { buckets, facts }: IssuerContext,
-  { domain, registered, outcome }: PermitReturned,
+  { domain, registered, outcome, ordered }: PermitReturned,
 ): Buckets {
   if (!facts?.budget) return buckets;
   const { orders, certificates, duplicates } = sizes(facts.budget);
   const host = hostOf(domain);
   const { [registered]: ofDomain, ...otherDomains } = buckets.certificates;
   const { [host]: ofHost, ...otherHosts } = buckets.duplicates;
-  const isUnused = outcome === 'unused' || outcome === 'unusable';
+  const isUnused = ordered !== true && (outcome === 'unused' || outcome === 'unusable');
   return {
-    // A refused order counts as an order all the same.
+    // A refused order counts as an order all the same, and so does one that was abandoned.
     orders: isUnused ? putBack(buckets.orders, orders) : buckets.orders,
     certificates: {
       ...otherDomains,

@@ -219,7 +219,28 @@ test('a new Issuer in the middle of an order: the old one gets its permit back, 
   domain.take(observed({ ...domainFacts, issuer: other }));
   expect(wordOf(domain)).toBe('checkingStored');
   expect(domain.askedOf('message.send')).toMatchObject([
-    { to: ['issuer/_/acme'], event: { outcome: 'unused' } },
+    { to: ['issuer/_/acme'], event: { outcome: 'unused', ordered: true } },
   ]);
   expect(domain.context.order).toBeNull();
+});
+
+describe('an attempt that ends after its order was made, or may have been (docs/features/certificates.md §5.7)', () => {
+  const told = (domain: ReturnType<typeof authorizing>) =>
+    domain.askedOf('message.send').flatMap(({ event }) => (event.type === 'permit.returned' ? [event] : []));
+  const other = { name: 'other', version: 'o/1', kind: 'acme', challenge: 'http01' } as const;
+
+  test('tells the Issuer, whatever ended it', () => {
+    for (const domain of [ordering(), authorizing(), finalizing()]) {
+      domain.asked();
+      domain.take(observed({ ...domainFacts, issuer: other }));
+      expect(told(domain)).toMatchObject([{ outcome: 'unused', ordered: true }]);
+    }
+    expect(told(fail(finalizing(), 'unwritable')).at(-1)).toMatchObject({ outcome: 'unused', ordered: true });
+  });
+
+  test('but not if the authority was never asked', () => {
+    const [event] = told(fail(ordering(), 'cluster')).slice(-1);
+    expect(event).toMatchObject({ outcome: 'unused' });
+    expect(event).not.toHaveProperty('ordered');
+  });
 });

@@ -35,6 +35,14 @@ const allIsProven = { guard: 'isAllProven', target: '#pod.gated.marking' } as co
 const askAgain = <const T extends string>(here: T) =>
   ({ actions: ['countAsking', 'forgetAsked'], target: here, reenter: true }) as const;
 
+/** Now and then an Event says why the Pod is held back, whatever its condition says. */
+const askAgainAloud = <const T extends string>(here: T) =>
+  ({
+    ...askAgain(here),
+    guard: 'isLongHeld',
+    actions: ['countAsking', 'forgetAsked', { type: 'kube-event.write', params: longHeldNote }],
+  }) as const;
+
 export const heldStates = {
   groupMissing: {
     description:
@@ -115,7 +123,7 @@ export const heldStates = {
         description:
           'The condition is out of date; it is rewritten once the reason has held for a few seconds.',
         always: allIsProven,
-        after: { tellPause: 'telling', askAgain: askAgain('unsaid') },
+        after: { tellPause: 'telling', askAgain: [askAgainAloud('unsaid'), askAgain('unsaid')] },
       },
       telling: telling('told'),
       told: {
@@ -123,14 +131,7 @@ export const heldStates = {
           'The condition says which Services have not reached the Pod; they are asked again later.',
         always: [allIsProven, { guard: 'isUntold', target: 'unsaid' }],
         after: {
-          askAgain: [
-            {
-              ...askAgain('told'),
-              guard: 'isLongHeld',
-              actions: ['countAsking', 'forgetAsked', { type: 'kube-event.write', params: longHeldNote }],
-            },
-            askAgain('told'),
-          ],
+          askAgain: [askAgainAloud('told'), askAgain('told')],
         },
       },
     },

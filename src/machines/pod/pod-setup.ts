@@ -85,6 +85,11 @@ export const podSetup = setup({
       (context, event) => isOfMine(context, event) && event.status === 'False',
     ),
     isRefused: when('condition.refused', isOfMine),
+    /** docs/features/routes.md §7.14: the eighth time is a minute after the first; then each half hour. */
+    isRefusedForLong: when(
+      'condition.refused',
+      (context, event) => isOfMine(context, event) && context.failures % 60 === 7,
+    ),
     isRefusedAsGone: when(
       'condition.refused',
       (context, event) => isOfMine(context, event) && event.reason === 'gone',

@@ -7,7 +7,16 @@
  */
 import { keepIds } from '../state-ids.ts';
 import { heldStates } from './pod-held-states.ts';
-import { lostPatch, openedNote, openedPatch, watching, withdrawal, withdrawnNote } from './pod-words.ts';
+import {
+  lostPatch,
+  openedNote,
+  openedPatch,
+  unopenedNote,
+  unwithdrawnNote,
+  watching,
+  withdrawal,
+  withdrawnNote,
+} from './pod-words.ts';
 
 /** Nobody knows whether the patch landed. */
 const unanswered = <const T extends string>(target: T) =>
@@ -59,6 +68,11 @@ const gatedStates = keepIds('pod', {
           },
           'condition.refused': [
             { guard: 'isRefusedAsGone', target: '#pod.gated.marking.retrying.waitingForNews' },
+            {
+              guard: 'isRefusedForLong',
+              target: '#pod.gated.marking.retrying.backingOff',
+              actions: ['countFailure', 'noteRefusal', { type: 'kube-event.write', params: unopenedNote }],
+            },
             {
               guard: 'isRefused',
               target: '#pod.gated.marking.retrying.backingOff',
@@ -154,11 +168,14 @@ const gatedStates = keepIds('pod', {
             target: '#pod.gated.proving',
             actions: [{ type: 'kube-event.write', params: withdrawnNote }, 'noteWithdrawn', 'dropAdopted'],
           },
-          'condition.refused': {
-            guard: 'isRefused',
-            target: 'backingOff',
-            actions: ['countFailure', 'noteRefusal'],
-          },
+          'condition.refused': [
+            {
+              guard: 'isRefusedForLong',
+              target: 'backingOff',
+              actions: ['countFailure', 'noteRefusal', { type: 'kube-event.write', params: unwithdrawnNote }],
+            },
+            { guard: 'isRefused', target: 'backingOff', actions: ['countFailure', 'noteRefusal'] },
+          ],
         },
         after: {
           withdrawalPatience: unanswered('backingOff'),

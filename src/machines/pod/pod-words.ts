@@ -59,6 +59,17 @@ export const missingNote = (moment: Moment) =>
 export const invalidNote = (moment: Moment) =>
   note(moment, { eventType: 'Warning', reason: 'InvalidAddress', note: invalidMessage(moment.context) });
 
+/** For those who see a Pod that is not Ready, and look for the reason in the Pod. */
+export const unopenedNote = (moment: Moment) => unwrittenNote(moment, 'True');
+
+export const unwithdrawnNote = (moment: Moment) => unwrittenNote(moment, 'False');
+
+function unwrittenNote(moment: Moment, status: 'True' | 'False') {
+  const { facts, failures, lastError } = moment.context;
+  const text = `The condition ${facts?.gate.conditionType ?? ''} could not be set to ${status}, ${failures} times in a row: ${lastError ?? 'unknown error'}`;
+  return note(moment, { eventType: 'Warning', reason: 'ConditionNotWritten', note: text });
+}
+
 /** For `kubectl describe`, which shows no message of a condition. */
 export function longHeldNote(moment: Moment) {
   const { reason, message } = held(moment.context);

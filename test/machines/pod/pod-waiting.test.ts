@@ -76,6 +76,38 @@ describe('docs/features/routes.md §7.1: “its condition is False, with a reaso
     expect(written).toEqual([60_000, 1_860_000, 3_660_000]);
   });
 
+  /** Refuses every patch of the condition for two minutes. @returns the Events written meanwhile, and when */
+  function refusedForTwoMinutes(pod: PodDriver) {
+    const began = pod.now;
+    const written: Array<{ reason: string; note: string; atMs: number }> = [];
+    while (pod.now - began < 120_000) {
+      for (const effect of pod.asked()) {
+        if (effect.type === 'kube-event.write') written.push({ ...effect, atMs: pod.now - began });
+        if (effect.type === 'pod-condition.patch') pod.take(refused('error'));
+      }
+      pod.wait(Math.min(pod.patience ?? 0, 500));
+    }
+    return written;
+  }
+
+  test('docs/features/routes.md §7.11: the Event comes in time, even if the condition cannot be written', () => {
+    expect(refusedForTwoMinutes(newPod(observed(), proven('api')))).toMatchObject([
+      { reason: 'WaitingForRoutes', note: expect.stringContaining('web and www') },
+    ]);
+  });
+
+  test('docs/features/routes.md §7.14: with every route proven, an Event says after a minute what keeps it back', () => {
+    const [event, ...more] = refusedForTwoMinutes(newPod(observed(), ...allProven));
+    expect(event).toMatchObject({
+      eventType: 'Warning',
+      reason: 'ConditionNotWritten',
+      note: 'The condition example.com/routes could not be set to True, 8 times in a row: it was error',
+    });
+    expect(event?.atMs).toBeGreaterThan(40_000);
+    expect(event?.atMs).toBeLessThan(80_000);
+    expect(more).toEqual([]);
+  });
+
   test('its own answer with another status is told as such', () => {
     const pod = newPod(observed(), missed('web', 'answered not 200 by 10.0.0.1', ['10.0.0.1']));
     expect(patches(pod.wait(4_000))).toMatchObject([

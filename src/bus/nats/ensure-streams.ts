@@ -70,7 +70,7 @@ async function ensureStream(
   const first = definition.fences ? { first_seq: firstFence } : {};
   const info = stood ?? (await create(api, definition.name, { ...wanted, ...first }));
   const found = info.config;
-  checkShards(definition, found);
+  checkIsUsable(definition, found);
   const current = grown(found, wanted);
   if (!isSame(found, current)) await api(`STREAM.UPDATE.${definition.name}`, current);
   else if (stood !== undefined) known.set(definition.name, text);
@@ -99,15 +99,22 @@ async function infoOf(api: JetStreamApi, name: string): Promise<StreamInfo | und
   }
 }
 
-function checkShards(definition: StreamDefinition, found: Record<string, unknown>): void {
+function checkIsUsable({ name, shards }: StreamDefinition, found: Record<string, unknown>): void {
   const madeFor = (found.metadata as Record<string, string> | undefined)?.[shardsKey];
-  if (madeFor === String(definition.shards)) return;
-  const said = madeFor === undefined ? 'was not made by Orrery' : `was made for ${madeFor} shards`;
-  throw new OrreryError(
-    'BUS_REFUSED',
-    `stream ${definition.name} ${said}, this Orrery works with ${definition.shards}: the number is fixed when a cluster is created`,
-    { facts: { stream: definition.name, found: madeFor, wanted: definition.shards } },
-  );
+  const refuse = (text: string) => {
+    const facts = { stream: name, found: madeFor, wanted: shards };
+    throw new OrreryError('BUS_REFUSED', `stream ${name} ${text}`, { facts });
+  };
+  if (found.sealed === true)
+    refuse('is sealed: it takes nothing, and NATS cannot undo that. Back it up, then delete it');
+  if (madeFor === undefined)
+    refuse(
+      `has no metadata ${shardsKey}. If it is Orrery's and lost them: nats stream edit ${name} --metadata ${shardsKey}=${shards}; if somebody else made it, delete it`,
+    );
+  if (madeFor !== String(shards))
+    refuse(
+      `was made for ${madeFor} shards, this Orrery works with ${shards}: the number is fixed when a cluster is created`,
+    );
 }
 
 /** A definition in the server's format. */

@@ -25,6 +25,11 @@ const bounds: Readonly<Record<string, number>> = {
 };
 /** A permission that was granted stays granted. */
 const permissions = ['allow_direct', 'allow_msg_ttl', 'allow_atomic'];
+/**
+ * Settings with which a stream refuses what replicas do, as they are without them: the last message of a
+ * subject is replaced, and consumers have bounds of their own.
+ */
+const hindrances: StreamSettings = { discard_new_per_subject: false, consumer_limits: {} };
 
 /** @returns the new settings of the stream; `found` itself if a newer format has shaped it */
 export function grown(found: StreamSettings, wanted: StreamSettings): StreamSettings {
@@ -33,11 +38,12 @@ export function grown(found: StreamSettings, wanted: StreamSettings): StreamSett
     name,
     larger(found[name], wanted[name], none),
   ]);
+  const freed = Object.entries(hindrances).filter(([name]) => found[name] !== undefined);
   const granted = permissions.map((name) => [name, found[name] === true || wanted[name] === true]);
   return {
     ...found,
     ...wanted,
-    ...Object.fromEntries([...grownBounds, ...granted]),
+    ...Object.fromEntries([...grownBounds, ...granted, ...freed]),
     // Where messages are counted, a bound in bytes is the operator's. Records and digests have no bound: at
     // one, the server would drop the oldest.
     ...(wanted.max_msgs === -1 ? {} : { max_bytes: found.max_bytes ?? wanted.max_bytes }),

@@ -119,6 +119,50 @@ test.each([
   expect(after.config.max_bytes).toBe(kept);
 });
 
+const edited = async (bus: Bus, stream: string, change: object) => {
+  const { config } = (await api(bus, `STREAM.INFO.ORRERY_test_${stream}`)) as { config: object };
+  const answer = await api(bus, `STREAM.UPDATE.ORRERY_test_${stream}`, { ...config, ...change });
+  expect(answer.error).toBeUndefined();
+};
+
+test('settings with which a stream refuses what replicas do are taken back within seconds', {
+  timeout: 30_000,
+}, async () => {
+  const { bus } = await replica();
+  await bus.append(s.fence(1), bytes('one'));
+  await edited(bus, 'STATE', { discard: 'new', discard_new_per_subject: true });
+  await edited(bus, 'WORLD', { consumer_limits: { inactive_threshold: 1e9 } });
+  const stores = () =>
+    bus.append(s.fence(1), bytes('two')).then(
+      () => true,
+      () => false,
+    );
+  await until(stores, { what: 'the stream to replace the last message again' });
+  const follows = async () => {
+    const { config } = (await api(bus, 'STREAM.INFO.ORRERY_test_WORLD')) as {
+      config: { consumer_limits?: { inactive_threshold?: number } };
+    };
+    return config.consumer_limits?.inactive_threshold === undefined;
+  };
+  await until(follows, { what: 'consumers to have bounds of their own' });
+  expect(bus.troubles()).toEqual([]);
+});
+
+test.each([
+  [{ sealed: true }, /DEAD is sealed: .* Back it up, then delete it$/],
+  [
+    { metadata: {} },
+    /DEAD has no metadata orrery\.shards.* nats stream edit ORRERY_test_DEAD --metadata orrery\.shards=64/,
+  ],
+])('a stream with %j is named with what to do', async (change, told) => {
+  const { bus } = await replica();
+  await edited(bus, 'DEAD', change);
+  const [trouble] = await until(() => (bus.troubles().length > 0 ? bus.troubles() : undefined), {
+    what: 'the trouble',
+  });
+  expect(trouble?.text).toMatch(told);
+});
+
 test('what NATS refuses once, at a look at the streams, does not end the looks', {
   timeout: 30_000,
 }, async () => {

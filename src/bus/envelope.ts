@@ -61,6 +61,13 @@ export function writeMessage(
   return { data: encode(body), headers: { [contentType.header]: contentType.msgpack } };
 }
 
+/** Whether a header keeps to its line. Programs may send, and NATS stores, what does not. */
+export const isOneLine = (name: string, value: string): boolean =>
+  !illegalName.test(name) && !illegalValue.test(value);
+
+const illegalName = /[^!-9;-~]|^$/;
+const illegalValue = /[\r\n]/;
+
 /** Finds a header regardless of the case of its name, which differs between senders' libraries. */
 export function headerOf(headers: Headers, name: string): string | undefined {
   const exact = Object.hasOwn(headers, name) ? headers[name] : undefined;

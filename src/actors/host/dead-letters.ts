@@ -3,7 +3,8 @@
  */
 
 import { asError, hasCode, OrreryError } from '../../base/errors.ts';
-import type { StoredMessage } from '../../bus/bus.ts';
+import type { Headers, StoredMessage } from '../../bus/bus.ts';
+import { isOneLine } from '../../bus/envelope.ts';
 import type { HostParts } from './host-parts.ts';
 import type { ShardRun } from './owned.ts';
 
@@ -14,6 +15,8 @@ const buryAgainMs = 2_000;
  * ever.
  */
 const refusalsMax = 15;
+/** Bytes of a message's headers that are kept: what its stream has room for beside the largest payload. */
+const headersMax = 4_096;
 
 /**
  * Resolves when the letter is stored, however long that takes, or when the shard is given up: the next owner
@@ -30,11 +33,11 @@ export async function bury(
   parts.metrics.deadLetter(code);
   parts.log.warn({ subject: message.subject, error: error.message, code }, 'dead letter');
   const headers = {
-    ...message.headers,
+    ...storableHeaders(message.headers),
     'Orrery-Error': `${code}: ${headerText(error.message)}`,
     'Orrery-Subject': parts.subjects.sendOfMail(message.subject),
   };
-  const options = { headers: withoutServerHeaders(headers), msgId: `dead/${run.mailOf}/${message.sequence}` };
+  const options = { headers, msgId: `dead/${run.mailOf}/${message.sequence}` };
   for (let refusals = 0; refusals < refusalsMax; ) {
     try {
       await parts.bus.append(parts.subjects.dead, message.data, options);
@@ -52,11 +55,18 @@ export async function bury(
   parts.log.error({ subject: message.subject }, 'a dead letter is lost: its stream refuses it');
 }
 
-/** Removes headers with instructions for the server, which must not be repeated on another stream. */
-function withoutServerHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(headers).filter(([name]) => !name.toLowerCase().startsWith('nats-')),
-  );
+/**
+ * The headers of a message that can be stored with its letter. Left out: instructions for the server, which
+ * must not be repeated on another stream, and what would keep the letter from being stored.
+ */
+function storableHeaders(headers: Headers): Headers {
+  let bytes = 0;
+  const kept = Object.entries(headers).filter(([name, value]) => {
+    if (name.toLowerCase().startsWith('nats-') || !isOneLine(name, value)) return false;
+    bytes += Buffer.byteLength(`${name}: ${value}\r\n`);
+    return bytes <= headersMax;
+  });
+  return Object.fromEntries(kept);
 }
 
 const headerText = (text: string) => text.replace(/[^\x20-\x7e]/g, ' ').slice(0, 500);

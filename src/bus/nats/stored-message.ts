@@ -2,6 +2,7 @@
  * Stored messages in the forms that the server uses: delivered by a consumer, or read by an API request.
  */
 import type { Headers, StoredMessage } from '../bus.ts';
+import { isOneLine } from '../envelope.ts';
 import type { WireMessage } from './wire.ts';
 
 /** The position of a delivered message, from its reply subject. */
@@ -82,12 +83,8 @@ export function writeHeaderBlock(headers: Headers): string {
   let block = 'NATS/1.0\r\n';
   for (const name in headers) {
     const value = headers[name] ?? '';
-    if (illegalName.test(name) || illegalValue.test(value))
-      throw new Error(`illegal header ${JSON.stringify(name)}`);
+    if (!isOneLine(name, value)) throw new Error(`illegal header ${JSON.stringify(name)}`);
     block += `${name}: ${value}\r\n`;
   }
   return `${block}\r\n`;
 }
-
-const illegalName = /[^!-9;-~]|^$/;
-const illegalValue = /[\r\n]/;

@@ -1,7 +1,9 @@
 /** Mail that nobody can take: it is buried, not lost, and holds nobody up for ever. */
 import { expect, test } from 'vitest';
 import { limits } from '../../../src/base/limits.ts';
+import type { Bus } from '../../../src/bus/bus.ts';
 import { encode } from '../../../src/bus/codec.ts';
+import { writeHeaderBlock } from '../../../src/bus/nats/stored-message.ts';
 import { shardOf } from '../../../src/bus/partition.ts';
 import { pod, TestCluster } from '../harness.ts';
 
@@ -112,4 +114,32 @@ test('a stream of dead letters that refuses holds its actor up for half a minute
   await cluster.clock.advance(40_000);
   expect(cluster.states()[id]).toBe('gated.ready.proven');
   expect(a.engine.shards.runOf(id)?.mail.outstanding.size).toBe(0);
+});
+
+test.each([
+  ['a name that is not ASCII', { café: 'x' }],
+  ['a line break in a value', { Note: 'one\ntwo' }],
+  ['more headers than fit', Object.fromEntries(Array.from({ length: 40_000 }, (_, n) => [`h${n}`, 'x']))],
+])('a message with %s becomes a letter at once, with its other headers', async (_, odd) => {
+  const cluster = new TestCluster();
+  // As NATS delivers what another program sent.
+  const oddly =
+    (bus: Bus): Bus['follow'] =>
+    (stream, options) =>
+      bus.follow(stream, {
+        ...options,
+        onMessage: (message) => options.onMessage({ ...message, headers: { ...message.headers, ...odd } }),
+      });
+  await cluster.replica('a', { bend: (bus) => Object.create(bus, { follow: { value: oddly(bus) } }) as Bus });
+  await cluster.shop(1, 1);
+  await cluster.clock.advance(1_000);
+  const headers = { 'X-Kept': 'yes' };
+  await cluster.hub.connect('sender').append(cluster.subjects.send(id), new Uint8Array([0xc1]), { headers });
+  await cluster.clock.advance(500);
+  const [letter] = cluster.hub.stored('dead');
+  expect(letter?.headers).toMatchObject({
+    ...headers,
+    'Orrery-Error': expect.stringMatching(/^MESSAGE_UNREADABLE/),
+  });
+  expect(writeHeaderBlock(letter?.headers ?? {}).length).toBeLessThan(8_192);
 });

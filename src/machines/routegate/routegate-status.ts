@@ -147,7 +147,7 @@ function verifyingOf(findings: GateFindings): Judgement {
 
 function unlistedText({ unlistedOwner }: GateFindings): string {
   if (unlistedOwner === undefined) return 'not every object that the RouteGate names has been listed yet';
-  return `${unlistedOwner}, the kind that owns the groups, has not been listed yet, and no Pod is released before; if this goes on, Orrery may lack the right to: give a ClusterRole that allows get, list and watch the label orrery.dev/aggregate-to-group-resources: "true"`;
+  return `${unlistedOwner}, the kind that owns the groups, has not been listed yet, and no Pod is released before; if this goes on, Orrery may lack the right to list it: give a ClusterRole that allows get, list and watch the label orrery.dev/aggregate-to-group-resources: "true"`;
 }
 
 /** Why Pods and Services wait for each other, and what to change: docs/features/routes.md §7.4. */
@@ -171,10 +171,12 @@ export function deadlocksOf({ notPublished, affine, local }: GateFindings): stri
 
 /** The Events beside the status, one for each reason: errors, and likely mistakes. */
 export function warningsOf({ valid, verifying }: GateStatus, findings: GateFindings | null): Warning[] {
-  const wrong = [valid, verifying].filter(
-    ({ status, reason }) => status === 'False' && reason !== 'Deadlock',
-  );
   const inUse = findings?.refusal === null ? findings : null;
+  const isEarly = inUse !== null && isWithoutPods(inUse);
+  const wrong = [valid, verifying].filter(
+    ({ status, reason }) =>
+      status === 'False' && reason !== 'Deadlock' && !(isEarly && reason === 'NothingToVerify'),
+  );
   const unlisted = inUse?.unlistedOwner === undefined ? [] : [verifying];
   const deadlocks = inUse === null ? [] : deadlocksOf(inUse);
   const all: Warning[] = [
@@ -187,6 +189,9 @@ export function warningsOf({ valid, verifying }: GateStatus, findings: GateFindi
   // Valid and Verifying have the same reason if the specification is unusable.
   return all.filter(({ reason }, n) => all.findIndex((one) => one.reason === reason) === n);
 }
+
+/** A RouteGate is mostly created a moment before the Services and Pods that it is for. */
+const isWithoutPods = ({ pods: { held, ungated, others } }: GateFindings) => held + ungated + others === 0;
 
 const tooLarge = ({ group, pods }: GateFindings['largeGroups'][number]): Warning => ({
   reason: 'GroupTooLarge',

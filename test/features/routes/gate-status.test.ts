@@ -131,6 +131,11 @@ describe('docs/features/routes.md §5.4: what is not verified is told on the gat
     });
   });
 
+  test('no Warning is made of a gate that is created before its Services and Pods: it says so, and no more', () => {
+    expect(statusOf([], [], [])).toMatchObject({ verifying: { reason: 'NothingToVerify' }, warnings: [] });
+    expect(statusOf([pod(0)], [pod(0)], []).warnings).toMatchObject([{ reason: 'NothingToVerify' }]);
+  });
+
   test('it is True while Services are asked, and unknown until everything was listed', () => {
     expect(statusOf([pod(0)]).verifying.status).toBe('True');
     const { verifying } = statusOf([pod(0)], [pod(0)], [], { isComplete: false });

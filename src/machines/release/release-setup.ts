@@ -22,6 +22,7 @@ import {
 } from './release-context.ts';
 import { releaseEffects } from './release-effects.ts';
 import { rowOf } from './release-table.ts';
+import { isToldOtherwise } from './release-telling.ts';
 
 /** Between two rounds because of drift: an object over which two controllers fight must not cause a loop. */
 const driftPauseMs = 1_000;
@@ -48,6 +49,7 @@ export const releaseSetup = setup({
     isSuitedAndWorking: ({ context }) =>
       rowOf(context.seen.status, context.bundle) === 'suited' && context.seen.status?.state === 'Working',
     isSuited: ({ context }) => rowOf(context.seen.status, context.bundle) === 'suited',
+    isToldOtherwise: (args) => isOfThisReign(args) && isToldOtherwise(args),
     isRosterNew: ({ context }) => context.epoch > context.triedEpoch,
     isHindered: ({ context }) => hindrances(context).length > 0,
     isNotDone: ({ context }) => rowOf(context.seen.status, context.bundle) !== 'done',

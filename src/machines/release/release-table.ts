@@ -136,7 +136,8 @@ export function unsuitedFor(
   if (bundle === null) return null;
   const { status, unreadable } = seen;
   if (unreadable !== null) return `the status of release/_/${bundle.name} cannot be read: ${unreadable}`;
-  if (status === null) return `release/_/${bundle.name} has no status yet`;
+  if (status === null)
+    return `release/_/${bundle.name} has no status yet, because no round over its objects has succeeded; \`kubectl describe releases.orrery.dev ${bundle.name}\` says why`;
   if (isOlder(release, status.minimumCompatible)) {
     return `release ${release} is too old: the recorded state of release/_/${bundle.name} needs ${status.minimumCompatible} or newer`;
   }

@@ -2,6 +2,7 @@
  * What people are told about a release: the Release resource with its conditions, Events, log lines, and the
  * lines of `orrery explain`. Pure.
  */
+import { equal } from '../../base/equal.ts';
 import {
   type Args,
   type ChangingRound,
@@ -9,6 +10,7 @@ import {
   hindrances,
   type ReleaseContext,
   type ReleaseInput,
+  withRoster,
 } from './release-context.ts';
 import type {
   ReleaseChange,
@@ -102,9 +104,15 @@ const named = ({ at, release, made, changed, pruned, more }: ChangingRound): Rel
 function conditions(context: ReleaseContext): ReleaseResourceWrite['conditions'] {
   const { seen, bundle, lastError, lastRound } = context;
   const isApplied = lastError === null && lastRound !== null && rowOf(seen.status, bundle) === 'done';
-  const blocked = blockedReplicas(context);
   return [
     { type: 'Applied', status: isApplied ? 'True' : 'False', ...appliedReason(context, isApplied) },
+    ...replicaConditions(context),
+  ];
+}
+
+function replicaConditions(context: ReleaseContext): readonly ReleaseCondition[] {
+  const blocked = blockedReplicas(context);
+  return [
     {
       type: 'AllReplicasServe',
       status: blocked.length === 0 ? 'True' : 'False',
@@ -113,6 +121,13 @@ function conditions(context: ReleaseContext): ReleaseResourceWrite['conditions']
     },
     bundleCondition(context),
   ];
+}
+
+/** Another replica must not serve, or has no bundle, than people have been told. */
+export function isToldOtherwise({ context, event }: Args): boolean {
+  if (event.type !== 'release.observed') return false;
+  const after = { ...context, ...withRoster(context, event) };
+  return !equal(replicaConditions(context), replicaConditions(after));
 }
 
 function appliedReason(context: ReleaseContext, isApplied: boolean) {

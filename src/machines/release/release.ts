@@ -82,6 +82,10 @@ const releaseMachine = releaseSetup.createMachine({
       initial: 'deciding',
       on: {
         'drift.seen': { guard: 'isOfThisReign', actions: 'noteDrift' },
+        'release.observed': {
+          guard: 'isToldOtherwise',
+          actions: ['noteRoster', { type: 'release-resource.write', params: (args) => resource(args) }],
+        },
         // Whatever was to be written, another replica may write now.
         'status.refused': { guard: 'isOfThisReign', target: 'deposed' },
       },

@@ -254,6 +254,26 @@ describe('what people are told', () => {
     );
   });
 
+  test('a replica that must not serve, or that has no bundle, is told as soon as it comes and goes', () => {
+    const release = resting();
+    const told = () =>
+      release.askedOf('release-resource.write').map(({ conditions, note }) => {
+        expect(note).toBeNull();
+        return conditions.slice(1).map(({ status }) => status);
+      });
+    const own = node('orrery-1', '0.3.0');
+    release.observes([own], 20);
+    release.observes([own, node('orrery-2', '0.3.0')], 21);
+    expect(told()).toEqual([]);
+    release.observes([own, node('orrery-0', '0.1.0')], 22);
+    expect(told()).toEqual([['False', 'True']]);
+    release.observes([own, { replica: 'orrery-2', release: '0.3.0', bundle: null }], 23);
+    expect(told()).toEqual([['True', 'False']]);
+    release.observes([own], 24);
+    expect(told()).toEqual([['True', 'True']]);
+    expect(release.state).toBe('leading.keeping.resting');
+  });
+
   test('a replica without a bundle beside those with one is named in a condition (docs/features/releases.md §1.4)', () => {
     const release = applying();
     release.observes(

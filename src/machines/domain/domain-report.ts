@@ -83,7 +83,6 @@ function readyCondition(context: DomainContext, word: StateWord, at: number): St
 
 const reasons: Partial<Readonly<Record<StateWord, string>>> = {
   waitingForIssuer: 'NoIssuer',
-  backingOff: 'Refused',
   rateLimited: 'RateLimited',
   issuerDown: 'IssuerDown',
   failed: 'Failed',
@@ -91,7 +90,10 @@ const reasons: Partial<Readonly<Record<StateWord, string>>> = {
 
 function reasonOf(context: DomainContext, word: StateWord): string {
   const isNowhere = word === 'failed' && (context.facts?.targets.length ?? 0) <= context.foreign.length;
-  return isNowhere ? 'SecretNotOurs' : (reasons[word] ?? 'NotIssuedYet');
+  if (isNowhere) return 'SecretNotOurs';
+  if (word === 'backingOff' && context.issued !== null) return 'SecretNotWritten';
+  if (word === 'backingOff' && context.failures > 0) return 'Refused';
+  return reasons[word] ?? 'NotIssuedYet';
 }
 
 function issuingCondition(context: DomainContext, word: StateWord, at: number): StatusCondition {

@@ -32,6 +32,9 @@ export function isDue({ certificate, window, forced }: DomainContext, at: number
 export const isInTime = ({ certificate }: DomainContext, at: number) =>
   certificate !== null && certificate.notAfter > at;
 
+/** A certificate is stored this long before it becomes valid, because clocks differ, ms. */
+export const earlyMs = 5 * minuteMs;
+
 /**
  * Whether the renewal follows the authority's suggestion, which counts against no budget. A renewal by age,
  * before the window opens, counts at the authority and therefore here. So does one of a young

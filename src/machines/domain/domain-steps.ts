@@ -12,6 +12,7 @@ import {
   brieflyMs,
   confirmMs,
   dueByAge,
+  earlyMs,
   firstPollMs,
   hopelessMs,
   limitMs,
@@ -77,7 +78,7 @@ export function inspected({ context, event }: Moment): Change {
     missing: event.missing,
     foreign: event.foreign,
     ...(isSame ? {} : { window: null, pollAt: 0 }),
-    ...pendingIn(context, event),
+    ...pendingIn(context, event, event.at),
     lookAt: event.at + (event.foreign.length > 0 ? unseenMs : lookPauseMs)(event.random),
   };
 }
@@ -95,10 +96,12 @@ function shown({ facts }: DomainContext, { good, missing, foreign }: Certificate
 }
 
 /**
- * A certificate that is ready makes its order complete; without order and certificate nothing is pending.
+ * A certificate that is ready makes its order complete; without order and certificate nothing is pending. One
+ * that is not valid yet waits for the next attempt.
  */
-function pendingIn(context: DomainContext, { pending, good }: CertificateInspected): Change {
-  if (pending !== null && pending.notBefore > (good?.notBefore ?? 0))
+function pendingIn(context: DomainContext, { pending, good }: CertificateInspected, at: number): Change {
+  const isNewer = pending !== null && pending.notBefore > (good?.notBefore ?? 0);
+  if (isNewer && pending.notBefore <= at + earlyMs)
     return { issued: pending.fingerprint, order: null, pendingAt: pending.at };
   return { issued: null, ...(context.order === null ? { pendingAt: null } : {}) };
 }

@@ -39,7 +39,7 @@ export function storedText(context: DomainContext, at: number): string {
 
 /** About the state alone, whatever is stored. */
 function stateText(context: DomainContext, word: StateWord): string {
-  const { host, facts, lastError, failures, deferral } = context;
+  const { host, facts, lastError, deferral } = context;
   const issuer = `Issuer ${facts?.issuer?.name ?? ''}`;
   const why = lastError === null ? '' : `: ${withoutDot(lastError)}`;
   switch (word) {
@@ -57,10 +57,8 @@ function stateText(context: DomainContext, word: StateWord): string {
       return `The authority of ${issuer} is issuing the certificate for ${host}.`;
     case 'storing':
       return `The certificate for ${host} is being written into ${secretsText(context)}.`;
-    case 'backingOff': {
-      const times = failures > 1 ? ` ${failures} times in a row` : '';
-      return `No certificate for ${host} could be obtained from ${issuer}${times}${why}.`;
-    }
+    case 'backingOff':
+      return `${troubleText(context, issuer)}${why}.`;
     case 'rateLimited':
       return `The authority of ${issuer} is rate limiting ${host}${why}.`;
     case 'issuerDown':
@@ -68,6 +66,14 @@ function stateText(context: DomainContext, word: StateWord): string {
     default:
       return `No certificate for ${host} can be issued as things are${why}.`;
   }
+}
+
+/** What an attempt that failed has left; without a refusal Kubernetes failed, or the authority takes its time. */
+function troubleText({ host, certificate, issued, failures }: DomainContext, issuer: string): string {
+  if (issued !== null) return `The certificate for ${host} is issued but not stored`;
+  if (failures === 0) return `There is no ${certificate === null ? '' : 'new '}certificate for ${host} yet`;
+  const times = failures > 1 ? ` ${failures} times in a row` : '';
+  return `No certificate for ${host} could be obtained from ${issuer}${times}`;
 }
 
 const secretsText = ({ facts }: DomainContext) =>

@@ -189,6 +189,32 @@ describe('failure: an order without an end', () => {
   });
 });
 
+describe('§4.10: a certificate that is not valid yet', () => {
+  /** Renewed by a certificate that is valid an hour later, beside one that still works. */
+  const early = () => {
+    const working = fresh(storing(), 6 * hour, { ariId: null });
+    const domain = confirmed(valid(storing(), working));
+    found(domain.wait(3 * hour), { good: working }).take(granted);
+    fail(finalizing(authorizing(domain)), 'cluster', { retryAfterMs: hour, issued: true });
+    const notBefore = domain.now + hour;
+    const pending = { ...fresh(domain, 6 * hour, { fingerprint: 'f2', notBefore }), at: target };
+    return { domain, look: () => found(domain, { good: working, pending }) };
+  };
+
+  test('replaces none that works, whoever looks before', () => {
+    const { domain, look } = early();
+    domain.take({ type: 'domain.recheck' });
+    expect(wordOf(look())).toBe('backingOff');
+    expect(domain.patience).toBeGreaterThan(59 * minute);
+  });
+
+  test('is stored when it is', () => {
+    const { domain, look } = early();
+    domain.wait(hour);
+    expect(wordOf(look())).toBe('storing');
+  });
+});
+
 describe('failure: hopeless', () => {
   const failed = () => fail(ordering(), 'hopeless');
 

@@ -97,6 +97,18 @@ describe('a domain', () => {
       `No certificate for ${host} could be obtained from Issuer acme: it was refused.`,
     ],
     [
+      'for which Kubernetes failed',
+      () => fail(ordering(), 'cluster'),
+      'wrong',
+      `There is no certificate for ${host} yet: it was cluster.`,
+    ],
+    [
+      'whose Secret cannot be written',
+      () => fail(storing(), 'unwritable'),
+      'wrong',
+      `The certificate for ${host} is issued but not stored: it was unwritable.`,
+    ],
+    [
       'that is limited',
       () => fail(ordering(), 'rateLimited'),
       'wrong',

@@ -17,6 +17,7 @@ import { age } from '../../../base/words.ts';
 import type { AcmeFinalize } from '../../../machines/domain/domain-effects.ts';
 import type { AcquisitionFailed, CertificateReceived } from '../../../machines/domain/domain-events.ts';
 import type { Target } from '../../../machines/domain/domain-facts.ts';
+import { earlyMs } from '../../../machines/domain/domain-schedule.ts';
 import type { AcmeAccount, AcmeOrder } from '../acme/acme-client.ts';
 import { lostOrder } from '../acme/problem.ts';
 import { makeKey, makeRequest } from '../acme/x509.ts';
@@ -39,8 +40,6 @@ const plausibleMs = 600_000;
  * beyond the bound of the effect the authority would seem to be away, and every other host would wait.
  */
 const processingMs = 90_000;
-/** A certificate is stored this long before it becomes valid, because clocks differ, ms. */
-const earlyMs = 5 * 60_000;
 
 export function finalizeOrder(
   accounts: AcmeAccounts,

@@ -13,6 +13,8 @@ export interface Window {
   readonly start: number;
   readonly end: number;
   readonly at: number;
+  /** The address where the authority explains it; absent: nowhere. */
+  readonly why?: string;
 }
 
 /** A condition with the time of its last change. */

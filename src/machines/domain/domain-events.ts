@@ -102,6 +102,8 @@ export type AriFetched = {
   readonly end: number;
   /** ms; null: the authority gave no time. */
   readonly retryAfterMs: number | null;
+  /** The address where the authority explains it; absent: nowhere. */
+  readonly why?: string;
 };
 /** The authority offers no renewal information, or did not answer. */
 export type AriUnavailable = {

@@ -99,9 +99,10 @@ export const lookPauseMs = (random: number) => dayMs - 2 * hourMs * random;
 export const confirmMs = 1_000;
 
 /** A new window gets a new moment, drawn evenly; the same window keeps its moment. */
-export function windowOf(known: Window | null, { start, end }: AriFetched, random: number): Window {
-  if (known !== null && known.start === start && known.end === end) return known;
-  return { start, end, at: Math.round(start + Math.max(0, end - start) * random) };
+export function windowOf(known: Window | null, { start, end, why }: AriFetched, random: number): Window {
+  const isSame = known !== null && known.start === start && known.end === end;
+  const at = isSame ? known.at : Math.round(start + Math.max(0, end - start) * random);
+  return { start, end, at, ...(why === undefined ? {} : { why }) };
 }
 
 /** Time until the valid certificate needs an inspection, ms. */

@@ -129,7 +129,9 @@ export const domainSetup = setup({
     isWindowNews: ({ context, event }: Args) =>
       event.type === 'ari.fetched' &&
       event.fingerprint === context.certificate?.fingerprint &&
-      (event.start !== context.window?.start || event.end !== context.window.end),
+      (event.start !== context.window?.start ||
+        event.end !== context.window.end ||
+        event.why !== context.window.why),
     isNoPermitHeld: ({ context }: Args) => context.permit === null,
     isReportLost: ({ event }: Args) =>
       event.type === 'effect.settled' && event.effect === 'domain.report' && event.error !== null,

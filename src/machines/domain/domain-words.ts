@@ -31,11 +31,18 @@ export function storedText(context: DomainContext, at: number): string {
   if (certificate === null) return `No certificate for ${host} is stored.`;
   const { notAfter } = certificate;
   if (!isInTime(context, at)) return `The certificate expired ${dateText(notAfter)}.`;
-  const ends = `A certificate for ${host} is stored; it expires ${dateText(notAfter)}${nearText(notAfter - at)}.`;
+  const until = `it expires ${dateText(notAfter)}${nearText(notAfter - at)}`;
+  const ends = `A certificate for ${host} is stored; ${until}.${suggestionText(context)}`;
   if (missing.length === 0) return ends;
   const places = missing.map(({ namespace, secretName }) => `${namespace}/${secretName}`).join(', ');
   return `${ends} Secret ${places} lacks it${lastError === null ? '' : `: ${lastError}`}.`;
 }
+
+/** Authorities explain a suggestion when it is about an incident, such as certificates to be revoked. */
+const suggestionText = ({ window }: DomainContext): string =>
+  window?.why === undefined
+    ? ''
+    : ` The authority suggests renewing it by ${dateText(window.end)} (why: ${window.why}).`;
 
 /** About the state alone, whatever is stored. */
 function stateText(context: DomainContext, word: StateWord): string {

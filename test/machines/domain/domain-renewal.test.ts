@@ -163,6 +163,18 @@ describe('renewal information', () => {
     expect(domain.context.window?.at).toBe(told.start + day);
   });
 
+  test('§6.6: is told with the address where the authority explains it, for as long as it does', () => {
+    const domain = polled();
+    const message = () => domain.askedOf('domain.report').at(-1)?.status.conditions[0]?.message;
+    const told = window(domain, 10 * day, 4 * day);
+    domain.take({ ...told, why: 'https://ca.example.com/incident' });
+    expect(message()).toMatch(/ suggests renewing it by .* \(why: https:\/\/ca\.example\.com\/incident\)\.$/);
+    const { at } = domain.context.window ?? {};
+    domain.take(told);
+    expect(message()).not.toContain('incident');
+    expect(domain.context.window?.at).toBe(at);
+  });
+
   test('that has a window in the past brings the renewal at once, which no budget counts', () => {
     const domain = polled(day);
     domain.take(window(domain, -2 * day, day)).wait(0);

@@ -14,7 +14,12 @@ export interface RenewalWindow {
   readonly end: number;
   /** ms; null: the authority gave no time. */
   readonly retryAfterMs: number | null;
+  /** Where the authority says why (RFC 9773 4.2); absent: nowhere. */
+  readonly why?: string;
 }
+
+/** It is kept in a record, and shown in one line. */
+const whyCharsMax = 256;
 
 /**
  * The window of the certificate with this `ariId`. Needs no account.
@@ -30,19 +35,33 @@ export async function fetchWindow(
   const url = `${place.renewalInfo.replace(/\/$/, '')}/${place.ariId}`;
   const answer = await http({ method: 'GET', url, caBundle: place.caBundle }, signal);
   if (answer.status !== 200) throw answerError(answer, placeOf(url), clock.now());
-  const { start, end } = readWindow(answer.body);
+  const { start, end, why } = readWindow(answer.body);
   // RFC 9773 4.2: a window that ends before it starts is treated as missing.
   if (Number.isNaN(start) || Number.isNaN(end) || end <= start) {
     throw new OrreryError('ACME_UNREACHABLE', `${placeOf(url)} names no window of renewal`);
   }
-  return { start, end, retryAfterMs: readRetryAfter(answer.headers, clock.now()) };
+  const retryAfterMs = readRetryAfter(answer.headers, clock.now());
+  return { start, end, retryAfterMs, ...(isAddress(why) ? { why } : {}) };
 }
 
-function readWindow(body: string): { readonly start: number; readonly end: number } {
+const isAddress = (why: unknown): why is string =>
+  typeof why === 'string' && why.length <= whyCharsMax && /^https?:\/\/\S+$/.test(why) && URL.canParse(why);
+
+interface Read {
+  readonly start: number;
+  readonly end: number;
+  readonly why: unknown;
+}
+
+function readWindow(body: string): Read {
   try {
-    const { suggestedWindow } = JSON.parse(body) as { suggestedWindow?: { start?: string; end?: string } };
-    return { start: Date.parse(suggestedWindow?.start ?? ''), end: Date.parse(suggestedWindow?.end ?? '') };
+    const { suggestedWindow, explanationURL: why } = JSON.parse(body) as {
+      suggestedWindow?: { start?: string; end?: string };
+      explanationURL?: unknown;
+    };
+    const { start = '', end = '' } = suggestedWindow ?? {};
+    return { start: Date.parse(start), end: Date.parse(end), why };
   } catch {
-    return { start: Number.NaN, end: Number.NaN };
+    return { start: Number.NaN, end: Number.NaN, why: null };
   }
 }

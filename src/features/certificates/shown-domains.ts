@@ -9,7 +9,8 @@
  */
 import type { FeatureParts } from '../../actors/feature.ts';
 import type { World } from '../../actors/world/world.ts';
-import { sleep } from '../../base/clock.ts';
+import { backOffMs } from '../../base/back-off.ts';
+import { sleep, type Timer } from '../../base/clock.ts';
 import { type AnyDigest, asDigest, isDigest, isOfObject, type WorldEntry } from '../../base/digests.ts';
 import { asError, hasCode } from '../../base/errors.ts';
 import type { Log } from '../../base/log-port.ts';
@@ -37,12 +38,16 @@ const resources = ['services', 'ingresses.networking.k8s.io', 'domains.orrery.de
 const listed = ['services', 'networking.k8s.io/v1/Ingress', 'orrery.dev/v1alpha1/Domain'];
 /** Between two attempts at a failed write, ms. */
 const retryPauseMs = 5_000;
+/** The most between two attempts where the API server refuses (a quota, a namespace that is deleted), ms. */
+const refusedPauseMs = 300_000;
 
 export class ShownDomains {
   readonly #parts: ShownDomainsParts;
   /** By `<ns>/<host>`: the objects that ask there. */
   readonly #asking = new Map<string, Map<string, WorldEntry>>();
   readonly #due = new Set<string>();
+  /** Places where the API server refuses: how often in a row, and the next attempt. */
+  readonly #refused = new Map<string, { readonly times: number; readonly timer: Timer }>();
   #abort: AbortController | null = null;
   #wake: () => void = () => {};
 
@@ -69,6 +74,8 @@ export class ShownDomains {
     this.#abort?.abort(new Error('stopped'));
     this.#abort = null;
     this.#due.clear();
+    for (const { timer } of this.#refused.values()) timer.cancel();
+    this.#refused.clear();
   }
 
   #fold(entry: WorldEntry, before: AnyDigest | null): void {
@@ -92,7 +99,7 @@ export class ShownDomains {
     this.#wake();
   }
 
-  /** One place after another; failures are retried. */
+  /** One place after another; failures are retried, and a place that is refused holds up no other. */
   async #run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const [place] = this.#isListed() ? this.#due : [];
@@ -103,13 +110,27 @@ export class ShownDomains {
       this.#due.delete(place);
       try {
         await this.#reconcile(place, signal);
+        this.#refused.get(place)?.timer.cancel();
+        this.#refused.delete(place);
       } catch (thrown) {
         if (signal.aborted) return;
-        this.#due.add(place);
         this.#parts.log.warn({ place, error: asError(thrown).message }, 'a host was not shown as a Domain');
+        if (hasCode(thrown, 'KUBE_REFUSED', 'KUBE_NOT_FOUND')) {
+          this.#tryLater(place);
+          continue;
+        }
+        this.#due.add(place);
         await sleep(this.#parts.clock, retryPauseMs, signal).catch(() => {});
       }
     }
+  }
+
+  #tryLater(place: string): void {
+    const { times = 0, timer: before } = this.#refused.get(place) ?? {};
+    before?.cancel();
+    const pauseMs = backOffMs(times, retryPauseMs, refusedPauseMs);
+    const timer = this.#parts.clock.after(pauseMs, () => this.#mark(place));
+    this.#refused.set(place, { times: times + 1, timer });
   }
 
   /** An object that is not listed yet must not look deleted. */

@@ -75,7 +75,7 @@ function stateText(context: DomainContext, word: StateWord): string {
   }
 }
 
-/** What an attempt that failed has left; without a refusal Kubernetes failed, or the authority takes its time. */
+/** What failed; without a refusal it was Kubernetes, or the authority takes its time. */
 function troubleText({ host, certificate, issued, failures }: DomainContext, issuer: string): string {
   if (issued !== null) return `The certificate for ${host} is issued but not stored`;
   if (failures === 0) return `There is no ${certificate === null ? '' : 'new '}certificate for ${host} yet`;

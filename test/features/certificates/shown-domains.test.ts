@@ -19,6 +19,10 @@ class Scene {
   readonly objects = new Map<string, KubeObject>();
   /** The API refuses so many writes. */
   refusals = 0;
+  /** Namespaces whose quota is used up. */
+  readonly full = new Set<string>();
+  /** Namespaces in which a Domain was to be created, in turn. */
+  readonly tried: string[] = [];
   readonly #entries = new Map<string, WorldEntry>();
   readonly #callbacks: Array<(entry: WorldEntry, before: AnyDigest | null) => void> = [];
   readonly #stated: Array<(mirror: string) => void> = [];
@@ -40,7 +44,10 @@ class Scene {
       get: async (_, namespace, name) => this.#existing(`${namespace}/${name}`),
       create: async (_, object) => {
         this.#refuse();
-        const key = `${object.metadata.namespace}/${object.metadata.name}`;
+        const { namespace = '' } = object.metadata;
+        this.tried.push(namespace);
+        if (this.full.has(namespace)) throw new OrreryError('KUBE_REFUSED', 'exceeded quota');
+        const key = `${namespace}/${object.metadata.name}`;
         if (this.objects.has(key)) throw new OrreryError('KUBE_CONFLICT', key);
         return this.apply(key, object);
       },
@@ -107,8 +114,12 @@ class Scene {
   }
 
   service(name: string, ...hosts: string[]): void {
+    this.serviceIn('shop', name, hosts);
+  }
+
+  serviceIn(namespace: string, name: string, hosts: readonly string[]): void {
     const serve = { hosts, invalid: null };
-    this.put('services', 'shop', name, { kind: 'services', uid: `svc-${name}`, ...base, serve });
+    this.put('services', namespace, name, { kind: 'services', uid: `svc-${name}`, ...base, serve });
   }
 
   /** Nothing is left to be written. */
@@ -142,6 +153,21 @@ describe('§1.2: hosts of Services and Ingresses', () => {
       spec: { host: 'app.example.com', secretName: 'app.example.com' },
     });
     expect(stage.facts('app.example.com')?.sources.map(({ kind }) => kind)).toEqual(['Service', 'Domain']);
+  });
+
+  test('show though others are refused, which are tried less and less often until they fit', async () => {
+    const stage = await scene();
+    stage.full.add('crowd');
+    const hosts = Array.from({ length: 100 }, (_, n) => `n${n}.example.com`);
+    stage.serviceIn('crowd', 'many', hosts);
+    stage.service('front', 'app.example.com');
+    await stage.settled();
+    expect([...stage.objects.keys()]).toEqual(['shop/app.example.com']);
+    await stage.clock.advance(3_600_000);
+    expect(stage.tried.filter((one) => one === 'crowd').length).toBeLessThan(30 * hosts.length);
+    stage.full.clear();
+    await stage.clock.advance(300_000);
+    expect(stage.objects.size).toBe(101);
   });
 
   test('show no more when nothing asks, and what is shown asks for nothing', async () => {

@@ -2,7 +2,7 @@
  * The sentences about a domain: what its state means for this host. Used in `orrery get`, in conditions and
  * in Events. Pure.
  */
-import type { DomainContext } from './domain-context.ts';
+import type { Deferral, DomainContext } from './domain-context.ts';
 import type { DomainIssuer } from './domain-facts.ts';
 import { isInTime } from './domain-schedule.ts';
 
@@ -54,7 +54,7 @@ function stateText(context: DomainContext, word: StateWord): string {
       return `${host} waits for an Issuer: ${withoutDot(facts?.issuerMissing || `no Issuer allows ${host}`)}.`;
     case 'waitingForPermit':
       if (deferral !== null)
-        return `${withoutDot(deferralText(facts?.issuer ?? null, deferral))}; ${host} waits.`;
+        return `${withoutDot(deferralText(facts?.issuer ?? null, deferral))}; ${host} waits${untilText(deferral)}.`;
       return `${host} waits for its turn at ${issuer}.`;
     case 'ordering':
       return `A certificate for ${host} is being ordered from ${issuer}.`;
@@ -95,6 +95,10 @@ const deferrals: Readonly<Record<string, string>> = {
   notReady: 'is not ready',
   full: 'has too many domains waiting',
 };
+
+/** When a budget allows the next order, which may be another host's. */
+const untilText = ({ reason, until }: Pick<Deferral, 'reason' | 'until'>): string =>
+  reason === 'budget' && until !== null ? `; the next order is at ${dateText(until)}` : '';
 
 /** With the Issuer's own reason, if it has one: docs/features/certificates.md §9.3. */
 export function deferralText(

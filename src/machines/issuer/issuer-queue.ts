@@ -119,14 +119,35 @@ export function allowedAt(context: IssuerContext, one: Waiting): number {
   return Math.max(budgetAt(context, one), limitedUntil(context, one));
 }
 
-function budgetAt({ buckets, facts }: IssuerContext, { domain, registered, exempt }: Waiting): number {
-  if (exempt || !facts?.budget) return 0;
+const budgetAt = (context: IssuerContext, one: Waiting): number =>
+  one.exempt ? 0 : Math.max(...Object.values(budgetTimes(context, one)));
+
+/** When each budget allows this domain an order, ms since the epoch. */
+function budgetTimes(
+  { buckets, facts }: IssuerContext,
+  { domain, registered }: Waiting,
+): Record<keyof Buckets, number> {
+  if (!facts?.budget) return { orders: 0, certificates: 0, duplicates: 0 };
   const size = sizes(facts.budget);
-  return Math.max(
-    availableAt(buckets.orders, size.orders),
-    availableAt(buckets.certificates[registered], size.certificates),
-    availableAt(buckets.duplicates[hostOf(domain)], size.duplicates),
-  );
+  return {
+    orders: availableAt(buckets.orders, size.orders),
+    certificates: availableAt(buckets.certificates[registered], size.certificates),
+    duplicates: availableAt(buckets.duplicates[hostOf(domain)], size.duplicates),
+  };
+}
+
+/** The budget that holds this domain back for longest, in words. */
+export function budgetText(context: IssuerContext, one: Waiting): string {
+  const { budget } = context.facts ?? {};
+  if (!budget) return '';
+  const { orders, certificates, duplicates } = budgetTimes(context, one);
+  const { ordersPer3h, certificatesPerDomainPer7d, duplicatesPer7d } = budget;
+  const issued = (count: number) => `${count} ${count === 1 ? 'certificate' : 'certificates'}`;
+  if (duplicates >= Math.max(orders, certificates))
+    return `${issued(duplicatesPer7d)} for ${hostOf(one.domain)} in 7 days (spec.budget.duplicatesPer7d)`;
+  return certificates >= orders
+    ? `${issued(certificatesPerDomainPer7d)} for ${one.registered} and all hosts under it in 7 days (spec.budget.certificatesPerDomainPer7d)`
+    : `${ordersPer3h} orders in 3 hours (spec.budget.ordersPer3h)`;
 }
 
 function spent(

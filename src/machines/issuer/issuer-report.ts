@@ -6,7 +6,7 @@ import type { MessageSend } from '../effects.ts';
 import type { IssuerContext, Moment } from './issuer-context.ts';
 import type { IssuerReport, IssuerStatus } from './issuer-effects.ts';
 import { limitedUntil, limitOn } from './issuer-limits.ts';
-import { allowedAt } from './issuer-queue.ts';
+import { allowedAt, budgetText } from './issuer-queue.ts';
 import { type StateWord, sentence } from './issuer-words.ts';
 
 const isServing = (word: StateWord) => word === 'ready' || word === 'trying';
@@ -106,7 +106,7 @@ export function whyWaiting(
   if (until <= at) return null;
   const isLimit = limitedUntil(context, mine) >= until;
   if (isLimit) return { ...limitOn(context, mine, message), until: Math.round(until) };
-  return { reason: 'budget', until: Math.round(until), message: null };
+  return { reason: 'budget', until: Math.round(until), message: budgetText(context, mine) };
 }
 
 export function whyAllWait(context: IssuerContext, reason: PermitDeferred['reason']): Why {

@@ -78,10 +78,14 @@ describe('before an order', () => {
   test('what stands in the way at the Issuer is told', () => {
     const domain = wanting();
     domain.asked();
-    domain.take({ type: 'permit.deferred', issuer: 'acme', reason: 'budget', until: domain.now + hour });
+    const until = domain.now + hour;
+    const message = '4 orders in 3 hours';
+    domain.take({ type: 'permit.deferred', issuer: 'acme', reason: 'budget', until, message });
     const [report] = domain.askedOf('domain.report');
     expect(report?.status.conditions[1]).toMatchObject({ type: 'Issuing', status: 'True' });
-    expect(report?.status.conditions[1]?.message).toContain('used up its budget');
+    expect(report?.status.conditions[1]?.message).toMatch(
+      /used up its budget: 4 orders in 3 hours; app\.example\.com waits; the next order is at .* UTC\.$/,
+    );
   });
 
   test('a permit that is not wanted any more is given back', () => {

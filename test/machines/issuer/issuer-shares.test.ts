@@ -299,3 +299,21 @@ test('§9.3: a host that was never refused itself is told which limit it waits f
     message: 'its limit for example.com and all hosts under it has been reached',
   });
 });
+
+test('§5.8: a host that a budget blocks is told which', () => {
+  const budget = { ordersPer3h: 4, certificatesPerDomainPer7d: 2, duplicatesPer7d: 1 };
+  const issuer = ready({ ...issuerFacts, budget });
+  const issue = (host: string) => giveBack(ask(issuer, host), host, { outcome: 'issued' });
+  const told = (host: string) => {
+    issuer.asked();
+    return messages(ask(issuer, host), 'permit.deferred')[0]?.event.message;
+  };
+  issue('a.one.test');
+  expect(told('a.one.test')).toBe('1 certificate for a.one.test in 7 days (spec.budget.duplicatesPer7d)');
+  issue('b.one.test');
+  expect(told('c.one.test')).toBe(
+    '2 certificates for one.test and all hosts under it in 7 days (spec.budget.certificatesPerDomainPer7d)',
+  );
+  for (const host of ['a.two.test', 'a.three.test']) issue(host);
+  expect(told('a.four.test')).toBe('4 orders in 3 hours (spec.budget.ordersPer3h)');
+});

@@ -7,7 +7,6 @@
  * (api-port.ts), schemas, rights; `refuse` decides what else is refused.
  */
 
-import { jsonPatch } from '../../../packages/kube-api/patching/json-patch.ts';
 import type { Chance } from '../../../packages/testing/time/chance.ts';
 import type { SimClock } from '../../../packages/testing/time/sim-clock.ts';
 import { equal } from '../../../src/base/equal.ts';
@@ -15,7 +14,16 @@ import { OrreryError } from '../../../src/base/errors.ts';
 import type { KubeMeta, KubeObject, KubeResource, ListOptions } from '../../../src/base/kube-port.ts';
 import { kubeTime } from '../../../src/base/kube-time.ts';
 import { collectorName, createCollector } from './collector.ts';
-import { applyPatch, type Fields, mergePatch, type Owners, ownersOf, strategicPatch } from './patching.ts';
+import {
+  applyPatch,
+  copyOf,
+  type Fields,
+  mergePatch,
+  type Owners,
+  ownersOf,
+  strategicPatch,
+  testedPatch,
+} from './patching.ts';
 import { isSelected } from './selecting.ts';
 
 /** Of a write's `by`: whether a replica wrote it. */
@@ -140,8 +148,7 @@ export class SimApi {
     if (type === 'apply') return this.#apply(resource, patch, by);
     const before = this.get(resource, namespace, name);
     if (type === 'json') {
-      const next = jsonPatch(before as never, body as never) as unknown as KubeObject;
-      return this.#change(resource, before, next, by, subresource);
+      return this.#change(resource, before, testedPatch(before, body), by, subresource);
     }
     const change = type === 'strategic' ? strategicPatch : mergePatch;
     const after = change(before as Fields, body as Fields) as KubeObject;
@@ -345,15 +352,6 @@ export class SimApi {
     const living = new Set([...this.#objects.values()].flatMap((one) => [...one.values()]).map(uidOf));
     return (metadata.ownerReferences ?? []).every(({ uid }) => !living.has(uid as string));
   }
-}
-
-/** A copy of plain JSON; for objects as small as these ten times as fast as `structuredClone`. */
-function copyOf<T>(value: T): T {
-  if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map(copyOf) as T;
-  const copy: Record<string, unknown> = {};
-  for (const key in value) copy[key] = copyOf(value[key]);
-  return copy as T;
 }
 
 const uidOf = ({ metadata }: KubeObject) => metadata.uid;

@@ -43,9 +43,7 @@ export function reportDomain({ kube, ...parts }: ReportParts): EffectRunner<Doma
       nextAttempt: time(nextAttempt),
     };
     const write = (source: DomainSource, told: Parameters<typeof statusBody>[0]) =>
-      source.kind === 'Domain'
-        ? [statuses.write(source, statusBody(told, source.generation), context.signal)]
-        : [];
+      source.kind === 'Domain' ? [statuses.write(source, statusBody(told), context.signal)] : [];
     const written = sources.flatMap((one) => write(one, withReady(body, lacking[one.uid])));
     const told = sources.map((one, index) => notify(regardingOf(one), notice, at, context, index));
     const denied = refused.flatMap((one, index) => {
@@ -108,7 +106,7 @@ export function reportIssuer({ kube, ...parts }: ReportParts): EffectRunner<Issu
   return async ({ issuer, uid, generation, status, notice, at }, context) => {
     const { rateLimitedUntil, outageSince, conditions } = status;
     const body = { conditions, rateLimitedUntil: time(rateLimitedUntil), outageSince: time(outageSince) };
-    const written = statuses.write({ name: issuer, uid }, statusBody(body, generation), context.signal);
+    const written = statuses.write({ name: issuer, uid, generation }, statusBody(body), context.signal);
     const regarding = { apiVersion: 'orrery.dev/v1alpha1', kind: 'Issuer', namespace: '', name: issuer, uid };
     const told = notify(regarding, notice, at, context, 0);
     return settled('issuer.report', await Promise.allSettled([written, told]));
@@ -117,14 +115,13 @@ export function reportIssuer({ kube, ...parts }: ReportParts): EffectRunner<Issu
 
 function statusBody(
   status: { readonly conditions: readonly StatusCondition[] } & Readonly<Record<string, unknown>>,
-  observedGeneration: number,
-): object {
+): StatusBody {
   const conditions = status.conditions.map(({ since, ...condition }) => ({
     ...condition,
     lastTransitionTime: kubeTime(since),
-    observedGeneration,
   }));
-  return { ...status, conditions, observedGeneration };
+  const given = Object.entries(status).filter(([, value]) => value !== null);
+  return { ...Object.fromEntries(given), conditions };
 }
 
 const time = (ms: number | null) => (ms === null ? null : kubeTime(ms));
@@ -154,6 +151,26 @@ interface Place {
   readonly namespace?: string;
   readonly name: string;
   readonly uid: string;
+  /** Of the specification that the status is about. */
+  readonly generation: number;
+}
+
+interface StatusBody {
+  readonly conditions: readonly object[];
+  readonly [field: string]: unknown;
+}
+
+/**
+ * The status, if the object still has that specification: a Domain that now asks for another host is told of
+ * that one, and what the former host's actor had still to say comes too late.
+ */
+function statusPatch({ uid, generation }: Place, status: StatusBody): readonly object[] {
+  const conditions = status.conditions.map((one) => ({ ...one, observedGeneration: generation }));
+  return [
+    { op: 'test', path: '/metadata/uid', value: uid },
+    { op: 'test', path: '/metadata/generation', value: generation },
+    { op: 'add', path: '/status', value: { ...status, conditions, observedGeneration: generation } },
+  ];
 }
 
 /** Writes the statuses of one kind: for each object one at a time, and only the latest. */
@@ -161,15 +178,16 @@ function createLatest(kube: KubePort, resource: KubeResource) {
   const writing = new Map<string, Promise<void>>();
   const newest = new Map<string, object>();
   return {
-    async write({ namespace, name, uid }: Place, status: object, signal: AbortSignal): Promise<void> {
+    async write(place: Place, status: StatusBody, signal: AbortSignal): Promise<void> {
+      const { namespace, name, uid } = place;
       newest.set(uid, status);
       const turn = (writing.get(uid) ?? Promise.resolve()).then(async () => {
         if (newest.get(uid) !== status) return;
-        const body = { metadata: { uid }, status };
-        const where = { ...placeOf({ namespace, name }), subresource: 'status', type: 'merge' } as const;
-        await kube.patch(resource, { ...where, body }, signal).catch((thrown) => {
-          // The object is gone or replaced: nothing to write. A conflict may come from two simultaneous
-          // writes, so it is retried with the sources known then.
+        const where = { ...placeOf({ namespace, name }), subresource: 'status', type: 'json' } as const;
+        const patch = { ...where, body: statusPatch(place, status), isRepeatable: true };
+        await kube.patch(resource, patch, signal).catch((thrown) => {
+          // The object is gone, replaced or edited: nothing to write. A conflict may come from two
+          // simultaneous writes, so it is retried with the sources known then.
           if (!isInvalid(thrown) && !hasCode(thrown, 'KUBE_NOT_FOUND')) throw thrown;
         });
       });

@@ -33,7 +33,8 @@ export function joinsOf(
   const { world } = engine;
   const { clock } = parts;
   const routes = createRoutesJoin({ world, clusterDomain: () => 'cluster.local' });
-  const endpoints = createEndpointsJoin({ world, clock });
+  const onLapsed = (ids: readonly string[]) => engine.shards.observe(ids);
+  const endpoints = createEndpointsJoin({ world, clock, onLapsed });
   const others = [
     createProxierJoin({ world, timeoutMs: defaultTimeoutMs }),
     createElectionJoin(world),

@@ -39,6 +39,8 @@ interface IndexParts {
   /** The other controller whose slices are adopted; null: none. */
   readonly takeOver: string | null;
   readonly endpointsPerSlice: number;
+  /** Called with the ids of actors to be told again, because something did not come that was expected. */
+  readonly onLapsed?: (ids: readonly string[]) => void;
 }
 
 /** A pause that ends a wave of changes, ms. */
@@ -69,12 +71,15 @@ export class EndpointsIndex implements EndpointsScene {
   readonly isComplete: () => boolean;
   readonly whole: (signal: AbortSignal) => Promise<void>;
 
-  constructor({ clock, isComplete, whole, takeOver, endpointsPerSlice: max }: IndexParts) {
+  constructor({ clock, isComplete, whole, takeOver, endpointsPerSlice: max, onLapsed }: IndexParts) {
     this.#clock = clock;
     this.#configured = max === endpointsPerSliceDefault ? '' : `.${max}`;
     this.isComplete = isComplete;
     this.whole = whole;
-    this.#slices = createStandingSlices(clock, takeOver);
+    this.#slices = createStandingSlices(clock, takeOver, (key) => {
+      this.#touch(key);
+      onLapsed?.([`service/${key}`]);
+    });
   }
 
   /** @returns ids of the actors that it concerns */
@@ -247,6 +252,10 @@ export class EndpointsIndex implements EndpointsScene {
 
   serviceOf(namespace: string, name: string): ServiceDigest | null {
     return this.#services.get(`${namespace}/${name}`)?.digest ?? null;
+  }
+
+  stop(): void {
+    this.#slices.stop();
   }
 
   #touch(key: string): void {

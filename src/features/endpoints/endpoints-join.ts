@@ -32,14 +32,17 @@ export function createEndpointsJoin(parts: {
   /** The other controller whose slices are adopted; absent: none. */
   readonly takeOver?: string | null;
   readonly endpointsPerSlice?: number;
+  /** Called with the ids of actors to be told again, though the world has not changed. */
+  readonly onLapsed?: (ids: readonly string[]) => void;
 }): EndpointsJoin {
-  const { world, clock, takeOver = null, endpointsPerSlice = endpointsPerSliceDefault } = parts;
+  const { world, clock, takeOver = null, endpointsPerSlice = endpointsPerSliceDefault, onLapsed } = parts;
   const isListed = () => neededResources.every((resource) => world.statement(resource) !== null);
   // While the stream is read after an interruption, an object that moved within it may look gone.
   const isComplete = () => world.isWhole && isListed();
   const index = new EndpointsIndex({
     ...{ clock, isComplete, takeOver, endpointsPerSlice },
     whole: (signal) => world.whole(signal),
+    ...(onLapsed === undefined ? {} : { onLapsed }),
   });
   return {
     index,

@@ -3,9 +3,10 @@
  * that the picture does not show yet.
  *
  * Promises: the newer of two versions counts. A removed slice stays removed, however late an answer comes. A
- * write that the picture never shows is dropped after a while, because the slice was removed first.
+ * write that the picture never shows lapses after a while, because somebody removed the slice, or took it
+ * over, first.
  */
-import type { Clock } from '../../base/clock.ts';
+import type { Clock, Timer } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import { compareVersions } from '../../base/resource-version.ts';
 import type { EndpointSliceDigest } from './digests.ts';
@@ -34,21 +35,26 @@ export interface LatestSlices {
    */
   put(key: string, digest: EndpointSliceDigest): boolean;
   remove(key: string, uid: string): void;
+  /** Nothing lapses any more. */
+  stop(): void;
 }
 
-export function createLatestSlices(clock: Clock): LatestSlices {
+/** @param onLapsed hears of each write that lapses, with the slice as it was written or would have gone */
+export function createLatestSlices(
+  clock: Clock,
+  onLapsed: (key: string, slice: EndpointSliceDigest) => void = () => {},
+): LatestSlices {
   const world = new Map<string, EndpointSliceDigest>();
-  const own = new Map<string, Own>();
   const buried = createBuried();
+  const own = createOwn(clock, (key, { digest }) => {
+    const slice = digest ?? world.get(key);
+    if (slice !== undefined) onLapsed(key, slice);
+  });
 
   const get = (key: string): EndpointSliceDigest | null => {
     const shown = world.get(key) ?? null;
     const ours = own.get(key);
     if (ours === undefined) return shown;
-    if (clock.monotonic() - ours.at > limits.sliceEchoMs) {
-      own.delete(key);
-      return shown;
-    }
     if (ours.digest === null) return shown?.uid === ours.uid ? null : shown;
     return shown === null || isLater(ours.digest, shown, true) ? ours.digest : shown;
   };
@@ -74,14 +80,44 @@ export function createLatestSlices(clock: Clock): LatestSlices {
       if (buried.has(digest.uid)) return false;
       const shown = get(key);
       if (shown !== null && !isLater(digest, shown, true)) return false;
-      own.set(key, { digest, uid: digest.uid, at: clock.monotonic() });
+      own.set(key, { digest, uid: digest.uid });
       return true;
     },
     remove(key, uid) {
       buried.add(uid);
-      if (world.get(key)?.uid === uid) own.set(key, { digest: null, uid, at: clock.monotonic() });
+      if (world.get(key)?.uid === uid) own.set(key, { digest: null, uid });
       else if (own.get(key)?.uid === uid) own.delete(key);
     },
+    stop: own.stop,
+  };
+}
+
+/** What this replica wrote, until the picture shows it or it lapses. */
+function createOwn(clock: Clock, onLapsed: (key: string, own: Own) => void) {
+  /** The oldest comes first. */
+  const own = new Map<string, Own>();
+  let timer: Timer | null = null;
+  const lapseAfter = (ms: number) => {
+    timer ??= clock.after(ms + 1, lapse);
+  };
+  const lapse = () => {
+    timer = null;
+    for (const [key, ours] of own) {
+      const leftMs = ours.at + limits.sliceEchoMs - clock.monotonic();
+      if (leftMs >= 0) return lapseAfter(leftMs);
+      own.delete(key);
+      onLapsed(key, ours);
+    }
+  };
+  return {
+    get: (key: string) => own.get(key),
+    set(key: string, ours: Omit<Own, 'at'>): void {
+      own.delete(key);
+      own.set(key, { ...ours, at: clock.monotonic() });
+      lapseAfter(limits.sliceEchoMs);
+    },
+    delete: (key: string) => own.delete(key),
+    stop: () => timer?.cancel(),
   };
 }
 

@@ -8,7 +8,7 @@ import { hash } from '../../actors/shards/rendezvous.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Labels } from '../../base/digests.ts';
 import type { EndpointSliceDigest } from './digests.ts';
-import { createLatestSlices } from './latest-slices.ts';
+import { createLatestSlices, type LatestSlices } from './latest-slices.ts';
 import { canonical, type StandingSlice } from './packing/slices.ts';
 import { isOfWorkloads, putIn, serviceOf } from './selection.ts';
 
@@ -29,32 +29,24 @@ export interface StandingSlices {
   otherWriter(namespace: string, service: string): string;
   /** Equal for the same slices with the same content. */
   token(namespace: string, service: string): string;
+  stop(): void;
 }
 
-/** @param takeOver the controller whose slices count as ours; null: none */
-export function createStandingSlices(clock: Clock, takeOver: string | null): StandingSlices {
-  const latest = createLatestSlices(clock);
-  /** Names of slices, by Service. */
-  const names = new Map<string, Set<string>>();
+/**
+ * @param takeOver the controller whose slices count as ours; null: none
+ * @param onLapsed hears of a Service, as `<ns>/<name>`, with a write that the world never showed
+ */
+export function createStandingSlices(
+  clock: Clock,
+  takeOver: string | null,
+  onLapsed: (service: string) => void = () => {},
+): StandingSlices {
+  const latest = createLatestSlices(clock, (key, slice) =>
+    onLapsed(`${key.slice(0, key.indexOf('/'))}/${serviceOf(slice)}`),
+  );
+  const { link, listAll } = sliceNames(latest);
   const admitted = createAdmitted();
   const contentOf = (digest: EndpointSliceDigest) => ownContent(digest, takeOver);
-  const link = (namespace: string, name: string, digest: EndpointSliceDigest) => {
-    const service = `${namespace}/${serviceOf(digest)}`;
-    putIn(names, service, name);
-  };
-  /** Slices by name, other controllers' included. Forgets names that lead nowhere. */
-  const listAll = (namespace: string, service: string): Array<[string, EndpointSliceDigest]> => {
-    const key = `${namespace}/${service}`;
-    const found: Array<[string, EndpointSliceDigest]> = [];
-    for (const name of names.get(key) ?? []) {
-      const digest = latest.get(`${namespace}/${name}`);
-      if (digest !== null && isOfWorkloads(digest) && serviceOf(digest) === service)
-        found.push([name, digest]);
-      else if (digest === null && !latest.isShown(`${namespace}/${name}`)) names.get(key)?.delete(name);
-    }
-    if (names.get(key)?.size === 0) names.delete(key);
-    return found;
-  };
   const list = (namespace: string, service: string) =>
     listAll(namespace, service).filter(([, digest]) => contentOf(digest) !== undefined);
   const staying = (namespace: string, service: string) =>
@@ -89,6 +81,30 @@ export function createStandingSlices(clock: Clock, takeOver: string | null): Sta
     },
     has: (namespace, service) => list(namespace, service).length > 0,
     token: (namespace, service) => tokenOf(staying(namespace, service)),
+    stop: latest.stop,
+  };
+}
+
+/** The names of slices, by Service. */
+function sliceNames(latest: LatestSlices) {
+  const names = new Map<string, Set<string>>();
+  return {
+    link(namespace: string, name: string, digest: EndpointSliceDigest): void {
+      putIn(names, `${namespace}/${serviceOf(digest)}`, name);
+    },
+    /** Slices by name, other controllers' included. Forgets names that lead nowhere. */
+    listAll(namespace: string, service: string): Array<[string, EndpointSliceDigest]> {
+      const key = `${namespace}/${service}`;
+      const found: Array<[string, EndpointSliceDigest]> = [];
+      for (const name of names.get(key) ?? []) {
+        const digest = latest.get(`${namespace}/${name}`);
+        if (digest !== null && isOfWorkloads(digest) && serviceOf(digest) === service)
+          found.push([name, digest]);
+        else if (digest === null && !latest.isShown(`${namespace}/${name}`)) names.get(key)?.delete(name);
+      }
+      if (names.get(key)?.size === 0) names.delete(key);
+      return found;
+    },
   };
 }
 

@@ -31,7 +31,8 @@ export function startEndpoints({
 }: EndpointsSettings): StartFeature {
   return ({ engine, kube, clock, metrics }): FeatureRun => {
     const { world } = engine;
-    const join = createEndpointsJoin({ world, clock, takeOver, endpointsPerSlice });
+    const onLapsed = (ids: readonly string[]) => engine.shards.observe(ids);
+    const join = createEndpointsJoin({ world, clock, takeOver, endpointsPerSlice, onLapsed });
     const onWrite = (operation: string) => metrics.count('orrery_endpointslice_writes_total', { operation });
     const slices = { kube, clock, scene: () => join.index, endpointsPerSlice, takeOver, onWrite };
     return {
@@ -46,6 +47,7 @@ export function startEndpoints({
         if (becameStuck(transition)) metrics.count('orrery_endpoints_stuck_total');
         tellAgain(engine.shards, transition);
       },
+      stop: () => join.index.stop(),
     };
   };
 }

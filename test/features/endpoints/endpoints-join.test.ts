@@ -19,8 +19,11 @@ let clock: VirtualClock;
 let synced: Set<string>;
 let join: EndpointsJoin;
 const held = new Map<string, AnyDigest>();
+/** Who was told again, though the world had not changed. */
+let lapsed: string[];
 
 beforeEach(() => {
+  lapsed = [];
   clock = new VirtualClock();
   synced = new Set(needed);
   held.clear();
@@ -31,7 +34,7 @@ function begin(settings: { readonly endpointsPerSlice?: number } = {}): Endpoint
   const statement = (name: string) =>
     synced.has(name) ? ({ kind: 'synced', gates: [], resource: name } as const) : null;
   const world = { statement, isWhole: true, whole: async () => {} };
-  return createEndpointsJoin({ world, clock, ...settings });
+  return createEndpointsJoin({ world, clock, ...settings, onLapsed: (ids) => lapsed.push(...ids) });
 }
 
 /** Puts an object into the world. @returns who has to look again */
@@ -226,10 +229,29 @@ describe('slices of ours', () => {
     expect(facts('one')?.standing).not.toBe(before);
   });
 
-  test('an own write that the world never shows is forgotten', async () => {
+  test('an own write that the world never shows lapses, and its Service is told: somebody took the slice first', async () => {
     join.index.put('shop', 's', slice('s', 'one', { resourceVersion: '10' }));
-    await clock.advance(31_000);
+    await clock.advance(20_000);
+    join.index.put('shop', 't', slice('t', 'two', { resourceVersion: '11' }));
+    join.index.put('shop', 'u', slice('u', 'one', { resourceVersion: '12' }));
+    put('endpointslices', 'u', slice('u', 'one', { resourceVersion: '12' }));
+    await clock.advance(9_999);
+    expect(lapsed).toEqual([]);
+    await clock.advance(2);
+    expect(lapsed).toEqual(['service/shop/one']);
+    put('endpointslices', 'u', null);
     expect(facts('one')?.empty).toBe(true);
+    await clock.advance(60_000);
+    expect(lapsed).toEqual(['service/shop/one', 'service/shop/two']);
+  });
+
+  test('so does a deletion that the world never shows', async () => {
+    put('endpointslices', 's', slice('s', 'one'));
+    join.index.remove('shop', 's', 's-uid');
+    expect(facts('one')?.empty).toBe(true);
+    await clock.advance(30_001);
+    expect(lapsed).toEqual(['service/shop/one']);
+    expect(facts('one')?.empty).toBe(false);
   });
 
   test('what somebody else manages now is not ours; a label that is changed does not hide whose it is', () => {

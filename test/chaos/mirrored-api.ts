@@ -173,12 +173,15 @@ function writesOf(writing: Writing): Pick<ActedApi, 'create' | 'replace' | 'patc
         const isStatus = subresource === 'status';
         return kube.patch(resource, isStatus ? { ...patch, subresource } : patch, signal);
       }),
-    remove: (resource, its, name) =>
+    remove(resource, its, name) {
+      const found = copies.get(kindOf(resource))?.get(name);
+      const { uid } = found?.metadata ?? {};
       void send(resource, name, async () => {
-        own.remove(copies.get(kindOf(resource))?.get(name));
-        await kube.delete(resource, place(its), name, {}, signal);
+        own.remove(found);
+        await kube.delete(resource, place(its), name, uid === undefined ? {} : { uid }, signal);
         return undefined;
-      }),
+      });
+    },
   };
 }
 

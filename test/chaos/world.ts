@@ -36,6 +36,7 @@ import type { ActingParts, FeatureWorld } from '../sim/features/feature-world.ts
 import type { RoutesScene } from '../sim/routes-scene.ts';
 import { contenders, openLines } from './contenders.ts';
 import { endingClock } from './ending-clock.ts';
+import { collectSlices } from './garbage.ts';
 import { type MirroredApi, mirrorApi } from './mirrored-api.ts';
 import { watchRoutes } from './route-sightings.ts';
 import { type SeenRoutes, seeRoutes } from './seen-routes.ts';
@@ -117,6 +118,7 @@ export async function startWorld(parts: WorldParts): Promise<ChaosWorld> {
       }),
     );
     await Promise.all([routes.synced, shopApi.synced, outsideApi.synced]);
+    collectSlices(outsideApi);
     const features = [
       createEndpoints({ stage: { api: outsideApi, clock: worldClock }, chance: chance.of('endpoints'), say }),
       ...(parts.hasElections ? [await electionWorld(parts, shopApi, worldClock, keep)] : []),

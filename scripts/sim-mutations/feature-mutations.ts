@@ -80,8 +80,8 @@ const certificates: readonly Mutation[] = [
     'certificates',
     'permits are given whatever the budget says',
     'src/machines/issuer/issuer-queue.ts',
-    'if (exempt || !facts?.budget) return 0;',
-    'return 0;',
+    'one.exempt ? 0 : Math.max(...Object.values(budgetTimes(context, one)));',
+    'Math.min(0, ...Object.values(budgetTimes(context, one)));',
   ),
   one(
     'certificates',

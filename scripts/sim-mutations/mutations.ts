@@ -148,8 +148,8 @@ const engineMutations: ReadonlyArray<Omit<Mutation, 'feature'>> = [
     changes: [
       {
         file: 'src/features/routes/routes-join.ts',
-        find: 'return isGateKnown && needed.every((resource) => syncedGates(world, resource).includes(gate.version));',
-        replace: 'return needed.length > 0;',
+        find: 'const isComplete = (gate: Gate) => isOwnListed(gate) && isOwnerListed(gate);',
+        replace: 'const isComplete = (_gate: Gate) => true;',
       },
     ],
   },

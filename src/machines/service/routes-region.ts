@@ -86,6 +86,7 @@ export const routesRegion = {
         },
         watching: {
           description: 'Every Pod that asked was reached; now and then the routes are checked again.',
+          tags: 'settled',
           always: { guard: 'isUnaskable', target: 'idle' },
           after: { checkPause: '#service.routes.sampling' },
         },

@@ -4,6 +4,8 @@
  */
 import { describe, expect, test } from 'vitest';
 import type { ServiceFacts } from '../../../src/machines/service/route-facts.ts';
+import { serviceChart } from '../../../src/machines/service/service.ts';
+import { stateWords } from '../../../src/machines/tell.ts';
 import {
   answered,
   finished,
@@ -64,6 +66,8 @@ describe('with withdraw, a Pod that was reached is watched', () => {
   test('the watched Pods are looked for about every 10 s, all of them in one round', () => {
     const service = watching();
     expect(routes(service)).toBe('resting.watching');
+    // Nobody waits for anything.
+    expect(stateWords(serviceChart, service.state).health).toBe('ok');
     expect(rounds(service.wait(7_499))).toEqual([]);
     expect(rounds(service.wait(5_001))).toMatchObject([{ wanted: ['10.0.0.1', '10.0.0.2'], calls: 6 }]);
     expect(told(service.take(finished(2, { healthy: ['10.0.0.1', '10.0.0.2'] })))).toEqual([]);

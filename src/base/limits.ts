@@ -78,13 +78,12 @@ export const limits = {
   effectTimeoutMs: 30_000,
   /** Answer to a request over NATS, ms. */
   requestTimeoutMs: 2_000,
-  /**
-   * Requests of one endpoint being answered in one replica; more get BUSY. Far more than people and proxiers
-   * send, far less than memory.
-   */
+  /** Requests of one endpoint in progress in one replica: far more than are sent; more get BUSY. */
   requestsInFlight: 1_024,
   /** The same for one sender that the server names: one that floods leaves room for everybody else. */
   requestsOfSender: 512,
+  /** Pages that a replica reads at once for one endpoint: each is a consumer and up to `pageBytes`. */
+  pagesAtOnce: 16,
   /**
    * Reads from a stream's leader in flight for one call: fills the pipe of one connection without crowding
    * out saves.

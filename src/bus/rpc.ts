@@ -7,8 +7,8 @@
  *
  * Promises: every request is answered once, with the handler's bytes or with an error, unless the handler
  * leaves it to another replica. An exception of a handler goes only to the requester. At most
- * `limits.requestsInFlight` requests run; further ones are answered with BUSY. Absent: what the requests
- * mean.
+ * `limits.requestsInFlight` requests run, or `atOnce` of an endpoint; further ones are answered with BUSY.
+ * Absent: what the requests mean.
  */
 import type { Clock } from '../base/clock.ts';
 import { timestamp } from '../base/clock.ts';
@@ -33,6 +33,8 @@ export interface Endpoint {
   readonly subject: string;
   /** Shares the requests among the replicas; without it, each replica gets every request. */
   readonly queue?: string;
+  /** For costly requests: so many run at the same time, half of them for one sender. */
+  readonly atOnce?: number;
   /**
    * Plain bytes are sent as JSON. undefined: another replica answers. An exception becomes an error answer.
    */
@@ -121,15 +123,17 @@ const busy = () => new OrreryError('BUSY', 'too many requests are waiting; try a
  * Counts the requests in progress, in total and for each sender, so that one that floods leaves room for
  * others.
  */
-function createTurns() {
+function createTurns(atOnce: number | undefined) {
+  const most = atOnce ?? limits.requestsInFlight;
+  const ownMost = atOnce === undefined ? limits.requestsOfSender : Math.ceil(atOnce / 2);
   const bySender = new Map<string | null, number>();
   let all = 0;
   return {
     /** @returns null at the bound */
     take(sender: string | null): (() => void) | null {
       const own = bySender.get(sender) ?? 0;
-      if (all >= limits.requestsInFlight) return null;
-      if (sender !== null && own >= limits.requestsOfSender) return null;
+      if (all >= most) return null;
+      if (sender !== null && own >= ownMost) return null;
       bySender.set(sender, own + 1);
       all++;
       return () => {
@@ -149,7 +153,7 @@ function runEndpoint(
 ): RunningEndpoint {
   const stats: EndpointStats = { requests: 0, errors: 0, lastError: '', busyMs: 0 };
   const underWay = new Set<Promise<void>>();
-  const turns = createTurns();
+  const turns = createTurns(endpoint.atOnce);
   const respond = (message: BusMessage, answer: Answer): void => {
     if (!isAnswerable(message.reply)) return;
     bus.publish(message.reply, answer.data, { headers: answer.headers ?? {} });

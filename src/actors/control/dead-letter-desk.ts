@@ -9,6 +9,7 @@
  */
 import { asError, OrreryError } from '../../base/errors.ts';
 import { type ActorId, parseActorId } from '../../base/ids.ts';
+import { limits } from '../../base/limits.ts';
 import type { DeadPage, DropAnswer, PageRequest, SendAnswer } from '../../base/views.ts';
 import type { BusMessage, StoredMessage } from '../../bus/bus.ts';
 import { contentType, decode, encodeJson } from '../../bus/codec.ts';
@@ -35,6 +36,7 @@ export function deadLetterEndpoints(parts: DeadLetterParts): readonly Endpoint[]
   const anyone = (name: string, subject: string, handler: Endpoint['handler']): Endpoint => ({
     ...{ name, subject, handler },
     queue: 'orrery',
+    atOnce: limits.pagesAtOnce,
   });
   return [
     anyone('dead', rpcDead, (message) => list(parts, message)),

@@ -4,7 +4,8 @@
  *
  * Promises: oldest first; a page has at most `limits.pageMessages` messages and `limits.pageBytes` bytes;
  * `next` is the start of the next page, or null after the last stored message. Unreadable messages are left
- * out. Any replica answers. Absent: later messages (the feed).
+ * out. Any replica answers, or says BUSY if it reads `limits.pagesAtOnce` pages already. Absent: later
+ * messages (the feed).
  */
 import { type Clock, sleep } from '../../base/clock.ts';
 import { attempt, OrreryError } from '../../base/errors.ts';
@@ -33,6 +34,7 @@ export function pageEndpoints(parts: StoredPageParts): readonly Endpoint[] {
       name: 'history',
       subject: subjects.rpcHistory,
       queue: 'orrery',
+      atOnce: limits.pagesAtOnce,
       handler: (message) => history(parts, message),
     },
   ];

@@ -6,7 +6,7 @@ import { limits } from '../../../src/base/limits.ts';
 import type { Transition } from '../../../src/base/views.ts';
 import { encodeJson } from '../../../src/bus/codec.ts';
 import { memoryHub } from '../../../src/bus/memory/hub.ts';
-import { serve } from '../../../src/bus/rpc.ts';
+import { errorInAnswer, serve } from '../../../src/bus/rpc.ts';
 import { subjects as subjectsOf } from '../../../src/bus/subjects.ts';
 import { busFeed, followEvents } from '../../../src/cli/events/events-log.ts';
 import { polledFeed } from '../../../src/cli/server/polled-feed.ts';
@@ -126,3 +126,28 @@ test.each([
     log.stop();
   },
 );
+
+test('one who asks for hundreds of pages at once gets a few, is told BUSY, and leaves room for others', async () => {
+  const { asking, bus, happen, settle } = scene();
+  await settle(happen('web-0', 1));
+  let reading = 0;
+  let most = 0;
+  const follow = bus.follow;
+  bus.follow = async (stream, options) => {
+    reading++;
+    most = Math.max(most, reading);
+    const following = await follow(stream, options);
+    return { ...following, stop: () => following.stop().finally(() => reading--) };
+  };
+  const as = (user: string) =>
+    asking.request(subjects.rpcHistory, encodeJson({}), {
+      timeoutMs: 10_000,
+      headers: { 'Nats-Request-Info': JSON.stringify({ acc: 'PEOPLE', user }) },
+    });
+  const flood = Array.from({ length: 300 }, () => as('greedy'));
+  const modest = as('modest');
+  const answers = (await settle(Promise.all(flood))).map((answer) => errorInAnswer(answer)?.code);
+  expect(errorInAnswer(await settle(modest))).toBeUndefined();
+  expect(new Set(answers)).toEqual(new Set([undefined, 'BUSY']));
+  expect(most).toBeLessThanOrEqual(limits.pagesAtOnce);
+});

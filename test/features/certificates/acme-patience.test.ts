@@ -153,6 +153,11 @@ test.each([
   });
 });
 
+const chainIn = (secret: unknown): readonly string[] => {
+  const { 'tls.crt': chain } = (secret as { data: Record<string, string> }).data;
+  return chain === undefined ? [] : [Buffer.from(chain, 'base64').toString()];
+};
+
 /** The effect of an order, over an authority that answers so; `kept` is in the Secret since `createdAt`. */
 async function finalizing(
   clock: VirtualClock,
@@ -175,13 +180,15 @@ async function finalizing(
   const creationTimestamp = new Date(createdAt ?? 0).toISOString();
   const metadata = { name: 'app-next', labels, annotations, creationTimestamp };
   let isThere = createdAt !== null;
+  const kept: string[] = [];
   const kube = fakePort({
     get: async () => {
       if (!isThere) throw new OrreryError('KUBE_NOT_FOUND', 'there is none');
       return { metadata, data };
     },
-    patch: async () => {
+    patch: async (_, { body }) => {
       isThere = true;
+      kept.push(...chainIn(body));
       return { metadata };
     },
   });
@@ -210,7 +217,7 @@ async function finalizing(
     return isOver || clock.monotonic() >= 110_000;
   };
   await until(turn, { what: 'the effect to end' });
-  return { outcome: await Promise.race([ended, 'it still waits']), asked, finalized };
+  return { outcome: await Promise.race([ended, 'it still waits']), asked, finalized, kept };
 }
 
 const hour = 3_600_000;
@@ -295,6 +302,14 @@ test('§4.3: an order for which a run before asked already is continued, though 
   expect(outcome).toMatchObject({ type: 'certificate.received' });
   const stuck = await finalizing(clock, { order: { status: 'ready' }, refusal });
   expect(stuck.outcome).toMatchObject({ outcome: 'refused', message: 'the order is not ready' });
+});
+
+test('§3.1: of what the authority sends as a certificate, only certificates are stored', async () => {
+  const { chain, key } = await (await makeAuthority('wordy')).issue(wish.host);
+  const clock = new VirtualClock(systemClock.now());
+  const sent = `subject=CN = app\r\n${chain.replaceAll('\n', '\r\n')}\n${await makeKey()}`;
+  const { kept } = await finalizing(clock, { order: { status: 'valid' }, chain: sent, key });
+  expect(kept).toEqual([chain]);
 });
 
 test('an order that stays pending after its proofs is given up', async () => {

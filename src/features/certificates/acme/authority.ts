@@ -20,9 +20,9 @@ import { OrreryError } from '../../../base/errors.ts';
 import { isUnderConstraints, readAuthority } from './authority-reading.ts';
 import {
   bitString,
+  certificatesIn,
   childrenOf,
   context,
-  dersOf,
   element,
   integer,
   octetString,
@@ -49,8 +49,7 @@ export function openAuthority(chainPem: string, keyPem: string, now: number) {
   const { subject, keyId, constraints, flaw } = readAuthority(chainPem);
   if (flaw !== null) throw unusable(flaw);
   const signature = signatureOf(key);
-  // The certificates alone: a text with the CA's key beside them must not reach those who get a certificate.
-  const chain = dersOf(chainPem).map(pemOf).join('\n');
+  const chain = certificatesIn(chainPem);
   const life = { notBefore: Date.parse(certificate.validFrom), notAfter: Date.parse(certificate.validTo) };
   return {
     /** Of the CA's own certificate, ms since the epoch. */

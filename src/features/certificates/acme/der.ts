@@ -43,6 +43,12 @@ export function pemOf(certificate: Buffer): string {
   return `-----BEGIN CERTIFICATE-----\n${lines.join('\n')}\n-----END CERTIFICATE-----`;
 }
 
+/**
+ * The certificates of a text alone, each on its own lines: a text with a key, or anything else, beside them
+ * must not reach those who get a certificate.
+ */
+export const certificatesIn = (pem: string): string => dersOf(pem).map(pemOf).join('\n');
+
 export const tags = {
   boolean: 0x01,
   integer: 0x02,

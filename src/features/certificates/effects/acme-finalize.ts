@@ -19,6 +19,7 @@ import type { AcquisitionFailed, CertificateReceived } from '../../../machines/d
 import type { Target } from '../../../machines/domain/domain-facts.ts';
 import { earlyMs } from '../../../machines/domain/domain-schedule.ts';
 import type { AcmeAccount, AcmeOrder } from '../acme/acme-client.ts';
+import { certificatesIn } from '../acme/der.ts';
 import { lostOrder } from '../acme/problem.ts';
 import { makeKey, makeRequest } from '../acme/x509.ts';
 import { isFor, readPair, readPublicPart } from '../stored-certificate.ts';
@@ -60,7 +61,7 @@ export function finalizeOrder(
     const since = known?.createdAt ?? clock.now();
     const { issued, againMs } = await issuedOrder({ account, clock }, { host, key, since }, found, signal);
     if (isOngoing(issued)) return unfinished(attempt, clock.now() - since, againMs);
-    const chain = await account.certificate(issued, signal);
+    const chain = `${certificatesIn(await account.certificate(issued, signal))}\n`;
     checkIssued(chain, { key, host, now: clock.now() });
     await writePending(kube, place, { order: order.url, key, chain }, signal);
     return received(attempt, chain, clock.now());

@@ -14,6 +14,7 @@ import { asError, OrreryError } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import { compareReleases, isRelease } from '../../base/semantic-version.ts';
 import type { KindName } from '../../machines/release/release-table.ts';
+import { serverMetadata } from './object-changes.ts';
 
 /** An object of a manifest. */
 export interface BundleObject {
@@ -174,7 +175,13 @@ function readObject(value: unknown, file: string): BundleObject {
   if (object.metadata.labels[builtinLabel] !== 'true') {
     throw wrong(file, `${name} does not carry the label ${builtinLabel}: "true"`);
   }
-  return object;
+  return withoutServerFields(object);
+}
+
+/** Of an object that was read from a cluster: an apply that states them is refused. */
+function withoutServerFields(object: BundleObject): BundleObject {
+  const own = Object.entries(object.metadata).filter(([field]) => !serverMetadata.has(field));
+  return { ...object, metadata: Object.fromEntries(own) as unknown as BundleObject['metadata'] };
 }
 
 function checkTogether(objects: readonly Found[], file: string): void {

@@ -9,8 +9,8 @@ import type { KubeObject } from '../../base/kube-port.ts';
 import { limits } from '../../base/limits.ts';
 import type { FieldChange } from '../../machines/release/release-events.ts';
 
-/** Set by the API server, not by the applier. */
-const ownMetadata = new Set([
+/** Fields of metadata that the API server sets, not the applier. */
+export const serverMetadata: ReadonlySet<string> = new Set([
   'creationTimestamp',
   'generation',
   'managedFields',
@@ -34,7 +34,7 @@ export function changesOf(before: KubeObject | null, after: KubeObject): readonl
 }
 
 function visible({ status: _, ...object }: KubeObject): object {
-  const metadata = Object.entries(object.metadata).filter(([name]) => !ownMetadata.has(name));
+  const metadata = Object.entries(object.metadata).filter(([name]) => !serverMetadata.has(name));
   return { ...object, metadata: Object.fromEntries(metadata) };
 }
 

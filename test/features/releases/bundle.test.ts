@@ -49,6 +49,32 @@ test('releases, kinds and objects of all manifests are read, in their order; fil
   ]);
 });
 
+test('§1.6: what the API server sets in an exported manifest is left out', () => {
+  const exported = `apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: one
+  labels: {orrery.dev/builtin: "true"}
+  annotations: {mine: "1"}
+  creationTimestamp: null
+  generation: 3
+  managedFields: [{manager: kubectl, operation: Update}]
+  ownerReferences: []
+  resourceVersion: "4280"
+  selfLink: /api/v1/namespaces/default/configmaps/one
+  uid: 736273fc
+`;
+  const [one] = loadBundle(
+    write({ 'bundle.yaml': `${head}manifests: [a.yaml]\n`, 'a.yaml': exported }),
+  ).objects;
+  expect(Object.keys(one?.metadata ?? {}).sort()).toEqual([
+    'annotations',
+    'labels',
+    'name',
+    'ownerReferences',
+  ]);
+});
+
 test('the example is a bundle', () => {
   expect(loadBundle(resolve(import.meta.dirname, '../../../examples/bundle')).objects).toHaveLength(2);
 });

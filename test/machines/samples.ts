@@ -7,7 +7,7 @@ import type { PodFacts } from '../../src/machines/pod/pod-facts.ts';
 import type { ServiceFacts } from '../../src/machines/service/route-facts.ts';
 import type { EndpointsFacts } from '../../src/machines/service/slices-events.ts';
 import type { WorkloadFacts } from '../../src/machines/workload/workload-facts.ts';
-import { domainSample, issuerSample } from '../features/certificates/certificate-samples.ts';
+import { domainSample, expiredSample, issuerSample } from '../features/certificates/certificate-samples.ts';
 import { electionSample } from '../features/elections/election-sample.ts';
 import { broken, bundle, clean, node, nothing, seen, status } from './release/release-script.ts';
 
@@ -272,6 +272,7 @@ export const furtherSamples: Readonly<Record<string, readonly Sample[]>> = {
   'release-candidacy': [
     { input: { release: null }, events: [{ type: 'nodes.seen', isEntered: true, newest: '0.2.0' }] },
   ],
+  domain: [expiredSample],
   pod: [
     // Tells what holds the Pod back.
     {

@@ -67,6 +67,9 @@ type Args = { readonly context: ElectionContext; readonly event: ElectionInput }
 
 const at = ({ event }: { readonly event: unknown }) => (event as Stamp).at;
 const isCurrent = ({ context, event }: Args) => 'attempt' in event && event.attempt === context.attempt;
+const isUnheard = (context: ElectionContext, event: ElectionInput) =>
+  isImpostor(context, event) ||
+  (event.type === 'election.campaign' && isFull(context, event.candidate, event.at));
 /** Consecutive conflicts before a pause: somebody else writes each time. */
 const conflictsMax = 3;
 
@@ -119,9 +122,9 @@ export const electionSetup = setup({
     isHolder: ({ context, event }) => isHolder(context, event),
     isOfReign: ({ context, event }) => isOfReign(context, event),
     isCandidate: ({ context, event }) => isCandidate(context, event),
-    isUnheard: ({ context, event }) =>
-      isImpostor(context, event) ||
-      (event.type === 'election.campaign' && isFull(context, event.candidate, event.at)),
+    isUnheard: ({ context, event }) => isUnheard(context, event),
+    isNewcomer: ({ context, event }) =>
+      !isUnheard(context, event) && !isCandidate(context, event) && event.type === 'election.campaign',
     isImpostor: ({ context, event }) => isImpostor(context, event),
     isHeld: (args) => isCurrent(args) && args.event.type === 'lease.refused' && args.event.reason === 'held',
     /** A status outcome of an earlier Election with this name. */

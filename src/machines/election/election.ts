@@ -149,8 +149,23 @@ const electionMachine = electionSetup.createMachine({
         { guard: 'isSpent', actions: ['noteSpent', 'tell'], target: 'contending.backingOff' },
         { guard: 'isLeaderWaiting', target: 'contending' },
       ],
+      // Who is new may be gone sooner than anything that was waited for.
       on: {
-        'lease.seen': { guard: 'isOwnClaim', ...won },
+        'lease.seen': [
+          { guard: 'isOwnClaim', ...won },
+          {
+            guard: 'isNewForeignLeader',
+            actions: ['noteSeen', 'noteLeader', 'tell'],
+            target: 'observing',
+            reenter: true,
+          },
+        ],
+        'election.campaign': {
+          guard: 'isNewcomer',
+          actions: ['renewTimes', 'noteCandidate', 'tell'],
+          target: 'observing',
+          reenter: true,
+        },
         'clock.leapt': { actions: 'shift', target: 'observing', reenter: true },
       },
       after: { quiet: { actions: 'tell', target: 'observing', reenter: true } },

@@ -112,6 +112,16 @@ export const domainSample: Sample = {
   ],
 };
 
+/** A certificate that ended while the domain waited for its turn. */
+export const expiredSample: Sample = {
+  ...domainSample,
+  events: [
+    { type: 'domain.observed', facts: domainFacts },
+    inspected(1, { good: { ...certificate, notAfter: certificate.notBefore } }),
+    { type: 'permit.deferred', issuer: 'acme', reason: 'budget', until: 1_700_000_100_000 },
+  ],
+};
+
 const back = (outcome: string, again: boolean) => ({
   type: 'permit.returned',
   domain: 'domain/_/app.example.com',

@@ -101,3 +101,24 @@ describe('docs/features/elections.md §4.3: the record of an election is lost', 
     expect(scene.statuses.at(-1)).toMatchObject({ term: 1 });
   });
 });
+
+describe('docs/features/elections.md §1.3: a holder of another program that was seen after a long quiet', () => {
+  test('is no longer waited for once its Lease is over, though nobody asks in between', async () => {
+    const scene = await ElectionScene.start(1);
+    await scene.advance(3_000);
+    scene.kube.set('worker', { holder: 'go', durationSeconds: 2, transitions: 3 });
+    await scene.advance(500);
+    await scene.campaign('a', 600_000);
+    await scene.advance(3_000);
+    expect(await scene.status()).toMatchObject({ holder: 'a', term: 5 });
+  });
+
+  test('and a candidate that falls silent is no candidate any more, as the status says', async () => {
+    const scene = await ElectionScene.start(1);
+    scene.kube.set('worker', { holder: 'go', durationSeconds: 600 });
+    await scene.advance(3_000);
+    await scene.campaign('a', 3_000);
+    await scene.advance(5_000);
+    expect(scene.statuses.at(-1)).toMatchObject({ candidates: [] });
+  });
+});

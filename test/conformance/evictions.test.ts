@@ -168,6 +168,12 @@ describe('evictions', () => {
   }) => {
     const sets = `/apis/apps/v1/namespaces/${namespace}/replicasets`;
     const template = { metadata: { labels }, spec: pod('x').spec ?? {} };
+    const names = ['web-0', 'web-1', 'web-2'];
+    // They are there before their owner: a real one adopts them, and creates none of its own.
+    for (const name of names) {
+      await api.post(`${core}/pods`, pod(name, { labels }));
+      await say(api, core, name, true);
+    }
     const set = await api.post(sets, {
       metadata: { name: 'web' },
       spec: { replicas: 3, selector: { matchLabels: labels }, template },
@@ -179,10 +185,8 @@ describe('evictions', () => {
       uid: uidOf(set),
       controller: true,
     };
-    for (const name of ['web-0', 'web-1', 'web-2']) {
-      await api.post(`${core}/pods`, pod(name, { labels, ownerReferences: [owner] }));
-      await say(api, core, name, true);
-    }
+    for (const name of names)
+      await api.patch(`${core}/pods/${name}`, 'merge', { metadata: { ownerReferences: [owner] } });
     await api.post(budgets(namespace), budget('web', { maxUnavailable: '34%' }));
     const path = `${budgets(namespace)}/web`;
     // A third of three, rounded up, is two.

@@ -42,6 +42,7 @@ import { type TlsFiles, tlsOptions } from './server/nats-tls.ts';
 import { parseServer, withoutPasswords } from './server/nats-url.ts';
 import { cannotReach, noteConnection, tellOutages } from './server/outage.ts';
 import { checkServer, onReconnect } from './server/server-check.ts';
+import { subscriptionLimit } from './server/subscription-limit.ts';
 import { readHeaderBlock, writeHeaderBlock } from './stored-message.ts';
 import type { Wire, WireMessage } from './wire.ts';
 import { wireBus } from './wire-bus.ts';
@@ -188,7 +189,7 @@ export function natsWire(
   const onForbidden = (subject: string) => {
     for (const callback of [...forbidden]) callback(subject);
   };
-  void watchStatus(connection, { status: () => status, change, onForbidden, log });
+  void watchStatus(connection, { ...parts, status: () => status, change, onForbidden, log });
   void connection.closed().then((reason) => {
     if (reason) log.error({ error: asError(reason) }, closedForGood);
     change('closed');
@@ -250,7 +251,7 @@ function subscriber(
   };
 }
 
-interface StatusParts {
+interface StatusParts extends Pick<KnownParts, 'clock' | 'troubles'> {
   readonly status: () => BusStatus;
   readonly change: (status: BusStatus) => void;
   readonly onForbidden: (subject: string) => void;
@@ -259,10 +260,13 @@ interface StatusParts {
 
 async function watchStatus(connection: NatsConnection, parts: StatusParts): Promise<void> {
   const { change, log } = parts;
+  const limit = subscriptionLimit({ ...parts, reconnect: () => connection.reconnect() });
   for await (const event of connection.status()) {
     if (event.type === 'disconnect') change('disconnected');
-    else if (event.type === 'reconnect') change('connected');
-    else if (event.type === 'error') onError(event.error, parts);
+    else if (event.type === 'reconnect') {
+      limit.onConnected();
+      change('connected');
+    } else if (event.type === 'error' && !limit.onError(event.error)) onError(event.error, parts);
     else if (event.type === 'ldm') log.info({ server: event.server }, 'the NATS server is about to stop');
   }
 }

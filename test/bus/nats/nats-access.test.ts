@@ -130,3 +130,30 @@ test.each([
   expect(trouble?.text).toMatch(/^the streams cannot be made or checked: /);
   expect(trouble?.text).toMatch(said);
 });
+
+test('a limit of subscriptions is told with what to do, and heals once it is raised', {
+  timeout: 60_000,
+}, async () => {
+  const limited = (most: number) => `
+jetstream { store_dir: STORE }
+accounts { A: { jetstream: enabled, limits { max_subscriptions: ${most} }, users: [{ user: r, password: p }] } }`;
+  const server = await serverWith(limited(5));
+  const log = recordingLog();
+  const bus = await connectTo(`nats://r:p@127.0.0.1:${server.port}`, { log });
+  cleanups.push(() => bus.close());
+  const heard = new Set<string>();
+  const names = Array.from({ length: 8 }, (_, n) => `r${n}`);
+  for (const name of names) bus.subscribe(s.member(name), () => void heard.add(name));
+  await until(() => bus.troubles().length > 0, { what: 'the trouble' });
+  expect(bus.troubles().map(({ text }) => text)).toEqual([
+    expect.stringMatching(/^NATS lets this user have no more subscriptions.*raise max_subscriptions/),
+  ]);
+  await server.reload(limited(100));
+  await until(() => bus.troubles().length === 0, { what: 'the end of it', timeoutMs: 30_000 });
+  const isHeard = () => {
+    for (const name of names) bus.publish(s.member(name), bytes('x'));
+    return heard.size === names.length;
+  };
+  await until(isHeard, { what: 'all to be heard' });
+  expect(log.lines.filter((line) => line.includes('subscriptions'))).toHaveLength(1);
+});

@@ -294,6 +294,15 @@ describe('solvers', () => {
     expect(chosen('c.example.org')).toContain('all');
   });
 
+  test('over HTTP are passed over for a wildcard, as cert-manager does', () => {
+    const http = readSolver({ selector: { dnsNames: ['*.example.com'] }, http01: { ingress: {} } }, 'ns');
+    const webhook = { groupName: 'acme.example.com', solverName: 'dns' };
+    const dns = readSolver({ dns01: { webhook } }, 'ns');
+    expect(solverFor([http, dns], '*.example.com')).toBe(dns);
+    expect(solverFor([http], '*.example.com')).toBeNull();
+    expect(solverFor([http, dns], 'example.com')).toBe(dns);
+  });
+
   test('that follow CNAMEs, and solvers of others, are taken as they are', () => {
     const webhook = { groupName: 'acme.example.com', solverName: 'dns', config: { a: 1 } };
     expect(readSolver({ dns01: { webhook, cnameStrategy: 'Follow' } }, 'ns').challenge).toEqual({

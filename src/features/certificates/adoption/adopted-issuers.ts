@@ -80,7 +80,7 @@ function adoptAcme(
   const { from } = baseOf(theirs, []);
   for (const host of hosts) {
     const solver = solverFor(solvers, host);
-    if (solver === null) choices.set(host, { refusal: `${from} has no solver for it` });
+    if (solver === null) choices.set(host, { refusal: `${from} has no solver that can prove it` });
     else if (solver.challenge === null)
       choices.set(host, { refusal: `the solver of ${from}: ${solver.refusal}` });
     else bySolver.set(solver, [...(bySolver.get(solver) ?? []), host]);

@@ -93,6 +93,8 @@ export interface TheirSolver {
   readonly challenge: unknown;
   /** Why not. */
   readonly refusal: string;
+  /** Over HTTP, which proves no wildcard. */
+  readonly isHttp: boolean;
   readonly names: readonly string[];
   readonly zones: readonly string[];
 }
@@ -110,6 +112,7 @@ export function readSolver(any: unknown, namespace: string): TheirSolver {
   return {
     challenge: refusal === '' ? challenge : null,
     refusal,
+    isHttp: solver.http01 !== undefined,
     names: texts(selector.dnsNames),
     zones: texts(selector.dnsZones),
   };
@@ -157,9 +160,13 @@ function updateChallenge(
   };
 }
 
-/** By cert-manager's precedence: a listed name, then the longest zone, then a solver for all. */
+/**
+ * By cert-manager's precedence: a listed name, then the longest zone, then a solver for all; of those that
+ * can prove the host.
+ */
 export function solverFor(solvers: readonly TheirSolver[], host: string): TheirSolver | null {
-  const weight = ({ names, zones }: TheirSolver) => {
+  const weight = ({ names, zones, isHttp }: TheirSolver) => {
+    if (isHttp && host.startsWith('*.')) return -1;
     if (names.includes(host)) return 10_000;
     const fitting = zones
       .filter((zone) => host === zone || host.endsWith(`.${zone}`))

@@ -57,6 +57,9 @@ function lackAt({ facts, foreign, missing, lastError }: Lacking, target: Target)
       };
 }
 
+/** What helps where a Secret of somebody else stands in the way. */
+export const waysOn = "delete it, name another, or take over cert-manager's with orrery adopt certificates";
+
 /** @param names `<ns>/<name>`, several separated by commas */
 export const foreignText = (names: string) =>
-  `Secret ${names} exists without the label orrery.dev/domain of this host and is not overwritten`;
+  `Secret ${names} exists without the label orrery.dev/domain of this host and is not overwritten (${waysOn})`;

@@ -274,8 +274,10 @@ describe('failure: hopeless', () => {
     expect(domain.patience).toBeGreaterThan(22 * hour);
   });
 
-  test('a Secret of somebody else ends it; another Secret beside it does not', () => {
-    expect(wordOf(found(newDomain(), { foreign: [target] }))).toBe('failed');
+  test('a Secret of somebody else ends it, and what helps is told; another Secret beside it does not', () => {
+    const domain = found(newDomain(), { foreign: [target] });
+    expect(wordOf(domain)).toBe('failed');
+    expect(domain.context.lastError).toContain('delete it, name another, or take over');
     const two = { ...domainFacts, targets: [target, { namespace: 'web', secretName: 'app' }] };
     expect(wordOf(found(newDomain(two), { foreign: [target] }))).toBe('waitingForPermit');
   });

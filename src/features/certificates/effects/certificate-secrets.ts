@@ -12,6 +12,7 @@ import type { KubeObject, KubePort } from '../../../base/kube-port.ts';
 import { isAnother, unlessAnother, unlessGone } from '../../../kube/api/absent.ts';
 import { preconditions } from '../../../kube/effects/object-edit.ts';
 import type { DomainSource, Target } from '../../../machines/domain/domain-facts.ts';
+import { waysOn } from '../../../machines/domain/domain-lacking.ts';
 import { domainLabel, hostLabel } from '../hosts.ts';
 import { secrets } from '../resources.ts';
 import { isFor, type PublicPart, readPair, sha256Hex } from '../stored-certificate.ts';
@@ -68,7 +69,8 @@ export async function readTarget(
 function foreignIn({ metadata }: KubeObject, host: string): string | null {
   const place = `Secret ${metadata.namespace ?? ''}/${metadata.name}`;
   const label = metadata.labels?.[domainLabel];
-  if (label === undefined) return `${place} exists without the label ${domainLabel} and is not overwritten`;
+  if (label === undefined)
+    return `${place} exists without the label ${domainLabel} and is not overwritten (${waysOn})`;
   const holder = metadata.annotations?.[hostAnnotation] ?? '';
   if (holder === host || (holder === '' && label === hostLabel(host))) return null;
   return `${place} holds the certificate of ${holder === '' ? label : holder} and is left alone`;

@@ -146,8 +146,15 @@ export function stepPatience({ startedAt }: DomainContext, at: number, stepMs: n
   return Math.max(secondMs, Math.min(stepMs, startedAt + attemptMs - at));
 }
 
-/** 2 s, doubling to 60 s; or the time that the Issuer named, at most an hour. */
+/** Once the Issuer has answered, it remembers the question: asking again only repairs a lost answer. */
+export const answeredPauseMs = 5 * minuteMs;
+
+/**
+ * 2 s, doubling to 60 s, or to 5 min once the Issuer has said why not yet; or the time that it named, at most
+ * an hour. One that had no room has forgotten the question.
+ */
 export function askPauseMs({ askings, deferral }: DomainContext, at: number): number {
   if (deferral?.until != null) return Math.min(Math.max(deferral.until - at, minuteMs), hourMs);
-  return backOffMs(askings, 2_000, minuteMs);
+  const isKnown = deferral !== null && deferral.reason !== 'full';
+  return backOffMs(askings, 2_000, isKnown ? answeredPauseMs : minuteMs);
 }

@@ -14,6 +14,7 @@ import { hasNewTarget, newsIn } from './domain-observation.ts';
 import { isToldValid, lastingError, noted } from './domain-report.ts';
 import { clearing, discarding, outcomeOf, returned } from './domain-requests.ts';
 import {
+  answeredPauseMs,
   askPauseMs,
   expiryInMs,
   isDue,
@@ -150,7 +151,7 @@ export const domainSetup = setup({
     askAgain: ({ context, event }) => askPauseMs(context, timeOf(event)),
     /** The Issuer names the time; this only repairs a lost message. */
     askInTime: ({ context, event }) => untilAttempt(context, timeOf(event)) + 60_000,
-    askAfterOutage: 60_000,
+    askAfterOutage: answeredPauseMs,
     backOff: ({ context, event }) => untilAttempt(context, timeOf(event)),
     look: ({ context, event }) => lookInMs(context, timeOf(event)),
     /** Reports that could not be written, because Kubernetes was away, are repeated. */

@@ -75,6 +75,19 @@ describe('before an order', () => {
     expect(new Set(asked)).toEqual(new Set(['permit.asked']));
   });
 
+  test('an Issuer that has said why not yet is asked again every five minutes, one without room each minute', () => {
+    const pause = (reason: 'notReady' | 'full') => {
+      const domain = wanting();
+      for (let asked = 0; asked < 10; asked++) {
+        domain.take({ type: 'permit.deferred', issuer: 'acme', reason, until: null });
+        domain.wait(domain.patience ?? 0);
+      }
+      return domain.patience;
+    };
+    expect(pause('notReady')).toBe(5 * minute);
+    expect(pause('full')).toBe(minute);
+  });
+
   test('what stands in the way at the Issuer is told', () => {
     const domain = wanting();
     domain.asked();

@@ -148,6 +148,27 @@ const certificates: readonly Mutation[] = [
   ),
   one(
     'certificates',
+    'what somebody wrote over the status of an Issuer is not noticed',
+    'src/machines/issuer/issuer-report.ts',
+    'return event.facts.said !== saidIn(',
+    'return event.facts.uid === saidIn(',
+  ),
+  one(
+    'certificates',
+    'an order that is abandoned does not count',
+    'src/machines/domain/domain-requests.ts',
+    'return isOrdered && isUnused(given.outcome) ? { ...given, ordered: true } : given;',
+    'return isOrdered && isUnused(given.outcome) ? { ...given } : given;',
+  ),
+  one(
+    'certificates',
+    'a report of an earlier generation is written',
+    'src/features/certificates/effects/certificate-reports.ts',
+    "{ op: 'test', path: '/metadata/generation', value: generation },",
+    "{ op: 'test', path: '/metadata/uid', value: uid },",
+  ),
+  one(
+    'certificates',
     'an Issuer that begins to serve a host is no news to it',
     'src/machines/domain/domain.ts',
     "{ guard: 'isIssuerNews', target: '.deciding', actions: ['remember', 'forgetFlow', 'watchExpiry'] },",

@@ -36,7 +36,8 @@ export function createCertificatesJoin(world: Pick<World, 'get' | 'entries' | 's
     fold(entry, before) {
       const { resource, namespace, name, digest } = entry;
       if (resource === 'secrets') return domainIds(asked.hostsOf(namespace, name));
-      if (resource === issuers) return [`issuer/_/${name}`, ...domainIds(asked.hosts())];
+      if (resource === issuers)
+        return [`issuer/_/${name}`, ...(isSaidAnew(before, digest) ? [] : domainIds(asked.hosts()))];
       if (resource === 'namespaces')
         return isRelabelled(before, digest) ? domainIds(asked.hostsIn(name)) : [];
       const was = askedBy(entry, before);
@@ -53,6 +54,28 @@ export function createCertificatesJoin(world: Pick<World, 'get' | 'entries' | 's
       return { type: 'domain.observed', facts, ...(rivals.length === 0 ? {} : { rivals }) };
     },
   };
+}
+
+/** What the status of an Issuer says, for its actor to compare with what it reported. */
+export const createIssuerStatusJoin = (world: Pick<World, 'get'>): Join => ({
+  kinds: ['issuer'],
+  // The join above names whom a change concerns.
+  fold: () => [],
+  *members() {},
+  observe(_kind, _namespace, name) {
+    const digest = asDigest<IssuerDigest>(world.get(issuers, '', name), 'issuers');
+    const facts = digest?.said === undefined ? null : { uid: digest.uid, said: digest.said };
+    return { type: 'issuer.status.observed', facts };
+  },
+});
+
+/** Whether only the status differs, which concerns no host. */
+function isSaidAnew(before: AnyDigest | null, digest: AnyDigest | null): boolean {
+  const [was, is] = [asDigest<IssuerDigest>(before, 'issuers'), asDigest<IssuerDigest>(digest, 'issuers')];
+  const silent = { said: '', resourceVersion: '' };
+  return (
+    was !== null && is !== null && was.said !== is.said && equal({ ...was, ...silent }, { ...is, ...silent })
+  );
 }
 
 /** Whether any Issuer does; otherwise the permission to read Namespaces is not needed. */

@@ -11,6 +11,7 @@ import { limits } from '../../base/limits.ts';
 import { type Fields, list, record } from '../../kube/api/fields.ts';
 import { generationOf } from '../../kube/mirror/object-digest.ts';
 import { secretNameOf } from '../../machines/domain/domain-facts.ts';
+import { saidIn } from '../../machines/issuer/issuer-report.ts';
 import type { DomainDigest, IngressDigest, IssuerDigest, SecretDigest, ServiceDigest } from './digests.ts';
 import { readDomainSpec } from './domain-spec.ts';
 import { domainLabel, hostLabel, readHost } from './hosts.ts';
@@ -27,7 +28,15 @@ const renewAnnotation = 'orrery.dev/renew';
 const renewCharsMax = 64;
 
 export function issuerPart(object: KubeObject): DigestPart<IssuerDigest> {
-  return { generation: generationOf(object), spec: readIssuerSpec(object.spec) };
+  const digest = { generation: generationOf(object), spec: readIssuerSpec(object.spec) };
+  return object.status === undefined ? digest : { ...digest, said: saidBy(record(object.status)) };
+}
+
+function saidBy({ observedGeneration: generation, rateLimitedUntil, conditions }: Fields): string {
+  const ready = list(conditions)
+    .map(record)
+    .find(({ type }) => type === 'Ready');
+  return saidIn({ generation, rateLimitedUntil, status: ready?.status, reason: ready?.reason });
 }
 
 export function domainPart(object: KubeObject): DigestPart<DomainDigest> {

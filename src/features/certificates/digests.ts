@@ -8,6 +8,8 @@ export interface IssuerDigest extends DigestBase {
   readonly kind: 'issuers';
   readonly generation: number;
   readonly spec: IssuerSpec | Invalid;
+  /** What its status says (saidIn); absent: nothing, or mirrored by an earlier release. */
+  readonly said?: string;
 }
 
 export interface DomainDigest extends DigestBase {

@@ -25,7 +25,7 @@ import { createHttpClient, type HttpClient } from './acme/authority-http.ts';
 import type { ChallengeBoard } from './acme/challenge.ts';
 import { startChallengeServer } from './acme/challenge-server.ts';
 import { attemptOutcome, certificateGauges } from './certificate-metrics.ts';
-import { createCertificatesJoin } from './certificates-join.ts';
+import { createCertificatesJoin, createIssuerStatusJoin } from './certificates-join.ts';
 import { createChallengeBoard } from './challenges.ts';
 import type { IssuerDigest } from './digests.ts';
 import { createNames, type Names } from './dns/names.ts';
@@ -70,7 +70,7 @@ export function startCertificates({
     const challenges =
       acmeHttp === undefined ? null : startChallengeServer({ listen: acmeHttp, board, clock, log });
     return {
-      joins: [createCertificatesJoin(world)],
+      joins: [createCertificatesJoin(world), createIssuerStatusJoin(world)],
       effects: certificateEffects(parts, {
         board,
         issuerOf: issuersIn(world),

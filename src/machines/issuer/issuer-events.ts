@@ -27,6 +27,11 @@ export type IssuerSecretsUnchanged = { readonly type: 'issuer-secrets.unchanged'
 export type IssuerEvent =
   /** An observation: the Issuer's current facts; null when it no longer exists. */
   | { readonly type: 'issuer.observed'; readonly facts: IssuerFacts | null }
+  /** What its status says at present (saidIn); null: it says nothing. */
+  | {
+      readonly type: 'issuer.status.observed';
+      readonly facts: { readonly uid: string; readonly said: string } | null;
+    }
   /** A person asks for another verification. */
   | { readonly type: 'issuer.recheck' }
   /** The authority answered and knows our account; or the CA's certificate and key are usable. */

@@ -1,5 +1,7 @@
 /** What an Issuer reports: its status and Events for people, and to a domain why it has to wait. Pure. */
 import type { ActorId } from '../../base/ids.ts';
+import { kubeTime } from '../../base/kube-time.ts';
+import { checksum } from '../checksum.ts';
 import type { Notice } from '../domain/domain-effects.ts';
 import type { PermitDeferred } from '../domain/domain-events.ts';
 import type { MessageSend } from '../effects.ts';
@@ -43,6 +45,32 @@ function statusOf(context: IssuerContext, word: StateWord): IssuerStatus {
       },
     ],
   };
+}
+
+/** What a status says, in short, as it is written or as the object has it: without words. */
+export function saidIn(said: {
+  readonly generation: unknown;
+  /** As Kubernetes writes times. */
+  readonly rateLimitedUntil: unknown;
+  readonly status: unknown;
+  readonly reason: unknown;
+}): string {
+  const { generation, rateLimitedUntil = null, status, reason } = said;
+  return checksum(JSON.stringify([generation, rateLimitedUntil, status, reason]));
+}
+
+/**
+ * Whether the object says what was not reported in this state: a former owner's request may be served late,
+ * and anybody may write. What has just been replaced may be seen once more, and is then reported once more.
+ */
+export function isMistold({ context, event }: Moment, word: StateWord): boolean {
+  const { facts } = context;
+  if (event.type !== 'issuer.status.observed' || facts === null || event.facts?.uid !== facts.uid)
+    return false;
+  const { rateLimitedUntil: until, conditions } = statusOf(context, word);
+  const rateLimitedUntil = until === null ? null : kubeTime(until);
+  const [status, reason] = [conditions[0]?.status, conditions[0]?.reason];
+  return event.facts.said !== saidIn({ generation: facts.generation, rateLimitedUntil, status, reason });
 }
 
 type Notices = (context: IssuerContext) => Notice;

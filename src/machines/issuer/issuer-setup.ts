@@ -13,7 +13,7 @@ import type { IssuerContext, IssuerInput } from './issuer-context.ts';
 import { issuerEffects } from './issuer-effects.ts';
 import { grownMs, isForEverybody, isItsOwnTrouble, limitMet, limitsAfterEdit } from './issuer-limits.ts';
 import { enqueued, inWorkMax, quietMs, returned, served } from './issuer-queue.ts';
-import { deferral, grants, noted, whyAllWait, whyWaiting } from './issuer-report.ts';
+import { deferral, grants, isMistold, noted, whyAllWait, whyWaiting } from './issuer-report.ts';
 import type { StateWord } from './issuer-words.ts';
 
 interface Args {
@@ -119,6 +119,7 @@ export const issuerSetup = setup({
       isReturned(args, 'down') && !('domain' in args.event && isItsOwnTrouble(args.context, args.event)),
     isUnusable: (args: Args) => isReturned(args, 'unusable'),
     isGoodAnswer: (args: Args) => isReturned(args, 'issued', 'refused'),
+    isMistold: (args: Args, { word }: { readonly word: StateWord }) => isMistold(args, word),
     isReportLost: ({ event }: Args) =>
       event.type === 'effect.settled' && event.effect === 'issuer.report' && event.error !== null,
   },

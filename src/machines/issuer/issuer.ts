@@ -40,7 +40,12 @@ const tell = (word: StateWord, notice: Parameters<typeof report>[1]['notice'] = 
     { type: 'issuer.report', params: (moment: Moment) => report(moment, { word, notice }) },
   ] as const;
 
-const reports = (word: StateWord) => ({ 'report.due': { actions: [...tell(word)] } }) as const;
+/** What was lost, or was written over, is reported again. */
+const reports = (word: StateWord) =>
+  ({
+    'report.due': { actions: [...tell(word)] },
+    'issuer.status.observed': { guard: { type: 'isMistold', params: { word } }, actions: 'reportLater' },
+  }) as const;
 
 const checking = ({ context }: Moment) => ({ issuer: context.name, check: context.check });
 
@@ -95,6 +100,8 @@ const issuerMachine = issuerSetup.createMachine({
       always: { guard: 'isInvalid', target: 'invalid' },
       on: {
         ...reports('verifying'),
+        // Until the check is over the status says what the last one found.
+        'issuer.status.observed': {},
         'issuer.verified': {
           guard: 'isThisCheck',
           target: 'serving',

@@ -370,3 +370,13 @@ describe('§3.3: two hosts, one Secret name', () => {
     expect(scene.facts('a.example.com')?.taken).toMatchObject([{ by: 'b.example.com' }]);
   });
 });
+
+test('what the status of an Issuer says concerns the Issuer alone', () => {
+  const scene = new Scene().listed();
+  scene.domain('shop', 'web', { host: 'a.example.com' });
+  expect(scene.issuer('ours', ['example.com'])).toContain('domain/_/a.example.com');
+  expect(scene.issuer('ours', ['example.com'], { said: 'x' })).toEqual(['issuer/_/ours']);
+  expect(scene.issuer('ours', ['example.com'], { said: 'y', generation: 2 })).toContain(
+    'domain/_/a.example.com',
+  );
+});

@@ -1,7 +1,8 @@
 /** What happens in the world of certificates. */
 import { equal } from '../../../src/base/equal.ts';
 import { OrreryError } from '../../../src/base/errors.ts';
-import { domains, issuers, secrets } from '../../../src/features/certificates/resources.ts';
+import { domains, issuers, namespaces, secrets } from '../../../src/features/certificates/resources.ts';
+import { end, endAll, setFinalizers, terminating } from '../api/ending.ts';
 import { isReplica } from '../api/sim-api.ts';
 import type { WorldParts } from '../features/feature-world.ts';
 import { type CertificateScene, makeDomain, mendIssuer, tenants } from './certificate-world.ts';
@@ -11,10 +12,11 @@ type Action = readonly [name: string, act: () => string | null];
 export function certificateActions(parts: WorldParts, scene: CertificateScene): readonly Action[] {
   const all = [
     ...troubles(parts, scene),
-    ...refusals(parts),
+    ...refusals(parts, scene),
     ...people(parts, scene),
     ...hostEdits(parts, scene),
     ...issuerChanges(parts, scene),
+    ...namespaceEnds(parts, scene),
   ];
   return all.filter(() => parts.chance.happens(0.6));
 }
@@ -73,12 +75,15 @@ function troubles({ stage, chance }: WorldParts, { authority, hosts }: Certifica
 }
 
 /** Temporary refusals of Kubernetes. */
-function refusals({ stage, chance }: WorldParts): readonly Action[] {
+function refusals({ stage, chance }: WorldParts, { ending }: CertificateScene): readonly Action[] {
   const { api, clock } = stage;
   const facts = { status: 403, reason: 'Forbidden' };
   let full: string | undefined;
   let isMute = false;
   api.refuse = ({ resource: { plural }, before, after, by }) => {
+    const namespace = after?.metadata.namespace;
+    if (before === null && by !== 'world' && namespace !== undefined && ending.has(namespace))
+      return terminating(namespace);
     if (plural === 'secrets' && by !== 'world' && full !== undefined && after?.metadata.namespace === full)
       return new OrreryError('KUBE_REFUSED', 'exceeded quota', { facts });
     if (isMute && plural === 'domains' && isReplica(by) && !equal(before?.status, after?.status))
@@ -192,6 +197,7 @@ function issuerChanges(parts: WorldParts, scene: CertificateScene): readonly Act
   };
   const mendLater = () => void clock.after(chance.seldomLong(100, 20_000), () => mendIssuer(parts, scene));
   return [
+    ['issuer status overwritten', () => overwritten(parts)],
     ['issuer edited', () => edit({ budget: { duplicatesPer7d: chance.int(1_000, 2_000) } })],
     [
       'issuer of other hosts',
@@ -210,4 +216,45 @@ function issuerChanges(parts: WorldParts, scene: CertificateScene): readonly Act
       },
     ],
   ];
+}
+
+/** As Kubernetes does it; later there is one of that name again, and somebody in it asks for a host. */
+function namespaceEnds(parts: WorldParts, { hosts, ending }: CertificateScene): readonly Action[] {
+  const { stage, chance } = parts;
+  const { api, clock } = stage;
+  return [
+    [
+      'namespace deleted',
+      () => {
+        const name = chance.pick(tenants) ?? 'shop';
+        const one = api.find(namespaces, undefined, name);
+        if (one === null || ending.has(name)) return null;
+        ending.add(name);
+        setFinalizers(api, namespaces, one, ['kubernetes']);
+        api.remove(namespaces, undefined, name);
+        const goneMs = endAll(
+          stage,
+          chance,
+          [domains, secrets],
+          (object) => object.metadata.namespace === name,
+        );
+        clock.after(goneMs, () => end(api, namespaces, one));
+        clock.after(goneMs + chance.seldomLong(10, 8_000), () => {
+          ending.delete(name);
+          api.create(namespaces, { metadata: { name } });
+          makeDomain(parts, chance.pick(hosts) ?? '', name);
+        });
+        return name;
+      },
+    ],
+  ];
+}
+
+/** As a former owner's request does that is served late, or somebody by hand. */
+function overwritten({ stage: { api } }: WorldParts): string | null {
+  if (api.find(issuers, undefined, 'acme') === null) return null;
+  const conditions = [{ type: 'Ready', status: 'False', reason: 'Somebody', message: '' }];
+  const body = { status: { conditions, rateLimitedUntil: '2020-01-01T00:00:00Z' } };
+  api.patch(issuers, { name: 'acme', type: 'merge', body, subresource: 'status' });
+  return 'acme';
 }

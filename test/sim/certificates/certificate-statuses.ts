@@ -75,6 +75,8 @@ export const issuerStatus: StatusPromise = {
   resource: issuers,
   effect: 'issuer.report',
   withinMs,
+  // It is reported again after half a minute; a watch that broke often pauses for as long.
+  noticedMs: 60_000,
   actorOf: ({ metadata }) => `issuer/_/${metadata.name}`,
   wanted(record, { metadata }) {
     const { facts, limitedUntil } = wholeContext(record) as IssuerContext;

@@ -46,6 +46,8 @@ export interface CertificateScene {
   readonly ordersPer3h: number;
   /** World time, ms: one that is made anew has a budget of its own. */
   readonly issuersMadeAt: number[];
+  /** Namespaces that are being deleted. */
+  readonly ending: Set<string>;
 }
 
 function createCertificates(parts: WorldParts): FeatureWorld {
@@ -55,7 +57,11 @@ function createCertificates(parts: WorldParts): FeatureWorld {
   const authority = new AcmeAuthority(clock, chance.of('authority'), lifeMs);
   const hosts = Array.from({ length: chance.int(2, 5) }, (_, n) => `h${n}.example.com`);
   const ordersPer3h = chance.pick([6, 12, 300]) ?? 300;
-  const scene: CertificateScene = { authority, hosts, ordersPer3h, issuersMadeAt: [] };
+  const scene: CertificateScene = {
+    ...{ authority, hosts, ordersPer3h },
+    issuersMadeAt: [],
+    ending: new Set(),
+  };
   const actions = certificateActions(parts, scene);
   return {
     uses: (replica) => [use(parts, authority, replica)],
@@ -151,6 +157,8 @@ export function mendIssuer(parts: WorldParts, scene: CertificateScene): void {
 
 export function makeDomain({ stage }: WorldParts, host: string, namespace: string): string | null {
   const name = host.split('.')[0] ?? '';
+  // Nothing is created in a namespace that is being deleted.
+  if (stage.api.find(namespaces, undefined, namespace)?.metadata.deletionTimestamp !== undefined) return null;
   if (stage.api.find(domains, namespace, name) !== null) return null;
   stage.api.create(domains, { metadata: { namespace, name }, spec: { host } });
   return `${namespace}/${name}`;

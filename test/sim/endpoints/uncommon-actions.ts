@@ -6,10 +6,10 @@
  * For a simulated API only: a real one has its own rules for addresses of a Service, and its own deletion of
  * namespaces.
  */
-import { OrreryError } from '../../../src/base/errors.ts';
 import type { KubeObject, KubeResource } from '../../../src/base/kube-port.ts';
 import { externalWorkloads } from '../../../src/features/endpoints/resources.ts';
 import { endpointSlices, services } from '../../../src/kube/api/resources.ts';
+import { endAll, setFinalizers, terminating } from '../api/ending.ts';
 import type { ActingParts } from '../features/feature-world.ts';
 
 export type Action = readonly [name: string, act: () => string | null];
@@ -91,16 +91,6 @@ function endings({ stage, chance }: ActingParts, { namespace, makeWorkload }: Ma
 
 type Api = ActingParts['stage']['api'];
 
-function setFinalizers(
-  api: Api,
-  resource: KubeResource,
-  { metadata }: KubeObject,
-  finalizers: readonly string[],
-) {
-  const { namespace = '', name } = metadata;
-  api.patch(resource, { namespace, name, type: 'merge', body: { metadata: { finalizers } } });
-}
-
 /** Lets go of it, if it is still the same object. */
 function release(api: Api, resource: KubeResource, { metadata }: KubeObject): void {
   const present = api.find(resource, metadata.namespace, metadata.name);
@@ -114,17 +104,10 @@ function namespaceEnds({ stage, chance }: ActingParts, { namespace, makeAll }: M
     [
       'namespace deleted',
       () => {
-        const terminating = new OrreryError('KUBE_REFUSED', `namespace ${namespace} is being terminated`, {
-          facts: { status: 403, reason: 'Forbidden' },
-        });
-        api.refuse = ({ before, by }) => (before === null && by !== 'world' ? terminating : null);
-        const goneMs = chance.between(500, 6_000);
-        for (const resource of [services, externalWorkloads, endpointSlices])
-          for (const object of api.all(resource))
-            clock.after(chance.between(0, goneMs - 100), () => end(api, resource, object));
+        const refusal = terminating(namespace);
+        api.refuse = ({ before, by }) => (before === null && by !== 'world' ? refusal : null);
+        const goneMs = endAll(stage, chance, [services, externalWorkloads, endpointSlices]);
         clock.after(goneMs, () => {
-          for (const resource of [services, externalWorkloads, endpointSlices])
-            for (const object of api.all(resource)) end(api, resource, object);
           api.refuse = () => null;
         });
         clock.after(goneMs + chance.seldomLong(10, 5_000), makeAll);
@@ -132,12 +115,4 @@ function namespaceEnds({ stage, chance }: ActingParts, { namespace, makeAll }: M
       },
     ],
   ];
-}
-
-function end(api: Api, resource: KubeResource, { metadata }: KubeObject): void {
-  const present = api.find(resource, metadata.namespace, metadata.name);
-  if (present === null || present.metadata.uid !== metadata.uid) return;
-  if ((present.metadata.finalizers ?? []).length > 0) setFinalizers(api, resource, present, []);
-  const left = api.find(resource, metadata.namespace, metadata.name);
-  if (left?.metadata.uid === metadata.uid) api.remove(resource, metadata.namespace, metadata.name);
 }

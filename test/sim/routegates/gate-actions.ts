@@ -1,6 +1,7 @@
 /** What happens in the world of RouteGates: to gates, to Pods, to Services and on the way between them. */
 import { pods, routeGates } from '../../../src/features/routes/resources.ts';
 import { services } from '../../../src/kube/api/resources.ts';
+import { endAll } from '../api/ending.ts';
 import type { WorldParts } from '../features/feature-world.ts';
 import {
   conditionTypes,
@@ -27,6 +28,7 @@ export function gateActions(parts: WorldParts, scene: GateScene): readonly Actio
     ...serviceChanges(parts, scene),
     ...podChanges(parts, scene),
     ['status overwritten', () => overwritten(parts)],
+    ['namespace deleted', () => namespaceEnds(parts, scene)],
   ];
   return all.filter(([name]) => name === 'addresses given' || chance.happens(0.7));
 }
@@ -77,6 +79,13 @@ function overwritten({ stage: { api }, chance }: WorldParts): string | null {
   const body = { status: { pods: 9, waiting: 0, ready: 9 } };
   api.patch(routeGates, { namespace, name, type: 'merge', body, subresource: 'status' });
   return name;
+}
+
+/** As Kubernetes does it: everything goes, in any order; later there is all of it again. */
+function namespaceEnds({ stage, chance }: WorldParts, { makeAll }: GateScene): string {
+  const goneMs = endAll(stage, chance, [pods, services, routeGates]);
+  stage.clock.after(goneMs + chance.seldomLong(10, 8_000), makeAll);
+  return namespace;
 }
 
 function serviceChanges({ stage, chance }: WorldParts, { routing }: GateScene): readonly Action[] {

@@ -27,6 +27,7 @@ import {
   makeGate,
   makePod,
   makeService,
+  namespace,
 } from './gate-objects.ts';
 import { GateRouting } from './gate-routing.ts';
 import { gateStatus, holderIn, isInvalid, podCondition } from './gate-statuses.ts';
@@ -46,6 +47,8 @@ export const gateSimulation: FeatureSimulation = {
 export interface GateScene {
   readonly routing: GateRouting;
   freshIp(): string;
+  /** Creates what is there at the beginning; what is there already stays. */
+  makeAll(): void;
 }
 
 function createGates(parts: WorldParts): FeatureWorld {
@@ -54,7 +57,20 @@ function createGates(parts: WorldParts): FeatureWorld {
   const routing = new GateRouting(stage, chance.of('routing'), Math.min(profile.learnMaxMs, 5_000));
   let addresses = 0;
   const freshIp = () => `10.0.${(++addresses >> 8) & 255}.${addresses & 255}`;
-  const scene: GateScene = { routing, freshIp };
+  const makeAll = () => {
+    if (api.find(routeGates, namespace, 'web') === null) makeGate(api, 'web');
+    for (const group of groups) {
+      for (let n = 0; n < chance.int(0, 2); n++) {
+        const [name, hasPort] = [`svc-${group}-${n}`, chance.happens(0.8)];
+        if (api.find(services, namespace, name) === null) makeService(api, name, group, hasPort);
+      }
+      for (let n = 0; n < chance.int(1, 2); n++) {
+        const [name, gates] = [`pod-${group}-${n}`, drawnGates(chance)];
+        if (api.find(pods, namespace, name) === null) makePod(api, name, { group, ip: freshIp(), gates });
+      }
+    }
+  };
+  const scene: GateScene = { routing, freshIp, makeAll };
   const actions = gateActions(parts, scene);
   const start: StartFeature = (given) => {
     const run = startRoutes({})(given);
@@ -75,15 +91,7 @@ function createGates(parts: WorldParts): FeatureWorld {
       { kind: 'pod', objects: () => idsOf('pod', api.all(pods)), isSparse: true },
       { kind: 'service', objects: () => idsOf('service', api.all(services)), isSparse: true },
     ],
-    begin() {
-      makeGate(api, 'web');
-      for (const group of groups) {
-        for (let n = 0; n < chance.int(0, 2); n++)
-          makeService(api, `svc-${group}-${n}`, group, chance.happens(0.8));
-        for (let n = 0; n < chance.int(1, 2); n++)
-          makePod(api, `pod-${group}-${n}`, { group, ip: freshIp(), gates: drawnGates(chance) });
-      }
-    },
+    begin: makeAll,
     act() {
       const action = chance.pick(actions);
       const what = action?.[1]();

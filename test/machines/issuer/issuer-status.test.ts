@@ -1,0 +1,71 @@
+/** What an Issuer does about a status that it did not write: docs/features/certificates.md §9.5. */
+import { describe, expect, test } from 'vitest';
+import { issuerPart } from '../../../src/features/certificates/digest.ts';
+import type { IssuerContext } from '../../../src/machines/issuer/issuer-context.ts';
+import type { IssuerEvent } from '../../../src/machines/issuer/issuer-events.ts';
+import { saidIn } from '../../../src/machines/issuer/issuer-report.ts';
+import { issuerFacts } from '../../features/certificates/certificate-samples.ts';
+import { ActorDriver } from '../actor-driver.ts';
+
+type Issuer = ActorDriver<IssuerEvent, IssuerContext>;
+
+const ready = { status: 'True', reason: 'Verified' };
+const generation = issuerFacts.generation;
+
+const says = (change: Partial<Parameters<typeof saidIn>[0]> = {}, uid = issuerFacts.uid): IssuerEvent => {
+  const said = saidIn({ generation, rateLimitedUntil: null, ...ready, ...change });
+  return { type: 'issuer.status.observed', facts: { uid, said } };
+};
+
+function readyIssuer(): Issuer {
+  const issuer: Issuer = new ActorDriver('issuer', '_', 'acme');
+  issuer.take({ type: 'issuer.observed', facts: issuerFacts });
+  issuer.take({ type: 'issuer.verified', check: issuer.context.check });
+  issuer.asked();
+  return issuer;
+}
+
+describe('a status that is seen to say what the Issuer did not report', () => {
+  test('is reported again half a minute later, without an Event', () => {
+    const issuer = readyIssuer().take(says({ status: 'False', reason: 'AuthorityDown' }));
+    expect(issuer.wait(29_999).asked()).toEqual([]);
+    expect(issuer.wait(1).asked()).toMatchObject([
+      { type: 'issuer.report', notice: null, status: { conditions: [{ reason: 'Verified' }] } },
+    ]);
+  });
+
+  test.each([
+    ['of a limit that is over', { rateLimitedUntil: '2024-01-01T00:00:00Z' }],
+    ['of an earlier specification', { generation: generation - 1 }],
+  ])('%s, too', (_, change) => {
+    const issuer = readyIssuer().take(says(change)).wait(30_000);
+    expect(issuer.askedOf('issuer.report')).toHaveLength(1);
+  });
+
+  test('but what it reported itself, or is said of another object or by nobody, is none', () => {
+    const issuer = readyIssuer();
+    const silent: IssuerEvent = { type: 'issuer.status.observed', facts: null };
+    for (const event of [says(), says({ reason: 'Refused' }, 'another'), silent]) issuer.take(event);
+    expect(issuer.wait(60_000).asked()).toEqual([]);
+  });
+
+  test('is none while the Issuer is being checked, when nothing was reported yet', () => {
+    const issuer: Issuer = new ActorDriver('issuer', '_', 'acme');
+    issuer.take({ type: 'issuer.observed', facts: issuerFacts });
+    expect(
+      issuer
+        .take(says({ reason: 'Refused' }))
+        .wait(40_000)
+        .askedOf('issuer.report'),
+    ).toEqual([]);
+  });
+});
+
+test('the digest says what the actor compares with', () => {
+  const metadata = { name: 'acme', uid: 'u', generation };
+  const status = { observedGeneration: generation, rateLimitedUntil: null, outageSince: 'x' };
+  const conditions = [{ type: 'Ready', ...ready, message: 'words', lastTransitionTime: 'x' }];
+  const said = issuerPart({ metadata, spec: {}, status: { ...status, conditions } }).said;
+  expect(said).toBe(saidIn({ generation, rateLimitedUntil: null, ...ready }));
+  expect(issuerPart({ metadata, spec: {} }).said).toBeUndefined();
+});

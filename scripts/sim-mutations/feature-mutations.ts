@@ -209,6 +209,27 @@ const endpoints: readonly Mutation[] = [
   ),
   one(
     'endpoints',
+    'slices of another controller are written as ours',
+    'src/features/endpoints/standing-slices.ts',
+    'managed ?? (foreign?.writer === takeOver ? foreign?.content : undefined);',
+    "managed ?? (takeOver === '' ? undefined : foreign?.content);",
+  ),
+  one(
+    'endpoints',
+    'slices that are to be taken over are left',
+    'src/features/endpoints/standing-slices.ts',
+    'managed ?? (foreign?.writer === takeOver ? foreign?.content : undefined);',
+    "managed ?? (takeOver === '' ? foreign?.content : undefined);",
+  ),
+  one(
+    'endpoints',
+    'endpoints of a headless Service have no name',
+    'src/features/endpoints/packing/desired.ts',
+    '...(service.headless && isDnsLabel(name) ? { hostname: name } : {}),',
+    '...(service.headless && isDnsLabel(name) ? {} : {}),',
+  ),
+  one(
+    'endpoints',
     'slices of an earlier Service of the name are kept',
     'src/features/endpoints/packing/pack.ts',
     "return content.ownerReferences.some(({ kind, uid }) => kind === 'Service' && uid !== owner.uid);",

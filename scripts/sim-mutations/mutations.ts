@@ -67,6 +67,16 @@ const engineMutations: ReadonlyArray<Omit<Mutation, 'feature'>> = [
     ],
   },
   {
+    name: 'a claim that failed is not made again',
+    changes: [
+      {
+        file: 'src/actors/shards/ownership.ts',
+        find: 'if (lostTo === this.#fenceOf(spec) || failedAt > pausedAfter || !this.#mayClaim(spec, isMine))',
+        replace: 'if (lostTo === this.#fenceOf(spec) || failedAt > 0 || !this.#mayClaim(spec, isMine))',
+      },
+    ],
+  },
+  {
     name: 'mail is not checked for repetitions',
     changes: [
       {

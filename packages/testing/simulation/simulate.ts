@@ -15,6 +15,7 @@ import { rightsOf } from '../../../src/replica/rights.ts';
 import { holdingsMissing, namedTwice, ownersMissing, recordsDue } from '../checkers/at-rest.ts';
 import { engineCheckersOf } from '../checkers/engine-checkers.ts';
 import { nothingStarves, workingIn } from '../checkers/nothing-starves.ts';
+import { owners } from '../checkers/owners.ts';
 import { createQuiet } from '../checkers/quiet-time.ts';
 import { type ApiWeather, type RequestFate, weathered } from '../kubernetes/api-weather.ts';
 import { MemoryKubernetes } from '../kubernetes/memory-kubernetes.ts';
@@ -316,7 +317,8 @@ async function judged(
   );
   const checking = { charts, isByMail: () => false, isFromPeople: () => false, isRubbish: () => false };
   const eye = { world: stage, now: () => stage.clock.now(), replicas: live };
-  story.watch(eye, [...engineCheckersOf(checking), nothingStarves({ charts, restMs, standing, mayWait })]);
+  const starving = nothingStarves({ charts, restMs, standing, mayWait });
+  story.watch(eye, [...engineCheckersOf(checking), owners(), starving]);
   for (const { name, watch } of invariants)
     await watch({ ...world, breach: (text) => story.breach(name, text) });
   return () => workingIn(world.records, { charts, mayWait });

@@ -4,6 +4,7 @@ import type { CheckerKind } from '../../../packages/testing/checkers/checker.ts'
 import '../route-sightings.ts';
 import { engineCheckersOf } from '../../../packages/testing/checkers/engine-checkers.ts';
 import { nothingStarves } from '../../../packages/testing/checkers/nothing-starves.ts';
+import { owners } from '../../../packages/testing/checkers/owners.ts';
 import { charts } from '../../../src/replica/charts.ts';
 import type { SimWorld } from '../sim-world.ts';
 import { askedTwice } from './asked-twice.ts';
@@ -28,6 +29,7 @@ export const checkers: readonly CheckerKind<SimWorld>[] = [
   neverEarly,
   askedTwice,
   withdrawn,
+  owners(),
   // A Pod waits for routes, an owner, an address; liveness checks that it is released in the end.
   nothingStarves({ charts, restMs, standing: ['route.sample'], mayWait: () => true }),
   settled,

@@ -14,6 +14,8 @@ import { idsOf } from '../checkers/lives-as-its-object.ts';
 import type { ActingParts, FeatureSimulation, FeatureWorld } from '../features/feature-world.ts';
 import { asWanted } from './checkers/as-wanted.ts';
 import { neverMissing } from './checkers/never-missing.ts';
+import { othersSlices } from './checkers/others-slices.ts';
+import { type LinkerdController, linkerd, linkerdController } from './linkerd-controller.ts';
 import { unsettledSlices } from './settled-slices.ts';
 import { type Action, uncommonActions } from './uncommon-actions.ts';
 import { matches } from './wanted-endpoints.ts';
@@ -36,8 +38,17 @@ export const endpointSimulation: FeatureSimulation = {
 
 export function createEndpoints(parts: ActingParts): FeatureWorld {
   const { stage, chance, say } = parts;
-  const { api } = stage;
+  const { api, clock } = stage;
+  // A real API server gives addresses to Services, and has controllers of its own.
+  const isSimulated = api.refuse !== undefined;
+  const beside = isSimulated
+    ? (chance.pick(['nobody', 'nobody', 'beside', 'takenOver']) ?? 'nobody')
+    : 'nobody';
+  const other = linkerdController(parts, namespace);
+  const takeOver = beside === 'takenOver' ? linkerd : null;
+  const writers = takeOver === null ? [managedBy] : [managedBy, takeOver];
   const actions = [
+    ...(takeOver === null ? [] : linkerdReturns(parts, other)),
     ...workloadActions(parts),
     ...serviceActions(parts),
     ...meddling(parts),
@@ -48,37 +59,61 @@ export function createEndpoints(parts: ActingParts): FeatureWorld {
       makeWorkload: (name, app) => makeWorkload(parts, name, app),
     }),
   ].filter(() => chance.happens(0.6));
-  const use = { feature: endpoints({ endpointsPerSlice }), start: startEndpoints({ endpointsPerSlice }) };
+  const settings = { endpointsPerSlice, takeOver };
+  const use = { feature: endpoints(settings), start: startEndpoints(settings) };
   return {
     uses: () => [use],
-    checkers: [neverMissing(stage)],
+    checkers: [neverMissing(stage, writers), othersSlices(stage, writers)],
     lives: [
-      { kind: 'service', objects: () => idsOf('service', api.all(services).filter(isConcerned(api))) },
+      {
+        kind: 'service',
+        objects: () => idsOf('service', api.all(services).filter(isConcerned(api, writers))),
+      },
       // Those alone that are probed have one.
       { kind: 'workload', objects: () => idsOf('workload', api.all(externalWorkloads)), isSparse: true },
     ],
-    begin: () => makeAll(parts),
+    begin() {
+      makeAll(parts);
+      if (beside === 'nobody') return;
+      other.start();
+      // The other controller is stopped before Orrery takes over (§7.2).
+      if (beside === 'takenOver') clock.after(3_000, () => other.stop());
+    },
     act() {
       const action = chance.pick(actions);
       const what = action?.[1]();
       if (what) say(`${action?.[0]}: ${what}`);
     },
     heal() {
+      if (takeOver !== null) other.stop();
       if (api.refuse) api.refuse = () => null;
     },
-    unsettled: () => unsettledSlices(stage),
+    unsettled: () => unsettledSlices(stage, takeOver ?? undefined),
   };
 }
 
 /** A Service has an actor while a workload matches it, and until our last slice of it has gone. */
-const isConcerned = (api: SeenApi) => (service: KubeObject) =>
+const isConcerned = (api: SeenApi, writers: readonly string[]) => (service: KubeObject) =>
   api.all(externalWorkloads).some((workload) => matches(service, workload)) ||
   api
     .all(endpointSlices)
     .some(
       ({ metadata: { labels } }) =>
-        labels?.[serviceNameLabel] === service.metadata.name && labels[managedByLabel] === managedBy,
+        labels?.[serviceNameLabel] === service.metadata.name &&
+        writers.includes(labels[managedByLabel] ?? ''),
     );
+
+/** Somebody starts the other controller again, for a while. */
+const linkerdReturns = ({ stage, chance }: ActingParts, other: LinkerdController): readonly Action[] => [
+  [
+    'linkerd returns',
+    () => {
+      other.start();
+      stage.clock.after(chance.seldomLong(500, 10_000), () => other.stop());
+      return 'for a while';
+    },
+  ],
+];
 
 /** What is there already stays. */
 function makeAll(parts: ActingParts): void {
@@ -93,12 +128,14 @@ function makeAll(parts: ActingParts): void {
 
 function makeService({ stage, chance }: ActingParts, name: string, app: string): void {
   const ipFamilies = chance.happens(0.7) ? ['IPv4'] : ['IPv4', 'IPv6'];
+  const isHeadless = stage.api.refuse !== undefined && chance.happens(0.2);
+  const hasPorts = !isHeadless || chance.happens(0.7);
   const spec = {
     selector: { app },
-    clusterIP: '10.1.0.1',
+    clusterIP: isHeadless ? 'None' : '10.1.0.1',
     ipFamilies,
     publishNotReadyAddresses: chance.happens(0.2),
-    ports: [{ name: 'http', port: 80, protocol: 'TCP', targetPort: 'http' }],
+    ports: hasPorts ? [{ name: 'http', port: 80, protocol: 'TCP', targetPort: 'http' }] : [],
   };
   stage.api.create(services, { metadata: { namespace, name, labels: { team: 'one' } }, spec });
 }

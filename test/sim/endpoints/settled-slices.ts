@@ -2,12 +2,18 @@
  * "No endpoint absent that should be there, none that should not": after the last fault the slices of each
  * Service list exactly what its objects say, each endpoint once (docs/features/endpoints.md §2).
  */
-import { managedBy, managedByLabel, serviceNameLabel } from '../../../src/features/endpoints/slice-labels.ts';
+import {
+  headlessLabel,
+  managedBy,
+  managedByLabel,
+  serviceNameLabel,
+} from '../../../src/features/endpoints/slice-labels.ts';
 import { endpointSlices, services } from '../../../src/kube/api/resources.ts';
 import type { SeenStage } from '../api/seen-api.ts';
-import { isLasting, listedIn, slicesOf, wantedOf } from './wanted-endpoints.ts';
+import { isHeadless, isLasting, listedIn, slicesOf, wantedOf } from './wanted-endpoints.ts';
 
-export function unsettledSlices({ api }: SeenStage): readonly string[] {
+/** @param takeOver whose slices must be gone or ours; absent: nobody's */
+export function unsettledSlices({ api }: SeenStage, takeOver?: string): readonly string[] {
   const wrong = api
     .all(services)
     .filter(isLasting)
@@ -21,6 +27,12 @@ export function unsettledSlices({ api }: SeenStage): readonly string[] {
         ];
       const strayed = slices.find(({ metadata }) => metadata.labels?.team !== labels?.team);
       if (strayed) return [`${strayed.metadata.name} does not carry the labels of ${name}`];
+      const mislabelled = slices.find(
+        ({ metadata }) => (metadata.labels?.[headlessLabel] === '') !== isHeadless(service),
+      );
+      if (mislabelled) return [`${mislabelled.metadata.name} does not say whether ${name} is headless`];
+      const left = takeOver === undefined ? [] : slicesOf(api, name, [takeOver]);
+      if (left.length > 0) return [`${left[0]?.metadata.name} of ${name} was not taken over`];
       const foreign = slices.find(({ metadata }) => metadata.ownerReferences?.[0]?.uid !== uid);
       return foreign ? [`${foreign.metadata.name} does not belong to the present ${name}`] : [];
     });

@@ -14,6 +14,7 @@ interface ServiceSpec {
   readonly selector?: Readonly<Record<string, string>> | null;
   readonly ipFamilies: readonly string[];
   readonly publishNotReadyAddresses?: boolean;
+  readonly clusterIP?: string;
   readonly ports: ReadonlyArray<{ readonly targetPort: string | number }>;
 }
 interface WorkloadSpec {
@@ -26,6 +27,7 @@ interface SliceFields {
   readonly endpoints?: ReadonlyArray<{
     readonly addresses: readonly string[];
     readonly conditions?: { readonly ready?: boolean };
+    readonly hostname?: string;
     readonly targetRef?: { readonly name?: string };
   }>;
 }
@@ -42,10 +44,21 @@ export const isLasting = ({ metadata }: KubeObject): boolean => metadata.deletio
 const familyOf = (ip: string) => (ip.includes(':') ? 'IPv6' : 'IPv4');
 const isBroken = ({ workloadIPs }: WorkloadSpec) => workloadIPs.some(({ ip }) => ip.startsWith('127.'));
 
-/** Those of one Service, as text, in order. */
-export function wantedOf(api: SeenApi, service: KubeObject): readonly string[] {
+export interface WantedEndpoint {
+  readonly workload: KubeObject;
+  readonly family: string;
+  readonly ips: readonly string[];
+  /** undefined: the workload has none that the Service names. */
+  readonly port: number | undefined;
+  readonly ready: boolean;
+}
+
+export const isHeadless = ({ spec }: KubeObject): boolean => (spec as ServiceSpec).clusterIP === 'None';
+
+/** Those of one Service. */
+export function endpointsOf(api: SeenApi, service: KubeObject): readonly WantedEndpoint[] {
   const { ipFamilies, publishNotReadyAddresses = false, ports } = service.spec as ServiceSpec;
-  const wanted = api.all(externalWorkloads).flatMap((workload) => {
+  return api.all(externalWorkloads).flatMap((workload) => {
     const spec = workload.spec as WorkloadSpec;
     if (!matches(service, workload) || isBroken(spec)) return [];
     const conditions = (workload.status as { conditions?: ReadonlyArray<{ status: string }> } | undefined)
@@ -55,21 +68,34 @@ export function wantedOf(api: SeenApi, service: KubeObject): readonly string[] {
     const port = spec.ports.find(({ name, port }) => [name, port].includes(ports[0]?.targetPort ?? ''))?.port;
     return ipFamilies.flatMap((family) => {
       const ips = spec.workloadIPs.map(({ ip }) => ip).filter((ip) => familyOf(ip) === family);
-      return ips.length === 0
-        ? []
-        : [`${workload.metadata.name} ${family} ${ips.sort().join()} ${port} ${ready}`];
+      return ips.length === 0 ? [] : [{ workload, family, ips: ips.sort(), port, ready }];
     });
   });
-  return wanted.sort();
 }
 
-/** The slices of a Service that are ours. */
-export function slicesOf(api: SeenApi, service: string): readonly KubeObject[] {
+/** The same as text, in order. */
+export function wantedOf(api: SeenApi, service: KubeObject): readonly string[] {
+  return endpointsOf(api, service)
+    .map(({ workload: { metadata }, family, ips, port, ready }) => {
+      const hostname = isHeadless(service) ? ` ${metadata.name}` : '';
+      return `${metadata.name} ${family} ${ips.join()} ${port} ${ready}${hostname}`;
+    })
+    .sort();
+}
+
+/** The slices of a Service that one of these writes. */
+export function slicesOf(
+  api: SeenApi,
+  service: string,
+  writers: readonly string[] = [managedBy],
+): readonly KubeObject[] {
   return api
     .all(endpointSlices)
     .filter(
       ({ metadata: { namespace: its, labels } }) =>
-        its === namespace && labels?.[serviceNameLabel] === service && labels[managedByLabel] === managedBy,
+        its === namespace &&
+        labels?.[serviceNameLabel] === service &&
+        writers.includes(labels[managedByLabel] ?? ''),
     );
 }
 
@@ -80,8 +106,8 @@ export function listedIn(slices: readonly KubeObject[]): readonly string[] {
       const port = ports?.[0]?.port;
       // The API shows an empty list as null.
       return (endpoints ?? []).map(
-        ({ addresses, conditions, targetRef }) =>
-          `${targetRef?.name} ${addressType} ${[...addresses].sort().join()} ${port} ${conditions?.ready}`,
+        ({ addresses, conditions, targetRef, hostname }) =>
+          `${targetRef?.name} ${addressType} ${[...addresses].sort().join()} ${port} ${conditions?.ready}${hostname === undefined ? '' : ` ${hostname}`}`,
       );
     })
     .sort();

@@ -13,6 +13,7 @@ import {
 } from '../../../packages/testing/checkers/at-rest.ts';
 import type { CheckerKind } from '../../../packages/testing/checkers/checker.ts';
 import { nothingStarves, workingIn } from '../../../packages/testing/checkers/nothing-starves.ts';
+import { owners } from '../../../packages/testing/checkers/owners.ts';
 import type { SimReplica } from '../../../packages/testing/replicas/sim-replica.ts';
 import { act, createReplicas } from '../../../packages/testing/simulation/driving.ts';
 import { createFaults } from '../../../packages/testing/simulation/faults.ts';
@@ -103,6 +104,7 @@ function checkersOf(
     ...engineCheckers,
     ...world.checkers,
     ...(world.statuses ?? []).map((promise) => trueStatus(stage, promise)),
+    owners(() => world.isClosed?.() === true),
     livesAsItsObject(stage, world.lives ?? []),
     nothingStarves({ charts, restMs: boundMs, standing, mayWait }),
   ];

@@ -57,19 +57,7 @@ function createGates(parts: WorldParts): FeatureWorld {
   const routing = new GateRouting(stage, chance.of('routing'), Math.min(profile.learnMaxMs, 5_000));
   let addresses = 0;
   const freshIp = () => `10.0.${(++addresses >> 8) & 255}.${addresses & 255}`;
-  const makeAll = () => {
-    if (api.find(routeGates, namespace, 'web') === null) makeGate(api, 'web');
-    for (const group of groups) {
-      for (let n = 0; n < chance.int(0, 2); n++) {
-        const [name, hasPort] = [`svc-${group}-${n}`, chance.happens(0.8)];
-        if (api.find(services, namespace, name) === null) makeService(api, name, group, hasPort);
-      }
-      for (let n = 0; n < chance.int(1, 2); n++) {
-        const [name, gates] = [`pod-${group}-${n}`, drawnGates(chance)];
-        if (api.find(pods, namespace, name) === null) makePod(api, name, { group, ip: freshIp(), gates });
-      }
-    }
-  };
+  const makeAll = () => makeObjects(parts, freshIp);
   const scene: GateScene = { routing, freshIp, makeAll };
   const actions = gateActions(parts, scene);
   const start: StartFeature = (given) => {
@@ -114,6 +102,21 @@ function createGates(parts: WorldParts): FeatureWorld {
         }),
       ),
   };
+}
+
+/** What is there at the beginning; what is there already stays. */
+function makeObjects({ stage: { api }, chance }: WorldParts, freshIp: () => string): void {
+  if (api.find(routeGates, namespace, 'web') === null) makeGate(api, 'web');
+  for (const group of groups) {
+    for (let n = 0; n < chance.int(0, 2); n++) {
+      const [name, hasPort] = [`svc-${group}-${n}`, chance.happens(0.8)];
+      if (api.find(services, namespace, name) === null) makeService(api, name, group, hasPort);
+    }
+    for (let n = 0; n < chance.int(1, 2); n++) {
+      const [name, gates] = [`pod-${group}-${n}`, drawnGates(chance)];
+      if (api.find(pods, namespace, name) === null) makePod(api, name, { group, ip: freshIp(), gates });
+    }
+  }
 }
 
 /**

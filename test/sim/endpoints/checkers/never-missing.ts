@@ -30,7 +30,8 @@ import { isLasting, listedIn, slicesOf, wantedOf } from '../wanted-endpoints.ts'
  */
 const knownMs = limits.appendTimeoutMs + 1.25 * limits.worldRetryMaxMs + 2_000;
 
-export const neverMissing = ({ api }: SeenStage): CheckerKind => ({
+/** @param writers whose slices count: ours, and those that are taken over */
+export const neverMissing = ({ api }: SeenStage, writers: readonly string[] = [managedBy]): CheckerKind => ({
   name: 'no endpoint is missing meanwhile',
   create(eye) {
     // Told late, each kind of object by itself, they may take an endpoint for unwanted that never was.
@@ -48,12 +49,12 @@ export const neverMissing = ({ api }: SeenStage): CheckerKind => ({
       if (by === backupName) since([]);
       if (resource.plural !== 'endpointslices') return note();
       const labels = before?.metadata.labels ?? {};
-      if (before === null || labels[managedByLabel] !== managedBy) return;
+      if (before === null || !writers.includes(labels[managedByLabel] ?? '')) return;
       const service = labels[serviceNameLabel] ?? '';
       const owner = api.find(services, namespace, service)?.metadata.uid;
       const isOwned = before.metadata.ownerReferences?.some(({ uid }) => uid === owner) === true;
       if (by === collectorName ? !isOwned : !isReplica(by)) return;
-      const listed = new Set(listedIn(slicesOf(api, service)));
+      const listed = new Set(listedIn(slicesOf(api, service, writers)));
       for (const one of listedIn([before])) {
         const wantedSince = wanted.get(`${service} ${one}`) ?? eye.now();
         const wantedMs = eye.now() - Math.max(wantedSince, untroubled.since());

@@ -49,7 +49,7 @@ export async function loadShard(parts: ShardStoreParts, run: ShardRun, signal: A
   run.savedOpenUntil = checkpoint.sendIsOpenUntil;
   run.sendIsOpenUntil = checkpoint.sendIsOpenUntil ?? (await claimedAt(parts, run, signal));
   const loaded = await readRecords(parts, run, found, signal);
-  findMail(parts, run, checkpoint, loaded, mail);
+  findMail(parts, run, checkpoint, loaded, await confirmed(parts, signal, mail, checkpoint.mail));
   const doubtful = loaded.filter(
     ({ sequence, record }) => sequence > checkpoint.feed && record.feed.length > 0,
   );
@@ -121,6 +121,21 @@ async function answered<T>(
 async function claimedAt(parts: ShardStoreParts, run: ShardRun, signal: AbortSignal): Promise<number> {
   const fence = parts.subjects.fence(run.shard);
   return (await answered(parts, signal, ({ bus }) => bus.last('state', fence)))?.storedAt ?? 0;
+}
+
+/** For a moment, a stream's leader may know less than another server has delivered. */
+const leaderLagMs = 2_000;
+
+/** Asks again if the stream seems to have gone back behind a position in it. */
+async function confirmed(
+  parts: ShardStoreParts,
+  signal: AbortSignal,
+  mail: StreamState,
+  position: number,
+): Promise<StreamState> {
+  if (mail.lastSequence >= position) return mail;
+  await sleep(parts.clock, leaderLagMs, signal);
+  return answered(parts, signal, ({ bus }) => bus.streamState('mail'));
 }
 
 /**

@@ -6,12 +6,40 @@ import type { FollowFrom } from '../bus.ts';
 
 export type FollowPlace = ReturnType<typeof followPlace>;
 
+export interface PlaceFinding {
+  readonly text: string;
+  readonly isAnother: boolean;
+  /** Following has to wait until another look shows whether it is so. */
+  readonly isUnsure?: boolean;
+}
+
+/**
+ * For a moment, a stream's leader may know less than another server has delivered: it has not applied all, or
+ * was stopped and has not heard of its successor. A stream lost messages only if it lacks them for longer.
+ */
+const behindMaxMs = 3_000;
+
+function createPatience() {
+  /** Monotonic ms. */
+  let since: number | undefined;
+  return {
+    end(): undefined {
+      since = undefined;
+    },
+    isOver(now: number): boolean {
+      since ??= now;
+      return now - since >= behindMaxMs;
+    },
+  };
+}
+
 export function followPlace(from: FollowFrom) {
   /** The next sequence; undefined until the first position is fixed. */
   let next: number | undefined = from.kind === 'sequence' ? Math.max(1, from.sequence) : undefined;
   let created: unknown = from.kind === 'sequence' ? from.of : undefined;
   let hasDelivered = false;
   let isDistrusted = false;
+  const patience = createPatience();
   return {
     next: () => next,
     from: (): FollowFrom => (next === undefined ? from : { kind: 'sequence', sequence: next }),
@@ -39,11 +67,9 @@ export function followPlace(from: FollowFrom) {
      * returns what was wrong, in words.
      *
      * @param createdNow distinguishes the stream from others of the same name
+     * @param now monotonic ms
      */
-    checkStream(
-      createdNow: unknown,
-      lastSequence: number,
-    ): { readonly text: string; readonly isAnother: boolean } | undefined {
+    checkStream(createdNow: unknown, lastSequence: number, now: number): PlaceFinding | undefined {
       const isAnother = created !== undefined && created !== createdNow;
       created = createdNow;
       const hasLost = isDistrusted;
@@ -55,7 +81,10 @@ export function followPlace(from: FollowFrom) {
       }
       // A caller that asked for a future sequence has lost nothing.
       const isAhead = from.kind === 'sequence' && from.of === undefined && !hasDelivered;
-      if (next === undefined || isAhead || lastSequence + 1 >= next) return undefined;
+      if (next === undefined || isAhead || lastSequence + 1 >= next) return patience.end();
+      if (!patience.isOver(now))
+        return { isAnother, isUnsure: true, text: 'its leader knows fewer messages than were delivered' };
+      patience.end();
       next = lastSequence + 1;
       return { isAnother, text: 'the stream lost its newest messages; following it from its end' };
     },

@@ -95,14 +95,24 @@ async function lookAfter(
 ): Promise<void> {
   const { api, streams, replicas, clock, random, log, signal, known, onAnew } = parts;
   const settings: SettingsFound = new Map();
+  /** Streams that had lost messages at the last look. */
+  const behind = new Set<StreamName>();
   const ensure = () => ensureStreams(api, streams, replicas, firstFence(clock, known.values()), settings);
   const look = async () => {
     const found = [...(await keepTrying({ ...attempt, signal, isEndless: true }, ensure))];
     for (const [name, now] of found) {
       const before = known.get(name);
       const facts = { stream: streams[name].name, last: now.lastSequence, before: before?.lastSequence };
-      if (before?.created !== now.created) onAnew(facts.stream);
-      else if (now.lastSequence < before.lastSequence) log.error(facts, wentBack);
+      const isAnother = before?.created !== now.created;
+      const isBehind = !isAnother && now.lastSequence < before.lastSequence;
+      // For a moment, a leader may know less than the one before it (follow-place.ts).
+      if (isBehind && !behind.delete(name)) {
+        behind.add(name);
+        continue;
+      }
+      behind.delete(name);
+      if (isAnother) onAnew(facts.stream);
+      else if (isBehind) log.error(facts, wentBack);
       known.set(name, now);
     }
     return found.flatMap(([name, one]) => (one.isNew ? [name] : []));

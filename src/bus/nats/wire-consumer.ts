@@ -5,10 +5,11 @@
  * carries the consumer's own count. A gap in the count, a missing heartbeat or an unexpected status is a
  * doubt: this consumer then ends, and `wire-follow.ts` creates the next one.
  */
-import { timestamp } from '../../base/clock.ts';
+import { type Clock, timestamp } from '../../base/clock.ts';
 import { asError } from '../../base/errors.ts';
 import type { Log } from '../../base/log-port.ts';
 import type { FollowFrom, FollowOptions, StoredMessage, Subscription } from '../bus.ts';
+import { unreachable } from '../bus-errors.ts';
 import type { FollowPlace } from './follow-place.ts';
 import type { JetStreamApi } from './jetstream-api.ts';
 import type { Listening, SilenceBounds, SilenceWatch, Silent } from './silence.ts';
@@ -20,6 +21,7 @@ export interface ConsumerEnvironment {
   readonly api: JetStreamApi;
   /** Configured with `silenceBounds`. */
   readonly silence: SilenceWatch;
+  readonly clock: Clock;
   readonly log: Log;
   /** Calls the user's handler and catches its exceptions. */
   readonly deliver: (handler: (message: StoredMessage) => void, message: StoredMessage) => void;
@@ -95,7 +97,7 @@ export function startConsumer(
   const create = async (): Promise<void> => {
     const info = await api(`STREAM.INFO.${stream}`);
     if (ended) return;
-    noteStream(plan, info, environment.log);
+    noteStream(environment, plan, info);
     if (ended) return;
     subscription = wire.subscribe(plan.inbox, onMessage);
     const body = { stream_name: stream, config: consumerConfig(plan), action: 'create' };
@@ -142,9 +144,15 @@ function silentOf(
 }
 
 /** Checks whether this is the stream that was read before; if not, reading starts over. */
-function noteStream({ stream, place, options }: ConsumerPlan, info: Record<string, unknown>, log: Log): void {
-  const finding = place.checkStream(info.created, (info.state as { last_seq: number }).last_seq);
+function noteStream(
+  { clock, log }: Pick<ConsumerEnvironment, 'clock' | 'log'>,
+  { stream, place, options }: ConsumerPlan,
+  info: Record<string, unknown>,
+): void {
+  const { last_seq: lastSequence } = info.state as { readonly last_seq: number };
+  const finding = place.checkStream(info.created, lastSequence, clock.monotonic());
   if (!finding) return;
+  if (finding.isUnsure) throw unreachable(finding.text);
   log.error({ stream, next: place.next() }, finding.text);
   if (!options.onAnother) return;
   place.again();

@@ -8,7 +8,7 @@
  * streams finds it (`keep-streams.ts`); one that lost its end with its disk, from its present end. Both are
  * logged as errors (`follow-place.ts`).
  */
-import type { Clock, Timer } from '../../base/clock.ts';
+import type { Timer } from '../../base/clock.ts';
 import { jittered, type Random } from '../../base/random.ts';
 import type { BusStatus, Following, FollowOptions } from '../bus.ts';
 import { unreachable } from '../bus-errors.ts';
@@ -22,7 +22,6 @@ import {
 } from './wire-consumer.ts';
 
 export interface FollowEnvironment extends ConsumerEnvironment {
-  readonly clock: Clock;
   readonly random: Random;
   readonly onRestart: () => void;
   readonly anew: AnewListeners;

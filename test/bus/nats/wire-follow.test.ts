@@ -266,9 +266,9 @@ describe('the place in a stream', () => {
 
   test('moves to the first message of a stream that was made anew', () => {
     const place = followPlace({ kind: 'lastPerSubject' });
-    expect(place.checkStream('a', 9)).toBeUndefined();
+    expect(place.checkStream('a', 9, 0)).toBeUndefined();
     place.take(9);
-    expect(place.checkStream('b', 20)).toMatchObject({
+    expect(place.checkStream('b', 20, 0)).toMatchObject({
       isAnother: true,
       text: expect.stringMatching(/recreated/),
     });
@@ -277,19 +277,31 @@ describe('the place in a stream', () => {
 
   test('moves back to the end of a stream that lost its newest messages', () => {
     const place = followPlace({ kind: 'lastPerSubject' });
-    place.checkStream('a', 9);
+    place.checkStream('a', 9, 0);
     place.take(9);
-    expect(place.checkStream('a', 9)).toBeUndefined();
-    expect(place.checkStream('a', 7)).toMatchObject({
+    expect(place.checkStream('a', 9, 0)).toBeUndefined();
+    expect(place.checkStream('a', 7, 1_000)).toMatchObject({ isUnsure: true });
+    expect(place.next()).toBe(10);
+    expect(place.checkStream('a', 7, 4_000)).toEqual({
       isAnother: false,
       text: expect.stringMatching(/lost/),
     });
     expect(place.next()).toBe(8);
   });
 
+  test('stays where it is when a leader knows less for a moment', () => {
+    const place = followPlace({ kind: 'lastPerSubject' });
+    place.checkStream('a', 9, 0);
+    place.take(9);
+    expect(place.checkStream('a', 7, 1_000)).toMatchObject({ isUnsure: true });
+    expect(place.checkStream('a', 9, 1_050)).toBeUndefined();
+    expect(place.checkStream('a', 7, 60_000)).toMatchObject({ isUnsure: true });
+    expect(place.next()).toBe(10);
+  });
+
   test('that is still to come is not taken for a loss', () => {
     const place = followPlace({ kind: 'sequence', sequence: 50 });
-    expect(place.checkStream('a', 7)).toBeUndefined();
+    expect(place.checkStream('a', 7, 0)).toBeUndefined();
     expect(place.next()).toBe(50);
   });
 });

@@ -150,11 +150,11 @@ export function stepPatience({ startedAt }: DomainContext, at: number, stepMs: n
 export const answeredPauseMs = 5 * minuteMs;
 
 /**
- * 2 s, doubling to 60 s, or to 5 min once the Issuer has said why not yet; or the time that it named, at most
- * an hour. One that had no room has forgotten the question.
+ * 2 s, doubling to 60 s; once the Issuer has said why not yet, a minute, doubling to 5 min; or the time that
+ * it named, at most an hour. One that had no room has forgotten the question.
  */
 export function askPauseMs({ askings, deferral }: DomainContext, at: number): number {
   if (deferral?.until != null) return Math.min(Math.max(deferral.until - at, minuteMs), hourMs);
   const isKnown = deferral !== null && deferral.reason !== 'full';
-  return backOffMs(askings, 2_000, isKnown ? answeredPauseMs : minuteMs);
+  return isKnown ? backOffMs(askings - 1, minuteMs, answeredPauseMs) : backOffMs(askings, 2_000, minuteMs);
 }

@@ -97,6 +97,15 @@ test('an external account that is not bound is refused, and the error says so', 
   await expect(wrong).rejects.toMatchObject({ code: 'ACME_REFUSED' });
 });
 
+test('an account without an address is opened again and again: to say nothing new is no wrong update', async () => {
+  const alone = await access({ email: null });
+  await openAccount(alone, parts, signal);
+  const again = await openAccount({ ...alone, eab: null }, parts, signal);
+  await expect(again.newOrder('alone.example.com', wish, signal)).resolves.toMatchObject({
+    status: 'pending',
+  });
+});
+
 test('an authority whose own certificate is signed by nobody we trust is not reached', async () => {
   const unknown = openAccount(await access({ caBundle: null }), parts, signal);
   await expect(unknown).rejects.toMatchObject({ code: 'ACME_UNREACHABLE' });

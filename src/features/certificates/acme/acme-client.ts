@@ -141,12 +141,25 @@ async function foundOrMade(client: Client, { email, eab }: AcmeAccess): Promise<
     termsOfServiceAgreed: true,
     ...(email === null ? {} : { contact: [`mailto:${email}`] }),
   };
-  if (eab === null) return client.createAccount(wish);
-  return client.createAccount({ ...wish, onlyReturnExisting: true }).catch((thrown: unknown) => {
+  const open = (given: typeof wish & { readonly onlyReturnExisting?: true }) =>
+    client.createAccount(given).catch((thrown: unknown) => {
+      // The library updates an account that exists, which some authorities refuse where there is nothing new
+      // to them (Pebble, without an address): then it is looked at instead.
+      if (!hasCode(thrown, 'ACME_REFUSED') || !isKnown(client) || isAboutContact(thrown)) throw thrown;
+      return client.updateAccount({});
+    });
+  if (eab === null) return open(wish);
+  return open({ ...wish, onlyReturnExisting: true }).catch((thrown: unknown) => {
     if (!hasCode(thrown, 'ACME_REFUSED')) throw thrown;
-    return client.createAccount(wish);
+    return open(wish);
   });
 }
+
+const isAboutContact = ({ facts }: OrreryError) =>
+  ['invalidContact', 'unsupportedContact'].includes(String(facts.type));
+
+/** The authority has said where the account is. */
+const isKnown = (client: Client): boolean => attempt(() => client.getAccountUrl() !== '', false);
 
 /** Most authorities refuse to open an account that is not valid; some show it as it is. */
 function requireValid({ server }: AcmeAccess, account: unknown): void {

@@ -164,11 +164,24 @@ export function strangers(context: ServiceContext, event: Answers): ReadonlyArra
   });
 }
 
+/** Watched Pods that were missed, and that the answers met: they are reached, however long the round is. */
+export function foundAgain({ watched }: ServiceContext, event: Answers): readonly Want[] {
+  const ips = named(event);
+  return watched.filter(({ missed, ip }) => missed > 0 && ips.includes(ip));
+}
+
 /**
  * What answers change: a Pod that was met is no longer wanted, and is watched if lost routes are to be
  * noticed.
  */
-export function credited(context: ServiceContext, event: Answers): Partial<ServiceContext> {
+export function credited(before: ServiceContext, event: Answers): Partial<ServiceContext> {
+  const again = foundAgain(before, event);
+  const context = {
+    ...before,
+    watched: before.watched.map((one) =>
+      again.includes(one) ? { ...one, at: Math.max(one.at, before.startedAt), missed: 0 } : one,
+    ),
+  };
   const pods = reached(context, event);
   const ips = new Set(pods.map(({ ip }) => ip));
   const kept = strangers(context, event).map(([uid, ip]) => [uid, { ip, told: false }]);

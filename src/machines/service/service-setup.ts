@@ -10,6 +10,7 @@ import type { PodPlace } from './route-events.ts';
 import {
   credited,
   finished,
+  foundAgain,
   isAnonymous,
   isAnybodyAskable,
   isAnyMissed,
@@ -112,7 +113,10 @@ export const serviceSetup = setup({
       'sample.answered',
       (context, event) =>
         event.round === context.round &&
-        reached(context, event).length + strangers(context, event).length > 0,
+        reached(context, event).length +
+          strangers(context, event).length +
+          foundAgain(context, event).length >
+          0,
     ),
     isThisRound: ({ context, event }) => 'round' in event && event.round === context.round,
     isAnyWantStale: ({ context, event }) => context.wants.some((want) => isStale(want, event)),

@@ -227,6 +227,19 @@ describe('docs/features/routes.md §6.3: a lost route is noticed “whatever oth
     expect(service.now - reachedAt).toBeLessThanOrEqual(26_000);
   });
 
+  test('a Pod that one round missed by chance is not lost in a long one for another Pod that meets it', () => {
+    const service = watching();
+    check(service, 2);
+    service.asked();
+    service.take(wanted(3));
+    const { round } = service.context;
+    expect(rounds(service)).toMatchObject([{ wanted: ['10.0.0.3'] }]);
+    service.take(answered(1, round)).wait(19_000).take(answered(4, round));
+    expect(told(service)).toEqual([]);
+    service.take(finished(round, { healthy: ['10.0.0.1'], unreachable: 3 }));
+    expect(told(service)).toEqual([]);
+  });
+
   test('rounds for others look for it as well, once it is due', () => {
     const service = watching().wait(6_900).take(wanted(3));
     expect(rounds(service)).toMatchObject([{ wanted: ['10.0.0.3'] }]);

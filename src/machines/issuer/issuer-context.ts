@@ -53,6 +53,8 @@ export interface IssuerContext {
   readonly facts: IssuerFacts | null;
   /** Number of the verification; outcomes with another number are ignored. */
   readonly check: number;
+  /** When it began, ms since the epoch; absent: there was none, or a record of an earlier release. */
+  readonly checkedAt?: number;
   /** In the order in which they asked. */
   readonly queue: readonly Waiting[];
   readonly inWork: Readonly<Record<ActorId, Permit>>;

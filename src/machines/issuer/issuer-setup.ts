@@ -8,7 +8,7 @@ import type { ActorInput } from '../actor-input.ts';
 import type { PermitDeferred } from '../domain/domain-events.ts';
 import { attemptMaxMs, limitMs } from '../domain/domain-schedule.ts';
 import { actionsOf } from '../effect.ts';
-import type { Stamp } from '../stamp.ts';
+import { leftOf, type Stamp } from '../stamp.ts';
 import type { IssuerContext, IssuerInput } from './issuer-context.ts';
 import { issuerEffects } from './issuer-effects.ts';
 import { grownMs, isForEverybody, isItsOwnTrouble, limitMet, limitsAfterEdit } from './issuer-limits.ts';
@@ -137,7 +137,8 @@ export const issuerSetup = setup({
     tryAnyway: 300_000,
     reportAgain: 30_000,
     /** An Issuer whose certificates are ordered is checked by that. */
-    checkAgain: limits.restateMs,
+    checkAgain: ({ context, event }) =>
+      leftOf(limits.restateMs, context.checkedAt ?? timeOf(event), timeOf(event)),
     restate: limits.restateMs,
   },
   actions: {
@@ -146,7 +147,7 @@ export const issuerSetup = setup({
     note: assign(({ context, event }, { word }: { readonly word: StateWord }) =>
       noted(context, word, timeOf(event)),
     ),
-    numberCheck: assign(({ context }) => ({ check: context.check + 1 })),
+    numberCheck: assign(({ context, event }) => ({ check: context.check + 1, checkedAt: timeOf(event) })),
     noteCa: assign(({ event }) => (event.type === 'issuer.verified' ? { ca: event.ca ?? null } : {})),
     noteReturn: assign({ limitedUntil: null, outageSince: null }),
     forgetTrouble: assign({

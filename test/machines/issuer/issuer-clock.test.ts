@@ -1,4 +1,4 @@
-/** An Issuer whose owner's clock was ahead holds nobody back for longer than the rules do. */
+/** The time of an Issuer: checks each hour, and limits that last no longer where a clock was ahead. */
 import { expect, test } from 'vitest';
 import type { ActorId } from '../../../src/base/ids.ts';
 import type { IssuerContext } from '../../../src/machines/issuer/issuer-context.ts';
@@ -59,4 +59,14 @@ test('a limit that was met by a clock ahead ends within a day', () => {
   issuer.now += day;
   issuer.take(asked('b.example.com'));
   expect(Object.keys(issuer.context.inWork)).toEqual([idOf('b.example.com')]);
+});
+
+test('it is checked each hour also while domains ask and wait for a budget that is used up', () => {
+  const issuer = ready();
+  issuer.take(asked('a.example.com'), asked('b.example.com'));
+  issuer.askedOf('issuer.verify');
+  for (let n = 0; n < 6; n++) issuer.wait(hour / 6).take(asked('c.example.com'));
+  expect(issuer.askedOf('issuer.verify')).toHaveLength(1);
+  for (let n = 0; n < 6; n++) issuer.wait(hour / 6).take(asked('c.example.com'));
+  expect(issuer.askedOf('issuer.verify')).toHaveLength(1);
 });

@@ -172,6 +172,21 @@ test.each([[{ classic: '' }], [undefined], [null], [['classic']]])(
   },
 );
 
+test.each([
+  [null, undefined],
+  ['', undefined],
+  ['ops@example.com', ['mailto:ops@example.com']],
+])('an account with the address %j has the contact %j', async (email, contact) => {
+  const bodies: string[] = [];
+  const answer = (path: string, body: string) => {
+    if (path === '/new') bodies.push(body);
+    return null;
+  };
+  await obtained({}, { email, answer });
+  const { payload } = JSON.parse(bodies[0] ?? '{}') as { payload?: string };
+  expect(JSON.parse(Buffer.from(payload ?? '', 'base64url').toString()).contact).toEqual(contact);
+});
+
 test('a binding to an external account is used once: an account that exists is opened without it', async () => {
   const eab = { keyId: 'k', hmac: 'AAAA' };
   const accounts = { made: 0, opened: 0 };

@@ -139,7 +139,8 @@ export async function openAccount(
 async function foundOrMade(client: Client, { email, eab }: AcmeAccess): Promise<unknown> {
   const wish = {
     termsOfServiceAgreed: true,
-    ...(email === null ? {} : { contact: [`mailto:${email}`] }),
+    // Templates write an empty address where there is none.
+    ...(email === null || email === '' ? {} : { contact: [`mailto:${email}`] }),
   };
   const open = (given: typeof wish & { readonly onlyReturnExisting?: true }) =>
     client.createAccount(given).catch((thrown: unknown) => {

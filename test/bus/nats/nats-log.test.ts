@@ -2,6 +2,7 @@
 import type { NatsConnection } from 'nats';
 import { expect, test } from 'vitest';
 import { natsWire } from '../../../src/bus/nats/nats.ts';
+import { tellOutages } from '../../../src/bus/nats/server/outage.ts';
 import { onReconnect } from '../../../src/bus/nats/server/server-check.ts';
 import { createTroubles } from '../../../src/bus/troubles.ts';
 import { settle, VirtualClock } from '../../virtual-clock.ts';
@@ -90,4 +91,23 @@ test('a server that takes less after a reconnect is named with what is needed', 
   onReconnect('connected', { ...server, maxPayload: 65_536 }, replica, log);
   expect(log.lines.at(-1)).toMatch(/^connected to a NATS server that takes only smaller messages/);
   expect(String((log.facts.at(-1) as { error: Error }).error)).toContain('540672 are needed');
+});
+
+test('an attempt that ends in a broken pipe is told by what the server said before', async () => {
+  const troubles = createTroubles(new VirtualClock());
+  const fails = [new Error('maximum connections exceeded'), undefined];
+  const protocol = {
+    lastError: undefined as Error | undefined,
+    async _doDial() {
+      protocol.lastError = fails.shift() ?? protocol.lastError;
+      throw new Error('write EPIPE');
+    },
+  };
+  tellOutages({ protocol }, troubles, recordingLog());
+  const told = async () => {
+    await protocol._doDial().catch(() => undefined);
+    return troubles.all().map(({ text }) => text);
+  };
+  expect(await told()).toEqual([expect.stringContaining('raise max_connections')]);
+  expect(await told()).toEqual(['NATS cannot be reached: write EPIPE']);
 });

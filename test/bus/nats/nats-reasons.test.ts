@@ -6,6 +6,10 @@ test.each([
   ['connection refused', /^connection refused$/],
   ['Authorization Violation', /^Authorization Violation \(.*--nats-creds\)$/],
   ['User Authentication Expired', /--nats-creds: it is read at each attempt\)$/],
+  ['User Authentication Revoked', /--nats-creds no more: give the replica new ones\)$/],
+  ['maximum connections exceeded', /\(raise max_connections /],
+  ['maximum account active connections exceeded', /\(raise max_connections /],
+  ['Secure Connection - TLS Required', /\(tls:\/\/ in --nats/],
   ['certificate has expired', /\(renew the certificate of the NATS server\)$/],
   [
     'unable to verify the first certificate; if the root CA is installed locally, try running Node.js with --use-system-ca',

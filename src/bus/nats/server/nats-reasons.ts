@@ -7,6 +7,15 @@ const advice: ReadonlyArray<readonly [RegExp, string]> = [
     'NATS refuses the user, the password or token in --nats, or the file of --nats-creds',
   ],
   [/authentication expired/i, 'renew the file of --nats-creds: it is read at each attempt'],
+  [
+    /authentication revoked/i,
+    'NATS takes the credentials of --nats-creds no more: give the replica new ones',
+  ],
+  [
+    /maximum (account active )?connections exceeded/i,
+    'raise max_connections of the NATS server or of the account: each replica needs one, and one more while it is replaced',
+  ],
+  [/TLS required/i, 'tls:// in --nats, and --nats-ca if the authority is your own'],
   [/certificate has expired/i, 'renew the certificate of the NATS server'],
   [/expired certificate|certificate expired/i, 'renew the files of --nats-cert and --nats-key'],
   [

@@ -12,7 +12,8 @@ import { reasonOf } from './nats-reasons.ts';
 interface Protocol {
   /** Tries all addresses of a server. */
   _doDial(server: unknown): Promise<void>;
-  readonly lastError?: Error;
+  /** What the server said last. */
+  lastError?: Error | undefined;
   readonly transport?: { readonly closeError?: Error };
 }
 
@@ -42,18 +43,24 @@ export function tellOutages(connection: object, troubles: Troubles, log: Log): (
   };
 }
 
+/** What does not say why. */
+const isVague = /^timeout$|EPIPE|ECONNRESET/;
+
 function hearFailures(connection: object, onFailure: (error: Error) => void): void {
   const { protocol } = connection as { readonly protocol?: Partial<Protocol> };
   if (typeof protocol?._doDial !== 'function') return;
   const dial = protocol._doDial.bind(protocol);
   protocol._doDial = async (server) => {
+    protocol.lastError = undefined;
     try {
       await dial(server);
     } catch (thrown) {
       const error = asError(thrown);
-      // A server that refuses our certificate ends the connection after the handshake; the library waits on.
-      const said =
-        error.message === 'timeout' ? (protocol.transport?.closeError ?? protocol.lastError) : null;
+      // A server that refuses our certificate, or has no room, ends the connection after the handshake: the
+      // library waits on, or writes into it.
+      const said = isVague.test(error.message)
+        ? (protocol.lastError ?? protocol.transport?.closeError)
+        : null;
       onFailure(said ?? error);
       throw thrown;
     }

@@ -9,7 +9,13 @@ import { domains, issuers, namespaces, secrets } from '../../../src/features/cer
 import { startCertificates } from '../../../src/features/certificates/start.ts';
 import { coreResource } from '../../../src/kube/api/resources.ts';
 import { idsOf } from '../checkers/lives-as-its-object.ts';
-import type { FeatureSimulation, FeatureUse, FeatureWorld, WorldParts } from '../features/feature-world.ts';
+import type {
+  ApiStage,
+  FeatureSimulation,
+  FeatureUse,
+  FeatureWorld,
+  WorldParts,
+} from '../features/feature-world.ts';
 import { AcmeAuthority } from './acme-authority.ts';
 import { certificateActions } from './certificate-actions.ts';
 import { factsIn, hostIn, simulatedEffects } from './certificate-effects.ts';
@@ -67,7 +73,11 @@ function createCertificates(parts: WorldParts): FeatureWorld {
     uses: (replica) => [use(parts, authority, replica)],
     checkers: [ordersInBudget(scene), keysWhereTheyBelong(stage, authority), neverReadyExpired(stage)],
     statuses: [domainStatus, issuerStatus],
-    lives: [{ kind: 'issuer', objects: () => idsOf('issuer', api.all(issuers)) }],
+    lives: [
+      { kind: 'issuer', objects: () => idsOf('issuer', api.all(issuers)) },
+      // A host that nobody asks for any more retires once nothing of it is left at the authority.
+      { kind: 'domain', objects: () => askedHosts(api), outlivesMs: 900_000 },
+    ],
     begin() {
       for (const name of tenants) api.create(namespaces, { metadata: { name } });
       mendIssuer(parts, scene);
@@ -94,6 +104,13 @@ function createCertificates(parts: WorldParts): FeatureWorld {
     unsettled: (records) => unsettledHosts(parts, scene, records),
   };
 }
+
+/** The actors of the hosts that Domains ask for. */
+const askedHosts = (api: ApiStage['api']): readonly string[] =>
+  api
+    .all(domains)
+    .filter(({ metadata }) => metadata.labels?.['orrery.dev/shown'] === undefined)
+    .map(({ spec }) => `domain/_/${(spec as { readonly host: string }).host}`);
 
 /** The feature with its own join, keepers and reports; everything outside it is simulated. */
 function use({ chance }: WorldParts, authority: AcmeAuthority, name: string): FeatureUse {

@@ -16,6 +16,7 @@ import {
   namespace,
   setStatus,
 } from './gate-objects.ts';
+import { oddAnswers } from './gate-routing.ts';
 import type { GateScene } from './gate-world.ts';
 
 type Action = readonly [name: string, act: () => string | null];
@@ -119,6 +120,17 @@ function serviceChanges({ stage, chance }: WorldParts, { routing }: GateScene): 
         const ports = [{ name: hasProbedPort(found) ? 'other' : 'health', port: 80, protocol: 'TCP' }];
         api.patch(services, { namespace, name, type: 'merge', body: { spec: { ports } } });
         return name;
+      },
+    ],
+    [
+      'odd answers',
+      () => {
+        const name = any()?.metadata.name;
+        const answer = chance.pick(oddAnswers);
+        if (name === undefined || answer === undefined) return null;
+        routing.odd.set(name, answer);
+        clock.after(chance.seldomLong(500, 20_000), () => void routing.odd.delete(name));
+        return `${name} ${JSON.stringify(answer)}`;
       },
     ],
     [

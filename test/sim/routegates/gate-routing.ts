@@ -1,8 +1,9 @@
 /**
  * The routing as a small model: each Service reaches each Pod of its group a while after both exist, and
- * whoever has the address answers.
+ * whoever has the address answers; for a while some Services answer as real ones do that prove nothing.
  */
 import type { Chance } from '../../../packages/testing/time/chance.ts';
+import { type Address, parseAddress } from '../../../src/base/address.ts';
 import type { KubeObject } from '../../../src/base/kube-port.ts';
 import type { ProbeAnswer, ProbeParts, ProbeTarget } from '../../../src/features/routes/probe/call.ts';
 import { pods } from '../../../src/features/routes/resources.ts';
@@ -10,7 +11,23 @@ import { services } from '../../../src/kube/api/resources.ts';
 import type { ApiStage } from '../features/feature-world.ts';
 import { groupOf, ipOf, isOver, namespace } from './gate-objects.ts';
 
+const named = { kind: 'named', addresses: [], unreadable: [] } as const;
+
+/** Answers that prove no Pod: an error, a redirect, no header or one that says nothing, and no answer. */
+export const oddAnswers: readonly ProbeAnswer[] = [
+  { ...named, status: 503, addresses: [nobodysAddress()] },
+  { ...named, status: 200, addresses: [nobodysAddress()] },
+  { ...named, status: 302, unreadable: ['web-0'] },
+  { ...named, status: 200, unreadable: ['10.0.0'] },
+  { kind: 'anonymous', status: 200 },
+  { kind: 'anonymous', status: 404 },
+  { kind: 'unreachable', error: 'simulated: connection reset' },
+  { kind: 'unreachable', error: 'simulated: the name is not known' },
+];
+
 export class GateRouting {
+  /** Services that answer oddly, by name. */
+  readonly odd = new Map<string, ProbeAnswer>();
   /** Services that swallow every call, by name. */
   readonly blackHoled = new Set<string>();
   readonly #stage: ApiStage;
@@ -67,6 +84,8 @@ export class GateRouting {
     const service = api.find(services, namespace, name);
     if (service === null) return refused;
     if (this.blackHoled.has(name)) return null;
+    const odd = this.odd.get(name);
+    if (odd !== undefined) return odd;
     const pod = this.#chance.pick(api.all(pods).filter((one) => this.#isReached(service, one)));
     const address = pod && parseAddress(ipOf(pod) ?? '');
     return address ? { kind: 'named', status: 200, addresses: [address], unreadable: [] } : refused;
@@ -82,4 +101,11 @@ export class GateRouting {
     this.#knownFrom.set(key, from);
     return from <= clock.now();
   }
+}
+
+/** Of no Pod. */
+function nobodysAddress(): Address {
+  const address = parseAddress('10.250.0.1');
+  if (address === undefined) throw new Error('it is an address');
+  return address;
 }

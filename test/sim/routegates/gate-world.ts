@@ -87,6 +87,7 @@ function createGates(parts: WorldParts): FeatureWorld {
     },
     heal() {
       routing.blackHoled.clear();
+      routing.odd.clear();
       for (const { metadata, spec } of api.all(routeGates))
         if (isInvalid({ metadata, spec })) api.remove(routeGates, metadata.namespace, metadata.name);
       if (api.all(routeGates).length === 0) makeGate(api, 'web');

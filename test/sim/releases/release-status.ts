@@ -8,6 +8,8 @@ export const releaseStatus: StatusPromise = {
   resource: releases,
   effect: 'release-resource.write',
   withinMs: 90_000,
+  // It is written after each round, and each half minute while replicas are in the way.
+  noticedMs: 45_000,
   actorOf: ({ metadata }) => `release/_/${metadata.name}`,
   wanted({ snapshot }) {
     const { seen, leader, lastError, waitingFor } = snapshot.context as ReleaseContext;

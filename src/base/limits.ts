@@ -82,7 +82,7 @@ export const limits = {
   requestsInFlight: 1_024,
   /** The same for one sender that the server names: one that floods leaves room for everybody else. */
   requestsOfSender: 512,
-  /** Pages that a replica reads at once for one endpoint: each is a consumer and up to `pageBytes`. */
+  /** Pages that a replica reads at once for one endpoint, and histories over HTTP: a consumer each. */
   pagesAtOnce: 16,
   /**
    * Reads from a stream's leader in flight for one call: fills the pipe of one connection without crowding
@@ -315,7 +315,7 @@ export const limits = {
   pageBytes: 512 * 1024,
   /** Steps in an actor's history: what a person steps through. */
   historySteps: 500,
-  /** An actor's history, bytes; contexts of older steps are left out beyond it. */
+  /** An actor's history, bytes; beyond it contexts of older steps are left out, then the steps. */
   historyBytes: 4 * 1024 * 1024,
   /** Reading an actor's history from the event stream, ms. */
   historyMs: 4_000,

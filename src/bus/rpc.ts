@@ -20,6 +20,7 @@ import { contentType, encodeJson } from './codec.ts';
 import { headerOf } from './envelope.ts';
 import { senderIn } from './sender.ts';
 import { writeToken } from './subject-token.ts';
+import { busy, costlyTurns, createTurns, type Turns } from './turns.ts';
 
 export interface Answer {
   readonly data: Uint8Array;
@@ -117,33 +118,9 @@ interface RunningEndpoint {
   stop(): Promise<void>;
 }
 
-const busy = () => new OrreryError('BUSY', 'too many requests are waiting; try again');
-
-/**
- * Counts the requests in progress, in total and for each sender, so that one that floods leaves room for
- * others.
- */
-function createTurns(atOnce: number | undefined) {
-  const most = atOnce ?? limits.requestsInFlight;
-  const ownMost = atOnce === undefined ? limits.requestsOfSender : Math.ceil(atOnce / 2);
-  const bySender = new Map<string | null, number>();
-  let all = 0;
-  return {
-    /** @returns null at the bound */
-    take(sender: string | null): (() => void) | null {
-      const own = bySender.get(sender) ?? 0;
-      if (all >= most) return null;
-      if (sender !== null && own >= ownMost) return null;
-      bySender.set(sender, own + 1);
-      all++;
-      return () => {
-        all--;
-        const left = (bySender.get(sender) ?? 1) - 1;
-        if (left > 0) bySender.set(sender, left);
-        else bySender.delete(sender);
-      };
-    },
-  };
+function turnsOf({ atOnce }: Endpoint): Turns {
+  if (atOnce !== undefined) return costlyTurns(atOnce);
+  return createTurns({ most: limits.requestsInFlight, ownMost: limits.requestsOfSender });
 }
 
 function runEndpoint(
@@ -153,7 +130,7 @@ function runEndpoint(
 ): RunningEndpoint {
   const stats: EndpointStats = { requests: 0, errors: 0, lastError: '', busyMs: 0 };
   const underWay = new Set<Promise<void>>();
-  const turns = createTurns(endpoint.atOnce);
+  const turns = turnsOf(endpoint);
   const respond = (message: BusMessage, answer: Answer): void => {
     if (!isAnswerable(message.reply)) return;
     bus.publish(message.reply, answer.data, { headers: answer.headers ?? {} });

@@ -1,9 +1,16 @@
 /** What a replica's HTTP promises, by injected requests and, where the socket matters, by real ones. */
-import { connect } from 'node:net';
+import { once } from 'node:events';
+import { type AddressInfo, connect } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { OrreryError } from '../../src/base/errors.ts';
 import { limits } from '../../src/base/limits.ts';
-import { type HttpServer, type HttpServerParts, startHttp } from '../../src/inspector/http/server.ts';
+import {
+  createHttp,
+  type HttpServer,
+  type HttpServerParts,
+  startHttp,
+} from '../../src/inspector/http/server.ts';
+import { until } from '../until.ts';
 import { byToken, healthOf, httpOptions, inject, scriptedControl, webPod } from './http-parts.ts';
 
 async function get(
@@ -94,6 +101,42 @@ describe('actors', () => {
     expect((await json('/api/v1/actors/domain/_/%2A.example.com', { control })).status).toBe(404);
     expect(control.asked.at(-1)).toBe('domain/_/*.example.com');
     expect((await json('/api/v1/actors/planet/_/mars')).status).toBe(404);
+  });
+
+  test('one who reads hundreds of histories at once gets a few, is told BUSY, and leaves room for others', async () => {
+    let reading = 0;
+    let most = 0;
+    const release = Promise.withResolvers<void>();
+    const history = async () => {
+      most = Math.max(most, ++reading);
+      await release.promise;
+      reading--;
+      return { steps: [], left: 0 };
+    };
+    const authorize: HttpServerParts['authorize'] = async (token) => ({ granted: true, user: token ?? '' });
+    const server = createHttp(httpOptions({ history, authorize })).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const read = (token: string) =>
+      fetch(`http://127.0.0.1:${port}/api/v1/actors/pod/shop/web-0/history`, {
+        headers: { authorization: `Bearer ${token}` },
+      });
+    const whatCame: number[] = [];
+    const greedy = Array.from({ length: 60 }, async () => {
+      const answer = await read('greedy');
+      whatCame.push(answer.status);
+      if (answer.status === 503) expect(await answer.json()).toMatchObject({ error: { code: 'BUSY' } });
+    });
+    await until(() => whatCame.length >= 60 - limits.pagesAtOnce / 2, { what: 'the refusals' });
+    expect(new Set(whatCame)).toEqual(new Set([503]));
+    const modest = read('modest');
+    await until(() => reading > limits.pagesAtOnce / 2, { what: 'the other reader to get a turn' });
+    release.resolve();
+    await Promise.all(greedy);
+    expect((await modest).status).toBe(200);
+    expect(most).toBeLessThanOrEqual(limits.pagesAtOnce);
+    expect((await read('greedy')).status).toBe(200);
+    server.close();
   });
 
   test('what fails for a while is 503, and a bug tells nothing of its inside', async () => {

@@ -7,46 +7,68 @@
  * missing until the actor's next first step.
  */
 
-import { attempt } from '../../base/errors.ts';
+import { sleep } from '../../base/clock.ts';
+import { attempt, OrreryError } from '../../base/errors.ts';
 import { type ActorId, parseActorId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import type { HistoryStep, HistoryView, Transition } from '../../base/views.ts';
+import type { Bus, StoredMessage } from '../../bus/bus.ts';
 import type { Chart } from '../../machines/chart.ts';
 import type { HostParts } from '../host/host-parts.ts';
 import { createStepper, type Snapshot, type StampedEvent, type Stepper, stateText } from '../host/step.ts';
+import { dayMs, readStep } from './stored-pages.ts';
 
-const dayMs = 24 * 3_600_000;
-
-/** @throws OrreryError BUS_UNREACHABLE */
+/**
+ * The newest `limits.historySteps` steps that fit into `limits.historyBytes`; older ones are counted in
+ * `left`. Whoever offers it bounds how many are read at once.
+ *
+ * @throws OrreryError BUS_UNREACHABLE
+ */
 export async function readHistory(
-  parts: Pick<HostParts, 'bus' | 'subjects' | 'clock'> & { readonly charts: readonly Chart[] },
+  parts: { readonly bus: Pick<Bus, 'follow'>; readonly charts: readonly Chart[] } & Pick<
+    HostParts,
+    'subjects' | 'clock'
+  >,
   id: ActorId,
 ): Promise<HistoryView> {
   const { bus, subjects, clock } = parts;
   const memory = createMemory(parts.charts, id);
-  const steps: HistoryStep[] = [];
+  const held: HeldStep[] = [];
+  let bytes = 0;
   let left = 0;
-  const text = new TextDecoder();
-  const following = await bus.follow('event', {
-    subjects: [subjects.eventsOf(id)],
-    from: { kind: 'time', at: clock.now() - dayMs },
-    onMessage: ({ data }) => {
-      const step = JSON.parse(text.decode(data)) as Transition;
+  const onMessage = (message: StoredMessage): void => {
+    for (const step of readStep(message)) {
       const context = memory.take(step);
-      steps.push(context === undefined ? step : { ...step, context });
-      if (steps.length <= limits.historySteps) return;
-      steps.shift();
+      held.push({
+        step: context === undefined ? step : { ...step, context },
+        bytes: message.data.byteLength,
+      });
+      bytes += message.data.byteLength;
+    }
+    while (held.length > limits.historySteps || bytes > limits.historyBytes) {
+      bytes -= held.shift()?.bytes ?? bytes;
       left++;
-    },
+    }
+  };
+  const ending = new AbortController();
+  const from = { kind: 'time', at: clock.now() - dayMs } as const;
+  const beginning = bus.follow('event', { subjects: [subjects.eventsOf(id)], from, onMessage });
+  const whole = beginning.then(({ caughtUp }) => caughtUp).then(() => 'whole' as const);
+  const late = sleep(clock, limits.historyMs, ending.signal).then(() => 'late' as const);
+  late.catch(() => {});
+  const end = await Promise.race([whole, late]).finally(() => {
+    ending.abort();
+    beginning.then((following) => following.stop()).catch(() => {});
   });
-  let timer = { cancel() {} };
-  const overdue = new Promise<void>((resolve) => {
-    timer = clock.after(limits.historyMs, resolve);
-  });
-  await Promise.race([following.caughtUp, overdue]);
-  timer.cancel();
-  void following.stop();
-  return { steps: withinBytes(steps), left };
+  if (end === 'late' && held.length === 0)
+    throw new OrreryError('BUS_UNREACHABLE', 'the event stream did not answer in time');
+  return { steps: withinBytes(held, limits.historyBytes - bytes), left };
+}
+
+interface HeldStep {
+  readonly step: HistoryStep;
+  /** As stored, without the context. */
+  readonly bytes: number;
 }
 
 /** Replays an actor's recorded steps one by one, and returns the context after each if possible. */
@@ -87,14 +109,14 @@ function stepperOf(charts: readonly Chart[], id: ActorId): Stepper | null {
 }
 
 /** Keeps the newest contexts that fit; older steps keep their states only. */
-function withinBytes(steps: readonly HistoryStep[]): HistoryStep[] {
-  let room: number = limits.historyBytes;
-  return steps
+function withinBytes(held: readonly HeldStep[], room: number): HistoryStep[] {
+  return held
     .toReversed()
-    .map((step) => {
+    .map(({ step }) => {
       const { context, ...bare } = step;
-      room -= JSON.stringify(step).length;
-      return room > 0 || context === undefined ? step : bare;
+      if (room <= 0 || context === undefined) return bare;
+      room -= JSON.stringify(context).length;
+      return room > 0 ? step : bare;
     })
     .reverse();
 }

@@ -10,6 +10,7 @@ import type { ActorId } from '../../base/ids.ts';
 import { actorId, isActorKind } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import type { ControlPort, HistoryView } from '../../base/views.ts';
+import { busy, costlyTurns } from '../../bus/turns.ts';
 import type { AccessVerb, Authorize } from '../../kube/api/access.ts';
 import { cookieOf, isToken } from './credentials.ts';
 import { type HttpAnswer, jsonAnswer, problem } from './http-answer.ts';
@@ -31,7 +32,8 @@ const pagePolicy =
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 export function pageRoutes(parts: PageParts): Route[] {
-  const { files, authorize, history } = parts;
+  const { files, authorize } = parts;
+  const history = boundHistory(parts);
   return [
     {
       path: '/',
@@ -75,7 +77,7 @@ export function pageRoutes(parts: PageParts): Route[] {
       path: '/api/v1/actors/:kind/:ns/:name/history',
       about: 'what happened to an actor in the last 24 hours, with its contexts where they are known',
       open: false,
-      answer: async (request) => jsonAnswer(200, await history(idOf(request))),
+      answer: async (request) => jsonAnswer(200, await history(request)),
     },
     {
       path: '/api/v1/actors/:kind/:ns/:name/events',
@@ -88,6 +90,16 @@ export function pageRoutes(parts: PageParts): Route[] {
         jsonAnswer(200, await parts.control.send(idOf(request), eventOf(request), `http:${request.user}`)),
     },
   ];
+}
+
+/** A few at once, and half of them for one user; further ones are refused with BUSY. */
+function boundHistory({ history }: PageParts): (request: HttpRequest) => Promise<HistoryView> {
+  const turns = costlyTurns(limits.pagesAtOnce);
+  return async (request) => {
+    const end = turns.take(request.token === null ? null : request.user);
+    if (end === null) throw busy();
+    return await history(idOf(request)).finally(end);
+  };
 }
 
 function ask(authorize: Authorize, token: string | null, verb: AccessVerb) {

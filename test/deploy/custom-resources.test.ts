@@ -163,3 +163,13 @@ function placesOf(value: Json | undefined, at: readonly string[] = []): Readonly
   if (typeof value !== 'object' || value === null) return here;
   return [...here, ...Object.entries(value).flatMap(([key, one]) => placesOf(one, [...at, key]))];
 }
+
+test.each(['domains', 'issuers'])('a wide list of %s says why one is not Ready', (plural) => {
+  const { additionalPrinterColumns: columns } = parse(manifest(plural)).spec.versions[0];
+  expect(columns).toContainEqual({
+    name: 'Message',
+    type: 'string',
+    jsonPath: '.status.conditions[?(@.type=="Ready")].message',
+    priority: 1,
+  });
+});

@@ -131,6 +131,7 @@ const words: ReadonlyArray<readonly [RegExp, string]> = [
   [/\bgetaddrinfo ENOTFOUND (\S+)/g, 'the name $1 does not exist'],
   [/\bgetaddrinfo EAI_AGAIN (\S+)/g, 'the name $1 cannot be looked up: no name server answers'],
   [/\blisten EADDRINUSE: address already in use (\S+):(\d+)/g, 'port $2 of $1 is taken'],
+  [/\blisten EADDRNOTAVAIL: address not available (\S+):(\d+)/g, 'this machine does not have the address $1'],
   [/\blisten EACCES: permission denied (\S+):(\d+)/g, 'you may not listen on port $2 of $1'],
   [/\bENOENT: no such file or directory(?:, \w+ '[^']*')?/g, 'there is no such file'],
   [/\bEACCES: permission denied(?:, \w+ '[^']*')?/g, 'permission denied'],

@@ -51,6 +51,7 @@ import type { Pipelines } from './health/pipelines.ts';
 import { type FeatureCare, startFeatureCare } from './health/stall-watch.ts';
 import { answerWhileWaiting } from './health/waiting.ts';
 import { createInspector, type Inspector } from './inspector-parts.ts';
+import { listeningOn } from './listening.ts';
 import { loadFeatures } from './loaded-features.ts';
 import { changeLevelOnSignal } from './log-level.ts';
 import { createMetrics, type Metrics, metricTables } from './metrics.ts';
@@ -209,8 +210,11 @@ async function meetNats(config: RunConfig, log: Log, stop: AbortSignal): Promise
   const tls = httpTls === null ? undefined : readTls(httpTls);
   const troubles = createTroubles(machineClock);
   const basics = { clock: systemClock, troubles };
-  const waiting = [await answerWhileWaiting({ ...basics, listen: http, tls })];
-  if (healthHttp !== null) waiting.push(await answerWhileWaiting({ ...basics, listen: healthHttp }));
+  const waiting = [await listeningOn('http', http, answerWhileWaiting({ ...basics, listen: http, tls }))];
+  if (healthHttp !== null) {
+    const own = answerWhileWaiting({ ...basics, listen: healthHttp });
+    waiting.push(await listeningOn('health-http', healthHttp, own));
+  }
   try {
     return await connectNats({ ...natsOptions(config), log, signal: stop, troubles });
   } finally {
@@ -311,8 +315,11 @@ async function startHttpOf(
     },
   };
   const { healthHttp: listen, httpTls: tls } = config;
-  const own = listen === null ? null : await startHealthHttp({ ...told, listen, clock: systemClock });
-  const server = await startHttp({
+  const own =
+    listen === null
+      ? null
+      : await listeningOn('health-http', listen, startHealthHttp({ ...told, listen, clock: systemClock }));
+  const starting = startHttp({
     host: config.http.host,
     port: config.http.port,
     ...(tls === null ? {} : { tls }),
@@ -325,6 +332,7 @@ async function startHttpOf(
     clock: systemClock,
     authorize: isOpen ? everybodyMay : createKubeAuthorizer(kube, systemClock),
   });
+  const server = await listeningOn('http', config.http, starting);
   return { address: server.address, close: () => Promise.all([server.close(), own?.close()]) };
 }
 

@@ -15,6 +15,10 @@ test.each([
   ['read ECONNRESET', 'the connection was cut'],
   ['listen EADDRINUSE: address already in use 127.0.0.1:7070', 'port 7070 of 127.0.0.1 is taken'],
   [
+    'listen EADDRNOTAVAIL: address not available 10.9.9.9:8080',
+    'this machine does not have the address 10.9.9.9',
+  ],
+  [
     "a cannot be read: ENOENT: no such file or directory, open 'a'",
     'a cannot be read: there is no such file',
   ],

@@ -10,7 +10,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type Clock, sleep } from '../../../base/clock.ts';
 import type { HostPort } from '../../../base/config-values.ts';
-import { asError } from '../../../base/errors.ts';
+import { asError, inPlainWords } from '../../../base/errors.ts';
 import { boundConnections } from '../../../base/http/connections.ts';
 import { limits } from '../../../base/limits.ts';
 import type { Log } from '../../../base/log-port.ts';
@@ -64,7 +64,7 @@ async function keepListening(
       await listening(server, host, port);
       return log.info({ acmeHttp: `${host}:${port}` }, 'serving answers to HTTP-01 challenges');
     } catch (thrown) {
-      const facts = { acmeHttp: `${host}:${port}`, error: asError(thrown).message };
+      const facts = { acmeHttp: `${host}:${port}`, error: inPlainWords(asError(thrown).message) };
       log.warn(facts, 'answers to HTTP-01 challenges cannot be served here; retrying');
       await sleep(clock, listenAgainMs, signal).catch(() => {});
     }

@@ -7,7 +7,7 @@
  * its location gets that of its source. The licences of everything in the bundle are in
  * `third-party-licenses.txt`.
  */
-import { writeFileSync } from 'node:fs';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
@@ -34,6 +34,8 @@ const charset = /** @type {const} */ ('ascii');
 const output = { format: /** @type {const} */ ('esm'), sourcemap: true, comments: false, charset };
 
 const bundled = new Set(await bundleMain());
+// A link to it on the PATH is a command.
+chmodSync(join(target, 'main.js'), 0o755);
 for (const name of programsAlone) for (const id of await bundleAlone(name)) bundled.add(id);
 for (const id of await bundleAlone(api.name, api.external)) bundled.add(id);
 writeFileSync(join(target, 'third-party-licenses.txt'), licencesOf(bundled));

@@ -10,7 +10,7 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import { duration, notAllowed } from '../base/config-values.ts';
-import { hasCode, OrreryError } from '../base/errors.ts';
+import { asError, hasCode, OrreryError } from '../base/errors.ts';
 import type { KubePort } from '../base/kube-port.ts';
 import { limits } from '../base/limits.ts';
 import { systemRandom } from '../base/random.ts';
@@ -122,6 +122,12 @@ export async function requestToken(
       throw new OrreryError('KUBE_SERVER', 'Kubernetes answered without a token');
     return { token, expires: String(expirationTimestamp) };
   } catch (error) {
+    if (hasCode(error, 'KUBE_REFUSED'))
+      throw new OrreryError(
+        'KUBE_REFUSED',
+        `${asError(error).message} (the Role orrery-kubectl of namespace ${namespace} allows it: docs/reference/command-line.md, "Which Orrery")`,
+        { cause: error },
+      );
     if (!hasCode(error, 'KUBE_NOT_FOUND')) throw error;
     const hint = 'is Orrery installed there? Name another with --namespace and --service-account';
     throw new OrreryError('KUBE_NOT_FOUND', `there is no service account ${namespace}/${name}: ${hint}`, {

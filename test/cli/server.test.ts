@@ -145,6 +145,7 @@ test('who may not look is told so, with what to do', async () => {
     1,
     expect.stringMatching(/^error: http:\/\/127\.0\.0\.1:\d+ refused: .*--token-file or ORRERY_TOKEN/),
   ]);
+  expect(err.match(/orrery token/g), 'how to get one is said once').toHaveLength(1);
 });
 
 test.each([

@@ -9,8 +9,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ensureInspectorAccess } from '../../packages/dev-cluster/manifests.ts';
 import { type KubeApi, startKubeApi } from '../../packages/kube-api/server.ts';
 import { systemClock as clock } from '../../src/base/clock.ts';
+import { OrreryError } from '../../src/base/errors.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { systemRandom as random } from '../../src/base/random.ts';
+import { requestToken } from '../../src/cli/token.ts';
 import type { Authorize } from '../../src/kube/api/access.ts';
 import { connectKube, type KubeConnection } from '../../src/kube/api/kube-connection.ts';
 import { createKubeAuthorizer } from '../../src/kube/api/token-review.ts';
@@ -44,6 +46,13 @@ test('where Orrery is not installed it says what to do', async () => {
   expect([code, out]).toEqual([1, '']);
   expect(err).toMatch(
     /no service account orrery\/orrery-inspector-view: is Orrery installed there\?.*--namespace/,
+  );
+});
+
+test('who may not ask for one is told which Role allows it', async () => {
+  const create = () => Promise.reject(new OrreryError('KUBE_REFUSED', 'answered with 403 Forbidden'));
+  await expect(requestToken({ create }, 'watch', 'orrery-inspector-view', 3_600)).rejects.toThrow(
+    'answered with 403 Forbidden (the Role orrery-kubectl of namespace watch allows it',
   );
 });
 

@@ -96,7 +96,10 @@ function refusal(way: Way, { method }: HttpQuestion, { status, body }: Answer): 
   }
   const words = message === '' ? `status ${status}` : message;
   const help = body.kind === 'Status' ? kubernetesHint(status) : '';
-  return new OrreryError('SERVER_REFUSED', `${way.name} refused: ${words}${help || hint(status, method)}`);
+  return new OrreryError(
+    'SERVER_REFUSED',
+    `${way.name} refused: ${words}${help || hint(status, method, words)}`,
+  );
 }
 
 function own(body: Answer['body']): { readonly code?: string; readonly message: string } {
@@ -113,9 +116,12 @@ function kubernetesHint(status: number): string {
   return status === 503 ? ' (no replica is ready: `kubectl get pods` in that namespace says why)' : '';
 }
 
-function hint(status: number, method: string): string {
+function hint(status: number, method: string, words: string): string {
   const right = method === 'GET' ? 'get' : 'update';
-  if (status === 401) return ' (give a token with --token-file or ORRERY_TOKEN; `orrery token` makes one)';
+  if (status === 401) {
+    const maker = words.includes('orrery token') ? '' : '; `orrery token` makes one';
+    return ` (give a token with --token-file or ORRERY_TOKEN${maker})`;
+  }
   if (status === 403)
     return ` (the ClusterRole orrery-inspector-${right === 'get' ? 'view' : 'operate'} allows it)`;
   return '';

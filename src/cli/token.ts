@@ -122,16 +122,20 @@ export async function requestToken(
       throw new OrreryError('KUBE_SERVER', 'Kubernetes answered without a token');
     return { token, expires: String(expirationTimestamp) };
   } catch (error) {
-    if (hasCode(error, 'KUBE_REFUSED'))
-      throw new OrreryError(
-        'KUBE_REFUSED',
-        `${asError(error).message} (the Role orrery-kubectl of namespace ${namespace} allows it: docs/reference/command-line.md, "Which Orrery")`,
-        { cause: error },
-      );
+    if (hasCode(error, 'KUBE_REFUSED')) {
+      const text = `${asError(error).message} (${allowing(namespace, name)})`;
+      throw new OrreryError('KUBE_REFUSED', text, { cause: error });
+    }
     if (!hasCode(error, 'KUBE_NOT_FOUND')) throw error;
     const hint = 'is Orrery installed there? Name another with --namespace and --service-account';
     throw new OrreryError('KUBE_NOT_FOUND', `there is no service account ${namespace}/${name}: ${hint}`, {
       cause: error,
     });
   }
+}
+
+/** The chart has a Role for those who look; who may send is for the cluster's owner to say. */
+function allowing(namespace: string, name: string): string {
+  if (name === accounts.look) return `the Role orrery-kubectl of namespace ${namespace} allows it`;
+  return `a Role of namespace ${namespace} has to allow create of serviceaccounts/token for ${name}`;
 }

@@ -52,7 +52,10 @@ test('where Orrery is not installed it says what to do', async () => {
 test('who may not ask for one is told which Role allows it', async () => {
   const create = () => Promise.reject(new OrreryError('KUBE_REFUSED', 'answered with 403 Forbidden'));
   await expect(requestToken({ create }, 'watch', 'orrery-inspector-view', 3_600)).rejects.toThrow(
-    'answered with 403 Forbidden (the Role orrery-kubectl of namespace watch allows it',
+    'answered with 403 Forbidden (the Role orrery-kubectl of namespace watch allows it)',
+  );
+  await expect(requestToken({ create }, 'watch', 'orrery-inspector-operate', 3_600)).rejects.toThrow(
+    'a Role of namespace watch has to allow create of serviceaccounts/token for orrery-inspector-operate',
   );
 });
 

@@ -1,12 +1,7 @@
 /** The example of NATS permissions: each user can do its work with them, and nothing else. */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { connect as connectRaw, type NatsConnection } from 'nats';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { findNatsServer } from '../../packages/dev-cluster/processes/nats-server.ts';
 import { createControl } from '../../src/actors/control/control-client.ts';
 import { deadLetterEndpoints } from '../../src/actors/control/dead-letter-desk.ts';
 import { pageEndpoints } from '../../src/actors/control/stored-pages.ts';
@@ -16,49 +11,25 @@ import type { PlainEvent } from '../../src/base/plain-event.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import type { Bus, BusMessage } from '../../src/bus/bus.ts';
 import { contentType, encodeJson } from '../../src/bus/codec.ts';
-import { connectNats } from '../../src/bus/nats/nats.ts';
 import { serve } from '../../src/bus/rpc.ts';
 import { senderIn } from '../../src/bus/sender.ts';
 import { subjects as subjectsOf } from '../../src/bus/subjects.ts';
 import { orrery } from '../cli/command.ts';
 import { until } from '../until.ts';
 import { root } from './manifests.ts';
+import { cluster, type PermittedServer, type Role, startPermitted } from './permitted-server.ts';
 
-const cluster = 'default';
 const subjects = subjectsOf(cluster);
-let dir: string;
-let server: ChildProcess;
-let port: string;
+let server: PermittedServer;
 let replica: Bus;
 
-const url = (user: string, password: string) => `nats://${user}:${password}@127.0.0.1:${port}`;
-const passwords = {
-  replica: 'change-me-1',
-  person: 'change-me-2',
-  producer: 'change-me-3',
-  candidate: 'change-me-4',
-  agent: 'change-me-5',
-} as const;
-type Role = keyof typeof passwords;
 const person = () => ({
-  cwd: dir,
-  env: { NATS_URL: url('person', passwords.person), ORRERY_NATS_INBOX: '_INBOX_person' },
+  cwd: server.dir,
+  env: { NATS_URL: server.url('person'), ORRERY_NATS_INBOX: '_INBOX_person' },
 });
 
 /** As Orrery's own programs connect. */
-function connect(role: Role, more: { streamReplicas?: number } = {}): Promise<Bus> {
-  const basics = { clock: systemClock, random: systemRandom, name: role, cluster };
-  const inbox = role === 'replica' ? {} : { inboxPrefix: `_INBOX_${role}` };
-  return connectNats({ ...basics, ...inbox, ...more, servers: [url(role, passwords[role])] });
-}
-
-/** As a thief of the credentials does, who may name any subject for the answer. */
-async function steal(role: Role): Promise<NatsConnection> {
-  const thief = await connectRaw({ servers: `127.0.0.1:${port}`, user: role, pass: passwords[role] });
-  thieves.push(thief);
-  return thief;
-}
-const thieves: NatsConnection[] = [];
+const connect = (role: Role) => server.connect(role);
 
 const stored = async (stream: 'STATE' | 'WORLD' | 'MAIL' | 'EVENT') => {
   const asked = await replica.request(`$JS.API.STREAM.INFO.ORRERY_default_${stream}`, new Uint8Array(), {
@@ -68,34 +39,13 @@ const stored = async (stream: 'STATE' | 'WORLD' | 'MAIL' | 'EVENT') => {
 };
 
 beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'orrery-permissions-'));
-  const file = join(dir, 'server.conf');
-  const permissions = join(root, 'deploy/nats/permissions.conf');
-  const store = JSON.stringify(join(dir, 'store'));
-  // An include is read relative to the file that has it.
-  await copyFile(permissions, join(dir, 'permissions.conf'));
-  await writeFile(
-    file,
-    `listen: "127.0.0.1:-1"\njetstream { store_dir: ${store} }\ninclude permissions.conf\n`,
-  );
-  server = spawn((await findNatsServer()).path, ['-c', file], { stdio: ['ignore', 'ignore', 'pipe'] });
-  let said = '';
-  server.stderr?.on('data', (chunk) => {
-    said += chunk;
-  });
-  port = await until(() => /client connections on 127\.0\.0\.1:(\d+)/.exec(said)?.[1], {
-    what: 'nats-server',
-  });
-  replica = await connect('replica', { streamReplicas: 1 });
+  server = await startPermitted();
+  replica = await server.connect('replica', { streamReplicas: 1 });
 });
 
 afterAll(async () => {
-  await Promise.all(thieves.map((thief) => thief.close()));
   await replica?.close();
-  const gone = server && once(server, 'exit');
-  server?.kill();
-  await gone;
-  if (dir) await rm(dir, { recursive: true, force: true });
+  await server?.stop();
 });
 
 test('a replica makes its streams, stores under a guard, reads back, follows, and answers requests', async () => {
@@ -163,8 +113,42 @@ test('a person at the command line can ask and watch', async () => {
 test('a person who may not forget, or whose answers would go elsewhere, is told so', async () => {
   const forgetting = await orrery(['forget', 'widget', '--yes'], person());
   expect(forgetting.err).toContain('NATS does not let this user publish on orrery.default.rpc.forget');
-  const elsewhere = await orrery(['shards'], { cwd: dir, env: { NATS_URL: person().env.NATS_URL } });
+  const elsewhere = await orrery(['shards'], { cwd: server.dir, env: { NATS_URL: person().env.NATS_URL } });
   expect(elsewhere.err).toMatch(/NATS refuses this user the subscription to _INBOX\..*--nats-inbox/);
+});
+
+test('a person asks loaded features; another user does once it is granted as the documentation says', async () => {
+  const page = await readFile(join(root, 'docs/reference/own-features.md'), 'utf8');
+  const permissions = /^pricing: \{[\s\S]*?^\}$/m.exec(page)?.[0] ?? '';
+  const user = /`(\{ user: pricing, .*\})`/.exec(page)?.[1] ?? '';
+  const own = await startPermitted((shipped) =>
+    shipped
+      .replace('accounts: {', () => `${permissions}\naccounts: {`)
+      .replace('{ user: producer,', (producer) => `${user}\n${producer}`),
+  );
+  const answering = await own.connect('replica', { streamReplicas: 1 });
+  const price = subjects.rpcFeature('parcels', 'price');
+  const handler = async () => encodeJson({ price: 5 });
+  const endpoints = [{ name: 'parcels-price', subject: price, queue: 'orrery', handler }];
+  const basics = { name: 'orrery', version: '0.1.0', id: 'r1', clock: systemClock, endpoints };
+  const service = serve(answering, basics);
+  try {
+    for (const role of ['person', 'pricing', 'producer'] as const) {
+      const asking = await own.connect(role);
+      const answer = asking.request(price, encodeJson({}), { timeoutMs: 1_000 });
+      if (role === 'producer') await expect(answer).rejects.toThrow('does not let this user publish');
+      else expect(new TextDecoder().decode((await answer).data)).toBe('{"price":5}');
+      const other = asking.request(subjects.rpcFeature('parcels', 'other'), encodeJson({}), {
+        timeoutMs: 300,
+      });
+      await expect(other).rejects.toThrow(role === 'person' ? 'no' : 'does not let this user publish');
+      await asking.close();
+    }
+  } finally {
+    await service.stop();
+    await answering.close();
+    await own.stop();
+  }
 });
 
 test('a producer can send to actors and cannot write a state', async () => {
@@ -280,10 +264,11 @@ test('the server says who asks, whatever the asker writes there; a replica says 
   }
 });
 
-const everyRole: readonly Exclude<Role, 'replica'>[] = ['person', 'producer', 'candidate', 'agent'];
+type Outsider = Exclude<Role, 'replica' | 'worker-a'>;
+const everyRole: readonly Outsider[] = ['person', 'producer', 'candidate', 'agent'];
 
 /** What each role may publish: where a thief begins. */
-const asks: Readonly<Record<Exclude<Role, 'replica'>, readonly string[]>> = {
+const asks: Readonly<Record<Outsider, readonly string[]>> = {
   person: [subjects.rpcList, subjects.rpcGet('pod/shop/web-0'), '$SRV.PING', '$SRV.STATS.orrery'],
   producer: [subjects.send('pod/shop/web-0')],
   candidate: [subjects.rpcElection('shop', 'worker', 'get')],
@@ -310,7 +295,7 @@ test.each(everyRole)(
       clock: systemClock,
       endpoints,
     });
-    const thief = await steal(role);
+    const thief = await server.steal(role);
     const streams = ['STATE', 'WORLD', 'EVENT'] as const;
     const before = await Promise.all(streams.map(stored));
     const told: string[] = [];
@@ -352,7 +337,7 @@ test.each(everyRole)(
 test.each(everyRole)(
   'a stolen %s hears nobody else’s answers, no records and no heartbeats',
   async (role) => {
-    const thief = await steal(role);
+    const thief = await server.steal(role);
     const refused: string[] = [];
     const spied: string[] = [];
     const spies = [
@@ -392,7 +377,7 @@ test.each(everyRole)('a stolen %s uses no JetStream of anybody', async (role) =>
 
 test('what is sent as the documentation has it arrives, from whoever may send', async () => {
   const before = await stored('MAIL');
-  const producer = await steal('producer');
+  const producer = await server.steal('producer');
   producer.publish(subjects.send('pod/shop/web-0'), '{"type":"pod.recheck"}');
   await producer.flush();
   await until(async () => (await stored('MAIL')) === before + 1, { what: 'the message to be stored' });

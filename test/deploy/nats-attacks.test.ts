@@ -22,7 +22,7 @@ async function api(verb: string, body: Record<string, unknown> = {}): Promise<Re
 
 /** What the streams hold, how they are made, and who reads them. */
 const everything = async () => ({
-  names: (await api('STREAM.NAMES'))['streams'],
+  names: (await api('STREAM.NAMES')).streams,
   streams: await Promise.all(
     streams.map(async (stream) => {
       const { config, state } = await api(`STREAM.INFO.ORRERY_default_${stream}`, { subjects_filter: '>' });

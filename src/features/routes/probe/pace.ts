@@ -135,7 +135,7 @@ export class Pace {
   /** Something has changed: ends a rest, unless the slices still list nobody who could be met. */
   wake(): void {
     this.#rests = 0;
-    if (this.prospects.missing > 0) this.#rest?.end();
+    if (this.#rest !== null && this.prospects.missing > 0) this.#rest.end();
   }
 
   /** The routing learns of changed slices later than we do. @returns whether the next call waits for that */

@@ -167,7 +167,8 @@ describe.each(releases)('records of %s', (release) => {
         if (record.gone) continue;
         const { timers, rev } = recordNow(cluster, id) ?? record;
         expect(timers.filter(({ at }) => at < now - slackMs)).toEqual([]);
-        if (rev === record.rev) expect(timers).toEqual(record.timers);
+        // A state of the earlier release may have waited without a deadline that it has now.
+        if (rev === record.rev) expect(timers).toEqual(expect.arrayContaining([...record.timers]));
       }
       replica.engine.kill();
     },

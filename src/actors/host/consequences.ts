@@ -29,13 +29,7 @@ export function createConsequences(parts: HostParts, host: ConsequencesHost) {
   const publish = (cell: Cell, hot: Hot) => {
     if (hot.publishing) return;
     hot.publishing = true;
-    const end = () => {
-      hot.publishing = false;
-    };
-    publishAll(parts, cell, hot).then(end, (error) => {
-      end();
-      host.fail(cell, error);
-    });
+    publishAll(parts, cell, hot).catch((error) => host.fail(cell, error));
   };
 
   return {
@@ -91,14 +85,19 @@ function createEffectStart(parts: HostParts, host: ConsequencesHost) {
   };
 }
 
+/** Ends in the moment in which nothing is left: whoever has more from then on begins anew. */
 async function publishAll(parts: HostParts, cell: Cell, hot: Hot): Promise<void> {
   const { abort, feed } = cell.shard;
-  for (let first = hot.record?.feed[0]; first; first = hot.record?.feed[0]) {
-    await publishTransition(parts, first, abort.signal);
-    if (hot.record) hot.record = { ...hot.record, feed: hot.record.feed.slice(1) };
-    const sequence = hot.unpublished.shift();
-    if (sequence !== undefined) feed.outstanding.delete(sequence);
-    hot.onPublished?.();
+  try {
+    for (let first = hot.record?.feed[0]; first; first = hot.record?.feed[0]) {
+      await publishTransition(parts, first, abort.signal);
+      if (hot.record) hot.record = { ...hot.record, feed: hot.record.feed.slice(1) };
+      const sequence = hot.unpublished.shift();
+      if (sequence !== undefined) feed.outstanding.delete(sequence);
+      hot.onPublished?.();
+    }
+  } finally {
+    hot.publishing = false;
   }
 }
 

@@ -63,8 +63,8 @@ const elections: readonly Mutation[] = [
     'elections',
     'what somebody wrote over a status is not noticed',
     'src/machines/election/election-words.ts',
-    'return uid === facts?.uid && said !== saidOf(told) && said !== saidOf(telling);',
-    'return uid === said;',
+    'return isSaidByOther(event.facts, facts?.uid, [saidOf(told), saidOf(telling)]);',
+    'return isSaidByOther(null, facts?.uid, [saidOf(told), saidOf(telling)]);',
   ),
   one(
     'elections',
@@ -150,8 +150,8 @@ const certificates: readonly Mutation[] = [
     'certificates',
     'what somebody wrote over the status of an Issuer is not noticed',
     'src/machines/issuer/issuer-report.ts',
-    'return event.facts.said !== saidIn(',
-    'return event.facts.uid === saidIn(',
+    'return isSaidByOther(event.facts, facts.uid, [known]);',
+    'return isSaidByOther(null, facts.uid, [known]);',
   ),
   one(
     'certificates',

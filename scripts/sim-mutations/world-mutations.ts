@@ -57,8 +57,8 @@ const gates: readonly Mutation[] = [
     'routegates',
     'what somebody wrote over the status of a RouteGate is not noticed',
     'src/machines/routegate/routegate-context.ts',
-    'return event.facts.uid === facts?.uid && event.facts.said !== saidIn(reported);',
-    'return event.facts.uid === event.facts.said;',
+    'moment.context.reported !== null && isSaidOtherwise(moment, [moment.context.reported]);',
+    'false && isSaidOtherwise(moment, []);',
   ),
   one(
     'routegates',

@@ -7,6 +7,7 @@
  * must not look deleted. Absent: which namespace owns the host (claims/claims.ts, and the domain's chart).
  */
 import type { Join } from '../../actors/world/join.ts';
+import { createStatusJoin } from '../../actors/world/status-join.ts';
 import type { World } from '../../actors/world/world.ts';
 import { type AnyDigest, asDigest, isDigest, isOfObject, type WorldEntry } from '../../base/digests.ts';
 import { equal } from '../../base/equal.ts';
@@ -57,17 +58,8 @@ export function createCertificatesJoin(world: Pick<World, 'get' | 'entries' | 's
 }
 
 /** What the status of an Issuer says, for its actor to compare with what it reported. */
-export const createIssuerStatusJoin = (world: Pick<World, 'get'>): Join => ({
-  kinds: ['issuer'],
-  // The join above names whom a change concerns.
-  fold: () => [],
-  *members() {},
-  observe(_kind, _namespace, name) {
-    const digest = asDigest<IssuerDigest>(world.get(issuers, '', name), 'issuers');
-    const facts = digest?.said === undefined ? null : { uid: digest.uid, said: digest.said };
-    return { type: 'issuer.status.observed', facts };
-  },
-});
+export const createIssuerStatusJoin = (world: Pick<World, 'get'>): Join =>
+  createStatusJoin('issuer', (_, name) => asDigest<IssuerDigest>(world.get(issuers, '', name), 'issuers'));
 
 /** Whether only the status differs, which concerns no host. */
 function isSaidAnew(before: AnyDigest | null, digest: AnyDigest | null): boolean {

@@ -8,6 +8,7 @@
  */
 
 import type { Join } from '../../actors/world/join.ts';
+import { createStatusJoin } from '../../actors/world/status-join.ts';
 import type { World } from '../../actors/world/world.ts';
 import type { NamespaceGrants } from '../../base/config-values.ts';
 import { asDigest } from '../../base/digests.ts';
@@ -44,21 +45,12 @@ export function createElectionJoin(
 }
 
 /** What the status of the resource says, for its actor to compare with what it wrote. */
-export const createElectionStatusJoin = (world: Pick<World, 'get'>): Join => ({
-  kinds: ['election'],
-  // The join above names whom a change concerns.
-  fold: () => [],
-  *members() {},
-  observe(_kind, namespace, name) {
-    const digest = asDigest<ElectionDigest>(world.get(resource, namespace, name), 'elections');
-    if (digest?.said === undefined) return { type: 'election.status.observed', facts: null };
-    const { uid, said, term } = digest;
-    return {
-      type: 'election.status.observed',
-      facts: { uid, said, ...(term === undefined ? {} : { term }) },
-    };
-  },
-});
+export const createElectionStatusJoin = (world: Pick<World, 'get'>): Join =>
+  createStatusJoin(
+    'election',
+    (namespace, name) => asDigest<ElectionDigest>(world.get(resource, namespace, name), 'elections'),
+    ({ term }) => (term === undefined ? {} : { term }),
+  );
 
 /**
  * An Election acts with our permissions: without this rule its author could lead in kube-system (a confused

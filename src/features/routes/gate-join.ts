@@ -6,6 +6,7 @@
  * within a second are one message. Absent: what to report (gate-look.ts).
  */
 import type { Affected, Join } from '../../actors/world/join.ts';
+import { createStatusJoin } from '../../actors/world/status-join.ts';
 import type { World } from '../../actors/world/world.ts';
 import { type AnyDigest, asDigest } from '../../base/digests.ts';
 import type { RouteGateDigest } from './digests.ts';
@@ -65,17 +66,8 @@ export function createGateJoin(parts: {
 }
 
 /** What the status of the object says, for its actor to compare with what it wrote. */
-export const createGateStatusJoin = (world: Pick<World, 'get'>): Join => ({
-  kinds: ['routegate'],
-  // The join above names whom a change concerns.
-  fold: () => [],
-  *members() {},
-  observe(_kind, namespace, name) {
-    const digest = routeGateOf(world.get('routegates', namespace, name));
-    const facts = digest?.said === undefined ? null : { uid: digest.uid, said: digest.said };
-    return { type: 'routegate.status.observed', facts };
-  },
-});
+export const createGateStatusJoin = (world: Pick<World, 'get'>): Join =>
+  createStatusJoin('routegate', (namespace, name) => routeGateOf(world.get('routegates', namespace, name)));
 
 const isSaidAnew = (digest: AnyDigest | null, before: AnyDigest | null): boolean =>
   routeGateOf(digest)?.said !== routeGateOf(before)?.said;

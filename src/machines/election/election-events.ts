@@ -1,4 +1,5 @@
 /** The events of an election: observations, requests of its candidates, and the outcomes of its effects. */
+import type { StatusSaid } from '../said.ts';
 import type { ClockLeapt } from '../stamp.ts';
 import type { ElectionSpec, LeasePlace, LeaseRecord } from './lease-record.ts';
 
@@ -17,12 +18,12 @@ export type ElectionObserved = { readonly type: 'election.observed'; readonly fa
 /** What the resource's status says at present; null: it says nothing. */
 export type ElectionStatusObserved = {
   readonly type: 'election.status.observed';
-  readonly facts: {
-    readonly uid: string;
-    readonly said: string;
-    /** Absent: it names none, or it was mirrored by an earlier release. */
-    readonly term?: number;
-  } | null;
+  readonly facts:
+    | (NonNullable<StatusSaid> & {
+        /** Absent: it names none, or it was mirrored by an earlier release. */
+        readonly term?: number;
+      })
+    | null;
 };
 
 /** Set by the replica that received the request, never by the sender. */

@@ -3,6 +3,7 @@
 import { equal } from '../../base/equal.ts';
 import { checksum } from '../checksum.ts';
 import type { KubeEventWrite } from '../effects.ts';
+import { isSaidByOther } from '../said.ts';
 import { isToRestate } from '../stamp.ts';
 import { deadlineOf, holderEnd, living } from './election-candidates.ts';
 import { type ElectionContext, type ElectionInput, placeOf, timingOf } from './election-context.ts';
@@ -155,14 +156,10 @@ export const saidIn = ({ holder, term, transitions, candidates, observedGenerati
 const saidOf = (status: ElectionStatus | null): string | null =>
   status === null ? null : saidIn({ ...status, isValid: status.invalid === null });
 
-/**
- * Whether the resource says what we did not write: a former owner's request may be served late, and anybody
- * may write. What we have just replaced may be seen once more, and is then found to be replaced.
- */
+/** Whether the resource says what we did not write. */
 export function isMistold({ facts, told, telling }: ElectionContext, event: ElectionInput): boolean {
-  if (event.type !== 'election.status.observed' || event.facts === null || told === null) return false;
-  const { uid, said } = event.facts;
-  return uid === facts?.uid && said !== saidOf(told) && said !== saidOf(telling);
+  if (event.type !== 'election.status.observed' || told === null) return false;
+  return isSaidByOther(event.facts, facts?.uid, [saidOf(told), saidOf(telling)]);
 }
 
 /**

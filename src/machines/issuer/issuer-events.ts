@@ -1,6 +1,8 @@
 /** Events of the issuer chart; messages from domains are in domain-events.ts. */
+
 import type { PermitAsked, PermitReturned, ReportDue } from '../domain/domain-events.ts';
 import type { IssuerFacts } from '../domain/domain-facts.ts';
+import type { StatusSaid } from '../said.ts';
 import type { EffectSettled } from '../stamp.ts';
 
 export type IssuerFailed = {
@@ -27,11 +29,8 @@ export type IssuerSecretsUnchanged = { readonly type: 'issuer-secrets.unchanged'
 export type IssuerEvent =
   /** An observation: the Issuer's current facts; null when it no longer exists. */
   | { readonly type: 'issuer.observed'; readonly facts: IssuerFacts | null }
-  /** What its status says at present (saidIn); null: it says nothing. */
-  | {
-      readonly type: 'issuer.status.observed';
-      readonly facts: { readonly uid: string; readonly said: string } | null;
-    }
+  /** What its status says at present (saidIn). */
+  | { readonly type: 'issuer.status.observed'; readonly facts: StatusSaid }
   /** A person asks for another verification. */
   | { readonly type: 'issuer.recheck' }
   /** The authority answered and knows our account; or the CA's certificate and key are usable. */

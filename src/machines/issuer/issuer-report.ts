@@ -1,10 +1,12 @@
 /** What an Issuer reports: its status and Events for people, and to a domain why it has to wait. Pure. */
+
 import type { ActorId } from '../../base/ids.ts';
 import { kubeTime } from '../../base/kube-time.ts';
 import { checksum } from '../checksum.ts';
 import type { Notice } from '../domain/domain-effects.ts';
 import type { PermitDeferred } from '../domain/domain-events.ts';
 import type { MessageSend } from '../effects.ts';
+import { isSaidByOther } from '../said.ts';
 import type { IssuerContext, Moment } from './issuer-context.ts';
 import type { IssuerReport, IssuerStatus } from './issuer-effects.ts';
 import { limitedUntil, limitOn } from './issuer-limits.ts';
@@ -59,18 +61,15 @@ export function saidIn(said: {
   return checksum(JSON.stringify([generation, rateLimitedUntil, status, reason]));
 }
 
-/**
- * Whether the object says what was not reported in this state: a former owner's request may be served late,
- * and anybody may write. What has just been replaced may be seen once more, and is then reported once more.
- */
+/** Whether the object says what was not reported in this state. */
 export function isMistold({ context, event }: Moment, word: StateWord): boolean {
   const { facts } = context;
-  if (event.type !== 'issuer.status.observed' || facts === null || event.facts?.uid !== facts.uid)
-    return false;
+  if (event.type !== 'issuer.status.observed' || facts === null) return false;
   const { rateLimitedUntil: until, conditions } = statusOf(context, word);
   const rateLimitedUntil = until === null ? null : kubeTime(until);
   const [status, reason] = [conditions[0]?.status, conditions[0]?.reason];
-  return event.facts.said !== saidIn({ generation: facts.generation, rateLimitedUntil, status, reason });
+  const known = saidIn({ generation: facts.generation, rateLimitedUntil, status, reason });
+  return isSaidByOther(event.facts, facts.uid, [known]);
 }
 
 type Notices = (context: IssuerContext) => Notice;

@@ -2,6 +2,7 @@
 import { equal } from '../../base/equal.ts';
 import type { ActorInput } from '../actor-input.ts';
 import type { KubeEventWrite } from '../effects.ts';
+import { isSaidByOther } from '../said.ts';
 import { hasPassed, isToRestate, leftOf, type Stamp } from '../stamp.ts';
 import type { RouteGateLook, RouteGateStatusPatch } from './routegate-effects.ts';
 import type { RouteGateEvent } from './routegate-events.ts';
@@ -97,22 +98,21 @@ export function wanted({ facts, findings, foundAt }: RouteGateContext): GateStat
 export const isReported = ({ context, event }: Moment): boolean =>
   !isToRestate(context.reportedAt, event.at) && equal(context.reported, wanted(context));
 
-/**
- * Whether the object says what we did not write: a former owner's request may be served late, and anybody may
- * write. What we have just replaced may be seen once more, and is then found to be replaced.
- */
-export function isMistold({ context, event }: Moment): boolean {
-  const { facts, reported } = context;
-  if (event.type !== 'routegate.status.observed' || event.facts === null || reported === null) return false;
-  return event.facts.uid === facts?.uid && event.facts.said !== saidIn(reported);
-}
+/** Whether the object says what we did not write. */
+export const isMistold = (moment: Moment): boolean =>
+  moment.context.reported !== null && isSaidOtherwise(moment, [moment.context.reported]);
 
 /** The same while the status is on its way, when the object may say the one before, too. */
-export function isMistoldMeanwhile({ context, event }: Moment): boolean {
-  const { facts, reported } = context;
-  if (event.type !== 'routegate.status.observed' || event.facts?.uid !== facts?.uid) return false;
-  const known = [reported, wanted(context)].flatMap((status) => (status === null ? [] : saidIn(status)));
-  return event.facts !== null && !known.includes(event.facts.said);
+export const isMistoldMeanwhile = (moment: Moment): boolean =>
+  isSaidOtherwise(moment, [moment.context.reported, wanted(moment.context)]);
+
+function isSaidOtherwise({ context, event }: Moment, known: ReadonlyArray<GateStatus | null>): boolean {
+  if (event.type !== 'routegate.status.observed') return false;
+  return isSaidByOther(
+    event.facts,
+    context.facts?.uid,
+    known.map((status) => status && saidIn(status)),
+  );
 }
 
 /**

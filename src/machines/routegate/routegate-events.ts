@@ -1,4 +1,5 @@
 /** Events of the routegate chart: of the world, of its own effects, and of people. */
+import type { StatusSaid } from '../said.ts';
 import type { EffectSettled } from '../stamp.ts';
 import type { GateFindings, RouteGateFacts } from './routegate-facts.ts';
 
@@ -17,11 +18,8 @@ export type RouteGateEvent =
       readonly type: 'routegate.observed';
       readonly facts: RouteGateFacts | null;
     }
-  /** What the status of the object says at present (saidIn); null: it says nothing. */
-  | {
-      readonly type: 'routegate.status.observed';
-      readonly facts: { readonly uid: string; readonly said: string } | null;
-    }
+  /** What the status of the object says at present (saidIn). */
+  | { readonly type: 'routegate.status.observed'; readonly facts: StatusSaid }
   /** The findings of a look, and the token at its start. */
   | {
       readonly type: 'routegate.counted';

@@ -71,10 +71,18 @@ export function watchLosses(parts: LossParts): Losses {
 }
 
 async function hasLost(parts: LossParts, stream: KeptStream): Promise<boolean> {
-  if (await hasLostFence(parts, stream, await parts.bus.streamState(stream))) return true;
-  if (stream === 'state' || !(await hasTooFew(parts))) return false;
+  const { state, hasTooFew } = await lookAt(parts, stream);
+  if (await hasLostFence(parts, stream, state)) return true;
+  if (!hasTooFew) return false;
   await sleep(parts.clock, confirmMs);
-  return hasTooFew(parts);
+  return (await lookAt(parts, stream)).hasTooFew;
+}
+
+/** What is stored after the objects were counted only adds, and a removal leaves a mark. */
+async function lookAt({ bus, world }: LossParts, stream: KeptStream) {
+  const least = stream === 'world' ? world.size : 0;
+  const state = await bus.streamState(stream);
+  return { state, hasTooFew: state.messages < least };
 }
 
 /** A fence is replaced by another message on its subject, and never removed while anybody may claim it. */
@@ -88,10 +96,4 @@ async function hasLostFence(
     return isHere && sequence < firstSequence ? [subject] : [];
   });
   return passed.length > 0 && (await bus.lastOfMany(stream, passed)).size < passed.length;
-}
-
-/** What is stored after the objects were counted only adds, and a removal leaves a mark. */
-async function hasTooFew({ bus, world }: LossParts): Promise<boolean> {
-  const least = world.size;
-  return (await bus.streamState('world')).messages < least;
 }

@@ -19,6 +19,9 @@ export interface HostPort {
   readonly port: number;
 }
 
+export const hostPortText = ({ host, port }: HostPort): string =>
+  host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+
 export const anyText: Reader<string> = {
   allowed: 'text that is not empty',
   read: (text) => text || undefined,

@@ -33,7 +33,7 @@ export function joinsOf(
   const { world } = engine;
   const { clock } = parts;
   const routes = createRoutesJoin({ world, clusterDomain: () => 'cluster.local' });
-  const onLapsed = (ids: readonly string[]) => engine.shards.observe(ids);
+  const onLapsed = (id: string) => engine.shards.observe([id]);
   const endpoints = createEndpointsJoin({ world, clock, onLapsed });
   const others = [
     createProxierJoin({ world, timeoutMs: defaultTimeoutMs }),

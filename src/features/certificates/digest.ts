@@ -8,6 +8,7 @@
 import { asDigest, type DigestPart, type ObjectDigest } from '../../base/digests.ts';
 import type { KubeObject } from '../../base/kube-port.ts';
 import { limits } from '../../base/limits.ts';
+import { conditionOf } from '../../kube/api/conditions.ts';
 import { type Fields, list, record } from '../../kube/api/fields.ts';
 import { generationOf } from '../../kube/mirror/object-digest.ts';
 import { secretNameOf } from '../../machines/domain/domain-facts.ts';
@@ -29,14 +30,13 @@ const renewCharsMax = 64;
 
 export function issuerPart(object: KubeObject): DigestPart<IssuerDigest> {
   const digest = { generation: generationOf(object), spec: readIssuerSpec(object.spec) };
-  return object.status === undefined ? digest : { ...digest, said: saidBy(record(object.status)) };
+  return object.status === undefined ? digest : { ...digest, said: saidBy(object.status) };
 }
 
-function saidBy({ observedGeneration: generation, rateLimitedUntil, conditions }: Fields): string {
-  const ready = list(conditions)
-    .map(record)
-    .find(({ type }) => type === 'Ready');
-  return saidIn({ generation, rateLimitedUntil, status: ready?.status, reason: ready?.reason });
+function saidBy(value: unknown): string {
+  const { observedGeneration: generation, rateLimitedUntil } = record(value);
+  const { status, reason } = conditionOf(value, 'Ready') ?? {};
+  return saidIn({ generation, rateLimitedUntil, status, reason });
 }
 
 export function domainPart(object: KubeObject): DigestPart<DomainDigest> {

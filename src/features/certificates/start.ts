@@ -6,7 +6,7 @@
 import { type RunnableEffect, runs } from '../../actors/effect-runner.ts';
 import type { FeatureParts, FeatureRun, Keeper, StartFeature } from '../../actors/feature.ts';
 import type { World } from '../../actors/world/world.ts';
-import type { HostPort } from '../../base/config-values.ts';
+import { type HostPort, hostPortText } from '../../base/config-values.ts';
 import { asDigest } from '../../base/digests.ts';
 import {
   acmeAuthorize,
@@ -75,7 +75,7 @@ export function startCertificates({
         board,
         issuerOf: issuersIn(world),
         http: createHttpClient(),
-        names: createNames({ random, ...(acmeDns ? { servers: [placeText(acmeDns)] } : {}) }),
+        names: createNames({ random, ...(acmeDns ? { servers: [hostPortText(acmeDns)] } : {}) }),
         service,
       }),
       keepers: {
@@ -94,9 +94,6 @@ export function startCertificates({
     };
   };
 }
-
-const placeText = ({ host, port }: HostPort) =>
-  host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 
 const together = (keepers: readonly Keeper[]): Keeper => ({
   start() {

@@ -1,6 +1,7 @@
 /** The digest of Elections in the world. */
 import type { DigestBase, DigestPart } from '../../base/digests.ts';
 import type { KubeObject } from '../../base/kube-port.ts';
+import { conditionOf } from '../../kube/api/conditions.ts';
 import { list, record } from '../../kube/api/fields.ts';
 import { generationOf } from '../../kube/mirror/object-digest.ts';
 import { saidIn } from '../../machines/election/election-words.ts';
@@ -31,16 +32,13 @@ function termIn(status: unknown): Pick<ElectionDigest, 'term'> {
 /** null: it says nothing. */
 function saidBy(value: unknown): string | null {
   if (value === undefined) return null;
-  const { holder, term, transitions, candidates, observedGeneration, conditions } = record(value);
-  const valid = list(conditions)
-    .map(record)
-    .find(({ type }) => type === 'Valid');
+  const { holder, term, transitions, candidates, observedGeneration } = record(value);
   return saidIn({
     holder: typeof holder === 'string' ? holder : null,
     term: Number(term ?? 0),
     transitions: Number(transitions ?? 0),
     candidates: list(candidates).map(String),
     observedGeneration: Number(observedGeneration ?? 0),
-    isValid: valid?.status === 'True',
+    isValid: conditionOf(value, 'Valid')?.status === 'True',
   });
 }

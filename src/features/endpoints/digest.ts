@@ -8,6 +8,7 @@ import { type Address, type IpFamily, parseAddress, unreachability } from '../..
 import type { ConditionStatus, DigestPart } from '../../base/digests.ts';
 import type { KubeObject } from '../../base/kube-port.ts';
 import { limits } from '../../base/limits.ts';
+import { conditionOf } from '../../kube/api/conditions.ts';
 import { type Fields, list, record, textMap, texts } from '../../kube/api/fields.ts';
 import { digestBase } from '../../kube/mirror/object-digest.ts';
 import type {
@@ -55,9 +56,7 @@ function workloadPort({ name, port, protocol }: Fields) {
 }
 
 function readiness(status: Fields): { ready: ConditionStatus | null; readyAt: number } {
-  const found = list(status.conditions)
-    .map(record)
-    .find(({ type }) => type === 'Ready');
+  const found = conditionOf(status, 'Ready');
   if (found === undefined) return { ready: null, readyAt: 0 };
   const { status: said, lastTransitionTime } = found;
   const at = typeof lastTransitionTime === 'string' ? Date.parse(lastTransitionTime) : Number.NaN;

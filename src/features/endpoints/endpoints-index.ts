@@ -39,8 +39,8 @@ interface IndexParts {
   /** The other controller whose slices are adopted; null: none. */
   readonly takeOver: string | null;
   readonly endpointsPerSlice: number;
-  /** Called with the ids of actors to be told again, because something did not come that was expected. */
-  readonly onLapsed?: (ids: readonly string[]) => void;
+  /** Called with the id of an actor to be told again, because something did not come that was expected. */
+  readonly onLapsed?: (id: string) => void;
 }
 
 /** A pause that ends a wave of changes, ms. */
@@ -78,7 +78,7 @@ export class EndpointsIndex implements EndpointsScene {
     this.whole = whole;
     this.#slices = createStandingSlices(clock, takeOver, (key) => {
       this.#touch(key);
-      onLapsed?.([`service/${key}`]);
+      onLapsed?.(`service/${key}`);
     });
   }
 

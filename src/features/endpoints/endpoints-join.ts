@@ -32,8 +32,8 @@ export function createEndpointsJoin(parts: {
   /** The other controller whose slices are adopted; absent: none. */
   readonly takeOver?: string | null;
   readonly endpointsPerSlice?: number;
-  /** Called with the ids of actors to be told again, though the world has not changed. */
-  readonly onLapsed?: (ids: readonly string[]) => void;
+  /** Called with the id of an actor to be told again, though the world has not changed. */
+  readonly onLapsed?: (id: string) => void;
 }): EndpointsJoin {
   const { world, clock, takeOver = null, endpointsPerSlice = endpointsPerSliceDefault, onLapsed } = parts;
   const isListed = () => neededResources.every((resource) => world.statement(resource) !== null);

@@ -31,7 +31,7 @@ export function startEndpoints({
 }: EndpointsSettings): StartFeature {
   return ({ engine, kube, clock, metrics }): FeatureRun => {
     const { world } = engine;
-    const onLapsed = (ids: readonly string[]) => engine.shards.observe(ids);
+    const onLapsed = (id: string) => engine.shards.observe([id]);
     const join = createEndpointsJoin({ world, clock, takeOver, endpointsPerSlice, onLapsed });
     const onWrite = (operation: string) => metrics.count('orrery_endpointslice_writes_total', { operation });
     const slices = { kube, clock, scene: () => join.index, endpointsPerSlice, takeOver, onWrite };

@@ -10,6 +10,7 @@
 import { type Address, parseAddress } from '../../base/address.ts';
 import type { ConditionStatus, DigestPart } from '../../base/digests.ts';
 import type { KubeObject } from '../../base/kube-port.ts';
+import { conditionOf } from '../../kube/api/conditions.ts';
 import { type Fields, list, record, textMap, texts } from '../../kube/api/fields.ts';
 import { generationOf } from '../../kube/mirror/object-digest.ts';
 import { saidIn } from '../../machines/routegate/routegate-status.ts';
@@ -91,14 +92,8 @@ export function routeGatePart(object: KubeObject): DigestPart<RouteGateDigest> {
 /** null: it says nothing. */
 function saidBy(value: unknown): string | null {
   if (value === undefined) return null;
-  const status = record(value);
-  const judged = (type: string) =>
-    record(
-      list(status.conditions)
-        .map(record)
-        .find((one) => one.type === type),
-    );
-  return saidIn({ counts: status, valid: judged('Valid'), verifying: judged('Verifying') });
+  const judged = (type: string) => conditionOf(value, type) ?? {};
+  return saidIn({ counts: record(value), valid: judged('Valid'), verifying: judged('Verifying') });
 }
 
 export function groupPart(

@@ -23,19 +23,23 @@ export function dated<C extends Condition>(
   condition: C,
   at: number,
 ): C & { readonly lastTransitionTime: string } {
-  const before = conditionsOf(object).find(({ type }) => type === condition.type);
+  const before = conditionOf(object.status, condition.type);
   const since = before?.status === condition.status ? before.lastTransitionTime : undefined;
   return { ...condition, lastTransitionTime: typeof since === 'string' ? since : kubeTime(at) };
 }
 
 /** All conditions of the object, with the given one replacing the one of its type. */
 export function withCondition(object: KubeObject, condition: Condition, at: number): readonly Fields[] {
-  const others = conditionsOf(object).filter(({ type }) => type !== condition.type);
+  const others = conditionsOf(object.status).filter(({ type }) => type !== condition.type);
   return [...others, { ...dated(object, condition, at) }];
 }
 
-function conditionsOf(object: KubeObject): readonly Fields[] {
-  return list(record(object.status).conditions)
+/** The status's condition of this type. */
+export const conditionOf = (status: unknown, wanted: string): Fields | undefined =>
+  conditionsOf(status).find(({ type }) => type === wanted);
+
+function conditionsOf(status: unknown): readonly Fields[] {
+  return list(record(status).conditions)
     .map(record)
     .filter(({ type }) => typeof type === 'string');
 }

@@ -20,6 +20,30 @@ import {
 
 const asking = ['countAsking', { type: 'message.send', params: question }] as const;
 
+/** As `waitingForPermit`, but somebody should look. @param elsewhere where other reasons to wait lead */
+const keptWaiting = <const Name extends string, const Elsewhere extends readonly object[]>(
+  name: Name,
+  description: string,
+  elsewhere: Elsewhere,
+) =>
+  ({
+    id: `domain.${name}`,
+    description,
+    tags: 'wrong',
+    entry: [...tell('waitingForPermit')],
+    on: {
+      ...reports('waitingForPermit'),
+      'domain.observed': looks('waitingForPermit'),
+      'permit.deferred': [
+        byOutage,
+        byLimit,
+        ...elsewhere,
+        { guard: 'isDeferralNews', actions: ['noteDeferral', ...tell('waitingForPermit')] },
+      ],
+    },
+    after: { askAgain: { actions: asking, target: name, reenter: true } },
+  }) as const;
+
 export const queued = {
   description: "A certificate is needed; the Issuer knows and says when it is this domain's turn.",
   initial: 'waitingForPermit',
@@ -52,41 +76,16 @@ export const queued = {
         ],
       },
     },
-    expired: {
-      id: 'domain.expired',
-      description:
-        "The certificate has expired while the domain waits for its turn; nothing but the Issuer's permit helps.",
-      tags: 'wrong',
-      entry: [...tell('waitingForPermit')],
-      on: {
-        ...reports('waitingForPermit'),
-        'domain.observed': looks('waitingForPermit'),
-        'permit.deferred': [
-          byOutage,
-          byLimit,
-          byIssuer,
-          { guard: 'isDeferralNews', actions: ['noteDeferral', ...tell('waitingForPermit')] },
-        ],
-      },
-      after: { askAgain: { actions: asking, target: 'expired', reenter: true } },
-    },
-    issuerUnusable: {
-      id: 'domain.issuerUnusable',
-      description: 'The Issuer itself does not work, and says why; it says when this domain may continue.',
-      tags: 'wrong',
-      entry: [...tell('waitingForPermit')],
-      on: {
-        ...reports('waitingForPermit'),
-        'domain.observed': looks('waitingForPermit'),
-        'permit.deferred': [
-          byOutage,
-          byLimit,
-          ...byQueue,
-          { guard: 'isDeferralNews', actions: ['noteDeferral', ...tell('waitingForPermit')] },
-        ],
-      },
-      after: { askAgain: { actions: asking, target: 'issuerUnusable', reenter: true } },
-    },
+    expired: keptWaiting(
+      'expired',
+      "The certificate has expired while the domain waits for its turn; nothing but the Issuer's permit helps.",
+      [byIssuer],
+    ),
+    issuerUnusable: keptWaiting(
+      'issuerUnusable',
+      'The Issuer itself does not work, and says why; it says when this domain may continue.',
+      byQueue,
+    ),
     rateLimited: {
       id: 'domain.rateLimited',
       description: "The authority is rate limiting; the Issuer says when it is this domain's turn again.",

@@ -22,6 +22,17 @@ import {
 const unanswered = <const T extends string>(target: T) =>
   ({ target, actions: ['countFailure', 'noteSilence'] }) as const;
 
+/** The patch was refused; now and then an Event says so. */
+const refused = <const T extends string>(target: T, note: typeof unopenedNote) =>
+  [
+    {
+      guard: 'isRefusedForLong',
+      target,
+      actions: ['countFailure', 'noteRefusal', { type: 'kube-event.write', params: note }],
+    },
+    { guard: 'isRefused', target, actions: ['countFailure', 'noteRefusal'] },
+  ] as const;
+
 const gatedStates = keepIds('pod', {
   choosing: {
     description: 'Decides what the Pod needs.',
@@ -68,16 +79,7 @@ const gatedStates = keepIds('pod', {
           },
           'condition.refused': [
             { guard: 'isRefusedAsGone', target: '#pod.gated.marking.retrying.waitingForNews' },
-            {
-              guard: 'isRefusedForLong',
-              target: '#pod.gated.marking.retrying.backingOff',
-              actions: ['countFailure', 'noteRefusal', { type: 'kube-event.write', params: unopenedNote }],
-            },
-            {
-              guard: 'isRefused',
-              target: '#pod.gated.marking.retrying.backingOff',
-              actions: ['countFailure', 'noteRefusal'],
-            },
+            ...refused('#pod.gated.marking.retrying.backingOff', unopenedNote),
           ],
           'pod.observed': { guard: 'isMoved', actions: 'remember', target: 'outdated' },
         },
@@ -168,14 +170,7 @@ const gatedStates = keepIds('pod', {
             target: '#pod.gated.proving',
             actions: [{ type: 'kube-event.write', params: withdrawnNote }, 'noteWithdrawn', 'dropAdopted'],
           },
-          'condition.refused': [
-            {
-              guard: 'isRefusedForLong',
-              target: 'backingOff',
-              actions: ['countFailure', 'noteRefusal', { type: 'kube-event.write', params: unwithdrawnNote }],
-            },
-            { guard: 'isRefused', target: 'backingOff', actions: ['countFailure', 'noteRefusal'] },
-          ],
+          'condition.refused': refused('backingOff', unwithdrawnNote),
         },
         after: {
           withdrawalPatience: unanswered('backingOff'),

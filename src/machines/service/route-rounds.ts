@@ -170,18 +170,20 @@ export function foundAgain({ watched }: ServiceContext, event: Answers): readonl
   return watched.filter(({ missed, ip }) => missed > 0 && ips.includes(ip));
 }
 
+function withFoundAgain(context: ServiceContext, event: Answers): readonly Want[] {
+  const again = foundAgain(context, event);
+  if (again.length === 0) return context.watched;
+  return context.watched.map((one) =>
+    again.includes(one) ? { ...one, at: Math.max(one.at, context.startedAt), missed: 0 } : one,
+  );
+}
+
 /**
  * What answers change: a Pod that was met is no longer wanted, and is watched if lost routes are to be
  * noticed.
  */
 export function credited(before: ServiceContext, event: Answers): Partial<ServiceContext> {
-  const again = foundAgain(before, event);
-  const context = {
-    ...before,
-    watched: before.watched.map((one) =>
-      again.includes(one) ? { ...one, at: Math.max(one.at, before.startedAt), missed: 0 } : one,
-    ),
-  };
+  const context = { ...before, watched: withFoundAgain(before, event) };
   const pods = reached(context, event);
   const ips = new Set(pods.map(({ ip }) => ip));
   const kept = strangers(context, event).map(([uid, ip]) => [uid, { ip, told: false }]);

@@ -34,7 +34,7 @@ function begin(settings: { readonly endpointsPerSlice?: number } = {}): Endpoint
   const statement = (name: string) =>
     synced.has(name) ? ({ kind: 'synced', gates: [], resource: name } as const) : null;
   const world = { statement, isWhole: true, whole: async () => {} };
-  return createEndpointsJoin({ world, clock, ...settings, onLapsed: (ids) => lapsed.push(...ids) });
+  return createEndpointsJoin({ world, clock, ...settings, onLapsed: (id) => lapsed.push(id) });
 }
 
 /** Puts an object into the world. @returns who has to look again */

@@ -1,13 +1,11 @@
 /** What stolen credentials do by headers, by listening in a replica's place, and in the streams of others. */
 import { headers as rawHeaders } from 'nats';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
 import type { Bus } from '../../src/bus/bus.ts';
 import { encodeJson } from '../../src/bus/codec.ts';
-import { serve } from '../../src/bus/rpc.ts';
 import { subjects as subjectsOf } from '../../src/bus/subjects.ts';
 import { until } from '../until.ts';
-import { cluster, type PermittedServer, type Role, startPermitted } from './permitted-server.ts';
+import { answerOn, cluster, type PermittedServer, type Role, startPermitted } from './permitted-server.ts';
 
 const subjects = subjectsOf(cluster);
 const streams = ['STATE', 'WORLD', 'MAIL', 'EVENT', 'DEAD'] as const;
@@ -154,13 +152,7 @@ test.each(outsiders)('a stolen %s takes no request in a replica’s place', asyn
       handler: async () => encodeJson({ by: 'replica' }),
     },
   ];
-  const service = serve(replica, {
-    name: 'orrery',
-    version: '0.1.0',
-    id: 'r1',
-    clock: systemClock,
-    endpoints,
-  });
+  const service = answerOn(replica, endpoints);
   const thief = await server.steal(role);
   const targets = [
     'orrery.default.rpc.>',

@@ -11,13 +11,12 @@ import type { PlainEvent } from '../../src/base/plain-event.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import type { Bus, BusMessage } from '../../src/bus/bus.ts';
 import { contentType, encodeJson } from '../../src/bus/codec.ts';
-import { serve } from '../../src/bus/rpc.ts';
 import { senderIn } from '../../src/bus/sender.ts';
 import { subjects as subjectsOf } from '../../src/bus/subjects.ts';
 import { orrery } from '../cli/command.ts';
 import { until } from '../until.ts';
 import { root } from './manifests.ts';
-import { cluster, type PermittedServer, type Role, startPermitted } from './permitted-server.ts';
+import { answerOn, cluster, type PermittedServer, type Role, startPermitted } from './permitted-server.ts';
 
 const subjects = subjectsOf(cluster);
 let server: PermittedServer;
@@ -80,13 +79,7 @@ test('a person at the command line can ask and watch', async () => {
     ...pageEndpoints(parts),
     ...deadLetterEndpoints(parts),
   ];
-  const service = serve(replica, {
-    name: 'orrery',
-    version: '0.1.0',
-    id: 'r1',
-    clock: systemClock,
-    endpoints,
-  });
+  const service = answerOn(replica, endpoints);
   expect((await orrery(['shards', '-o', 'json'], person())).code).toBe(0);
   const id = 'pod/shop/web-0';
   const step = { id, rev: 1, fence: 1, replica: 'r1', at: 0, event: { type: 'pod.observed' }, cause: null };
@@ -130,8 +123,7 @@ test('a person asks loaded features; another user does once it is granted as the
   const price = subjects.rpcFeature('parcels', 'price');
   const handler = async () => encodeJson({ price: 5 });
   const endpoints = [{ name: 'parcels-price', subject: price, queue: 'orrery', handler }];
-  const basics = { name: 'orrery', version: '0.1.0', id: 'r1', clock: systemClock, endpoints };
-  const service = serve(answering, basics);
+  const service = answerOn(answering, endpoints);
   try {
     for (const role of ['person', 'pricing', 'producer'] as const) {
       const asking = await own.connect(role);
@@ -169,13 +161,7 @@ test('a node agent hears what is said to its proxier and of its Node, asks for i
     { name: 'node', subject: subjects.rpcNodeAll, handler },
     { name: 'get', subject: subjects.rpcGetAll, handler },
   ];
-  const service = serve(replica, {
-    name: 'orrery',
-    version: '0.1.0',
-    id: 'r1',
-    clock: systemClock,
-    endpoints,
-  });
+  const service = answerOn(replica, endpoints);
   try {
     const id = 'proxier/_/node-1' as const;
     const said = encodeJson({ type: 'proxier.updated', family: 'IPv4' });
@@ -210,8 +196,7 @@ test('a candidate can campaign and hear of changes, and cannot read or write any
   const endpoints = [
     { name: 'election', subject: subjects.rpcElectionAll, handler: async () => encodeJson({}) },
   ];
-  const basics = { name: 'orrery', version: '0.1.0', id: 'r1', clock: systemClock, endpoints };
-  const service = serve(replica, basics);
+  const service = answerOn(replica, endpoints);
   const candidate = await connect('candidate');
   const heard: string[] = [];
   candidate.subscribe(subjects.event('election/shop/worker'), ({ subject }) => void heard.push(subject));
@@ -238,13 +223,7 @@ test('the server says who asks, whatever the asker writes there; a replica says 
       },
     },
   ];
-  const service = serve(replica, {
-    name: 'orrery',
-    version: '0.1.0',
-    id: 'r1',
-    clock: systemClock,
-    endpoints,
-  });
+  const service = answerOn(replica, endpoints);
   const person = await connect('person');
   try {
     const id = 'pod/shop/web-0';
@@ -288,13 +267,7 @@ test.each(everyRole)(
       subject,
       handler: async () => encodeJson({ replica: 'thief', incarnation: 'x', at: 1 }),
     }));
-    const service = serve(replica, {
-      name: 'orrery',
-      version: '0.1.0',
-      id: 'r1',
-      clock: systemClock,
-      endpoints,
-    });
+    const service = answerOn(replica, endpoints);
     const thief = await server.steal(role);
     const streams = ['STATE', 'WORLD', 'EVENT'] as const;
     const before = await Promise.all(streams.map(stored));

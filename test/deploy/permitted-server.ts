@@ -10,6 +10,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import type { Bus } from '../../src/bus/bus.ts';
 import { connectNats } from '../../src/bus/nats/nats.ts';
+import { type Endpoint, serve } from '../../src/bus/rpc.ts';
 import { until } from '../until.ts';
 import { root } from './manifests.ts';
 
@@ -86,3 +87,7 @@ export async function startPermitted(edit = (shipped: string) => shipped): Promi
     },
   };
 }
+
+/** Answers requests on this connection, as a replica or the program of a feature does. */
+export const answerOn = (bus: Bus, endpoints: readonly Endpoint[]) =>
+  serve(bus, { name: 'orrery', version: '0.1.0', id: 'r1', clock: systemClock, endpoints });

@@ -33,6 +33,23 @@ const accountsOf = (account: Partial<AcmeAccount>): AcmeAccounts => ({
   forget: () => {},
 });
 
+/** The effect that proves a host by http-01: the order stays pending, and the authority answers so. */
+function authorizing(
+  clock: VirtualClock,
+  authority: Pick<AcmeAccount, 'authorizations'> & Partial<AcmeAccount>,
+) {
+  const accounts = accountsOf({
+    order: async () => ({ url: order.url, status: 'pending' }) as never,
+    answerOf: async () => 't.key',
+    begin: async () => {},
+    ...authority,
+  });
+  const board = { put: async () => {}, remove: async () => {}, find: async () => null, has: () => true };
+  const http = async () => ({ status: 200, headers: {}, body: 't.key' });
+  const parts = { clock, board, http, turns: createTurns() } as never;
+  return authorizeOrder(accounts, parts)({ type: 'acme.authorize', ...wish }, run);
+}
+
 test.each([
   ['says nothing', null, 'the authority has not validated'],
   [
@@ -44,16 +61,7 @@ test.each([
   const clock = new VirtualClock();
   const challenge = { type: 'http-01', url: 'https://ca/c', status: 'pending', token: 't', error };
   const pending: AcmeAuthorization = { url: 'https://ca/a', status: 'pending', challenges: [challenge] };
-  const accounts = accountsOf({
-    order: async () => ({ url: order.url, status: 'pending' }) as never,
-    authorizations: async () => [pending],
-    answerOf: async () => 't.key',
-    begin: async () => {},
-  });
-  const board = { put: async () => {}, remove: async () => {}, find: async () => null, has: () => true };
-  const http = async () => ({ status: 200, headers: {}, body: 't.key' });
-  const parts = { clock, board, http, turns: createTurns() } as never;
-  const outcome = authorizeOrder(accounts, parts)({ type: 'acme.authorize', ...wish }, run);
+  const outcome = authorizing(clock, { authorizations: async () => [pending] });
   await clock.advance(200_000);
   const failure = { type: 'acquisition.failed', outcome: 'refused', orderLost: true };
   await expect(Promise.race([outcome, 'it still waits'])).resolves.toMatchObject({
@@ -66,19 +74,12 @@ test('§4.7: a proof that takes long is asked for when the authority says, and d
   const clock = new VirtualClock();
   const challenge = { type: 'http-01', url: 'https://ca/c', status: 'pending', token: 't', error: null };
   const asked: number[] = [];
-  const accounts = accountsOf({
-    order: async () => ({ url: order.url, status: 'pending' }) as never,
+  const outcome = authorizing(clock, {
     authorizations: async () => {
       asked.push(clock.monotonic());
       return [{ url: 'https://ca/a', status: 'pending', challenges: [challenge], retryAfterMs: 60_000 }];
     },
-    answerOf: async () => 't.key',
-    begin: async () => {},
   });
-  const board = { put: async () => {}, remove: async () => {}, find: async () => null, has: () => true };
-  const http = async () => ({ status: 200, headers: {}, body: 't.key' });
-  const parts = { clock, board, http, turns: createTurns() } as never;
-  const outcome = authorizeOrder(accounts, parts)({ type: 'acme.authorize', ...wish }, run);
   await clock.advance(200_000);
   await expect(Promise.race([outcome, 'it still waits'])).resolves.toMatchObject({ outcome: 'refused' });
   const late = asked.filter((at) => at > 33_500).map((at) => Math.round(at / 1_000));
@@ -94,20 +95,14 @@ async function begunBefore(before: readonly [string, string], after: readonly [s
   };
   const clock = new VirtualClock();
   let isAsked = false;
-  const accounts = accountsOf({
-    order: async () => ({ url: order.url, status: 'pending' }) as never,
+  const outcome = authorizing(clock, {
     authorizations: async () => [shown(isAsked ? after : before)],
-    answerOf: async () => 't.key',
     begin: async () => {
       isAsked = true;
       const facts = { type: 'malformed', hopeless: true };
       throw new OrreryError('ACME_REFUSED', 'the authorization must be pending', { facts });
     },
   });
-  const board = { put: async () => {}, remove: async () => {}, find: async () => null, has: () => true };
-  const http = async () => ({ status: 200, headers: {}, body: 't.key' });
-  const parts = { clock, board, http, turns: createTurns() } as never;
-  const outcome = authorizeOrder(accounts, parts)({ type: 'acme.authorize', ...wish }, run);
   await clock.advance(5_000);
   return Promise.race([outcome, 'it still waits']);
 }

@@ -106,6 +106,7 @@ test('followers of a stream made anew go on within seconds, although its server 
   });
   const told = await followed(bus, 'state', s.stateAll);
   await bus.append(s.state(1, 'pod/shop/a'), bytes('one'));
+  await until(() => told.length === 1, { what: 'the first message' });
   await jetStream(operator, `STREAM.DELETE.${streamOf('STATE')}`);
   const began = systemClock.monotonic();
   await until(

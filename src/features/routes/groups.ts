@@ -13,6 +13,7 @@
 import { hash } from '../../actors/shards/rendezvous.ts';
 import type { Affected } from '../../actors/world/join.ts';
 import { selects } from '../../base/digests.ts';
+import { equal } from '../../base/equal.ts';
 import { limits } from '../../base/limits.ts';
 import type { EndpointSliceDigest, PodDigest, ServiceDigest } from './digests.ts';
 import type { Gate } from './gate.ts';
@@ -175,8 +176,11 @@ export class Groups {
     }
   }
 
+  /** Nobody is affected by a gate that is what it was: its status is written while Pods wait. */
   setGate(namespace: string, name: string, gate: Gate | null): Affected {
-    const others = (this.#gates.get(namespace) ?? []).filter((one) => one.name !== name);
+    const before = this.gatesIn(namespace);
+    if (equal(before.find((one) => one.name === name) ?? null, gate)) return new Set();
+    const others = before.filter((one) => one.name !== name);
     const gates = gate === null ? others : [...others, gate];
     gates.sort((a, b) => a.createdAt - b.createdAt || (a.name < b.name ? -1 : 1));
     if (gates.length > 0) this.#gates.set(namespace, gates);

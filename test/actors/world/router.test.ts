@@ -174,6 +174,15 @@ describe('several RouteGates', () => {
   });
 });
 
+test('a RouteGate whose status alone was written concerns no Pod and no Service', async () => {
+  const made = await shop();
+  made.affected();
+  await made.put({ 'routegates/gate': gateDigest({}, { resourceVersion: '2', said: 'one Pod waits' }) });
+  expect(made.affected()).toEqual([]);
+  await made.put({ 'routegates/gate': gateDigest({}, { generation: 2 }) });
+  expect(made.affected()).toEqual(['pod/shop/web-0', 'service/shop/web']);
+});
+
 describe('a complete picture or nothing', () => {
   const scene = async (resources: readonly string[], gates?: string[]) => {
     const made = await WorldScene.start();

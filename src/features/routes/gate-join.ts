@@ -22,7 +22,7 @@ export interface GateJoin extends Join {
 }
 
 /** Kinds of objects that a status reports on. */
-const kindsThatTell: readonly string[] = ['pods', 'services'];
+const kindsThatTell: readonly string[] = ['pods', 'services', 'groupresource'];
 
 export function createGateJoin(parts: {
   readonly world: Pick<World, 'get' | 'statement'>;
@@ -90,19 +90,22 @@ interface Stirring {
 function createStirrings() {
   /** By namespace, then by name. */
   const gates = new Map<string, Map<string, Stirring>>();
-  const stir = (namespace: string, isMeant = (_: Stirring) => true): Affected => {
-    const affected: Affected = new Set();
+  const stirIn = (namespace: string, affected: Affected, isMeant = (_: Stirring) => true): void => {
     for (const [name, stirring] of gates.get(namespace) ?? []) {
       if (!stirring.isSeen || !isMeant(stirring)) continue;
       stirring.count += 1;
       stirring.isSeen = false;
       affected.add(`routegate/${namespace}/${name}`);
     }
+  };
+  /** @param namespace of what changed; none: gates of every namespace may name it */
+  const stir = (namespace: string): Affected => {
+    const affected: Affected = new Set();
+    for (const one of namespace === '' ? gates.keys() : [namespace]) stirIn(one, affected);
     return affected;
   };
   const stirRefused = (into: Affected): Affected => {
-    for (const namespace of gates.keys())
-      for (const id of stir(namespace, ({ isRefused }) => isRefused)) into.add(id);
+    for (const namespace of gates.keys()) stirIn(namespace, into, ({ isRefused }) => isRefused);
     return into;
   };
   return {

@@ -23,6 +23,8 @@ const named = (all: Iterable<string>): Named => {
  * @param pods of the RouteGate's namespace
  * @param groups the RouteGate's own
  * @param isComplete whether everything that it asks for has been listed
+ * @param isForeign whether the owner of the group with this label value is not one that it requires: that
+ * group does not concern it
  * @param unlistedOwner the kind of the groups' owner, if that alone has not
  */
 export function lookAt(
@@ -33,41 +35,55 @@ export function lookAt(
     isComplete,
     unlistedOwner = null,
     refusal = null,
+    isForeign = () => false,
   }: {
     readonly pods: Iterable<PodDigest>;
     readonly groups: readonly Group[];
     readonly isComplete: boolean;
     readonly unlistedOwner?: string | null;
     readonly refusal?: Refusal | null;
+    readonly isForeign?: (value: string) => boolean;
   },
 ): GateFindings {
+  const own = groups.filter(({ value }) => !isForeign(value));
   return {
     isComplete,
     ...(unlistedOwner === null ? {} : { unlistedOwner }),
     refusal,
     conditionType: spec.conditionType,
-    ...podsOf(spec, pods, groups),
-    ...servicesOf(groups),
-    ...boundsOf(groups),
-    ...deadlockedIn(groups),
+    ...podsOf(spec, selectedOf(spec, pods, isForeign), own),
+    ...servicesOf(own),
+    ...boundsOf(own),
+    ...deadlockedIn(own),
   };
 }
 
 const unverifiedReasons = new Set(['Unverified', 'NothingToVerify']);
 const isOver = ({ deleting, finished }: PodDigest) => deleting || finished === true;
 
-function podsOf(
-  { conditionType, podSelector, group: { podLabel } }: RouteGateSpec,
+function selectedOf(
+  { podSelector, group: { podLabel } }: RouteGateSpec,
   pods: Iterable<PodDigest>,
+  isForeign: (value: string) => boolean,
+): readonly PodDigest[] {
+  return [...pods].filter((pod) => {
+    const value = pod.labels[podLabel];
+    return value !== undefined && !isOver(pod) && selects(podSelector, pod.labels) && !isForeign(value);
+  });
+}
+
+const isHeld = ({ conditionType }: RouteGateSpec, pod: PodDigest) =>
+  !isOver(pod) && pod.readinessGates.includes(conditionType);
+
+function podsOf(
+  spec: RouteGateSpec,
+  selected: readonly PodDigest[],
   groups: readonly Group[],
 ): Pick<GateFindings, 'pods' | 'first'> {
-  const isGated = ({ readinessGates }: PodDigest) => readinessGates.includes(conditionType);
-  const selected = [...pods].filter(
-    (pod) => !isOver(pod) && pod.labels[podLabel] !== undefined && selects(podSelector, pod.labels),
-  );
-  const held = groups.flatMap((group) => [...group.pods]).filter(([, pod]) => !isOver(pod) && isGated(pod));
+  const { conditionType } = spec;
+  const held = groups.flatMap(({ pods }) => [...pods]).filter(([, pod]) => isHeld(spec, pod));
   const waiting = held.filter(([, { conditions }]) => conditions[conditionType] !== 'True');
-  const ungated = selected.filter((pod) => !isGated(pod)).length;
+  const ungated = selected.filter((pod) => !isHeld(spec, pod)).length;
   const reasons = held.map(([, pod]) => pod.reasons?.[conditionType] ?? '');
   return {
     pods: {
@@ -120,7 +136,10 @@ function servicesOf(
     [...own].map(([name, digest]) => ({ name: objectOf(name), why: unaskable(gate, digest) })),
   );
   const blind = services.flatMap(({ name, why }) => (why === null ? [] : [{ name, why }]));
-  const empty = groups.filter(({ pods, services: own }) => pods.size > 0 && own.size === 0);
+  const empty = groups.filter(
+    ({ gate, pods, services: own }) =>
+      own.size === 0 && [...pods.values()].some((pod) => isHeld(gate.spec, pod)),
+  );
   return {
     services: services.length,
     unaskable: named(blind.map(({ name, why }) => `${name} ${why}`)),

@@ -17,8 +17,9 @@ import { limits } from '../../base/limits.ts';
 import type { PodFacts } from '../../machines/pod/pod-facts.ts';
 import type { RouteProbe, ServiceFacts } from '../../machines/service/route-facts.ts';
 import { hindrancesOf } from './deadlocks.ts';
-import type { EndpointSliceDigest, GroupResourceDigest, PodDigest, ServiceDigest } from './digests.ts';
+import type { EndpointSliceDigest, PodDigest, ServiceDigest } from './digests.ts';
 import { type Gate, gateOf } from './gate.ts';
+import { ownerKindOf, ownerOf, ownerStateOf, statedReplicas } from './group-owner.ts';
 import { type Group, Groups, objectOf } from './groups.ts';
 import { sharerOf } from './node-addresses.ts';
 
@@ -27,6 +28,8 @@ export interface RoutesJoin extends Join {
   readonly groups: Groups;
   /** Whether everything that the RouteGate asks for has been listed for its present version. */
   isComplete(namespace: string, gate: string): boolean;
+  /** Whether the owner of that group is not one that the RouteGate requires: its Pods are not held (§2.7). */
+  isForeign(namespace: string, gate: string, value: string): boolean;
   /** The kind of the groups' owner, `<apiVersion>/<kind>`, if nothing else is unlisted; otherwise null. */
   unlistedOwner(namespace: string, gate: string): string | null;
 }
@@ -53,12 +56,21 @@ export function createRoutesJoin(parts: {
   };
   const isComplete = (gate: Gate) => isOwnListed(gate) && isOwnerListed(gate);
 
+  const gateNamed = (namespace: string, name: string) =>
+    groups.gatesIn(namespace).find((one) => one.name === name);
+
   return {
     groups,
-    isComplete: (namespace, name) =>
-      groups.gatesIn(namespace).some((gate) => gate.name === name && isComplete(gate)),
+    isComplete(namespace, name) {
+      const gate = gateNamed(namespace, name);
+      return gate !== undefined && isComplete(gate);
+    },
+    isForeign(namespace, name, value) {
+      const gate = gateNamed(namespace, name);
+      return gate !== undefined && ownerStateOf(world, gate, value) === 'mismatch';
+    },
     unlistedOwner(namespace, name) {
-      const gate = groups.gatesIn(namespace).find((one) => one.name === name);
+      const gate = gateNamed(namespace, name);
       return gate !== undefined && isOwnListed(gate) && !isOwnerListed(gate) ? ownerKindOf(gate) : null;
     },
     kinds: ['pod', 'service'],
@@ -168,10 +180,6 @@ function union(into: Affected, other: Affected): Affected {
   return into;
 }
 
-/** The name of the mirror of the kind that owns the groups; null: none does. */
-const ownerKindOf = ({ spec: { groupResource } }: Gate): string | null =>
-  groupResource === null ? null : `${groupResource.apiVersion}/${groupResource.kind}`;
-
 /** Versions of the RouteGates for which the resource has been mirrored completely. */
 function syncedGates(world: Pick<World, 'get' | 'statement'>, resource: string): readonly string[] {
   return world.statement(resource)?.gates ?? [];
@@ -206,7 +214,7 @@ function podFacts(world: Pick<World, 'get' | 'statement'>, group: Group, name: s
       whenRouteIsLost: spec.whenRouteIsLost,
       whenUnverifiable: spec.whenUnverifiable ?? 'pass',
     },
-    ...ownerOf(world, group),
+    ...ownerOf(world, gate, group.value),
     ...(group.services.size === 0 && {
       noService: { label: spec.group.serviceLabel, value: group.value },
     }),
@@ -235,47 +243,7 @@ function deadlocksFor(
   return found.length > 0 ? { deadlocks: Object.fromEntries(found) } : {};
 }
 
-/** Whether the group's owner is there; where it is not, which object is missing. */
-function ownerOf(world: Pick<World, 'get' | 'statement'>, group: Group) {
-  const { state } = groupResourceOf(world, group);
-  const { groupResource, group: labels } = group.gate.spec;
-  if (state !== 'missing' || groupResource === null) return { groupResource: state };
-  const owner = { kind: groupResource.kind, name: group.value, label: labels.podLabel };
-  return { groupResource: state, owner };
-}
-
 const byName = ([a]: [string, unknown], [b]: [string, unknown]) => (a < b ? -1 : 1);
-
-function groupResourceOf(
-  world: Pick<World, 'get' | 'statement'>,
-  { gate, value }: Group,
-): { state: PodFacts['groupResource']; digest?: GroupResourceDigest } {
-  const { groupResource } = gate.spec;
-  if (groupResource === null) return { state: 'none' };
-  const digest = findGroupResource(world, gate, value);
-  if (!digest) return { state: 'missing' };
-  const matches = Object.entries(groupResource.require).every(
-    ([path, wanted]) => String(digest.fields[path] ?? '') === wanted,
-  );
-  return { state: matches ? 'found' : 'mismatch', digest };
-}
-
-/**
- * The group's owner: the object whose name is the group label's value, in the RouteGate's namespace or in
- * none.
- */
-function findGroupResource(
-  world: Pick<World, 'get' | 'statement'>,
-  gate: Gate,
-  value: string,
-): GroupResourceDigest | null {
-  const { groupResource } = gate.spec;
-  if (groupResource === null) return null;
-  const synced = world.statement(`${groupResource.apiVersion}/${groupResource.kind}`);
-  if (synced === null || synced.resource === null) return null;
-  const digest = world.get(synced.resource, '', value) ?? world.get(synced.resource, gate.namespace, value);
-  return asDigest<GroupResourceDigest>(digest, 'groupresource');
-}
 
 function portOf({ spec }: Gate, service: ServiceDigest): number | null {
   return service.ports.find(({ name }) => name === spec.probe.portName)?.port ?? null;
@@ -371,10 +339,7 @@ function addressOf(
 
 /** What the group's owner states, or else the number of Pods with an address; at least 1. */
 function replicasOf(world: Pick<World, 'get' | 'statement'>, group: Group): number {
-  const replicas = group.gate.spec.groupResource?.replicas;
   // A Pod without an address cannot be met yet.
   const running = [...group.pods.values()].filter(({ finished, address }) => !finished && address).length;
-  if (!replicas) return Math.max(1, running);
-  const stated = Number(groupResourceOf(world, group).digest?.fields[replicas.path] ?? replicas.default);
-  return Number.isInteger(stated) && stated > 0 ? stated : Math.max(1, running);
+  return statedReplicas(world, group.gate, group.value) ?? Math.max(1, running);
 }

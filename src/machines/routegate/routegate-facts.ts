@@ -45,7 +45,7 @@ export interface GateFindings {
   readonly unaskable: Named;
   /** One of them lacks the port. */
   readonly isPortMissing: boolean;
-  /** Groups with Pods but without a Service. */
+  /** Groups that hold Pods but have no Service. */
   readonly emptyGroups: Named;
   /** Groups with more Services than a Pod can remember: nothing is verified in them. */
   readonly crowdedGroups: Named;

@@ -14,7 +14,7 @@ import {
   routeGateLook,
 } from '../../../src/machines/routegate/routegate-effects.ts';
 import { saidIn } from '../../../src/machines/routegate/routegate-status.ts';
-import { pod, reachable, TestCluster } from '../../actors/harness.ts';
+import { gateSpec, pod, reachable, TestCluster } from '../../actors/harness.ts';
 
 /** The part of the feature that speaks to RouteGates; Pods and Services are the cluster's own. */
 const gates: Feature = {
@@ -118,6 +118,32 @@ test('a status that somebody wrote over is written again within seconds; what th
   await says('something else');
   await cluster.clock.advance(2_000);
   expect(statuses(cluster)).toHaveLength(written + 1);
+});
+
+test('§2.7: an owner that comes to match, or no longer does, is counted with its Pods or without them', async () => {
+  const cluster = clusterOfGates();
+  await cluster.replica('a');
+  const owned = { apiVersion: 'example.com/v1', kind: 'Fleet', require: { 'spec.type': 'egress' } };
+  await cluster.shopGate({ spec: { ...gateSpec, groupResource: { ...owned, replicas: null } } });
+  for (let n = 0; n < 2; n++) await cluster.put('pods', 'shop', `web-${n}`, pod(n));
+  const resource = 'fleets.example.com';
+  const fleet = (type: string) => ({
+    kind: 'groupresource',
+    ...{ uid: 'fleet', resourceVersion: '1', createdAt: 0, deleting: false, labels: {} },
+    ...{ resource, fields: { 'spec.type': type } },
+  });
+  const owner = { kind: 'synced', gates: ['gate-uid/1'], resource };
+  await cluster.put(resource, '', 'one', fleet('ingress'));
+  await cluster.put('_synced', '', 'example.com/v1/Fleet', owner);
+  await cluster.synced();
+  await cluster.clock.advance(12_000);
+  expect(statuses(cluster).at(-1)?.counts).toMatchObject({ pods: 0, waiting: 0, ungated: 0 });
+  await cluster.put(resource, '', 'one', fleet('egress'));
+  await cluster.clock.advance(3_000);
+  expect(statuses(cluster).at(-1)?.counts).toMatchObject({ pods: 2, waiting: 2 });
+  await cluster.put(resource, '', 'one', fleet('ingress'));
+  await cluster.clock.advance(3_000);
+  expect(statuses(cluster).at(-1)?.counts).toMatchObject({ pods: 0, waiting: 0 });
 });
 
 test('a RouteGate that is deleted ends its actor', async () => {

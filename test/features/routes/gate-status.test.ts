@@ -39,10 +39,14 @@ function statusOf(
   pods: PodDigest[],
   held: PodDigest[] = pods,
   services = [service()],
-  { isComplete = true, unlistedOwner = null }: { isComplete?: boolean; unlistedOwner?: string | null } = {},
+  {
+    isComplete = true,
+    unlistedOwner = null,
+    isForeign = () => false,
+  }: { isComplete?: boolean; unlistedOwner?: string | null; isForeign?: (group: string) => boolean } = {},
 ) {
   const groups = [groupOf(held, services)];
-  const findings = lookAt(gateSpec, { pods, groups, isComplete, unlistedOwner });
+  const findings = lookAt(gateSpec, { pods, groups, isComplete, unlistedOwner, isForeign });
   const status = judged(facts, findings, 60_000);
   return { ...status.counts, ...status, warnings: warningsOf(status, findings) };
 }
@@ -105,6 +109,38 @@ describe('docs/features/routes.md §2: who is counted', () => {
     ];
     expect(statusOf(pods)).toMatchObject({ ready: 3, verified: 1, unverified: 2 });
   });
+});
+
+describe('§2.7: “A Pod whose owner does not match `require` is not held by this gate”', () => {
+  const foreign = { isForeign: (group: string) => group === 'one' };
+
+  test('it is not counted, neither as waiting nor as ungated, and nothing is told of its group', () => {
+    const pods = [pod(0), pod(1, { readinessGates: [] })];
+    const { warnings, verifying, ...status } = statusOf(pods, pods, [], foreign);
+    expect(status).toMatchObject({ pods: 0, waiting: 0, ungated: 0, longestWaiting: null });
+    expect(status.valid.reason).toBe('InUse');
+    expect(warnings).toEqual([]);
+    expect(verifying.message).toContain('no Service');
+  });
+
+  test.each<[string, ServiceDigest[]]>([
+    ['cannot be probed', [service({ ports: [] })]],
+    ['waits for its Pods', [service({ routing: { readyOnly: pod(0).labels } })]],
+    ['is one of too many', Array.from({ length: limits.groupServices + 1 }, () => service())],
+  ])('a Service of its group that %s is no trouble', (_, services) => {
+    expect(statusOf([pod(0)], [pod(0)], services, foreign).warnings).toEqual([]);
+  });
+});
+
+test('a group needs a Service only while a Pod of it is held', () => {
+  const needy = (change: Partial<PodDigest>) => {
+    const groups = [groupOf([pod(0)]), { ...groupOf([pod(1, change)], []), value: 'two' }];
+    return lookAt(gateSpec, { pods: [], groups, isComplete: true }).emptyGroups.names;
+  };
+  expect(needy({})).toEqual(['two']);
+  expect(needy({ finished: true })).toEqual([]);
+  expect(needy({ deleting: true })).toEqual([]);
+  expect(needy({ readinessGates: [] })).toEqual([]);
 });
 
 describe('docs/features/routes.md §5.4: what is not verified is told on the gate', () => {

@@ -178,6 +178,8 @@ export function remembered(context: PodContext, facts: PodFacts | null): Partial
     asked: context.asked.filter(isStill),
     answers: Object.fromEntries(Object.entries(context.answers).filter(([service]) => isStill(service))),
     awaitsFalse: context.awaitsFalse && facts.condition === 'True',
+    // Somebody removed it, or set it to Unknown.
+    told: before?.condition === 'False' && facts.condition !== 'False' ? null : context.told,
   };
 }
 
@@ -277,7 +279,7 @@ export function isWatchNews(context: PodContext, event: PodObserved): boolean {
 
 /** Whether this Pod loses a proof that it has, and its gate cares. */
 export function isOwnLoss({ facts, proofs }: PodContext, { service, serviceUid, uids }: RouteLost): boolean {
-  if (facts?.gate.whenRouteIsLost !== 'withdraw') return false;
+  if (facts === null || !isWithdrawn({ facts })) return false;
   return uids.includes(facts.uid) && proofs[service] === serviceUid;
 }
 
@@ -333,8 +335,9 @@ export const isOfMine = ({ facts }: PodContext, { uid }: ConditionPatched | Cond
 export const isConditionTrue = ({ facts, awaitsFalse }: PodContext): boolean =>
   facts?.condition === 'True' && !awaitsFalse;
 
+/** Whether a lost route takes the condition back; not from a Pod that the gate does not hold (§2.7). */
 export const isWithdrawn = ({ facts }: Pick<PodContext, 'facts'>): boolean =>
-  facts?.gate.whenRouteIsLost === 'withdraw';
+  facts?.gate.whenRouteIsLost === 'withdraw' && facts.groupResource !== 'mismatch';
 
 /** Whether lost routes are to be noticed, and can be noticed. */
 export function isWatched(context: Pick<PodContext, 'facts'>): boolean {

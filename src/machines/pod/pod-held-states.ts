@@ -26,6 +26,8 @@ const telling = <const T extends string>(then: T) =>
     after: { patchPatience: { target: 'unsaid', actions: 'noteUntold' } },
   }) as const;
 
+/** What the condition says is out of date. */
+const isOutdated = { guard: 'isUntold', target: 'unsaid' } as const;
 const groupIsFound = { guard: 'isGroupFound', target: '#pod.deciding' } as const;
 const addressIsThere = { guard: 'hasAddress', target: '#pod.deciding' } as const;
 const addressIsReadable = { guard: 'isAddressReadable', target: '#pod.deciding' } as const;
@@ -55,14 +57,15 @@ export const heldStates = {
       telling: telling('patient'),
       patient: {
         description: 'That may still change.',
-        always: groupIsFound,
+        always: [groupIsFound, isOutdated],
         after: { missingPatience: 'reported' },
       },
       reported: {
-        description: 'A Warning Event on the Pod says what is missing or too large.',
+        description: 'A Warning Event on the Pod says what is missing or too large, again each half hour.',
         tags: 'settled',
         entry: { type: 'kube-event.write', params: missingNote },
-        always: groupIsFound,
+        always: [groupIsFound, isOutdated],
+        after: { remind: { target: 'reported', reenter: true } },
       },
     },
   },
@@ -76,7 +79,7 @@ export const heldStates = {
       telling: telling('told'),
       told: {
         description: 'The condition says that the Pod has no address.',
-        always: addressIsThere,
+        always: [addressIsThere, isOutdated],
       },
     },
   },
@@ -89,9 +92,19 @@ export const heldStates = {
       unsaid: unsaid(addressIsReadable, 'told'),
       telling: telling('told'),
       told: {
-        description: 'The condition says that the address cannot be parsed.',
+        description: 'The condition says that the address cannot be parsed; an Event does, each half hour.',
         tags: 'settled',
-        always: addressIsReadable,
+        always: [
+          addressIsReadable,
+          { ...isOutdated, actions: { type: 'kube-event.write', params: invalidNote } },
+        ],
+        after: {
+          remind: {
+            target: 'told',
+            reenter: true,
+            actions: { type: 'kube-event.write', params: invalidNote },
+          },
+        },
       },
     },
   },
@@ -129,7 +142,7 @@ export const heldStates = {
       told: {
         description:
           'The condition says which Services have not reached the Pod; they are asked again later.',
-        always: [allIsProven, { guard: 'isUntold', target: 'unsaid' }],
+        always: [allIsProven, isOutdated],
         after: {
           askAgain: [askAgainAloud('told'), askAgain('told')],
         },

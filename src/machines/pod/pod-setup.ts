@@ -145,6 +145,8 @@ export const podSetup = setup({
       ),
     /** Kubernetes reports every change; this only catches a report that was lost. */
     lookAgain: 300_000,
+    /** docs/features/routes.md §7.11: Events expire. */
+    remind: 1_800_000,
     /** docs/features/routes.md §2.6: a missing group resource is reported after 30 s. */
     missingPatience: ({ context, event }) => leftOf(30_000, context.waitsSince, event.at),
     /**

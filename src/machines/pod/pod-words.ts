@@ -111,22 +111,22 @@ const together = (names: readonly string[]): string =>
   names.length < 2 ? names.join() : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
 
 /**
- * Reason and message of the True condition: what was verified, what was not and why (docs/features/routes.md
- * §5.4).
+ * Reason and message of the True condition: what was verified by then, what was not and why
+ * (docs/features/routes.md §5.4). It is not written again when Services come or go, so it tells the past.
  */
 export function opened(context: PodContext): { readonly reason: string; readonly message: string } {
   const total = Object.keys(context.facts?.services ?? {}).length;
   if (total === 0)
     return {
       reason: 'NothingToVerify',
-      message: `${noServiceMessage(context)}; no traffic was verified.`,
+      message: `${noServiceMessage(context, 'found')}; no traffic was verified.`,
     };
   const missing = Object.entries(unverifiable(context));
   const verified = total - missing.length;
   const gap = missing.length === 0 ? '' : ` Not verified: ${listed(missing)}.`;
   return {
     reason: verified > 0 ? 'RoutesVerified' : 'Unverified',
-    message: `Traffic through ${verified} of ${total} Services reaches this Pod.${gap}`,
+    message: `Traffic through ${verified} of ${total} Services reached this Pod.${gap}`,
   };
 }
 
@@ -144,19 +144,19 @@ function held(context: PodContext): { readonly reason: string; readonly message:
   return { reason: 'RouteLost', message: `${lostMessage(context)} ${waiting}` };
 }
 
-function noServiceMessage({ facts }: PodContext): string {
+function noServiceMessage({ facts }: PodContext, finds: 'finds' | 'found'): string {
   const gate = `RouteGate ${facts?.gate.name ?? ''}`;
   // Facts of an earlier release do not name the label.
-  if (facts?.noService === undefined) return `${gate} finds no Service for this Pod's group`;
+  if (facts?.noService === undefined) return `${gate} ${finds} no Service for this Pod's group`;
   const { label, value } = facts.noService;
-  return `${gate} finds no Service for this Pod's group, which its serviceSelector selects and which has the label ${label}=${value}`;
+  return `${gate} ${finds} no Service for this Pod's group, which its serviceSelector selects and which has the label ${label}=${value}`;
 }
 
 function waitingMessage(context: PodContext): string {
   const { facts } = context;
   const services = facts?.services ?? {};
   if (Object.keys(services).length === 0)
-    return `${noServiceMessage(context)}, and holds what cannot be verified (whenUnverifiable: hold).`;
+    return `${noServiceMessage(context, 'finds')}, and holds what cannot be verified (whenUnverifiable: hold).`;
   return missingList(context);
 }
 
@@ -206,7 +206,7 @@ function conditionOf({ namespace, name, facts }: PodContext) {
 
 /** The patch that says why the Pod is held back. */
 export function heldPatch({ context, event }: Moment): Patch {
-  const isFalse = context.facts?.condition === 'False';
+  const isFalse = context.facts?.condition === 'False' || context.awaitsFalse;
   return { ...conditionOf(context), status: 'False', ...held(context), at: isFalse ? null : event.at };
 }
 

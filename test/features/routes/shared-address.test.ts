@@ -39,7 +39,7 @@ test('an answer of one proves nothing of another: it is reported as not verified
     status: 'True',
     reason: 'Unverified',
     message:
-      'Traffic through 0 of 1 Services reaches this Pod. Not verified: web (Pod web-0 has the address of the same node, so answers do not say which of them gave them).',
+      'Traffic through 0 of 1 Services reached this Pod. Not verified: web (Pod web-0 has the address of the same node, so answers do not say which of them gave them).',
   });
 });
 

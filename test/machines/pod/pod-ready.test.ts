@@ -47,6 +47,28 @@ describe('“ready with whenRouteIsLost: keep is quiet”', () => {
   });
 });
 
+describe('§2.7: a Pod whose owner no longer matches is not held', () => {
+  const foreign = (change: Partial<PodFacts> = {}) => watched({ groupResource: 'mismatch', ...change });
+
+  test.each<[string, ReturnType<typeof watched>[]]>([
+    ['a route that is lost', [foreign(), lost('web')]],
+    ['a route that was lost before', [lost('web'), foreign()]],
+    ['a Service that comes', [foreign({ services: withLate })]],
+  ])('%s: nothing is asked or written any more', (_, news) => {
+    const pod = watchedPod().take(...news);
+    pod.asked();
+    expect(pod.wait(3_600_000).state).toBe('gated.ready.proven');
+    expect(pod.asked()).toEqual([]);
+  });
+
+  test('once it matches again its routes are watched again', () => {
+    const pod = watchedPod().take(foreign());
+    pod.asked();
+    pod.take(watched());
+    expect(servicesAsked(pod, 'route.watched')).toEqual(['api', 'web', 'www']);
+  });
+});
+
 describe('“With withdraw: a Service added later is verified too”', () => {
   test('it is asked, it alone, and proves it: the Pod stays ready', () => {
     const pod = watchedPod().take(watched({ services: withLate }));

@@ -60,7 +60,7 @@ test.each<[string, PodDriver, string, string]>([
     'gated.marking.patching',
     newPod(observed({ services: {}, noService: { label: 'group', value: 'g9' } })),
     'waiting',
-    "RouteGate gate finds no Service for this Pod's group, which its serviceSelector selects and which has the label group=g9; no traffic was verified. The condition is being written.",
+    "RouteGate gate found no Service for this Pod's group, which its serviceSelector selects and which has the label group=g9; no traffic was verified. The condition is being written.",
   ],
   [
     'gated.waitingForAddress.unsaid',
@@ -90,7 +90,7 @@ test.each<[string, PodDriver, string, string]>([
     'gated.marking.patching',
     newPod(observed(), ...allProven),
     'waiting',
-    'Traffic through 3 of 3 Services reaches this Pod. The condition is being written.',
+    'Traffic through 3 of 3 Services reached this Pod. The condition is being written.',
   ],
   [
     'gated.marking.outdated',
@@ -102,7 +102,7 @@ test.each<[string, PodDriver, string, string]>([
     'gated.marking.retrying.backingOff',
     newPod(observed(), ...allProven, refused('error')),
     'wrong',
-    'Traffic through 3 of 3 Services reaches this Pod. The condition could not be written, once: it was error.',
+    'Traffic through 3 of 3 Services reached this Pod. The condition could not be written, once: it was error.',
   ],
   [
     'gated.marking.retrying.waitingForNews',
@@ -114,7 +114,7 @@ test.each<[string, PodDriver, string, string]>([
     'gated.ready.proven',
     newPod(observed(), proven('api'), proven('web'), unverifiable('www'), patched()),
     'ok',
-    'Traffic through 2 of 3 Services reaches this Pod. Not verified: www (its answers carry no header).',
+    'Traffic through 2 of 3 Services reached this Pod. Not verified: www (its answers carry no header).',
   ],
   [
     'gated.ready.proven',

@@ -143,6 +143,72 @@ describe('docs/features/routes.md §7.1: “its condition is False, with a reaso
   });
 });
 
+describe('what the condition says stays true, however long the Pod waits', () => {
+  const owner = (name: string): Partial<PodFacts> => ({
+    groupResource: 'missing',
+    owner: { kind: 'Fleet', name, label: 'fleet' },
+  });
+  const tooMany: Partial<PodFacts> = {
+    groupResource: 'missing',
+    refused: { reason: 'TooManyServices', message: 'There are too many.' },
+  };
+
+  test.each<[string, Partial<PodFacts>, Partial<PodFacts>, object]>([
+    ['another owner is missing', owner('a'), owner('b'), { message: expect.stringContaining('Fleet b') }],
+    ['the owner is there, but the group is too large', owner('a'), tooMany, { reason: 'TooManyServices' }],
+    [
+      'another address cannot be parsed',
+      { address: { invalid: 'x' } },
+      { address: { invalid: 'y' } },
+      { message: expect.stringContaining('"y"') },
+    ],
+    [
+      'without an address, the owner goes',
+      { address: null },
+      { ...owner('a'), address: null },
+      { reason: 'GroupMissing' },
+    ],
+  ])('%s: it is rewritten', (_, before, after, said) => {
+    for (const waitMs of [0, 60_000]) {
+      const pod = toldWhy(newPod(observed(before))).wait(waitMs);
+      pod.asked();
+      pod.take(observed({ condition: 'False', ...after })).wait(40_000);
+      expect(patches(pod)).toMatchObject([{ status: 'False', ...said }]);
+    }
+  });
+
+  test.each<[string, Partial<PodFacts>]>([
+    ['GroupResourceMissing', owner('a')],
+    ['TooManyServices', tooMany],
+    ['InvalidAddress', { address: { invalid: 'x' } }],
+  ])('the Event %s is written again each half hour, since Events expire', (reason, facts) => {
+    const pod = toldWhy(newPod(observed(facts)));
+    let count = 0;
+    for (let minute = 0; minute < 100; minute += 1)
+      count += pod
+        .wait(60_000)
+        .askedOf('kube-event.write')
+        .filter((event) => event.reason === reason).length;
+    expect(count).toBe(4);
+  });
+
+  test.each<[string, Partial<PodFacts>]>([
+    ['routes', {}],
+    ['an address', { address: null }],
+    ['its owner', owner('a')],
+  ])(
+    'waiting for %s, somebody takes the condition away or makes it Unknown: it is written again',
+    (_, facts) => {
+      for (const condition of ['Unknown', null] as const) {
+        const pod = toldWhy(newPod(observed(facts))).take(observed({ ...facts, condition: 'False' }));
+        pod.asked();
+        pod.take(observed({ ...facts, condition })).wait(10_000);
+        expect(patches(pod)).toMatchObject([{ status: 'False', at: expect.any(Number) }]);
+      }
+    },
+  );
+});
+
 describe('a word on its way is waited for: whichever patch lands last was asked for last', () => {
   const reasons: Array<[string, Partial<PodFacts>]> = [
     ['groupMissing', { groupResource: 'missing' }],
@@ -231,7 +297,7 @@ describe('docs/features/routes.md §5: what cannot be verified', () => {
         status: 'True',
         reason: 'RoutesVerified',
         message:
-          'Traffic through 1 of 3 Services reaches this Pod. Not verified: api (has no port named http), www (its answers carry no header).',
+          'Traffic through 1 of 3 Services reached this Pod. Not verified: api (has no port named http), www (its answers carry no header).',
       },
     ]);
   });

@@ -73,7 +73,7 @@ describe('“groupResource: not found → groupMissing”', () => {
   test('“Warning Event after 30 s”: one, about this Pod, naming the RouteGate; and it still wakes', () => {
     const pod = toldWhy(newPod(observed({ groupResource: 'missing' })));
     pod.asked();
-    expect(pod.wait(3_600_000).asked()).toEqual([
+    expect(pod.wait(1_800_000).asked()).toEqual([
       expect.objectContaining({
         type: 'kube-event.write',
         eventType: 'Warning',
@@ -115,7 +115,7 @@ describe('the address', () => {
   });
 
   test('“invalid: podIPs[0] does not parse → Warning Event, no HTTP, woken by a Pod change”', () => {
-    const pod = toldWhy(newPod(observed({ address: { invalid: '10.0.0.256' } }))).wait(3_600_000);
+    const pod = toldWhy(newPod(observed({ address: { invalid: '10.0.0.256' } }))).wait(1_700_000);
     expect(pod.state).toBe('gated.invalid.told');
     expect(pod.asked()).toEqual([
       expect.objectContaining({

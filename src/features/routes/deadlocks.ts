@@ -12,7 +12,12 @@ export function hindrancesOf(
   const { selector, readyOnly } = service.routing ?? {};
   const matchLabels = selector ?? readyOnly;
   const isSelected = matchLabels === undefined || selects({ matchLabels }, pod.labels);
-  return [...(isSelected ? [] : (['unselected'] as const)), ...deadlocksOf(service, [pod], groupSize)];
+  return [
+    ...(isSelected ? [] : (['unselected'] as const)),
+    ...deadlocksOf(service, [pod], groupSize),
+    // No deadlock of the gate: where all nodes are in one zone, this holds up nobody.
+    ...(service.routing?.near ? (['near'] as const) : []),
+  ];
 }
 
 /**

@@ -64,7 +64,8 @@ export function servicePart(object: KubeObject): DigestPart<ServiceDigest> {
     // "None" (headless) and "" are not addresses and drop out here.
     clusterIPs: addresses.flatMap((text) => parseAddress(text) ?? []),
     ports: list(spec.ports).flatMap((port) => servicePort(record(port))),
-    ...serviceRouting(spec),
+    ...headlessFamilies(spec),
+    ...serviceRouting(object),
   };
 }
 
@@ -198,15 +199,37 @@ function finishedPod({ phase }: Fields): Pick<PodDigest, 'finished'> {
   return phase === 'Failed' || phase === 'Succeeded' ? { finished: true } : {};
 }
 
+/** The families in which the name of a headless Service leads to its Pods. */
+function headlessFamilies(spec: Fields): Pick<ServiceDigest, 'families'> {
+  if (spec.clusterIP !== 'None') return {};
+  const families = list(spec.ipFamilies).filter((one) => one === 'IPv4' || one === 'IPv6');
+  return families.length > 0 ? { families } : {};
+}
+
+/** Of each Pod's zone or node: annotation and field by which a Service says so. */
+const topologyModes = [
+  'service.kubernetes.io/topology-mode',
+  'service.kubernetes.io/topology-aware-hints',
+] as const;
+
+function isNearFirst({ metadata, spec }: KubeObject): boolean {
+  const mode = topologyModes.map((name) => metadata.annotations?.[name]).find((text) => text !== undefined);
+  const isAuto = typeof mode === 'string' && mode.toLowerCase() === 'auto';
+  return isAuto || typeof record(spec).trafficDistribution === 'string';
+}
+
 /** What can make a Service and a gate wait for each other (docs/features/routes.md, table of Services). */
-function serviceRouting(spec: Fields): Pick<ServiceDigest, 'routing'> {
+function serviceRouting(object: KubeObject): Pick<ServiceDigest, 'routing'> {
+  const spec = record(object.spec);
+  const isHeadless = spec.clusterIP === 'None';
   const selector = textMap(spec.selector);
   const isSelecting = Object.keys(selector).length > 0 && spec.type !== 'ExternalName';
   const whose = spec.publishNotReadyAddresses === true ? 'selector' : 'readyOnly';
   const routing: ServiceRouting = {
     ...(isSelecting ? { [whose]: selector } : {}),
     ...(spec.sessionAffinity === 'ClientIP' ? { affine: true } : {}),
-    ...(spec.internalTrafficPolicy === 'Local' ? { local: true } : {}),
+    ...(spec.internalTrafficPolicy === 'Local' && !isHeadless ? { local: true } : {}),
+    ...(isNearFirst(object) && !isHeadless ? { near: true } : {}),
     ...(spec.type === 'ExternalName' ? { external: true } : {}),
   };
   return Object.keys(routing).length > 0 ? { routing } : {};

@@ -1,6 +1,6 @@
 /** The digests that routes need in the world. */
 
-import type { Address } from '../../base/address.ts';
+import type { Address, IpFamily } from '../../base/address.ts';
 import type { ConditionStatus, DigestBase, Labels } from '../../base/digests.ts';
 import type { Invalid } from '../../kube/api/spec-fields.ts';
 import type { RouteGateSpec } from './route-gate.ts';
@@ -35,6 +35,8 @@ export interface ServiceDigest extends DigestBase {
   readonly kind: 'services';
   readonly clusterIPs: readonly Address[];
   readonly ports: readonly ServicePortDigest[];
+  /** Of a headless Service: in which families its name leads to its Pods. */
+  readonly families?: readonly IpFamily[];
   /** What can keep a Pod from being reached through the Service before it is Ready; absent if nothing can. */
   readonly routing?: ServiceRouting;
 }
@@ -48,6 +50,8 @@ export interface ServiceRouting {
   readonly affine?: true;
   /** `internalTrafficPolicy: Local` */
   readonly local?: true;
+  /** `trafficDistribution`, or a topology mode: Pods of the same zone or node come first. */
+  readonly near?: true;
   /** `type: ExternalName` */
   readonly external?: true;
 }

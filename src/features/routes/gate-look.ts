@@ -143,7 +143,7 @@ function servicesOf(
   return {
     services: services.length,
     unaskable: named(blind.map(({ name, why }) => `${name} ${why}`)),
-    isPortMissing: blind.some(({ why }) => why.startsWith('has no port')),
+    isPortMissing: blind.some(({ why }) => /^has no (TCP )?port /.test(why)),
     emptyGroups: named(empty.map(({ value }) => value)),
   };
 }

@@ -17,7 +17,7 @@ import { limits } from '../../base/limits.ts';
 import type { PodFacts } from '../../machines/pod/pod-facts.ts';
 import type { RouteProbe, ServiceFacts } from '../../machines/service/route-facts.ts';
 import { hindrancesOf } from './deadlocks.ts';
-import type { EndpointSliceDigest, PodDigest, ServiceDigest } from './digests.ts';
+import type { EndpointSliceDigest, PodDigest, ServiceDigest, ServicePortDigest } from './digests.ts';
 import { type Gate, gateOf } from './gate.ts';
 import { ownerKindOf, ownerOf, ownerStateOf, statedReplicas } from './group-owner.ts';
 import { type Group, Groups, objectOf } from './groups.ts';
@@ -246,13 +246,18 @@ function deadlocksFor(
 const byName = ([a]: [string, unknown], [b]: [string, unknown]) => (a < b ? -1 : 1);
 
 function portOf({ spec }: Gate, service: ServiceDigest): number | null {
-  return service.ports.find(({ name }) => name === spec.probe.portName)?.port ?? null;
+  const isMeant = ({ name, protocol }: ServicePortDigest) =>
+    name === spec.probe.portName && protocol === 'TCP';
+  return service.ports.find(isMeant)?.port ?? null;
 }
 
 /** Why the Service cannot be asked; null if it can. */
 export function unaskable(gate: Gate, service: ServiceDigest): string | null {
   const { portName, address } = gate.spec.probe;
-  if (portOf(gate, service) === null) return `has no port named ${portName}`;
+  if (portOf(gate, service) === null) {
+    const isThere = service.ports.some(({ name }) => name === portName);
+    return `has no ${isThere ? 'TCP ' : ''}port named ${portName}`;
+  }
   if (service.routing?.external) return 'is of type ExternalName';
   return address === 'clusterIP' && service.clusterIPs.length === 0 ? 'has no cluster IP' : null;
 }
@@ -321,17 +326,18 @@ function probeOf(
 
 /**
  * The Service's address of the wanted family, or else the one that it has. The DNS name of a headless Service
- * leads to Pods of the wanted family.
+ * leads to Pods in the families that it has.
  */
 function addressOf(
   gate: Gate,
   name: string,
-  { clusterIPs }: ServiceDigest,
+  { clusterIPs, families = [] }: ServiceDigest,
   family: IpFamily,
   clusterDomain: string,
 ): { readonly host: string; readonly asked: IpFamily } {
   const own = clusterIPs.find((one) => one.family === family) ?? clusterIPs[0];
-  const asked = own?.family ?? family;
+  const [only] = families.includes(family) ? [family] : families;
+  const asked = own?.family ?? only ?? family;
   if (gate.spec.probe.address === 'dns')
     return { host: `${objectOf(name)}.${gate.namespace}.svc.${clusterDomain}`, asked };
   return { host: asked === 'IPv6' ? `[${own?.ip ?? ''}]` : (own?.ip ?? ''), asked };

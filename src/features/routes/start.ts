@@ -17,6 +17,7 @@ import { sampleRoutes } from './effects/route-sample.ts';
 import { createGateJoin, createGateStatusJoin } from './gate-join.ts';
 import type { Groups } from './groups.ts';
 import { FairLimiter } from './probe/limiter.ts';
+import { anyAddressOf, lookupBySystem } from './probe/lookup.ts';
 import type { Listing } from './probe/pace.ts';
 import { createRoutesJoin } from './routes-join.ts';
 
@@ -25,15 +26,15 @@ export interface RoutesSettings {
   readonly lookup?: LookupFunction;
 }
 
-export function startRoutes({ lookup }: RoutesSettings): StartFeature {
-  return ({ engine, kube, clock, log, incarnation, metrics }): FeatureRun => {
+export function startRoutes({ lookup = lookupBySystem() }: RoutesSettings): StartFeature {
+  return ({ engine, kube, clock, random, log, incarnation, metrics }): FeatureRun => {
     const { world } = engine;
     const domain = createClusterDomain({ clock, log });
     const later = createLater(clock, (ids) => engine.shards.observe(ids));
     const join = createRoutesJoin({ world, clusterDomain: () => domain.current(), later });
     const limiter = new FairLimiter(clock);
     const listing = listingOf(join.groups);
-    const sampling = sampleRoutes({ limiter, clock, listing, ...(lookup === undefined ? {} : { lookup }) });
+    const sampling = sampleRoutes({ limiter, clock, listing, lookup: anyAddressOf(lookup, random) });
     const gates = createGateJoin({ world, incarnation, isComplete: join.isComplete });
     return {
       joins: [join, gates, createGateStatusJoin(world)],

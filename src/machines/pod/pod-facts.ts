@@ -13,8 +13,8 @@ import type { ConditionStatus } from '../../base/digests.ts';
  */
 export type Deadlock = 'notPublished' | 'affine' | 'local';
 
-/** Or its selector does not select the Pod. */
-export type Hindrance = Deadlock | 'unselected';
+/** Or its selector does not select the Pod, or it prefers Pods of the zone or node that asks. */
+export type Hindrance = Deadlock | 'unselected' | 'near';
 
 export interface PodFacts {
   readonly uid: string;

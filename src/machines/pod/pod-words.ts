@@ -165,6 +165,7 @@ const remedies: Readonly<Record<Hindrance, string>> = {
   unselected: 'its selector does not select this Pod: correct the selector or the labels of the Pod',
   notPublished: 'publishes Ready Pods only: set publishNotReadyAddresses: true',
   affine: 'session affinity leads each replica to one Pod: remove it, or gate on a Service without it',
+  near: 'trafficDistribution (or a topology mode) leads each replica to Pods of its own zone or node: remove it, or gate on a Service without it',
   local:
     'internalTrafficPolicy Local leads to Pods on nodes with a replica only: remove it, or gate on a Service without it',
 };

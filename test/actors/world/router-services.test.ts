@@ -21,6 +21,7 @@ test('docs/features/routes.md §7.1: a Pod is told which Services wait for it', 
   expect(await deadlocksOf({ selector: { app: 'other' }, local: true })).toEqual({
     web: ['unselected', 'local'],
   });
+  expect(await deadlocksOf({ selector: labels, near: true })).toEqual({ web: ['near'] });
   expect(await deadlocksOf({ selector: labels })).toBeUndefined();
   expect(await deadlocksOf(undefined)).toBeUndefined();
 });
@@ -65,6 +66,16 @@ describe('“URL: http://<address>:<port named probe.portName><path>”', () => 
     expect(await familiesOf(dual)).toEqual(['IPv4', 'IPv6']);
     expect(await familiesOf({})).toEqual(['IPv4', 'IPv4']);
     expect(await familiesOf({ clusterIPs: [] })).toEqual(['IPv4', 'IPv6']);
+    // Of a headless Service.
+    expect(await familiesOf({ clusterIPs: [], families: ['IPv4'] })).toEqual(['IPv4', 'IPv4']);
+    expect(await familiesOf({ clusterIPs: [], families: ['IPv6', 'IPv4'] })).toEqual(['IPv4', 'IPv6']);
+  });
+
+  test('docs/features/routes.md §5.1: a port of another protocol answers no GET', async () => {
+    const ports = [{ name: 'health', port: 53, protocol: 'UDP' as const }];
+    expect(await probesOf('clusterIP', { ports })).toEqual([undefined, undefined]);
+    const scene = await (await shop()).put({ 'services/web': serviceDigest({ ports }) });
+    expect(scene.pod()?.unaskable).toEqual({ web: 'has no TCP port named health' });
   });
 
   test('the port is the one of that name, whatever the others are', async () => {

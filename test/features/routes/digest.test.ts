@@ -136,6 +136,32 @@ describe('a Service', () => {
     expect(servicePart({ metadata, spec }).clusterIPs.map(({ ip }) => ip)).toEqual(ips);
   });
 
+  const digest = (spec: object, annotations: Record<string, string> = {}) =>
+    servicePart({ metadata: { ...metadata, annotations }, spec });
+
+  test('in which families the name of a headless one leads to its Pods', () => {
+    const ipFamilies = ['IPv6', 'IPv4', 'none'];
+    expect(digest({ clusterIP: 'None', ipFamilies }).families).toEqual(['IPv6', 'IPv4']);
+    expect(digest({ clusterIP: 'None' })).not.toHaveProperty('families');
+    expect(digest({ clusterIP: '10.1.0.1', ipFamilies })).not.toHaveProperty('families');
+  });
+
+  test.each<[string, object, Record<string, string>]>([
+    ['trafficDistribution', { trafficDistribution: 'PreferSameZone' }, {}],
+    ['a topology mode', {}, { 'service.kubernetes.io/topology-mode': 'Auto' }],
+    ['topology aware hints', {}, { 'service.kubernetes.io/topology-aware-hints': 'auto' }],
+  ])('%s leads to near Pods first, but not through a name that leads to all Pods', (_, spec, annotations) => {
+    expect(digest(spec, annotations).routing).toEqual({ near: true });
+    expect(digest({ ...spec, clusterIP: 'None' }, annotations).routing).toBeUndefined();
+  });
+
+  test('an internal traffic policy is none of a headless one', () => {
+    const internalTrafficPolicy = 'Local';
+    expect(digest({ internalTrafficPolicy }).routing).toEqual({ local: true });
+    expect(digest({ internalTrafficPolicy, clusterIP: 'None' }).routing).toBeUndefined();
+    expect(digest({}, { 'service.kubernetes.io/topology-mode': 'Disabled' }).routing).toBeUndefined();
+  });
+
   test('ports have a name, a number and a protocol', () => {
     const ports = [
       { port: 80 },

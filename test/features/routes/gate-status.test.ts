@@ -152,6 +152,12 @@ describe('docs/features/routes.md §5.4: what is not verified is told on the gat
       [service(), service({ ports: [] })],
       '1 of 2 Services cannot be probed: svc-1 has no port named',
     ],
+    [
+      'PortMissing',
+      [pod(0)],
+      [service({ ports: [{ name: gateSpec.probe.portName, port: 53, protocol: 'UDP' }] })],
+      'svc-0 has no TCP port named',
+    ],
     ['Unverified', [pod(0, reasoned('Unverified'))], [service()], '1 Pods are Ready although'],
     [
       'Deadlock',

@@ -56,6 +56,12 @@ describe('docs/features/routes.md §7.1: “its condition is False, with a reaso
     );
   });
 
+  test('a Service that prefers near Pods: what to change', () => {
+    const pod = newPod(observed({ deadlocks: { api: ['near'] } }), missed('api', 'answered by 10.0.0.7'));
+    const [patch] = patches(pod.wait(4_000));
+    expect(patch?.message).toMatch(/api \(trafficDistribution .*: remove it, .*; answered by 10.0.0.7\)/);
+  });
+
   test('docs/features/routes.md §7.12: a Service that does not select the Pod: what to correct', () => {
     const pod = newPod(observed({ deadlocks: { api: ['unselected'] } }));
     const [patch] = patches(pod.wait(4_000));

@@ -76,6 +76,8 @@ export interface IssuerContext {
   readonly lastError: string | null;
   readonly readySince: number;
   readonly isReady: boolean;
+  /** Somebody wrote over its status, and it is reported again soon; absent: nobody did. */
+  readonly mistold?: boolean;
   /** Of a private CA, when it was last verified; null or absent: an authority, or not verified yet. */
   readonly ca?: CaLife | null;
 }

@@ -18,7 +18,7 @@ const isServing = (word: StateWord) => word === 'ready' || word === 'trying';
 export function noted(context: IssuerContext, word: StateWord, at: number): Partial<IssuerContext> {
   const isReady = isServing(word);
   const isSame = context.isReady === isReady && context.readySince !== 0;
-  return { isReady, readySince: isSame ? context.readySince : at };
+  return { isReady, readySince: isSame ? context.readySince : at, mistold: false };
 }
 
 const reasons: Readonly<Record<StateWord, string>> = {

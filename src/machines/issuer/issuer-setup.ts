@@ -1,7 +1,7 @@
 /**
  * The setup of the issuer chart: its guards, delays and actions, under the names that issuer.ts uses. Pure.
  */
-import { assign, enqueueActions, raise, setup } from 'xstate';
+import { assign, cancel, enqueueActions, raise, setup } from 'xstate';
 import { backOffMs } from '../../base/back-off.ts';
 import { limits } from '../../base/limits.ts';
 import type { ActorInput } from '../actor-input.ts';
@@ -119,7 +119,10 @@ export const issuerSetup = setup({
       isReturned(args, 'down') && !('domain' in args.event && isItsOwnTrouble(args.context, args.event)),
     isUnusable: (args: Args) => isReturned(args, 'unusable'),
     isGoodAnswer: (args: Args) => isReturned(args, 'issued', 'refused'),
-    isMistold: (args: Args, { word }: { readonly word: StateWord }) => isMistold(args, word),
+    isMistoldAnew: (args: Args, { word }: { readonly word: StateWord }) =>
+      args.context.mistold !== true && isMistold(args, word),
+    isToldAgain: (args: Args, { word }: { readonly word: StateWord }) =>
+      args.context.mistold === true && !isMistold(args, word),
     isReportLost: ({ event }: Args) =>
       event.type === 'effect.settled' && event.effect === 'issuer.report' && event.error !== null,
   },
@@ -189,6 +192,10 @@ export const issuerSetup = setup({
       return { limitTimes, limitedUntil: until, lastError: limitText(event) };
     }),
     reportLater: raise({ type: 'report.due', at: 0, random: 0 }, { delay: 'reportAgain', id: 'report' }),
+    doubtTold: assign({ mistold: true }),
+    trustTold: assign({ mistold: false }),
+    retellLater: raise({ type: 'report.due', at: 0, random: 0 }, { delay: 'reportAgain', id: 'mistold' }),
+    retellNot: cancel('mistold'),
     ...actionsOf(...issuerEffects),
   },
 });

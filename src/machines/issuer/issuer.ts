@@ -44,7 +44,10 @@ const tell = (word: StateWord, notice: Parameters<typeof report>[1]['notice'] = 
 const reports = (word: StateWord) =>
   ({
     'report.due': { actions: [...tell(word)] },
-    'issuer.status.observed': { guard: { type: 'isMistold', params: { word } }, actions: 'reportLater' },
+    'issuer.status.observed': [
+      { guard: { type: 'isMistoldAnew', params: { word } }, actions: ['doubtTold', 'retellLater'] },
+      { guard: { type: 'isToldAgain', params: { word } }, actions: ['trustTold', 'retellNot'] },
+    ],
   }) as const;
 
 const checking = ({ context }: Moment) => ({ issuer: context.name, check: context.check });

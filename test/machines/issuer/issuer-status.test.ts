@@ -42,6 +42,17 @@ describe('a status that is seen to say what the Issuer did not report', () => {
     expect(issuer.askedOf('issuer.report')).toHaveLength(1);
   });
 
+  test('in time, however often it is seen, and whatever else of it is lost meanwhile', () => {
+    const issuer = readyIssuer().take({ type: 'effect.settled', effect: 'issuer.report', error: 'away' });
+    for (let n = 0; n < 3; n++) issuer.take(says({ reason: `Word${n}` })).wait(10_000);
+    expect(issuer.askedOf('issuer.report')).not.toEqual([]);
+  });
+
+  test('but not if it is seen to be true before', () => {
+    const issuer = readyIssuer().take(says({ reason: 'Refused' }), says());
+    expect(issuer.wait(60_000).asked()).toEqual([]);
+  });
+
   test('but what it reported itself, or is said of another object or by nobody, is none', () => {
     const issuer = readyIssuer();
     const silent: IssuerEvent = { type: 'issuer.status.observed', facts: null };

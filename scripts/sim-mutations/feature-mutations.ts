@@ -155,6 +155,13 @@ const certificates: readonly Mutation[] = [
   ),
   one(
     'certificates',
+    'what somebody wrote over the status of a Domain is not noticed',
+    'src/machines/domain/domain-report.ts',
+    'isSaidByOther(one, one.uid, [known.get(one.uid) ?? one.said])',
+    'isSaidByOther(null, one.uid, [known.get(one.uid) ?? one.said])',
+  ),
+  one(
+    'certificates',
     'an order that is abandoned does not count',
     'src/machines/domain/domain-requests.ts',
     'return isOrdered && isUnused(given.outcome) ? { ...given, ordered: true } : given;',

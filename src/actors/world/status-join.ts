@@ -17,15 +17,28 @@ export function createStatusJoin<D extends SaidDigest>(
   digestOf: (namespace: string, name: string) => D | null,
   more: (digest: D) => object = () => ({}),
 ): Join {
+  return createStatusesJoin(kind, (namespace, name) => {
+    const digest = digestOf(namespace, name);
+    const said = saidIn(digest);
+    return digest === null || said === null ? null : { ...said, ...more(digest) };
+  });
+}
+
+export const saidIn = (digest: SaidDigest | null): StatusSaid =>
+  digest?.said === undefined ? null : { uid: digest.uid, said: digest.said };
+
+/** @param factsOf what one status says, or those of several objects that share the actor; null: nothing */
+export function createStatusesJoin(
+  kind: string,
+  factsOf: (namespace: string, name: string) => object | null,
+): Join {
   return {
     kinds: [kind],
     fold: () => [],
     *members() {},
-    observe(_kind, namespace, name) {
-      const digest = digestOf(namespace, name);
-      if (digest?.said === undefined) return { type: `${kind}.status.observed`, facts: null };
-      const facts: StatusSaid = { uid: digest.uid, said: digest.said };
-      return { type: `${kind}.status.observed`, facts: { ...facts, ...more(digest) } };
-    },
+    observe: (_kind, namespace, name) => ({
+      type: `${kind}.status.observed`,
+      facts: factsOf(namespace, name),
+    }),
   };
 }

@@ -7,13 +7,13 @@
  * must not look deleted. Absent: which namespace owns the host (claims/claims.ts, and the domain's chart).
  */
 import type { Join } from '../../actors/world/join.ts';
-import { createStatusJoin } from '../../actors/world/status-join.ts';
+import { createStatusesJoin, createStatusJoin, saidIn } from '../../actors/world/status-join.ts';
 import type { World } from '../../actors/world/world.ts';
 import { type AnyDigest, asDigest, isDigest, isOfObject, type WorldEntry } from '../../base/digests.ts';
 import { equal } from '../../base/equal.ts';
 import { type DomainSource, type IssuerFacts, secretNameOf } from '../../machines/domain/domain-facts.ts';
 import { Askings } from './claims/askings.ts';
-import { type Asking, claimsOf } from './claims/claims.ts';
+import { type Asking, claimsOf, toldFirst } from './claims/claims.ts';
 import type { DomainDigest, IngressDigest, IssuerDigest, NamespaceDigest, ServiceDigest } from './digests.ts';
 
 const needed = [
@@ -25,9 +25,12 @@ const needed = [
 ];
 
 const issuers = 'issuers.orrery.dev';
+const domains = 'domains.orrery.dev';
 
-export function createCertificatesJoin(world: Pick<World, 'get' | 'entries' | 'statement'>): Join {
-  const asked = new Askings();
+export function createCertificatesJoin(
+  world: Pick<World, 'get' | 'entries' | 'statement'>,
+  asked = new Askings(),
+): Join {
   const isListed = (resource: string) => world.statement(resource) !== null;
   const isComplete = () => needed.every(isListed);
   // Before Namespaces are listed, no Issuer would seem to serve any of them.
@@ -60,6 +63,16 @@ export function createCertificatesJoin(world: Pick<World, 'get' | 'entries' | 's
 /** What the status of an Issuer says, for its actor to compare with what it reported. */
 export const createIssuerStatusJoin = (world: Pick<World, 'get'>): Join =>
   createStatusJoin('issuer', (_, name) => asDigest<IssuerDigest>(world.get(issuers, '', name), 'issuers'));
+
+/** The same of the Domains that ask for a host. */
+export const createDomainStatusJoin = (world: Pick<World, 'get'>, asked: Askings): Join =>
+  createStatusesJoin('domain', (_, host) => {
+    const said = toldFirst(asked.of(host)).flatMap(({ source: { kind, namespace, name } }) => {
+      const digest = kind === 'Domain' ? world.get(domains, namespace, name) : null;
+      return saidIn(asDigest<DomainDigest>(digest, 'domains')) ?? [];
+    });
+    return said.length === 0 ? null : said;
+  });
 
 /** Whether only the status differs, which concerns no host. */
 function isSaidAnew(before: AnyDigest | null, digest: AnyDigest | null): boolean {

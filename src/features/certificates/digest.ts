@@ -12,7 +12,8 @@ import { conditionOf } from '../../kube/api/conditions.ts';
 import { type Fields, list, record } from '../../kube/api/fields.ts';
 import { generationOf } from '../../kube/mirror/object-digest.ts';
 import { secretNameOf } from '../../machines/domain/domain-facts.ts';
-import { saidIn } from '../../machines/issuer/issuer-report.ts';
+import { saidIn as domainSaid } from '../../machines/domain/domain-said.ts';
+import { saidIn as issuerSaid } from '../../machines/issuer/issuer-report.ts';
 import type { DomainDigest, IngressDigest, IssuerDigest, SecretDigest, ServiceDigest } from './digests.ts';
 import { readDomainSpec } from './domain-spec.ts';
 import { domainLabel, hostLabel, readHost } from './hosts.ts';
@@ -30,20 +31,27 @@ const renewCharsMax = 64;
 
 export function issuerPart(object: KubeObject): DigestPart<IssuerDigest> {
   const digest = { generation: generationOf(object), spec: readIssuerSpec(object.spec) };
-  return object.status === undefined ? digest : { ...digest, said: saidBy(object.status) };
+  return object.status === undefined ? digest : { ...digest, said: saidByIssuer(object.status) };
 }
 
-function saidBy(value: unknown): string {
+function saidByIssuer(value: unknown): string {
   const { observedGeneration: generation, rateLimitedUntil } = record(value);
   const { status, reason } = conditionOf(value, 'Ready') ?? {};
-  return saidIn({ generation, rateLimitedUntil, status, reason });
+  return issuerSaid({ generation, rateLimitedUntil, status, reason });
 }
 
 export function domainPart(object: KubeObject): DigestPart<DomainDigest> {
   const renew = object.metadata.annotations?.[renewAnnotation];
   const wish = typeof renew === 'string' ? { renew: renew.slice(0, renewCharsMax) } : {};
   const spec = readDomainSpec(object.spec);
-  return { generation: generationOf(object), spec, ...wish, ...shown(object) };
+  const said = object.status === undefined ? {} : { said: saidByDomain(object.status) };
+  return { generation: generationOf(object), spec, ...wish, ...shown(object), ...said };
+}
+
+function saidByDomain(value: unknown): string {
+  const { observedGeneration: generation, state, notAfter } = record(value);
+  const { status, reason } = conditionOf(value, 'Ready') ?? {};
+  return domainSaid({ generation, state, notAfter, status, reason });
 }
 
 function shown({ metadata }: KubeObject): Pick<DomainDigest, 'shown' | 'owners'> {

@@ -20,6 +20,8 @@ export interface DomainDigest extends DigestBase {
   readonly renew?: string;
   /** It only shows the host of a Service or an Ingress, and asks for nothing. */
   readonly shown?: true;
+  /** As for an Issuer. */
+  readonly said?: string;
   /** For one that shows a host: the uids of its owners. */
   readonly owners?: readonly string[];
 }

@@ -25,8 +25,13 @@ import { createHttpClient, type HttpClient } from './acme/authority-http.ts';
 import type { ChallengeBoard } from './acme/challenge.ts';
 import { startChallengeServer } from './acme/challenge-server.ts';
 import { attemptOutcome, certificateGauges } from './certificate-metrics.ts';
-import { createCertificatesJoin, createIssuerStatusJoin } from './certificates-join.ts';
+import {
+  createCertificatesJoin,
+  createDomainStatusJoin,
+  createIssuerStatusJoin,
+} from './certificates-join.ts';
 import { createChallengeBoard } from './challenges.ts';
+import { Askings } from './claims/askings.ts';
 import type { IssuerDigest } from './digests.ts';
 import { createNames, type Names } from './dns/names.ts';
 import { createAcmeAccounts, type IssuerLookup } from './effects/acme-accounts.ts';
@@ -66,11 +71,16 @@ export function startCertificates({
   return (parts): FeatureRun => {
     const { engine, clock, random, log, metrics } = parts;
     const { world } = engine;
+    const asked = new Askings();
     const board = createChallengeBoard({ ...parts, world });
     const challenges =
       acmeHttp === undefined ? null : startChallengeServer({ listen: acmeHttp, board, clock, log });
     return {
-      joins: [createCertificatesJoin(world), createIssuerStatusJoin(world)],
+      joins: [
+        createCertificatesJoin(world, asked),
+        createIssuerStatusJoin(world),
+        createDomainStatusJoin(world, asked),
+      ],
       effects: certificateEffects(parts, {
         board,
         issuerOf: issuersIn(world),

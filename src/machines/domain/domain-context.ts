@@ -83,6 +83,8 @@ export interface DomainContext {
   readonly lackingSince: number;
   /** The last report to people: the state, the certificate, and the sources. */
   readonly told: string;
+  /** Somebody wrote something else over it, and it is reported again soon. */
+  readonly mistold: boolean;
 }
 
 export type DomainInput = DomainEvent & Stamp;
@@ -124,6 +126,7 @@ export const newborn = ({ name }: ActorInput): DomainContext => ({
   issuing: { is: false, since: 0 },
   lackingSince: 0,
   told: '',
+  mistold: false,
 });
 
 export const keyOf = ({ namespace, secretName }: Target) => `${namespace}/${secretName}`;

@@ -1,5 +1,6 @@
 /** Events of the domain chart, and the messages between domains and Issuers. */
 import type { ActorId } from '../../base/ids.ts';
+import type { StatusSaid } from '../said.ts';
 import type { EffectSettled } from '../stamp.ts';
 import type { CertificateFacts, DomainFacts, Target } from './domain-facts.ts';
 import type { Exhibit } from './exhibit.ts';
@@ -166,6 +167,11 @@ export type DomainEvent =
       readonly type: 'domain.observed';
       readonly facts: DomainFacts | null;
       readonly rivals?: readonly DomainFacts[];
+    }
+  /** What the statuses of the objects that ask say at present (saidIn); null: nothing. */
+  | {
+      readonly type: 'domain.status.observed';
+      readonly facts: ReadonlyArray<NonNullable<StatusSaid>> | null;
     }
   /** A person wants a new certificate now, regardless of the stored one. */
   | { readonly type: 'domain.renew' }

@@ -1,28 +1,25 @@
 /** What people are told about a domain: its status, and the Events about its sources. Pure. */
+import { kubeTime } from '../../base/kube-time.ts';
 import { checksum } from '../checksum.ts';
+import { isSaidByOther } from '../said.ts';
 import type { DomainContext, Held, Moment } from './domain-context.ts';
 import type { DomainReport, DomainStatus, Notice, StatusCondition } from './domain-effects.ts';
 import type { DomainSource } from './domain-facts.ts';
 import { foreignText as foreignSecretText, lackingIn } from './domain-lacking.ts';
 import { isInTime, renewAt } from './domain-schedule.ts';
-import { dateText, type StateWord, sentence } from './domain-words.ts';
+import { dateText, isAttempt, refusalReason, type StateWord, sentence } from './domain-words.ts';
 import { leftoversText, sweepsMax } from './exhibit-steps.ts';
 
-const issuingWords: readonly StateWord[] = [
-  'waitingForPermit',
-  'ordering',
-  'authorizing',
-  'finalizing',
-  'storing',
-];
+const isIssuing = (word: StateWord) => word === 'waitingForPermit' || isAttempt(word);
 
 /** The conditions in a state; a change's time is that of the event that caused it. */
 export function noted(context: DomainContext, word: StateWord, at: number): Partial<DomainContext> {
   const isLacking = lackingIn(context).length > 0;
   return {
     told: toldOf(word, context),
+    mistold: false,
     ready: held(context.ready, isInTime(context, at), at),
-    issuing: held(context.issuing, issuingWords.includes(word), at),
+    issuing: held(context.issuing, isIssuing(word), at),
     lackingSince: isLacking ? context.lackingSince || at : 0,
   };
 }
@@ -97,7 +94,7 @@ function reasonOf(context: DomainContext, word: StateWord): string {
 }
 
 function issuingCondition(context: DomainContext, word: StateWord, at: number): StatusCondition {
-  const { is, since } = held(context.issuing, issuingWords.includes(word), at);
+  const { is, since } = held(context.issuing, isIssuing(word), at);
   return {
     type: 'Issuing',
     status: is ? 'True' : 'False',
@@ -202,4 +199,52 @@ export function foreignText({ foreign, facts }: Pick<DomainContext, 'foreign' | 
   const names = foreign.map(({ namespace, secretName }) => `${namespace}/${secretName}`).join(', ');
   const others = names === '' ? [] : [foreignSecretText(names)];
   return `${[...taken, ...others].join('; ')}.`;
+}
+
+/**
+ * What the status of a Domain says, in short: as its host's actor wrote it, or as the object has it
+ * (docs/features/certificates.md §9.5). The steps of an attempt are not distinguished: they take minutes,
+ * each is told, and a hundred thousand of them would be as many messages to the world.
+ */
+interface Said {
+  readonly generation: unknown;
+  readonly state: unknown;
+  /** As Kubernetes writes times. */
+  readonly notAfter: unknown;
+  /** Of the condition `Ready`. */
+  readonly status: unknown;
+  readonly reason: unknown;
+}
+
+export function saidIn({ generation, state, notAfter = null, status, reason }: Said): string {
+  return isAttempt(state)
+    ? 'attempt'
+    : checksum(JSON.stringify([generation, state, notAfter, status, reason]));
+}
+
+/** Whether the status of an object that asks says what people were not told. */
+export function isMistold(moment: Moment): boolean {
+  const { event, context } = moment;
+  if (event.type !== 'domain.status.observed' || event.facts === null) return false;
+  const word = wordTold(context.told);
+  if (word === '' || isAttempt(word)) return false;
+  const known = saidTo(moment, word as StateWord);
+  return event.facts.some((one) => isSaidByOther(one, one.uid, [known.get(one.uid) ?? one.said]));
+}
+
+/** What people were told last; empty: nothing that still counts. */
+const wordTold = (told: string) => told.slice(0, told.indexOf(' '));
+
+/** What each object was told, by uid. */
+function saidTo(moment: Moment, word: StateWord): ReadonlyMap<string, string> {
+  const { sources, refused = [], status, lacking = {} } = report(moment, { word, notice: null });
+  const notAfter = status.notAfter === null ? null : kubeTime(status.notAfter);
+  const [ready] = status.conditions;
+  const told = sources.map(({ uid, generation }) => {
+    const { status: is, reason } = lacking[uid] ?? ready ?? {};
+    return [uid, saidIn({ generation, state: status.state, notAfter, status: is, reason })] as const;
+  });
+  const refusal = { state: 'refused', notAfter: null, status: 'False', reason: refusalReason };
+  const denied = refused.map(({ uid, generation }) => [uid, saidIn({ generation, ...refusal })] as const);
+  return new Map([...told, ...denied]);
 }

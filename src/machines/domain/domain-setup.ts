@@ -1,7 +1,7 @@
 /**
  * The setup of the domain chart: its guards, delays and actions, under the names that domain.ts uses. Pure.
  */
-import { assign, enqueueActions, raise, setup } from 'xstate';
+import { assign, cancel, enqueueActions, raise, setup } from 'xstate';
 import { equal } from '../../base/equal.ts';
 import { limits } from '../../base/limits.ts';
 import type { ActorInput } from '../actor-input.ts';
@@ -11,7 +11,7 @@ import { type DomainContext, type DomainInput, newborn, pendingPlace, usable } f
 import { domainEffects } from './domain-effects.ts';
 import type { FailureOutcome, PermitDeferred } from './domain-events.ts';
 import { hasNewTarget, newsIn } from './domain-observation.ts';
-import { isToldValid, lastingError, noted } from './domain-report.ts';
+import { isMistold, isToldValid, lastingError, noted } from './domain-report.ts';
 import { clearing, discarding, outcomeOf, returned } from './domain-requests.ts';
 import {
   answeredPauseMs,
@@ -134,6 +134,8 @@ export const domainSetup = setup({
         event.end !== context.window.end ||
         event.why !== context.window.why),
     isNoPermitHeld: ({ context }: Args) => context.permit === null,
+    isMistoldAnew: (args: Args) => !args.context.mistold && isMistold(args),
+    isToldAgain: (args: Args) => args.context.mistold && !isMistold(args),
     isReportLost: ({ event }: Args) =>
       event.type === 'effect.settled' && event.effect === 'domain.report' && event.error !== null,
   },
@@ -268,6 +270,10 @@ export const domainSetup = setup({
       if (event.type === 'permit.granted')
         say(enqueue, returned(args, event.issuer, { outcome: 'unused', again: false }));
     }),
+    doubtTold: assign({ mistold: true }),
+    trustTold: assign({ mistold: false }),
+    retellLater: raise({ type: 'report.due', at: 0, random: 0 }, { delay: 'reportAgain', id: 'mistold' }),
+    retellNot: cancel('mistold'),
     sweepLater: raise({ type: 'sweep.due', at: 0, random: 0 }, { delay: 'sweepAgain', id: 'sweep' }),
     /** The challenge is over: removes at once what may still exist. */
     endShowing: composed(({ context, event, enqueue }) => {

@@ -20,6 +20,14 @@ export type StateWord =
   | 'issuerDown'
   | 'failed';
 
+/** Why an object has no certificate that asks for another namespace's host. */
+export const refusalReason = 'HostOwnedByAnother';
+
+const attempts: readonly unknown[] = ['ordering', 'authorizing', 'finalizing', 'storing'];
+
+/** Whether a state is a step of an attempt. */
+export const isAttempt = (word: unknown) => attempts.includes(word);
+
 /** What people are told about a domain in a state, in one sentence. @param at ms since the epoch */
 export function sentence(context: DomainContext, word: StateWord, at: number): string {
   const stored = context.certificate === null ? '' : ` ${storedText(context, at)}`;

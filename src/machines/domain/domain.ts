@@ -67,6 +67,10 @@ const domainMachine = domainSetup.createMachine({
     ],
     'permit.granted': { guard: 'isNoPermitHeld', actions: 'returnGrant' },
     'effect.settled': { guard: 'isReportLost', actions: 'reportLater' },
+    'domain.status.observed': [
+      { guard: 'isMistoldAnew', actions: ['doubtTold', 'retellLater'] },
+      { guard: 'isToldAgain', actions: ['trustTold', 'retellNot'] },
+    ],
     'sweep.due': { actions: 'sweep' },
     // Transient states make no report.
     'challenge.cleared': [
@@ -107,6 +111,9 @@ const domainMachine = domainSetup.createMachine({
           actions: 'noteLookFailure',
           target: 'resting.backingOff',
         },
+        // What is told next depends on what is found, which may be that nothing has to be told.
+        'report.due': { actions: 'reportLater' },
+        'expiry.due': { actions: ['reportLater', 'watchExpiry'] },
         'domain.renew': { actions: ['force', 'pollNow'] },
         'domain.recheck': { actions: 'pollNow' },
         'domain.observed': [

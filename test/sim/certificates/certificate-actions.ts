@@ -197,7 +197,8 @@ function issuerChanges(parts: WorldParts, scene: CertificateScene): readonly Act
   };
   const mendLater = () => void clock.after(chance.seldomLong(100, 20_000), () => mendIssuer(parts, scene));
   return [
-    ['issuer status overwritten', () => overwritten(parts)],
+    ['issuer status overwritten', () => issuerOverwritten(parts)],
+    ['domain status overwritten', () => domainOverwritten(parts)],
     ['issuer edited', () => edit({ budget: { duplicatesPer7d: chance.int(1_000, 2_000) } })],
     [
       'issuer of other hosts',
@@ -251,10 +252,19 @@ function namespaceEnds(parts: WorldParts, { hosts, ending }: CertificateScene): 
 }
 
 /** As a former owner's request does that is served late, or somebody by hand. */
-function overwritten({ stage: { api } }: WorldParts): string | null {
+function issuerOverwritten({ stage: { api } }: WorldParts): string | null {
   if (api.find(issuers, undefined, 'acme') === null) return null;
   const conditions = [{ type: 'Ready', status: 'False', reason: 'Somebody', message: '' }];
   const body = { status: { conditions, rateLimitedUntil: '2020-01-01T00:00:00Z' } };
   api.patch(issuers, { name: 'acme', type: 'merge', body, subresource: 'status' });
   return 'acme';
+}
+
+function domainOverwritten({ stage: { api }, chance }: WorldParts): string | null {
+  const { namespace = '', name } = chance.pick(api.all(domains))?.metadata ?? {};
+  if (name === undefined) return null;
+  const ready = { type: 'Ready', status: chance.pick(['True', 'False']), reason: 'Somebody', message: '' };
+  const status = { state: chance.pick(['valid', 'failed', 'storing']), conditions: [ready] };
+  api.patch(domains, { namespace, name, type: 'merge', body: { status }, subresource: 'status' });
+  return `${namespace}/${name}`;
 }

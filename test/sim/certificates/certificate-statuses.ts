@@ -9,12 +9,15 @@ import { wholeContext } from '../features/whole-context.ts';
 
 /** A lost request is known to be lost after half a minute, and a failed report is repeated. */
 const withinMs = 45_000;
+/** Reported again after half a minute; a watch that broke often pauses for as long. */
+const noticedMs = 60_000;
 
 export const domainStatus: StatusPromise = {
   name: 'a Domain has a status that is true',
   resource: domains,
   effect: 'domain.report',
   withinMs,
+  noticedMs,
   actorOf: ({ metadata, spec }) =>
     metadata.labels?.['orrery.dev/shown'] === undefined
       ? `domain/_/${(spec as { host: string }).host}`
@@ -75,8 +78,7 @@ export const issuerStatus: StatusPromise = {
   resource: issuers,
   effect: 'issuer.report',
   withinMs,
-  // It is reported again after half a minute; a watch that broke often pauses for as long.
-  noticedMs: 60_000,
+  noticedMs,
   actorOf: ({ metadata }) => `issuer/_/${metadata.name}`,
   wanted(record, { metadata }) {
     const { facts, limitedUntil } = wholeContext(record) as IssuerContext;

@@ -68,6 +68,13 @@ const refusedMax = 64;
  * record too large to write.
  */
 const sourcesMax = 256;
+const toldMax = sourcesMax + refusedMax;
+
+/** Those who asked first, as many as are told about a host. */
+export function toldFirst(asking: Iterable<Asking>): readonly Asking[] {
+  const all = [...asking];
+  return all.length <= toldMax ? all : all.sort(byAge).slice(0, toldMax);
+}
 
 interface Claim {
   readonly inOrder: readonly Asking[];

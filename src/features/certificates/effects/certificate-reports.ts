@@ -17,6 +17,7 @@ import { writeKubeEvent } from '../../../kube/effects/kube-event.ts';
 import { placeOf } from '../../../kube/effects/object-edit.ts';
 import type { DomainReport, Notice, StatusCondition } from '../../../machines/domain/domain-effects.ts';
 import type { DomainSource } from '../../../machines/domain/domain-facts.ts';
+import { refusalReason } from '../../../machines/domain/domain-words.ts';
 import type { KubeEventWrite } from '../../../machines/effects.ts';
 import type { IssuerReport } from '../../../machines/issuer/issuer-effects.ts';
 import { domains, issuers } from '../resources.ts';
@@ -79,7 +80,7 @@ const refusalText = (host: string) =>
 
 const refusalNotice = (host: string): Notice => ({
   eventType: 'Warning',
-  reason: 'HostOwnedByAnother',
+  reason: refusalReason,
   note: refusalText(host),
 });
 
@@ -94,8 +95,8 @@ function refusal(host: string, at: number) {
     failures: 0,
     lastError: message,
     conditions: [
-      { type: 'Ready', ...no, reason: 'HostOwnedByAnother', message },
-      { type: 'Issuing', ...no, reason: 'HostOwnedByAnother', message: '' },
+      { type: 'Ready', ...no, reason: refusalReason, message },
+      { type: 'Issuing', ...no, reason: refusalReason, message: '' },
     ],
   };
 }

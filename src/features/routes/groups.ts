@@ -17,6 +17,7 @@ import { equal } from '../../base/equal.ts';
 import { limits } from '../../base/limits.ts';
 import type { EndpointSliceDigest, PodDigest, ServiceDigest } from './digests.ts';
 import type { Gate } from './gate.ts';
+import { ListedAddresses, put } from './listed-addresses.ts';
 import { addNodeAddress, type NodeAddresses, removeNodeAddress } from './node-addresses.ts';
 
 export interface Group {
@@ -51,11 +52,7 @@ export class Groups {
   /** By object (`<ns>/<name>`). */
   readonly #placesOfPod = new Map<string, Places>();
   readonly #placesOfService = new Map<string, Places>();
-  /** The ready addresses by Service, then by slice. */
-  readonly #slices = new Map<string, Map<string, readonly string[]>>();
-  /** What #slices hold of a Service, once it was asked for. */
-  readonly #listed = new Map<string, ReadonlySet<string>>();
-  readonly #listeners = new Map<string, Set<() => void>>();
+  readonly #listed = new ListedAddresses();
   readonly #pods = new Map<string, Map<string, PodDigest>>();
   readonly #services = new Map<string, Map<string, ServiceDigest>>();
 
@@ -87,74 +84,18 @@ export class Groups {
     const own = new Set(
       [...pods.values()].flatMap(({ address }) => (address && 'ip' in address ? address.ip : [])),
     );
-    const ready = [...(this.#slices.get(`${gate.namespace}/${objectOf(name)}`)?.values() ?? [])].flat();
-    return [...new Set(ready.filter((ip) => own.has(ip)))].sort();
+    const listed = this.#listed.read(`${gate.namespace}/${objectOf(name)}`);
+    return [...listed].filter((ip) => own.has(ip)).sort();
   }
 
   /** All ready addresses in the Service's slices. @param name of an actor */
   listedAddresses(namespace: string, name: string): ReadonlySet<string> {
-    const key = `${namespace}/${objectOf(name)}`;
-    const known = this.#listed.get(key);
-    const listed = known ?? new Set([...(this.#slices.get(key)?.values() ?? [])].flat());
-    if (known === undefined && listed.size > 0) this.#listed.set(key, listed);
-    return listed;
-  }
-
-  /** Pods of the Service's group that its slices do not list yet. @param name of an actor */
-  comingTo(namespace: string, name: string): number {
-    const listed = this.listedAddresses(namespace, name);
-    let count = 0;
-    for (const { address, deleting, finished } of this.groupOfService(namespace, name)?.pods.values() ?? []) {
-      const isListed = address !== null && (!('ip' in address) || listed.has(address.ip));
-      if (!isListed && !deleting && finished !== true) count += 1;
-    }
-    return count;
-  }
-
-  /**
-   * Address → uid of the Pods that the Service's slices list and its gate holds back, if the group is not too
-   * large for answers to be kept. @param name of an actor
-   */
-  heldAt(namespace: string, name: string): ReadonlyMap<string, string> {
-    const held = new Map<string, string>();
-    const group = this.groupOfService(namespace, name);
-    if (group === null || group.pods.size > limits.probeKeptAnswers) return held;
-    const listed = this.listedAddresses(namespace, name);
-    for (const { address, uid, deleting, finished, conditions } of group.pods.values()) {
-      const isGone = deleting || finished === true || address === null || !('ip' in address);
-      if (isGone || conditions[group.gate.spec.conditionType] === 'True') continue;
-      if (listed.has(address.ip)) held.set(address.ip, uid);
-    }
-    return held;
-  }
-
-  /**
-   * The uid of the only Pod of the Service's group with this address, if it has had it since before that
-   * change, and if the group is not too large for answers to be kept. @param name of an actor
-   */
-  podAt(
-    namespace: string,
-    name: string,
-    { ip, since }: { readonly ip: string; readonly since: number },
-  ): string | undefined {
-    const group = this.groupOfService(namespace, name);
-    if (group === null || group.pods.size > limits.probeKeptAnswers) return undefined;
-    const pod = onlyPodAt(group, ip);
-    if (pod === null) return undefined;
-    const { uid, deleting, finished } = group.pods.get(pod) ?? {};
-    const isStill = (group.podsSince.get(pod) ?? Number.POSITIVE_INFINITY) <= since;
-    return isStill && !deleting && finished !== true ? uid : undefined;
+    return this.#listed.of(`${namespace}/${objectOf(name)}`);
   }
 
   /** Calls back after each change of the Service's slices or Pods, until ended. @param name of an actor */
   onSlices(namespace: string, name: string, listener: () => void): () => void {
-    const key = `${namespace}/${objectOf(name)}`;
-    const listeners = this.#listeners.get(key) ?? new Set();
-    this.#listeners.set(key, listeners.add(listener));
-    return () => {
-      listeners.delete(listener);
-      if (listeners.size === 0 && this.#listeners.get(key) === listeners) this.#listeners.delete(key);
-    };
+    return this.#listed.onChange(`${namespace}/${objectOf(name)}`, listener);
   }
 
   /** Every known Pod of the namespace, selected or not. */
@@ -215,9 +156,7 @@ export class Groups {
 
   setSlice(namespace: string, name: string, service: string, digest: EndpointSliceDigest | null): Affected {
     const key = `${namespace}/${service}`;
-    put(this.#slices, key, name, digest === null ? null : digest.readyAddresses);
-    this.#listed.delete(key);
-    this.#tell(key);
+    this.#listed.set(key, name, digest?.readyAddresses ?? null);
     const actors = [...(this.#placesOfService.get(key)?.keys() ?? [])];
     return new Set(actors.map((actor) => `service/${namespace}/${actor}`));
   }
@@ -230,10 +169,6 @@ export class Groups {
       if (isOfGate && (value === undefined || value === group.value)) addAll(group, affected);
     }
     return affected;
-  }
-
-  #tell(key: string): void {
-    for (const listener of this.#listeners.get(key) ?? []) listener();
   }
 
   #placePod(
@@ -268,7 +203,7 @@ export class Groups {
       if (was !== undefined && was !== is) group.podsSince.delete(was);
       if (is !== undefined && !isSamePod) group.podsSince.set(is, this.podChanges);
       for (const service of isSamePod ? [] : group.services.keys())
-        this.#tell(`${namespace}/${objectOf(service)}`);
+        this.#listed.tell(`${namespace}/${objectOf(service)}`);
       const told = hadSum === 0 ? later : affected;
       for (const service of isSamePod ? [] : group.services.keys())
         told.add(`service/${namespace}/${service}`);
@@ -330,17 +265,6 @@ export class Groups {
   }
 }
 
-/** The actor of the one Pod that has the address; null: none has it, or several do. */
-function onlyPodAt({ pods }: Group, ip: string): string | null {
-  let found: string | null = null;
-  for (const [pod, { address }] of pods) {
-    if (address === null || !('ip' in address) || address.ip !== ip) continue;
-    if (found !== null) return null;
-    found = pod;
-  }
-  return found;
-}
-
 const actorIn = (places: Places, group: Group) => [...places].find(([, one]) => one === group)?.[0];
 
 function setOrDelete(places: Map<string, Places>, key: string, after: Places): void {
@@ -385,16 +309,4 @@ function addAll(group: Group, affected: Affected): void {
   const { namespace } = group.gate;
   for (const pod of group.pods.keys()) affected.add(`pod/${namespace}/${pod}`);
   for (const service of group.services.keys()) affected.add(`service/${namespace}/${service}`);
-}
-
-function put<T>(maps: Map<string, Map<string, T>>, outer: string, inner: string, value: T | null): void {
-  let map = maps.get(outer);
-  if (!map) {
-    if (value === null) return;
-    map = new Map();
-    maps.set(outer, map);
-  }
-  if (value === null) map.delete(inner);
-  else map.set(inner, value);
-  if (map.size === 0) maps.delete(outer);
 }

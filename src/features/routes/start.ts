@@ -16,6 +16,7 @@ import { patchPodCondition } from './effects/pod-condition.ts';
 import { sampleRoutes } from './effects/route-sample.ts';
 import { createGateJoin, createGateStatusJoin } from './gate-join.ts';
 import type { Groups } from './groups.ts';
+import { comingTo, heldAt, podAt } from './listed-addresses.ts';
 import { FairLimiter } from './probe/limiter.ts';
 import { anyAddressOf, lookupBySystem } from './probe/lookup.ts';
 import type { Listing } from './probe/pace.ts';
@@ -53,12 +54,14 @@ export function startRoutes({ lookup = lookupBySystem() }: RoutesSettings): Star
 /** A group of the sampler is a Service's actor: `<ns>/<name>`. */
 export function listingOf(groups: Groups): Listing {
   const placeOf = (group: string) => group.split('/') as [string, string];
+  const addressesOf = (group: string) => groups.listedAddresses(...placeOf(group));
+  const groupOf = (group: string) => groups.groupOfService(...placeOf(group));
   return {
-    addressesOf: (group) => groups.listedAddresses(...placeOf(group)),
-    comingTo: (group) => groups.comingTo(...placeOf(group)),
+    addressesOf,
+    comingTo: (group) => comingTo(groupOf(group), addressesOf(group)),
     moment: () => groups.podChanges,
-    heldAt: (group) => groups.heldAt(...placeOf(group)),
-    podAt: (group, ip, since) => groups.podAt(...placeOf(group), { ip, since }),
+    heldAt: (group) => heldAt(groupOf(group), addressesOf(group)),
+    podAt: (group, ip, since) => podAt(groupOf(group), ip, since),
     onChange: (group, listener) => groups.onSlices(...placeOf(group), listener),
   };
 }

@@ -12,7 +12,7 @@ import { conditionOf } from '../../kube/api/conditions.ts';
 import { type Fields, list, record } from '../../kube/api/fields.ts';
 import { generationOf } from '../../kube/mirror/object-digest.ts';
 import { secretNameOf } from '../../machines/domain/domain-facts.ts';
-import { saidIn as domainSaid } from '../../machines/domain/domain-said.ts';
+import { saidIn as domainSaid } from '../../machines/domain/domain-report.ts';
 import { saidIn as issuerSaid } from '../../machines/issuer/issuer-report.ts';
 import type { DomainDigest, IngressDigest, IssuerDigest, SecretDigest, ServiceDigest } from './digests.ts';
 import { readDomainSpec } from './domain-spec.ts';

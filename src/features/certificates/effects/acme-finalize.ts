@@ -42,6 +42,12 @@ const plausibleMs = 600_000;
  */
 const processingMs = 90_000;
 
+/** Where an order was placed, and by whose clock it is waited for. */
+interface Authority {
+  readonly account: AcmeAccount;
+  readonly clock: Clock;
+}
+
 export function finalizeOrder(
   accounts: AcmeAccounts,
   parts: { readonly kube: KubePort; readonly clock: Clock },
@@ -92,7 +98,7 @@ const waiting = (attempt: number, message: string, retryAfterMs: number): Acquis
 
 /** Some authorities show for a moment after the last proof that the order is pending. */
 async function provenOrder(
-  { account, clock }: { readonly account: AcmeAccount; readonly clock: Clock },
+  { account, clock }: Authority,
   url: string,
   signal: AbortSignal,
 ): Promise<AcmeOrder> {
@@ -109,7 +115,7 @@ const isOngoing = ({ status }: AcmeOrder) => status === 'processing' || status =
 
 /** @returns the order: valid, or after a while still in progress and to be asked for in `againMs` */
 async function issuedOrder(
-  { account, clock }: { readonly account: AcmeAccount; readonly clock: Clock },
+  { account, clock }: Authority,
   { host, key, since }: { readonly host: string; readonly key: string; readonly since: number },
   found: AcmeOrder,
   signal: AbortSignal,

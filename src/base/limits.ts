@@ -353,6 +353,8 @@ export const limits = {
   acmeFinalizeMs: 115_000,
   /** Verification of an Issuer, ms. */
   issuerVerifyMs: 45_000,
+  /** Waiting for a Secret of an Issuer that does not work, ms: longer than until it is verified anyway. */
+  issuerWatchMs: 330_000,
   /** A status that did not change is written again after this time, ms: others may have overwritten it. */
   restateMs: 3_600_000,
   /**

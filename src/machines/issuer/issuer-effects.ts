@@ -15,7 +15,7 @@ export interface IssuerVerify {
 }
 
 /**
- * Waits some seconds for a change of the Secrets that the specification names. Outcome:
+ * Waits some minutes for a change of the Secrets that the specification names. Outcome:
  * issuer-secrets.changed | issuer-secrets.unchanged.
  */
 export interface IssuerSecretsWatch {
@@ -55,7 +55,7 @@ export const issuerVerify = effect<IssuerVerify>('issuer.verify', {
 });
 export const issuerSecretsWatch = effect<IssuerSecretsWatch>('issuer-secrets.watch', {
   failure: ({ check }): IssuerSecretsUnchanged => ({ type: 'issuer-secrets.unchanged', check }),
-  timeoutMs: limits.issuerVerifyMs,
+  timeoutMs: limits.issuerWatchMs,
 });
 export const issuerReport = effect<IssuerReport>('issuer.report');
 

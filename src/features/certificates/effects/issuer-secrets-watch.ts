@@ -16,28 +16,47 @@ import type { Authorities } from './certificate-authorities.ts';
 import { find } from './certificate-secrets.ts';
 
 const pauseMs = 1_000;
-/** Below the effect's own bound, so that the record shows that the wait continues. */
-const looksMax = 25;
+/** A little longer than the chart waits for it: nothing is told, or saved, while nothing happens. */
+const watchMs = 310_000;
 
-export function watchIssuerSecrets(parts: {
+interface WatchParts {
   readonly kube: KubePort;
   readonly clock: Clock;
   readonly issuerOf: IssuerLookup;
   readonly authorities: Authorities;
-}): EffectRunner<IssuerSecretsWatch> {
-  const { kube, clock, issuerOf } = parts;
+}
+
+/** One watch for each Issuer: the next one ends it. */
+export function watchIssuerSecrets(parts: WatchParts): EffectRunner<IssuerSecretsWatch> {
+  const watching = new Map<string, AbortController>();
   return async ({ issuer, check }, { signal }) => {
-    let before: string | null = null;
-    for (let look = 0; look < looksMax; look++) {
-      if (await isUsableCa(parts, issuer, signal)) return { type: 'issuer-secrets.changed', check };
-      const versions = await versionsOf(kube, secretsOf(issuerOf, issuer), signal);
-      if (versions !== null && before !== null && versions !== before)
-        return { type: 'issuer-secrets.changed', check };
-      before = versions ?? before;
-      await sleep(clock, pauseMs, signal);
+    watching.get(issuer)?.abort(new Error('watched anew'));
+    const own = new AbortController();
+    watching.set(issuer, own);
+    try {
+      const isChanged = await isChangedSoon(parts, issuer, AbortSignal.any([signal, own.signal]));
+      return { type: isChanged ? 'issuer-secrets.changed' : 'issuer-secrets.unchanged', check };
+    } catch (thrown) {
+      if (signal.aborted || !own.signal.aborted) throw thrown;
+      return { type: 'issuer-secrets.unchanged', check };
+    } finally {
+      if (watching.get(issuer) === own) watching.delete(issuer);
     }
-    return { type: 'issuer-secrets.unchanged', check };
   };
+}
+
+async function isChangedSoon(parts: WatchParts, issuer: string, signal: AbortSignal): Promise<boolean> {
+  const { kube, clock, issuerOf } = parts;
+  const end = clock.monotonic() + watchMs;
+  let before: string | null = null;
+  while (clock.monotonic() < end) {
+    if (await isUsableCa(parts, issuer, signal)) return true;
+    const versions = await versionsOf(kube, secretsOf(issuerOf, issuer), signal);
+    if (versions !== null && before !== null && versions !== before) return true;
+    before = versions ?? before;
+    await sleep(clock, pauseMs, signal);
+  }
+  return false;
 }
 
 /** A CA that can sign now ends the wait, whatever changed before the first look. */

@@ -291,9 +291,20 @@ export function doubted(context: PodContext, at: number): Record<string, number>
 /** How long a route may be owed before the condition is withdrawn: docs/features/routes.md §6.3. */
 export const doubtPatienceMs = 30_000;
 
-/** 20 s, 40 s, then 60 s. */
-export const askPauseMs = ({ askings }: Pick<PodContext, 'askings'>): number =>
-  Math.min(20_000 * 2 ** Math.min(askings, 2), 60_000);
+/**
+ * How long a Pod waits before it asks again. Services remember what they were asked, and mail is stored, so
+ * this only makes up for a question that found no Service (I4); asked sooner, a Service whose proof is on its
+ * way would have to meet the Pod once more. A Service that cannot tell its Pods apart has forgotten the
+ * question: it is asked again after 20 s, 40 s, then 60 s.
+ */
+export function askPauseMs({ askings, unverified }: Pick<PodContext, 'askings' | 'unverified'>): number {
+  if (Object.keys(unverified).length === 0) return 60_000;
+  return Math.min(20_000 * 2 ** Math.min(askings, 2), 60_000);
+}
+
+/** Events that say why a Pod is held, by the time it has waited: after a minute, then each half hour. */
+export const longHeldNotes = (waitedMs: number): number =>
+  Math.max(0, Math.floor((waitedMs - 60_000) / 1_800_000) + 1);
 
 /** Whether the Services that owe a proof are not those in `doubts`. */
 export function isDoubtNews(context: PodContext): boolean {

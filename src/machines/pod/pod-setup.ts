@@ -24,6 +24,7 @@ import {
   isWatched,
   isWatchNews,
   isWithdrawn,
+  longHeldNotes,
   oldestDoubt,
   ownAnswers,
   ownProofs,
@@ -125,14 +126,11 @@ export const podSetup = setup({
     isDoubtNews: ({ context }: Args) => isDoubtNews(context),
     isDoubtOver: ({ context }: Args) => !isWithdrawn(context) || unproven(context).length === 0,
     isUntold: ({ context }: Args) => isUntold(context),
-    /** docs/features/routes.md §7.11: after a minute, and each half hour, because Events expire. */
-    isLongHeld: ({ context }: Args) => context.askings % 30 === 1,
+    /** docs/features/routes.md §7.11: the first time that the Services are asked again after that. */
+    isLongHeld: ({ context: { waitsSince, askedAt }, event }) =>
+      longHeldNotes(event.at - waitsSince) > longHeldNotes(askedAt - waitsSince),
   },
   delays: {
-    /**
-     * 20 s, then 40 s, then 60 s. Services remember what they were asked, and mail is stored, so this only
-     * makes up for a question that found no Service (I4).
-     */
     askAgain: ({ context, event }) => leftOf(askPauseMs(context), context.askedAt, event.at),
     /**
      * A Pod that waits for a moment needs no explanation. After that it is written every 3 s at most, and

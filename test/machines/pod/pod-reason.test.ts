@@ -165,9 +165,9 @@ test('the words of a Pod that is held back are those of its condition', () => {
 describe('what happens next', () => {
   test('Services are asked again', () => {
     const pod = newPod(observed());
-    expect(told(pod).next).toEqual({ text: 'the Services are asked again', at: pod.now + 20_000 });
-    pod.wait(4_000).take(patched('False')).wait(16_000);
-    expect(told(pod).next).toEqual({ text: 'the Services are asked again', at: pod.now + 40_000 });
+    expect(told(pod).next).toEqual({ text: 'the Services are asked again', at: pod.now + 60_000 });
+    pod.wait(4_000).take(patched('False')).wait(56_000);
+    expect(told(pod).next).toEqual({ text: 'the Services are asked again', at: pod.now + 60_000 });
   });
 
   test('a route that is owed costs the condition 30 s after it was seen last', () => {

@@ -63,6 +63,8 @@ export class TestCluster {
   /** Replicas that ended because another lives under their name. */
   readonly named: string[] = [];
   outside: Outside = reachable;
+  /** Services hear of new Pods of their group a second later, as in the program: for replicas from now on. */
+  isUnhurried = false;
   /** Holds the fences of the world that the test writes. */
   readonly mirror: MirrorStandIn;
   readonly #world: MemoryBus;
@@ -124,7 +126,7 @@ export class TestCluster {
       release: '1.0.0',
       features: distinct([...features, ...loaded]),
       start: (view) => {
-        joins = joinsOf(view, { clock, subjects: this.subjects, bus });
+        joins = joinsOf(view, { clock, subjects: this.subjects, bus, isUnhurried: this.isUnhurried });
         const ports = { ...this.#portsOf(name, bus), engine: view };
         const more = starters.map((start) => start(ports));
         own = more.flatMap(({ effects = [] }) => effects);

@@ -11,6 +11,7 @@ import { createEndpointsJoin, type EndpointsJoin } from '../../src/features/endp
 import { tellAgain } from '../../src/features/endpoints/start.ts';
 import { createProxierJoin } from '../../src/features/proxiers/proxier-join.ts';
 import { createRoutesJoin, type RoutesJoin } from '../../src/features/routes/routes-join.ts';
+import { createLater } from '../../src/features/routes/start.ts';
 import { defaultTimeoutMs } from '../../src/machines/proxier/proxier-context.ts';
 import { featuresOf } from '../../src/replica/features.ts';
 
@@ -28,11 +29,14 @@ export function joinsOf(
     readonly clock: Clock;
     readonly subjects: Parameters<typeof answerCandidates>[0]['subjects'];
     readonly bus: Parameters<typeof answerCandidates>[0]['bus'];
+    /** Services hear of new Pods a second later, as in the program. */
+    readonly isUnhurried?: boolean;
   },
 ): TestFeatures {
   const { world } = engine;
-  const { clock } = parts;
-  const routes = createRoutesJoin({ world, clusterDomain: () => 'cluster.local' });
+  const { clock, isUnhurried = false } = parts;
+  const later = isUnhurried ? { later: createLater(clock, (ids) => engine.shards.observe(ids)) } : {};
+  const routes = createRoutesJoin({ world, clusterDomain: () => 'cluster.local', ...later });
   const onLapsed = (id: string) => engine.shards.observe([id]);
   const endpoints = createEndpointsJoin({ world, clock, onLapsed });
   const others = [

@@ -72,7 +72,7 @@ export function listingOf(groups: Groups): Listing {
  */
 const laterMs = 1_000;
 
-function createLater(clock: Clock, tell: (ids: Iterable<string>) => void): (ids: Affected) => void {
+export function createLater(clock: Clock, tell: (ids: Iterable<string>) => void): (ids: Affected) => void {
   const waiting = new Set<string>();
   const tellAll = () => {
     const told = [...waiting];

@@ -40,8 +40,16 @@ export class BalancedNetwork {
   readonly #random: Random;
   readonly #latencyMs: number;
   readonly #listings = new Map<string, Listing>();
+  readonly #onAnswer: (host: string, ip: string | undefined) => void;
 
-  constructor(parts: { readonly clock: Clock; readonly random: Random; readonly latencyMs?: number }) {
+  constructor(parts: {
+    readonly clock: Clock;
+    readonly random: Random;
+    readonly latencyMs?: number;
+    /** Who answers, undefined: nobody; not called for a call that is given up before. */
+    readonly onAnswer?: (host: string, ip: string | undefined) => void;
+  }) {
+    this.#onAnswer = parts.onAnswer ?? (() => {});
     this.#clock = parts.clock;
     this.#random = parts.random;
     this.#latencyMs = parts.latencyMs ?? 4;
@@ -63,6 +71,10 @@ export class BalancedNetwork {
       host,
       (this.#routes.get(host) ?? []).filter((one) => one !== ip),
     );
+  }
+
+  reachedBy(host: string): readonly string[] {
+    return this.#routes.get(host) ?? [];
   }
 
   reaches(host: string, ip: string): boolean {
@@ -102,7 +114,10 @@ export class BalancedNetwork {
         signal.removeEventListener('abort', onAbort);
         timer.cancel();
         this.inFlight -= 1;
-        if (answer) onAnswer(answer);
+        if (answer) {
+          this.#onAnswer(hostname, ip);
+          onAnswer(answer);
+        }
         resolve();
       };
       const onAbort = () => end(null);

@@ -2,7 +2,9 @@
  * A holding: anything that one replica at a time may work on, such as a shard of actors or a watch
  * (ownership.ts).
  */
+import type { PlainEvent } from '../../base/plain-event.ts';
 import type { StreamName } from '../../bus/bus.ts';
+import type { HoldingEffect } from '../../machines/shard/shard.ts';
 import type { LocalActor } from '../host/local.ts';
 
 /** What the owner of a holding does. */
@@ -55,6 +57,34 @@ export interface HoldingView {
   readonly fence: number;
   /** The state of this replica's own chart of the holding. */
   readonly state: string;
+}
+
+/** Does what the chart of a holding asks for. @param giveBack writes that nobody owns it */
+export async function runWork(
+  work: Work,
+  { type, fence }: Exclude<HoldingEffect, { readonly type: 'holding.claim' }>,
+  signal: AbortSignal,
+  giveBack: () => Promise<unknown>,
+): Promise<PlainEvent> {
+  switch (type) {
+    case 'holding.load':
+      await work.load(fence, signal);
+      return { type: 'holding.loaded', fence };
+    case 'holding.open':
+      work.open(fence);
+      return { type: 'holding.opened' };
+    case 'holding.drain':
+      await work.drain(fence);
+      return { type: 'holding.drained', fence };
+    case 'holding.drop':
+      work.drop(fence);
+      return { type: 'holding.dropped' };
+    case 'holding.release':
+      // The next owner must find everything done under this fence when it claims, so work ends first.
+      work.drop(fence);
+      await giveBack();
+      return { type: 'holding.released', fence };
+  }
 }
 
 interface InHand {

@@ -23,7 +23,14 @@ import type { Directory } from '../members/directory.ts';
 import { createClaimTrouble, failedPauseMs } from './claim-trouble.ts';
 import { holdersOf, mayHoldOf } from './editions.ts';
 import { type FenceValue, isOrphaned, nobodysFence, readFenceValue } from './fence-value.ts';
-import { type FencePlace, type HoldingSpec, type HoldingView, isGivenBack, withdraw } from './holding.ts';
+import {
+  type FencePlace,
+  type HoldingSpec,
+  type HoldingView,
+  isGivenBack,
+  runWork,
+  withdraw,
+} from './holding.ts';
 import { rememberedOwners } from './rendezvous.ts';
 
 export interface OwnershipParts extends Pick<HostParts, 'bus' | 'clock' | 'random' | 'log'> {
@@ -137,7 +144,7 @@ export class Ownership {
     const held: Held = { spec, chart, lostTo: null, failedAt: Number.NEGATIVE_INFINITY, isWanted: true };
     this.#held.set(spec.name, held);
     this.#bySubject.set(spec.fenceSubject, held);
-    this.plan();
+    this.#planFor([held]);
   }
 
   /** Lets go of a holding that no longer exists. */
@@ -145,17 +152,18 @@ export class Ownership {
     const held = this.#held.get(name);
     if (!held) return;
     held.isWanted = false;
-    this.plan();
+    this.#planFor([held]);
   }
 
   /** A write was refused or has an unknown outcome: drops the holding; if still ours, it is claimed again. */
   fenced(name: string): void {
-    this.#held.get(name)?.chart.send({ type: 'holding.fenced' });
+    const held = this.#held.get(name);
+    held?.chart.send({ type: 'holding.fenced' });
     const now = this.#parts.clock.monotonic();
     const before = this.#fencedAt.get(name) ?? Number.NEGATIVE_INFINITY;
     this.#fencedAt.set(name, now);
     this.#claimTrouble.lost(name, now - before);
-    if (now - before > lostAgainMs) this.plan();
+    if (held && now - before > lostAgainMs) this.#planFor([held]);
   }
 
   /** A recreated stream holds no fences: everything owned under one has to be claimed again. */
@@ -193,16 +201,21 @@ export class Ownership {
     );
   }
 
-  /** Checks every holding and does what is due. Cheap; called at each beat and each change. */
+  /** Checks every holding and does what is due. Cheap; called at each beat. */
   plan(): void {
+    this.#planFor([...this.#held.values()]);
+  }
+
+  /** Of many holdings that change hands together, each is news for itself only. */
+  #planFor(holdings: readonly Held[]): void {
     if (!this.#planning) return;
     const live = this.#parts.directory().live();
     if (live === null) return;
     const members = [...live.values()];
     const serving = [...live].flatMap(([replica, member]) => (member.serving ? [replica] : []));
-    let moves = [...this.#held.values()].filter(isGivenBack).length;
+    let moves: number | undefined;
     const pausedAfter = this.#parts.clock.monotonic() - failedPauseMs;
-    for (const held of [...this.#held.values()]) {
+    for (const held of holdings) {
       const { spec, chart, lostTo, failedAt, isWanted } = held;
       const state = chart.state();
       if (!isWanted) {
@@ -220,10 +233,11 @@ export class Ownership {
         chart.send({ type: 'holding.assigned', seen: this.#fenceOf(spec) });
       } else if (state.startsWith('held.') && !this.#mayKeep(spec)) {
         withdraw(held);
-      } else if (state.startsWith('held.') && !isMine && moves < limits.plannedMoves) {
+      } else if (state === 'held.active' && !isMine) {
         const heir = wanted === null ? null : live.get(wanted);
         const isProven = heir && this.#parts.clock.monotonic() - heir.firstHeard >= provenAfterMs;
-        if (!isProven || state !== 'held.active') continue;
+        moves ??= [...this.#held.values()].filter(isGivenBack).length;
+        if (!isProven || moves >= limits.plannedMoves) continue;
         moves++;
         chart.send({ type: 'holding.withdrawn' });
       }
@@ -291,8 +305,9 @@ export class Ownership {
   /** A claim was lost, perhaps to the message that gave the holding back: decides who should claim now. */
   #onLost(spec: HoldingSpec, seen: number): void {
     const held = this.#held.get(spec.name);
-    if (held) held.lostTo = seen;
-    if (seen !== this.#fenceOf(spec)) queueMicrotask(() => this.plan());
+    if (held === undefined) return;
+    held.lostTo = seen;
+    if (seen !== this.#fenceOf(spec)) queueMicrotask(() => this.#planFor([held]));
   }
 
   #onFence(message: StoredMessage): void {
@@ -301,16 +316,18 @@ export class Ownership {
     if (value.isRetired) this.#fences.delete(message.subject);
     else this.#fences.set(message.subject, { value, sequence: message.sequence });
     const held = this.#bySubject.get(message.subject);
-    if (held) {
-      const { fence } = held.chart.snapshot().context as { fence: number };
-      // A process that gave it back had taken it while we were cut off: only the last message is read.
-      const isForeign = value.incarnation !== this.#parts.directory().incarnation;
-      if (fence !== 0 && message.sequence > fence && isForeign) {
-        this.#noteTwin(value);
-        held.chart.send({ type: 'holding.fenced' });
-      }
+    if (held === undefined) return;
+    const { fence } = held.chart.snapshot().context as { fence: number };
+    // A process that gave it back had taken it while we were cut off: only the last message is read.
+    const isForeign = value.incarnation !== this.#parts.directory().incarnation;
+    if (fence !== 0 && message.sequence > fence && isForeign) {
+      this.#noteTwin(value);
+      held.chart.send({ type: 'holding.fenced' });
     }
-    if (value.replica === null) this.plan();
+    if (value.replica !== null) return;
+    // What we have given back makes room for the next planned move.
+    if (isForeign) this.#planFor([held]);
+    else this.plan();
   }
 
   /** A process that takes our fence lives. If it has our name, its beats may only have been lost. */
@@ -329,29 +346,10 @@ export class Ownership {
     return nobodysFence;
   }
 
-  async #run(spec: HoldingSpec, effect: HoldingEffect, signal: AbortSignal): Promise<PlainEvent> {
-    const { work } = spec;
+  #run(spec: HoldingSpec, effect: HoldingEffect, signal: AbortSignal): Promise<PlainEvent> {
     if (effect.type === 'holding.claim') return this.#claim(spec, effect.seen);
     const { fence } = effect;
-    switch (effect.type) {
-      case 'holding.load':
-        await work.load(fence, signal);
-        return { type: 'holding.loaded', fence };
-      case 'holding.open':
-        work.open(fence);
-        return { type: 'holding.opened' };
-      case 'holding.drain':
-        await work.drain(fence);
-        return { type: 'holding.drained', fence };
-      case 'holding.drop':
-        work.drop(fence);
-        return { type: 'holding.dropped' };
-      default:
-        // The next owner must find everything done under this fence when it claims, so work ends first.
-        work.drop(fence);
-        await this.#write(spec, { replica: null }, fence);
-        return { type: 'holding.released', fence };
-    }
+    return runWork(spec.work, effect, signal, () => this.#write(spec, { replica: null }, fence));
   }
 
   async #claim(spec: HoldingSpec, seen: number): Promise<PlainEvent> {

@@ -1,9 +1,10 @@
 /** The quick step gives what xstate gives: each chart, in many situations, takes each event both ways. */
-import { expect, test } from 'vitest';
-import { assign, transition } from 'xstate';
+import { expect, test, vi } from 'vitest';
+import { assign, raise, setup, transition } from 'xstate';
 import { stamped, walk } from '../../../packages/testing/charts/walk.ts';
-import type { Snapshot, StepResult } from '../../../src/actors/host/step.ts';
+import { createStepper, type Snapshot, type StepResult, stateText } from '../../../src/actors/host/step.ts';
 import type { Chart } from '../../../src/machines/chart.ts';
+import { shardChart } from '../../../src/machines/shard/shard.ts';
 import { machines } from '../../chart-of.ts';
 import { samples } from '../../machines/samples.ts';
 
@@ -26,6 +27,66 @@ test.each(charts)('%s: states, context, effects and deadlines are those of xstat
     }
   }
   expect(changes).toBeGreaterThan(0);
+});
+
+test('a move that was made once is not searched for again', () => {
+  const { machine } = shardChart;
+  const stepper = createStepper(shardChart);
+  const searched = vi.spyOn(machine, 'microstep');
+  const live = (): string[] => {
+    let { snapshot } = stepper.begin({ name: 'shard/1' }, stamped({ type: 'started' }));
+    return lifeOfShard.map((event) => {
+      ({ snapshot } = stepper.step(snapshot, stamped(event)));
+      return stateText(snapshot.value);
+    });
+  };
+  const once = live();
+  const searches = searched.mock.calls.length;
+  expect(live()).toEqual(once);
+  expect(searched.mock.calls.length).toBe(searches);
+  expect(once).toEqual([
+    'claiming',
+    'held.loading',
+    'held.active',
+    'held.draining',
+    'held.releasing',
+    'unowned',
+  ]);
+});
+
+const lifeOfShard = [
+  { type: 'holding.assigned', seen: 0 },
+  { type: 'claim.won', fence: 7 },
+  { type: 'holding.loaded', fence: 7 },
+  { type: 'holding.withdrawn' },
+  { type: 'holding.drained', fence: 7 },
+  { type: 'holding.released', fence: 7 },
+];
+
+test('a deadline of no length is taken within the step', () => {
+  const machine = setup({
+    types: { context: {} as { readonly ms: number | undefined }, events: {} as { readonly type: string } },
+    delays: { wait: ({ context }) => context.ms as number },
+    actions: { setMs: assign({ ms: undefined }), later: raise({ type: 'due' }, { delay: 'wait' }) },
+  }).createMachine({
+    context: { ms: 5 },
+    initial: 'one',
+    states: {
+      one: { on: { go: 'two' } },
+      two: { entry: 'later', on: { back: 'one', due: 'three' } },
+      three: {},
+    },
+    on: { shorten: { actions: 'setMs' } },
+  });
+  const chart = { ...shardChart, name: 'short', machine, effects: [] } as unknown as Chart;
+  const stepper = createStepper(chart);
+  const after = (types: readonly string[]) =>
+    types.reduce(
+      ({ snapshot }, type) => stepper.step(snapshot, stamped({ type })),
+      stepper.begin({}, stamped({ type: 'started' })),
+    );
+  expect(after(['go', 'back', 'go']).snapshot.value).toBe('two');
+  expect(after(['shorten', 'go']).snapshot.value).toBe('three');
 });
 
 const shown = ({ snapshot, timers, effects, changed, done }: StepResult) => ({

@@ -14,6 +14,7 @@ import { createAdmission } from './admission.ts';
 import { livingIn } from './control/actor-views.ts';
 import { type RunnableEffect, runnerOf } from './effect-runner.ts';
 import { chartsOf, type EngineView, type Feature, type FeatureRun } from './feature.ts';
+import { forgetEnded } from './host/cell.ts';
 import { Host } from './host/host.ts';
 import type { HostMetrics, HostParts } from './host/host-parts.ts';
 import { createStepper } from './host/step.ts';
@@ -353,7 +354,7 @@ export class Engine implements EngineView {
       );
       this.#stepsBefore = this.host.stats.steps;
       this.host.sweep();
-      for (const run of this.shards.open()) this.host.forgetEnded(run);
+      for (const run of this.shards.open()) forgetEnded(run, clock.monotonic());
       this.shards
         .checkpoint()
         .catch((error) => log.warn({ error: asError(error).message }, checkpointFailed))

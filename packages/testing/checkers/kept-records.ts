@@ -28,7 +28,9 @@ export function createKept(now: () => number): {
     lose: () => ended.clear(),
     take(saved) {
       const { id, record, before } = saved;
-      const taken = isGone(id) && before !== null ? { ...saved, before: null } : saved;
+      // Whoever comes back at that very moment may still be known.
+      const isAnew = before !== null && record.rev <= before.rev && isGone(id);
+      const taken = isAnew ? { ...saved, before: null } : saved;
       if (record.gone) ended.set(id, now());
       else ended.delete(id);
       return taken;

@@ -11,7 +11,7 @@ import type { Chart } from '../../machines/chart.ts';
 import { stateWords } from '../../machines/tell.ts';
 import { shortId } from './next-record.ts';
 import type { Cell, Hot, MailboxItem, ShardRun } from './owned.ts';
-import { type ActorRecord, packRecord, unpackRecord } from './records.ts';
+import { type ActorRecord, goneRecordSeconds, packRecord, unpackRecord } from './records.ts';
 import type { Stepper } from './step.ts';
 
 export function createCell(id: ActorId, shard: ShardRun, packed: Uint8Array | null = null, state = ''): Cell {
@@ -109,12 +109,25 @@ export function isRepetition(record: ActorRecord | null, { mail, messageId, time
   return record.recentIds.some((entry) => entry.split(' ').includes(short));
 }
 
-/** Removes actors that ended so long ago that the stream has removed them too. */
+/**
+ * The stream keeps the record of an actor that ended for a while, each time that it is stored.
+ *
+ * @param at when it was stored, monotonic ms
+ */
+export function noteStored({ ended }: ShardRun, id: ActorId, { gone }: ActorRecord, at: number): void {
+  ended.delete(id);
+  if (gone) ended.set(id, at + goneRecordSeconds * 1_000);
+}
+
+/** Removes actors that the stream has removed, long after their end. Called about once a second. */
 export function forgetEnded(run: ShardRun, now: number): void {
-  for (let first = run.ended[0]; first && first.until < now; first = run.ended[0]) {
-    run.ended.shift();
-    const cell = run.cells.get(first.id);
-    if (cell && cell.hot === null && recordOf(cell)?.gone) run.cells.delete(first.id);
+  for (const [id, until] of run.ended) {
+    if (until >= now) return;
+    const cell = run.cells.get(id);
+    // Whoever is busy is looked at again.
+    if (cell?.hot) continue;
+    run.ended.delete(id);
+    if (cell && recordOf(cell)?.gone) run.cells.delete(id);
   }
 }
 

@@ -15,6 +15,7 @@ import { jittered } from '../../base/random.ts';
 import type { Transition } from '../../base/views.ts';
 import { encodeJson } from '../../bus/codec.ts';
 import type { HostParts } from './host-parts.ts';
+import { goneRecordSeconds } from './records.ts';
 
 type FeedParts = Pick<HostParts, 'bus' | 'subjects' | 'clock' | 'random' | 'log'>;
 
@@ -67,16 +68,16 @@ export async function publishTransition(
 }
 
 /** An actor's last entry on the event stream. */
-export interface Published {
-  readonly fence: number;
-  readonly rev: number;
-}
+export type Published = Pick<Transition, 'fence' | 'rev' | 'at'>;
 
-export const nothingYet: Published = { fence: 0, rev: 0 };
+export const nothingYet: Published = { fence: 0, rev: 0, at: 0 };
 
-/** Revisions of an actor that ended start again after a while; fences never do. */
+/**
+ * Fences never go back. Revisions do, once an actor that ended is forgotten: then so much time lies between.
+ */
 export const isLater = (one: Published, other: Published) =>
-  one.fence > other.fence || (one.fence === other.fence && one.rev > other.rev);
+  one.fence > other.fence ||
+  (one.fence === other.fence && (one.rev > other.rev || one.at - other.at >= goneRecordSeconds * 1_000));
 
 async function lastOf(bus: FeedParts['bus'], subject: string) {
   const message = await bus.last('event', subject);
@@ -107,7 +108,8 @@ export async function lastPublished(
 /** null: the entry is foreign. The actor's own transitions are then published again, to be safe. */
 function readPublished(data: Uint8Array): Published | null {
   return attempt(() => {
-    const { fence, rev } = JSON.parse(new TextDecoder().decode(data)) as Partial<Published>;
-    return typeof fence === 'number' && typeof rev === 'number' ? { fence, rev } : null;
+    const { fence, rev, at } = JSON.parse(new TextDecoder().decode(data)) as Partial<Published>;
+    const isWhole = typeof fence === 'number' && typeof rev === 'number' && typeof at === 'number';
+    return isWhole ? { fence, rev, at } : null;
   }, null);
 }

@@ -19,7 +19,7 @@ import { recordOfNow } from '../time/deadlines.ts';
 import { defer, saved, stampOf } from '../time/deferral.ts';
 import { createLeaps, type Leaps } from '../time/leaps.ts';
 import { untilItsTurn } from '../time/pace.ts';
-import { createCell, forgetEnded, isIdle, isRepetition, kindOf, note, recordOf, rest, wake } from './cell.ts';
+import { createCell, isIdle, isRepetition, kindOf, note, noteStored, recordOf, rest, wake } from './cell.ts';
 import { type Consequences, createConsequences } from './consequences.ts';
 import type { HostListener, HostParts } from './host-parts.ts';
 import { isOutboxFull, isTurnedAway, put, refuse, refusedToCreate, settle, takeNext } from './mailbox.ts';
@@ -143,11 +143,6 @@ export class Host {
       if (hot.stale) void this.#flush(cell, hot);
       else if (this.#hotCells.delete(cell)) rest(cell, hot);
     }
-  }
-
-  /** Removes actors that the stream has removed, long after their end. Called about once a second. */
-  forgetEnded(run: ShardRun): void {
-    forgetEnded(run, this.#parts.clock.monotonic());
   }
 
   #resume(cell: Cell): void {
@@ -357,7 +352,6 @@ export class Host {
     if (isQuiet) shard.feed.outstanding.delete(sequence);
     else this.#consequences.publish(cell, hot, sequence);
     for (const timer of newTimers) this.#timers.add(timer, { cell, id: timer.id });
-    if (result.done) shard.ended.push({ id, until: clock.monotonic() + goneRecordSeconds * 1000 });
     endStepSpan(this.#parts, cell, span, transition);
     if (shard.phase === 'active') this.#consequences.perform(cell, hot, newEffects, span?.context);
     this.stats.steps++;
@@ -376,7 +370,14 @@ export class Host {
   ): Promise<number> {
     const subject = this.#parts.subjects.state(shard.shard, id);
     const ttlSeconds = record.gone ? goneRecordSeconds : undefined;
-    const how = { ttlSeconds, onOver: this.#onSaveOver, ...(onStored ? { onStored } : {}) };
+    const how: Saving = {
+      ttlSeconds,
+      onOver: this.#onSaveOver,
+      onStored: (at) => {
+        noteStored(shard, id, record, this.#parts.clock.monotonic());
+        onStored?.(at);
+      },
+    };
     const entering = this.#saves.enter();
     const save = () => this.#saver.save(shard, subject, bytes, how);
     return entering ? entering.then(save) : save();

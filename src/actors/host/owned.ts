@@ -164,8 +164,8 @@ export interface ShardRun {
   parkedMail: number;
   /** Number of the current reading of the mail; earlier readings are void. */
   reading: number;
-  /** Actors that ended, in order: their records are removed one after another. Monotonic ms. */
-  readonly ended: Array<{ readonly id: ActorId; readonly until: number }>;
+  /** Until when the stream keeps the records of actors that ended, monotonic ms; in order. */
+  readonly ended: Map<ActorId, number>;
   /** The current reading of the mail; null while there is none. */
   following: Following | null;
 }

@@ -38,7 +38,7 @@ export function createShardRun(shard: ShardName, fence: number): ShardRun {
     burying: new Map(),
     parkedMail: 0,
     reading: 0,
-    ended: [],
+    ended: new Map(),
     following: null,
   };
 }

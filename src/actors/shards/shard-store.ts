@@ -12,7 +12,7 @@ import type { ActorId } from '../../base/ids.ts';
 import type { Bus, StoredMessage, StreamState } from '../../bus/bus.ts';
 import type { Subjects } from '../../bus/subjects.ts';
 import { type Chart, stateOfNow } from '../../machines/chart.ts';
-import { createCell, note } from '../host/cell.ts';
+import { createCell, note, noteStored } from '../host/cell.ts';
 import { isLater, lastPublished, nothingYet, type Published } from '../host/feed.ts';
 import type { HostParts } from '../host/host-parts.ts';
 import type { ShardRun } from '../host/owned.ts';
@@ -176,7 +176,7 @@ async function writeCheckpoint(parts: ShardStoreParts, saver: Saver, run: ShardR
   run.savedOpenUntil = checkpoint.sendIsOpenUntil;
 }
 
-const everything: Published = { fence: Number.POSITIVE_INFINITY, rev: 0 };
+const everything: Published = { ...nothingYet, fence: Number.POSITIVE_INFINITY };
 
 async function readAll(bus: Bus, subjects: Subjects, run: ShardRun, signal: AbortSignal) {
   const fenceSubject = subjects.fence(run.shard);
@@ -283,10 +283,9 @@ function place(
 ): void {
   const { clock, steppers } = parts;
   // By the server's clock: those of replicas may have been set.
-  const leftMs = goneRecordSeconds * 1000 - ageMs;
-  if (record.gone && leftMs < 0) return;
-  if (record.gone) run.ended.push({ id, until: clock.monotonic() + leftMs });
-  const feed = record.feed.filter(({ fence, rev }) => isLater({ fence, rev }, published));
+  if (record.gone && ageMs > goneRecordSeconds * 1_000) return;
+  noteStored(run, id, record, clock.monotonic() - ageMs);
+  const feed = record.feed.filter((step) => isLater(step, published));
   if (feed.length > 0) {
     begin(run.feed, sequence);
     run.unpublished.set(id, sequence);

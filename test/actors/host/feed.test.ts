@@ -65,3 +65,20 @@ test('a process that was stopped before it told a step tells it only if nobody h
   await former.publish(steps[1]);
   expect(told()).toEqual([370, 371, 372]);
 });
+
+test('who ended, was forgotten and came back under the same fence is told of from the first step on', async () => {
+  const { clock, publisher, step, told } = stage();
+  const { bus, publish } = publisher('owner');
+  await publish(step(370, 8));
+  await clock.advance(70 * minute);
+  const append = bus.append.bind(bus);
+  bus.append = async () => {
+    bus.append = append;
+    throw unknownOutcome('timeout');
+  };
+  const late = publish(step(1, 8));
+  await clock.advance(minute);
+  await late;
+  await publish(step(2, 8));
+  expect(told()).toEqual([370, 1, 2]);
+});

@@ -29,7 +29,7 @@ import { pack } from '../packing/pack.ts';
 import type { EndpointsScene, ServiceScene, Wave } from '../packing/scene.ts';
 import type { StandingSlice, WantedSlices } from '../packing/slices.ts';
 import { createSliceReading } from './slice-reading.ts';
-import { makeWrites, type WriteResult } from './slice-writes.ts';
+import { makeWrites, type NewNames, type WriteResult } from './slice-writes.ts';
 
 export interface SlicesParts {
   readonly kube: KubePort;
@@ -211,7 +211,7 @@ async function makeRound(
     namespace,
     frame: wanted,
     triggeredAt: triggerTime(now, trigger, since),
-    suffixes: suffixesOf(plan.writes, now, `${seriesOf(effect, now, key)}/${round}`),
+    names: newNames(plan.writes, now, `${seriesOf(effect, now, key)}/${round}`),
     isOutdated: () =>
       parts.clock.monotonic() - plannedAt > planMs &&
       scene.changedAt(namespace, name) > plannedAt &&
@@ -288,22 +288,19 @@ function seriesOf({ namespace, name, series }: SlicesReconcile, now: ServiceScen
   return series === undefined ? key : `${namespace}/${name}/${now.service.uid}/${series}`;
 }
 
-/** The ends of the names of new slices, by position of the write. Skips a name that is known to be taken. */
-function suffixesOf(
-  writes: readonly PlannedWrite[],
-  { slices }: ServiceScene,
-  series: string,
-): ReadonlyMap<number, string> {
-  const isTaken = (suffix: string) => slices.some(({ name }) => name.endsWith(`-${suffix}`));
-  const suffixes = new Map<number, string>();
+/** They follow from the series, without those that are known to be taken. */
+function newNames(writes: readonly PlannedWrite[], { slices }: ServiceScene, series: string): NewNames {
   let number = 0;
-  for (const [at, { operation }] of writes.entries()) {
-    if (operation !== 'create') continue;
-    let suffix = suffixOf(`${series}/${number++}`);
-    while (isTaken(suffix)) suffix = suffixOf(`${series}/${number++}`);
-    suffixes.set(at, suffix);
-  }
-  return suffixes;
+  const next = (): string => {
+    const suffix = suffixOf(`${series}/${number++}`);
+    return slices.some(({ name }) => name.endsWith(`-${suffix}`)) ? next() : suffix;
+  };
+  const suffixes = new Map<number, string>();
+  for (const [at, { operation }] of writes.entries()) if (operation === 'create') suffixes.set(at, next());
+  return {
+    of: (at) => suffixes.get(at) ?? '',
+    pass: (at) => void suffixes.set(at, next()),
+  };
 }
 
 function newestOf(slices: readonly StandingSlice[]): string {

@@ -19,6 +19,13 @@ import type { EndpointsScene } from '../packing/scene.ts';
 import { newSlice, slicePatch } from '../packing/slice-bodies.ts';
 import type { SliceFrame } from '../packing/slices.ts';
 
+/** The ends of the names of new slices, by position of the write. */
+export interface NewNames {
+  of(at: number): string;
+  /** A slice that is not this Service's has the name. */
+  pass(at: number): void;
+}
+
 export interface WriteParts {
   readonly kube: KubePort;
   readonly clock: Clock;
@@ -26,8 +33,7 @@ export interface WriteParts {
   readonly namespace: string;
   readonly frame: SliceFrame;
   readonly triggeredAt: number | null;
-  /** The ends of the names of new slices, by position of the write. */
-  readonly suffixes: ReadonlyMap<number, string>;
+  readonly names: NewNames;
   readonly onWrite: (operation: PlannedWrite['operation']) => void;
   /** Whether the plan has waited for long, and something else is wanted by now. */
   readonly isOutdated: () => boolean;
@@ -44,6 +50,8 @@ export type WriteResult = 'written' | 'stale' | 'closed' | 'skipped' | Error;
 /** How often one pass waits out a 429; after that the Service waits as a whole. */
 const throttledMax = 3;
 const throttledMs = 1_000;
+/** How many names of others one write passes over. */
+const takenMax = 30;
 
 export async function makeWrites(writes: readonly PlannedWrite[], parts: WriteParts): Promise<WriteResult[]> {
   const turnstile = createTurnstile(limits.sliceWritesAtOnce);
@@ -69,7 +77,8 @@ function firstDelete(writes: readonly PlannedWrite[]): number {
 }
 
 async function tryOne(write: PlannedWrite, at: number, parts: WriteParts): Promise<WriteResult> {
-  for (let throttled = 0; ; throttled += 1) {
+  let throttled = 0;
+  for (let taken = 0; ; ) {
     if (parts.isOutdated()) return 'stale';
     try {
       await makeOne(write, at, parts);
@@ -77,9 +86,15 @@ async function tryOne(write: PlannedWrite, at: number, parts: WriteParts): Promi
       return 'written';
     } catch (thrown) {
       if (parts.signal.aborted) return asError(thrown);
-      if (hasCode(thrown, 'KUBE_CONFLICT', 'KUBE_NOT_FOUND')) return readAgain(write, at, parts, thrown);
+      if (hasCode(thrown, 'KUBE_CONFLICT', 'KUBE_NOT_FOUND')) {
+        const found = await readAgain(write, at, parts, thrown);
+        if (found !== 'taken') return found;
+        if (taken++ >= takenMax) return 'stale';
+        parts.names.pass(at);
+        continue;
+      }
       if (isClosed(thrown)) return 'closed';
-      if (!hasCode(thrown, 'KUBE_THROTTLED') || throttled >= throttledMax) return asError(thrown);
+      if (!hasCode(thrown, 'KUBE_THROTTLED') || throttled++ >= throttledMax) return asError(thrown);
       await sleep(parts.clock, Number(thrown.facts.retryAfterMs ?? throttledMs), parts.signal);
     }
   }
@@ -97,7 +112,7 @@ async function makeOne(write: PlannedWrite, at: number, parts: WriteParts): Prom
     write.operation === 'create'
       ? await kube.create(
           endpointSlices,
-          newSlice(frame, write, { namespace, suffix: parts.suffixes.get(at) ?? '', triggeredAt }),
+          newSlice(frame, write, { namespace, suffix: parts.names.of(at), triggeredAt }),
           signal,
         )
       : await kube.patch(
@@ -111,24 +126,29 @@ async function makeOne(write: PlannedWrite, at: number, parts: WriteParts): Prom
   putInScene(scene, namespace, object, frame.labels);
 }
 
-/** The slice has another version than expected, or is gone: reads it for the next plan. */
+/**
+ * The slice has another version than expected, or is gone: reads it for the next plan. `taken`: a new slice
+ * cannot have the name.
+ */
 async function readAgain(
   write: PlannedWrite,
   at: number,
-  { kube, scene, namespace, frame, suffixes, signal }: WriteParts,
+  { kube, scene, namespace, frame, names, signal }: WriteParts,
   refusal: OrreryError,
-): Promise<WriteResult> {
+): Promise<WriteResult | 'taken'> {
   // A create finds nothing only if its namespace does not exist.
   if (write.operation === 'create' && refusal.code === 'KUBE_NOT_FOUND') return 'closed';
-  const name =
-    write.operation === 'create' ? `orrery-${frame.owner.name}-${suffixes.get(at)}` : write.slice.name;
+  const name = write.operation === 'create' ? `orrery-${frame.owner.name}-${names.of(at)}` : write.slice.name;
   try {
     putInScene(scene, namespace, await kube.get(endpointSlices, namespace, name, signal));
   } catch (thrown) {
     if (!hasCode(thrown, 'KUBE_NOT_FOUND')) return asError(thrown);
     if (write.operation !== 'create') scene.remove(namespace, name, write.slice.uid);
+    return 'stale';
   }
-  return 'stale';
+  if (write.operation !== 'create') return 'stale';
+  const now = scene.read(namespace, frame.owner.name);
+  return now === null || now.slices.some((slice) => slice.name === name) ? 'stale' : 'taken';
 }
 
 export function putInScene(

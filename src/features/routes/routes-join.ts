@@ -299,6 +299,7 @@ function serviceFacts(
     routesToken: `${group.podsSum.toString(36)}.${hash(ready.join()).toString(36)}`,
     pods: podsByAddress(group),
     peers: [...group.services.keys()].filter((peer) => peer !== name).sort(),
+    ...(gate.spec.whenUnverifiable === 'hold' && { holds: true as const }),
     readyAddresses: gate.spec.whenRouteIsLost === 'withdraw' ? ready : null,
   };
 }

@@ -97,7 +97,7 @@ function ready(context: PodContext): string {
   const total = Object.keys(facts?.services ?? {}).length;
   if (adopted.length > 0)
     return `The condition was True when the Pod was first seen, which counts for ${adopted.length} of ${total} Services.`;
-  return `The condition is True; ${unproven(context).length} of ${total} Services came later, or were lost, and RouteGate ${facts?.gate.name ?? ''} says keep.`;
+  return `The condition is True, and RouteGate ${facts?.gate.name ?? ''} says keep; ${unproven(context).length} of ${total} Services came later, were lost, or had not reached the Pod when somebody else set it.`;
 }
 
 function nextOf(standing: PodStanding): Told['next'] | undefined {

@@ -91,7 +91,7 @@ function invalidMessage({ facts }: PodContext): string {
 }
 
 export function lostMessage({ lostRoute }: PodContext): string {
-  return `Service ${objectName(lostRoute ?? '')} no longer reaches this Pod.`;
+  return `Service ${objectName(lostRoute ?? '')} does not reach this Pod.`;
 }
 
 /** Names in a message; the rest are counted. */

@@ -140,7 +140,7 @@ function verifyingOf(findings: GateFindings): Judgement {
   if (pods.unverified > 0)
     return no(
       'Unverified',
-      `${pods.unverified} Pods are Ready although no Service could be verified for them`,
+      `${pods.unverified} Pods became Ready although no Service could be verified for them; Pods that replace them are verified once one can be`,
     );
   return { status: 'True', reason: 'Verifying', message: askedText(services) };
 }

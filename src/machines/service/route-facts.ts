@@ -28,6 +28,8 @@ export interface ServiceFacts {
    * `limits.probeKeptAnswers`.
    */
   readonly pods?: Readonly<Record<string, string>>;
+  /** The RouteGate holds Pods even if the Service cannot be verified: rounds go on for them. */
+  readonly holds?: true;
   /** The other Services of the group, by name. */
   readonly peers: readonly string[];
   /**

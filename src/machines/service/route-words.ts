@@ -21,10 +21,10 @@ export function proof(context: ServiceContext, { pod, uid, ip }: PodPlace): Send
   return { to: [pod], event: { type: 'route.proven', ...own(context), uid, ip } };
 }
 
-/** Tells every Pod that asked that this Service cannot tell its Pods apart. */
-export function verdict({ context }: Moment): Sending {
+/** Tells every Pod that asked, and has not heard it, that this Service cannot tell its Pods apart. */
+export function verdict({ context }: Pick<Moment, 'context'>): Sending {
   const event = { type: 'route.unverifiable', ...own(context) } as const;
-  return { to: context.wants.map(({ pod }) => pod), event };
+  return { to: context.wants.filter(({ judged }) => !judged).map(({ pod }) => pod), event };
 }
 
 /**

@@ -6,15 +6,7 @@
 import { keepIds } from '../state-ids.ts';
 
 import { round } from './route-rounds.ts';
-import {
-  headerAnswer,
-  headerDenial,
-  headerNews,
-  headerQuestion,
-  loss,
-  missedNews,
-  verdict,
-} from './route-words.ts';
+import { headerAnswer, headerDenial, headerNews, headerQuestion, loss, missedNews } from './route-words.ts';
 
 /** Nobody waits any more, or nobody who waits can be looked for. */
 const whenOver = [
@@ -23,7 +15,12 @@ const whenOver = [
   { guard: 'isUnaskable', target: '#service.routes.resting.idle' },
 ] as const;
 
-const saysVerdict = { type: 'message.send', params: verdict } as const;
+/** The Service cannot be verified. Pods that are held all the same go on waiting, so rounds go on. */
+const heldAnonymous = {
+  guard: 'isHeldAnonymous',
+  target: '#service.routes.waiting',
+  actions: ['tellVerdict', 'noteNoHeader', 'noteJudged'],
+} as const;
 
 export const routesRegion = {
   description: 'Which Pods does the Service reach?',
@@ -120,11 +117,12 @@ export const routesRegion = {
       always: [
         { guard: 'isAnyWantStale', actions: 'dropStale' },
         ...whenOver,
-        { guard: 'isAnonymousGroup', target: 'resting.settled', actions: [saysVerdict, 'forgetWants'] },
+        heldAnonymous,
+        { guard: 'isAnonymousGroup', target: 'resting.settled', actions: ['tellVerdict', 'forgetWants'] },
         {
           guard: 'isAnonymousThroughout',
           target: 'resting.settled',
-          actions: [saysVerdict, 'noteNoHeader', 'forgetWants'],
+          actions: ['tellVerdict', 'noteNoHeader', 'forgetWants'],
         },
         { guard: 'isAnonymousYet', target: 'inquiring' },
         { target: 'waiting' },
@@ -142,11 +140,14 @@ export const routesRegion = {
           target: 'waiting',
         },
       },
-      always: {
-        guard: 'isAnonymousThroughout',
-        target: 'resting.settled',
-        actions: [saysVerdict, 'noteNoHeader', 'forgetWants'],
-      },
+      always: [
+        heldAnonymous,
+        {
+          guard: 'isAnonymousThroughout',
+          target: 'resting.settled',
+          actions: ['tellVerdict', 'noteNoHeader', 'forgetWants'],
+        },
+      ],
       // Silence is no verdict: docs/features/routes.md §3.5.
       after: { answerPatience: 'waiting' },
     },

@@ -27,6 +27,8 @@ export interface Want {
   readonly listed: boolean;
   /** It wants to hear what answers instead, and has not been told. */
   readonly curious: boolean;
+  /** It has heard that the Service cannot be verified, and waits on. */
+  readonly judged?: true;
 }
 
 export interface ServiceContext {

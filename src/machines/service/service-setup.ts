@@ -22,7 +22,7 @@ import {
   strangers,
   widening,
 } from './route-rounds.ts';
-import { canDeny, isGroupUnseen, proof, toTell } from './route-words.ts';
+import { canDeny, isGroupUnseen, proof, toTell, verdict } from './route-words.ts';
 import {
   alreadyMet,
   askers,
@@ -131,6 +131,10 @@ export const serviceSetup = setup({
     isHurried: ({ context }: Args) => context.hurried,
     isAnonymousGroup: ({ context }: Args) => isAnonymous(context) && context.header === 'no',
     isAnonymousThroughout: ({ context }: Args) => isAnonymous(context) && isGroupUnseen(context),
+    isHeldAnonymous: ({ context }: Args) =>
+      context.facts?.holds === true &&
+      isAnonymous(context) &&
+      (context.header === 'no' || isGroupUnseen(context)),
     isAnonymousYet: ({ context }: Args) => isAnonymous(context) && context.header === 'unknown',
     isHeaderKnown: ({ context }: Args) => context.header === 'yes',
     isHeaderNews: ({ context }: Args) => context.header !== 'yes',
@@ -229,6 +233,14 @@ export const serviceSetup = setup({
     noteUnseen: assign(
       change('header.unseen', ({ unseen }, { service }) => ({ unseen: [...new Set([...unseen, service])] })),
     ),
+    tellVerdict: enqueueActions(({ context, enqueue }) => {
+      const params = verdict({ context });
+      // The actions of one setup() do not know each other's types.
+      if (params.to.length > 0) enqueue({ type: 'message.send', params } as never);
+    }),
+    noteJudged: assign(({ context }) => ({
+      wants: context.wants.map((want) => (want.judged ? want : { ...want, judged: true as const })),
+    })),
     forgetWants: assign({ wants: [] }),
     forgetRoutes: assign({
       facts: null,

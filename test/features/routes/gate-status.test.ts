@@ -158,7 +158,7 @@ describe('docs/features/routes.md §5.4: what is not verified is told on the gat
       [service({ ports: [{ name: gateSpec.probe.portName, port: 53, protocol: 'UDP' }] })],
       'svc-0 has no TCP port named',
     ],
-    ['Unverified', [pod(0, reasoned('Unverified'))], [service()], '1 Pods are Ready although'],
+    ['Unverified', [pod(0, reasoned('Unverified'))], [service()], '1 Pods became Ready although'],
     [
       'Deadlock',
       [pod(0)],

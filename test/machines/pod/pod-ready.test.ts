@@ -372,7 +372,7 @@ describe('docs/features/routes.md §6.5: “No order of events leaves a True con
       {
         reason: 'RouteLost',
         at: null,
-        message: expect.stringMatching(/web no longer reaches .* 1 of 3 Services/),
+        message: expect.stringMatching(/web does not reach .* 1 of 3 Services/),
       },
     ]);
   });

@@ -126,7 +126,7 @@ test.each<[string, PodDriver, string, string]>([
     'gated.ready.proven',
     readyPod().take(observed({ condition: 'True', services: withLate })),
     'ok',
-    'The condition is True; 1 of 4 Services came later, or were lost, and RouteGate gate says keep.',
+    'The condition is True, and RouteGate gate says keep; 1 of 4 Services came later, were lost, or had not reached the Pod when somebody else set it.',
   ],
   [
     'gated.ready.doubted',
@@ -138,13 +138,13 @@ test.each<[string, PodDriver, string, string]>([
     'gated.lost.withdrawing',
     watchedPod().take(lost('web')).wait(30_000),
     'wrong',
-    'Service web no longer reaches this Pod. The condition is being set to False.',
+    'Service web does not reach this Pod. The condition is being set to False.',
   ],
   [
     'gated.lost.backingOff',
     watchedPod().take(lost('web')).wait(30_000).take(refused('error')),
     'wrong',
-    'Service web no longer reaches this Pod. The condition could not be set to False, once: it was error.',
+    'Service web does not reach this Pod. The condition could not be set to False, once: it was error.',
   ],
   [
     'terminating',

@@ -67,6 +67,41 @@ describe('“If in a whole round none did, the Service cannot be verified and ev
   });
 });
 
+describe('docs/features/routes.md §5.3: Pods that are held for what cannot be verified wait on', () => {
+  const holding = (change: object = {}) => observed({ peers: [], holds: true, ...change });
+
+  test('each is told once, and rounds go on for it: a header that comes is met within seconds', () => {
+    const service = newService(holding(), wanted(1), finished(1, anonymous));
+    expect(told(service)).toEqual([['route.unverifiable', 'web-1']]);
+    for (let n = 0; n < 30; n++) {
+      for (let waited = 0; waited <= 6_500 && routes(service) !== 'sampling'; waited += 100)
+        service.wait(100);
+      expect(routes(service)).toBe('sampling');
+      service.take(finished(service.context.round, anonymous));
+    }
+    expect(told(service)).toEqual([]);
+    while (routes(service) !== 'sampling') service.wait(100);
+    service.take(answered(1, service.context.round));
+    expect(told(service)).toEqual([['route.proven', 'web-1']]);
+  });
+
+  test('the others of the group are asked first, and a Pod that asks later is told as well', () => {
+    const service = newService(holding({ peers: ['api'] }), wanted(1), finished(1, anonymous));
+    expect(told(service)).toEqual([['header.asked', 'api']]);
+    expect(told(service.take(headerUnseen('api')))).toEqual([['route.unverifiable', 'web-1']]);
+    expect(routes(service)).toMatch(/^waiting/);
+    service.take(wanted(2)).wait(500).take(finished(service.context.round, anonymous));
+    expect(told(service)).toEqual([['route.unverifiable', 'web-2']]);
+  });
+
+  test('a RouteGate that comes to pass them ends the rounds', () => {
+    const service = newService(holding(), wanted(1), finished(1, anonymous), observed({ peers: [] }));
+    service.wait(6_500).take(finished(service.context.round, anonymous));
+    expect(routes(service)).toBe('resting.settled');
+    expect(service.context.wants).toEqual([]);
+  });
+});
+
 describe('docs/features/routes.md §3.5: “silence of another Service … is never a verdict”', () => {
   test('one that does not answer is asked again after a round, for ever; its word is waited for', () => {
     const service = inquiring().take(headerUnseen('api'));

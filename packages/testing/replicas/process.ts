@@ -89,6 +89,7 @@ function doorClock(
   return {
     now: () => world.now() + wrong().skewMs,
     monotonic: () => world.monotonic() - wrong().asleepMs,
+    sinceBoot: () => world.monotonic(),
     after: (delayMs, fn) => {
       let isCancelled = false;
       const timer = world.after(delayMs, () =>

@@ -21,6 +21,7 @@ import type { Bus } from '../../bus/bus.ts';
 import { effect as declareEffect } from '../../machines/effect.ts';
 import type { EffectContext } from '../effect-runner.ts';
 import { featureLimits } from '../feature-limits.ts';
+import { leaseClock } from '../time/lease-clock.ts';
 import type { HostParts } from './host-parts.ts';
 import type { EffectData } from './step.ts';
 
@@ -29,8 +30,8 @@ interface Job {
   readonly run: EffectContext;
   readonly onOutcome: (event: PlainEvent) => void;
   readonly prove: () => Promise<void>;
-  /** When it started to wait, by both clocks: one of them may stand still while the process does. */
-  readonly since: { readonly wall: number; readonly monotonic: number };
+  /** When it started to wait, by the clock that counts suspensions. */
+  readonly since: number;
   readonly isHeld: boolean;
   /** Failed tries of an `untilDone` effect. */
   readonly failures: number;
@@ -106,7 +107,7 @@ export function createEffectsPool(parts: PoolParts) {
 const retryMinMs = 250;
 const retryMaxMs = 30_000;
 
-const nowBy = ({ clock }: PoolParts) => ({ wall: clock.now(), monotonic: clock.monotonic() });
+const nowBy = ({ clock }: PoolParts) => leaseClock(clock).now();
 
 /** Features do not wait for each other, just as types do not. */
 function boundOf(parts: PoolParts, effect: EffectData, feature: string | undefined): number {
@@ -129,8 +130,7 @@ const declarationOf = ({ effects }: PoolParts, { type }: EffectData) =>
   effects.get(type) ?? declareEffect(type);
 
 async function begin(parts: PoolParts, job: Job, again: () => void): Promise<void> {
-  const { clock } = parts;
-  const waitedMs = Math.max(clock.now() - job.since.wall, clock.monotonic() - job.since.monotonic);
+  const waitedMs = nowBy(parts) - job.since;
   if (job.isHeld || job.failures > 0 || waitedMs > limits.appendTimeoutMs) {
     const isOurs = await job.prove().then(
       () => true,

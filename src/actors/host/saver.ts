@@ -19,6 +19,7 @@ import type { ShardName } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import { jittered, type Random } from '../../base/random.ts';
 import type { Appended, AppendOptions, Bus } from '../../bus/bus.ts';
+import { leaseClock } from '../time/lease-clock.ts';
 import type { ShardRun } from './owned.ts';
 
 export interface Saver {
@@ -41,6 +42,7 @@ export function createSaver(parts: {
   readonly random: Random;
 }): Saver {
   const { bus, fenceSubject, clock, random } = parts;
+  const passed = leaseClock(clock);
   return {
     async save(run, subject, bytes, { ttlSeconds, onStored, onOver } = {}) {
       const guard = { subject: fenceSubject(run.shard), sequence: run.fence };
@@ -50,14 +52,14 @@ export function createSaver(parts: {
       try {
         for (let attempt = 0; ; attempt++) {
           run.abort.signal.throwIfAborted();
-          const [wall, monotonic] = [clock.now(), clock.monotonic()];
+          const sentAt = passed.now();
           let appended: Appended | null;
           try {
             appended = await bus.append(subject, bytes, options);
           } catch (error) {
             appended = notStored(error, bytes);
           }
-          checkInTime(Math.max(clock.now() - wall, clock.monotonic() - monotonic));
+          checkInTime(passed.now() - sentAt);
           if (appended !== null) {
             onStored?.(appended.sequence);
             return appended.sequence;
@@ -74,8 +76,9 @@ export function createSaver(parts: {
 
 /**
  * An answer that a process reads after a suspension (SIGSTOP, a suspended machine) is as old as the
- * suspension was long. Monotonic time may have stood still meanwhile, so both clocks are checked. If the wall
- * clock is set forward, the only cost is a claim.
+ * suspension was long, whatever monotonic time did and whoever set the wall clock meanwhile. Where all clocks
+ * stood still (a virtual machine that was paused) nothing tells; what starts late there is in the record, and
+ * changes nothing when it runs twice.
  */
 function checkInTime(tookMs: number): void {
   if (tookMs <= limits.appendTimeoutMs) return;

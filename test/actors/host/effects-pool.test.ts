@@ -6,7 +6,7 @@ import type { PlainEvent } from '../../../src/base/plain-event.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import { memoryHub } from '../../../src/bus/memory/hub.ts';
 import { messageSend } from '../../../src/machines/effects.ts';
-import { settle, VirtualClock } from '../../virtual-clock.ts';
+import { ownClock, settle, VirtualClock } from '../../virtual-clock.ts';
 
 function scene(runEffect: (effect: { readonly type: string }) => Promise<PlainEvent>) {
   const nothing = () => {};
@@ -14,9 +14,10 @@ function scene(runEffect: (effect: { readonly type: string }) => Promise<PlainEv
   const warnings: string[] = [];
   const isOwner = { now: true };
   const clock = new VirtualClock();
+  const machine = ownClock(clock);
   const bus = memoryHub({ clock, cluster: 'test' }).connect();
   const pool = createEffectsPool({
-    clock,
+    clock: machine,
     bus,
     log: { debug: nothing, info: nothing, warn: (_, text) => void warnings.push(text), error: nothing },
     metrics: { transition: nothing, stepSeconds: nothing, effect: nothing, deadLetter: nothing },
@@ -31,7 +32,7 @@ function scene(runEffect: (effect: { readonly type: string }) => Promise<PlainEv
       ({ type: outcome }) => outcomes.push(outcome),
       () => (isOwner.now ? Promise.resolve() : Promise.reject(new Error('fenced'))),
     );
-  return { pool, start, outcomes, warnings, bus, isOwner, clock };
+  return { pool, start, outcomes, warnings, bus, isOwner, clock, machine };
 }
 
 test('effects of one type are bounded, and the ones that wait run when others end', async () => {
@@ -102,6 +103,18 @@ test('what waited long behind others runs only if the shard is still ours', asyn
     0,
     limits.effectsInFlight,
   ]);
+});
+
+test('so does what waited while the machine slept, also if its clock was set back', async () => {
+  const ends: Array<(event: PlainEvent) => void> = [];
+  const { pool, start, isOwner, machine } = scene(() => new Promise((resolve) => ends.push(resolve)));
+  for (let n = 0; n < limits.effectsInFlight + 1; n++) start('route.sample');
+  machine.suspend(20_000);
+  machine.leap(-60_000);
+  isOwner.now = false;
+  ends[0]?.({ type: 'done' });
+  await settle();
+  expect([pool.waiting, ends.length]).toEqual([0, limits.effectsInFlight]);
 });
 
 test('a failure is logged with what follows: the actor was told', async () => {

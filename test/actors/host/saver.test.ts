@@ -1,13 +1,13 @@
 /**
  * What a checkpoint says of the feed while saves end: a transition that is not told yet is never counted as
- * told, or the next owner would leave it out of the feed.
+ * told, or the next owner would leave it out of the feed. And how old an acknowledgement may be.
  */
 import { expect, test } from 'vitest';
 import { createSaver } from '../../../src/actors/host/saver.ts';
 import { begin, createShardRun, feedPosition } from '../../../src/actors/shards/shard-run.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import type { Appended, Bus } from '../../../src/bus/bus.ts';
-import { VirtualClock } from '../../virtual-clock.ts';
+import { ownClock, settle, VirtualClock } from '../../virtual-clock.ts';
 
 test('between the acknowledgement and the step’s consequences a saved step counts as untold', async () => {
   const acknowledge = new Map<string, (appended: Appended) => void>();
@@ -37,3 +37,22 @@ test('between the acknowledgement and the step’s consequences a saved step cou
   run.feed.outstanding.delete(10);
   expect(feedPosition(run)).toBe(11);
 });
+
+test.each([0, -60_000])(
+  'an acknowledgement that is read after the machine slept does not count, also if its clock was set by %i ms',
+  async (byMs) => {
+    const clock = ownClock(new VirtualClock());
+    const acknowledge: Array<(appended: Appended) => void> = [];
+    const append: Bus['append'] = () => new Promise((resolve) => acknowledge.push(resolve));
+    const saver = createSaver({
+      ...{ bus: { append } as Bus, clock, random: seededRandom(1) },
+      fenceSubject: (shard) => `fence.${shard}`,
+    });
+    const saving = saver.save(createShardRun(7, 3), 'state', new Uint8Array([1])).catch(({ code }) => code);
+    await settle();
+    clock.suspend(18_000);
+    clock.leap(byMs);
+    acknowledge[0]?.({ sequence: 10, duplicate: false });
+    expect(await saving).toBe('BUS_UNKNOWN_OUTCOME');
+  },
+);

@@ -16,6 +16,7 @@ const asking = {
   exempt: v.boolean(),
   namespace: v.optional(v.pipe(v.string(), v.maxLength(253))),
   due: v.optional(v.boolean()),
+  question: v.optional(v.number()),
 };
 
 export const domainMessages: MessageOptions = {
@@ -27,7 +28,7 @@ export const domainMessages: MessageOptions = {
     ),
   },
   internal: {
-    'permit.granted': v.object({ issuer: name }),
+    'permit.granted': v.object({ issuer: name, question: v.optional(v.number()) }),
     'permit.deferred': v.object({
       issuer: name,
       reason: v.picklist(['budget', 'rateLimited', 'down', 'notReady', 'full']),
@@ -48,6 +49,8 @@ export const issuerMessages: MessageOptions = {
       ordered: v.optional(v.literal(true)),
       waitMs,
       again: v.boolean(),
+      next: v.optional(v.number()),
+      late: v.optional(v.literal(true)),
       scope: v.optional(v.picklist(['host', 'domain', 'account', 'unknown'])),
       message,
     }),

@@ -32,6 +32,11 @@ export interface DomainContext {
   readonly facts: DomainFacts | null;
   /** Number of the attempt; outcomes with another number are ignored. */
   readonly attempt: number;
+  /**
+   * Number of the question for a permit that is asked now, or will be next: when it began, ms since the
+   * epoch, or more. It is the same until the Issuer is told how the question ended. 0: none was asked yet.
+   */
+  readonly question: number;
   /** The Issuer whose permit is held; null: none. */
   readonly permit: string | null;
   /** When the permit was first used, ms since the epoch; it bounds the total time of all steps. */
@@ -99,6 +104,7 @@ export const newborn = ({ name }: ActorInput): DomainContext => ({
   host: name,
   facts: null,
   attempt: 0,
+  question: 0,
   permit: null,
   startedAt: 0,
   order: null,

@@ -124,8 +124,13 @@ export type PermitAsked = {
   readonly namespace?: string;
   /** A stored certificate is due for renewal: it comes before hosts that never had one. */
   readonly due?: boolean;
+  /** Its number, the same however often it is asked; absent: an earlier release. */
+  readonly question?: number;
 };
-/** How the permit was used; `again`: the domain stays in the Issuer's queue. */
+/**
+ * How the permit was used; `again`: the domain stays in the Issuer's queue. It ends the question, and is sent
+ * once for each.
+ */
 export type PermitReturned = {
   readonly type: 'permit.returned';
   readonly domain: ActorId;
@@ -139,6 +144,12 @@ export type PermitReturned = {
   readonly again: boolean;
   readonly namespace?: string;
   readonly due?: boolean;
+  /** The question that was answered, or that is not asked any more; absent: an earlier release. */
+  readonly question?: number;
+  /** With `again`: the number of the next question. */
+  readonly next?: number;
+  /** The question had ended before this answer to it: whether its permit was used was told then. */
+  readonly late?: true;
   /** With `rateLimited`: its scope; absent: unknown. */
   readonly scope?: LimitScope;
   /** With `rateLimited` and `down`: the answer, for people. */
@@ -146,6 +157,12 @@ export type PermitReturned = {
 };
 /** `unusable`: the Issuer itself cannot be used. */
 export type PermitOutcome = 'issued' | 'refused' | 'rateLimited' | 'down' | 'unused' | 'unusable';
+export type PermitGranted = {
+  readonly type: 'permit.granted';
+  readonly issuer: string;
+  /** The question that it answers; absent: asked, or answered, by an earlier release. */
+  readonly question?: number;
+};
 export type PermitDeferred = {
   readonly type: 'permit.deferred';
   readonly issuer: string;
@@ -204,7 +221,7 @@ export type DomainEvent =
   | AcquisitionFailed
   | AriFetched
   | AriUnavailable
-  | { readonly type: 'permit.granted'; readonly issuer: string }
+  | PermitGranted
   | PermitDeferred
   | ReportDue
   /** The certificate is about to expire, or has expired, and people are told. */

@@ -27,7 +27,11 @@ const asking = (context: DomainContext, at: number) => ({
   exempt: isSuggested(context, at),
   namespace: context.facts?.owner ?? '',
   due: !context.forced && isInTime(context, at) && isDue(context, at),
+  question: context.question,
 });
+
+/** The number of the question that follows: higher, also when the domain begins anew. */
+export const nextQuestion = ({ question }: DomainContext, at: number) => Math.max(at, question + 1);
 
 /** Asks the Issuer for a permit. */
 export function question({ context, event }: Moment): Omit<MessageSend, 'type'> {
@@ -38,13 +42,14 @@ export function question({ context, event }: Moment): Omit<MessageSend, 'type'> 
   };
 }
 
-type Given = Pick<PermitReturned, 'outcome' | 'again' | 'ordered'>;
+type Given = Pick<PermitReturned, 'outcome' | 'again' | 'ordered'> &
+  Partial<Pick<PermitReturned, 'question' | 'late'>>;
 
 /** Returns a permit, or the place in the queue. @param issuer to which it belongs */
 export function returned(
   { context, event }: Moment,
   issuer: string,
-  { outcome, again, ordered }: Given,
+  { outcome, again, ...given }: Given,
 ): Omit<MessageSend, 'type'> {
   const failed = event.type === 'acquisition.failed' ? event : null;
   const { scope = 'unknown', message = '', retryAfterMs = null } = failed ?? {};
@@ -55,9 +60,10 @@ export function returned(
       type: 'permit.returned',
       ...asking(context, event.at),
       outcome,
-      ...(ordered === undefined ? {} : { ordered }),
+      ...given,
       waitMs: outcome === 'rateLimited' ? limitMs(retryAfterMs, event.random) : 0,
       again,
+      ...(again ? { next: nextQuestion(context, event.at) } : {}),
       ...(outcome === 'rateLimited' ? { scope } : {}),
       ...(isTrouble && message !== '' ? { message } : {}),
     },
@@ -74,6 +80,12 @@ const outcomes: Readonly<Record<AcquisitionFailed['outcome'], Given>> = {
   foreign: { outcome: 'unused', again: false },
   unwritable: { outcome: 'unused', again: false },
 };
+
+/** The question that a grant answers although it had ended; null: it is none such. */
+export function lateQuestionIn({ context, event }: Moment): number | null {
+  const question = event.type === 'permit.granted' ? event.question : undefined;
+  return question === undefined || question === context.question ? null : question;
+}
 
 /** How the permit was used, by the event that ends the attempt: docs/features/certificates.md §5.3. */
 export function outcomeOf({ context, event }: Moment): Given {

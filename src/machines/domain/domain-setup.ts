@@ -12,7 +12,14 @@ import { domainEffects } from './domain-effects.ts';
 import type { FailureOutcome, PermitDeferred } from './domain-events.ts';
 import { hasNewTarget, newsIn } from './domain-observation.ts';
 import { isMistold, isToldValid, lastingError, noted } from './domain-report.ts';
-import { clearing, discarding, outcomeOf, returned } from './domain-requests.ts';
+import {
+  clearing,
+  discarding,
+  lateQuestionIn,
+  nextQuestion,
+  outcomeOf,
+  returned,
+} from './domain-requests.ts';
 import {
   answeredPauseMs,
   askPauseMs,
@@ -106,8 +113,9 @@ export const domainSetup = setup({
     isUnusable: (args: Args) => isFailure(args, 'unusable'),
     isClusterTrouble: (args: Args) => isFailure(args, 'cluster'),
     isUnwritable: (args: Args) => isFailure(args, 'unwritable'),
-    isGrantOfAnother: ({ context, event }: Args) =>
-      event.type === 'permit.granted' && event.issuer !== context.facts?.issuer?.name,
+    isGrantInVain: ({ context, event }: Args) =>
+      event.type === 'permit.granted' &&
+      (event.issuer !== context.facts?.issuer?.name || lateQuestionIn({ context, event }) !== null),
     isGrantOfCa: ({ context }: Args) => context.facts?.issuer?.kind === 'ca',
     isOrderOpen: ({ context, event }: Args) =>
       context.order !== null && timeOf(event) < context.order.expires,
@@ -133,7 +141,8 @@ export const domainSetup = setup({
       (event.start !== context.window?.start ||
         event.end !== context.window.end ||
         event.why !== context.window.why),
-    isNoPermitHeld: ({ context }: Args) => context.permit === null,
+    isNoRepetition: ({ context, event }: Args) =>
+      context.permit === null || lateQuestionIn({ context, event }) !== null,
     isMistoldAnew: (args: Args) => !args.context.mistold && isMistold(args),
     isToldAgain: (args: Args) => args.context.mistold && !isMistold(args),
     isReportLost: ({ event }: Args) =>
@@ -186,7 +195,10 @@ export const domainSetup = setup({
     noteForeign: assign((args) => step.nowhere(args)),
     noteUnprovable: assign((args) => step.unprovable(args)),
     noteLookFailure: assign((args) => step.lookFailed(args)),
-    countAsking: assign(({ context }) => ({ askings: context.askings + 1 })),
+    countAsking: assign(({ context, event }) => ({
+      askings: context.askings + 1,
+      question: context.question || timeOf(event),
+    })),
     noteDeferral: assign(({ event }) =>
       event.type === 'permit.deferred' ? { deferral: step.deferralIn(event) } : {},
     ),
@@ -205,10 +217,11 @@ export const domainSetup = setup({
     dropLeftovers: assign({ leftovers: [], sweeps: 0 }),
     /** Of a host that no object asks for, only what has to be removed is still useful. */
     forgetAll: assign(({ context }) => {
-      const { host, attempt, leftovers, sweeps } = context;
+      const { host, attempt, question, leftovers, sweeps } = context;
       return {
         ...newborn({ id: `domain/_/${host}`, namespace: '_', name: host }),
         attempt,
+        question,
         leftovers,
         sweeps,
       };
@@ -248,27 +261,33 @@ export const domainSetup = setup({
     }),
     /** Returns the permit, if one is held, however the attempt ends. */
     returnPermit: composed((args) => {
-      const { context, enqueue } = args;
-      if (context.permit !== null) say(enqueue, returned(args, context.permit, outcomeOf(args)));
-      enqueue.assign({ permit: null });
+      const { context, event, enqueue } = args;
+      if (context.permit === null) return;
+      say(enqueue, returned(args, context.permit, outcomeOf(args)));
+      enqueue.assign({ permit: null, question: nextQuestion(context, timeOf(event)) });
     }),
     /**
      * A domain that no longer asks, or asks another Issuer, gives up its place. One that only inspects keeps
-     * it: a permit that arrives meanwhile is returned, and a withdrawal can't overtake the request that
-     * follows.
+     * it, and its turn: a permit that arrives meanwhile is returned.
      */
     leaveQueue: composed((args) => {
       const { context, event, enqueue } = args;
-      const issuer = context.facts?.issuer?.name;
       const isOver = ['gone', 'owner', 'issuer'].includes(newsIn({ context, event }));
-      if (!isOver || issuer === undefined) return;
-      say(enqueue, returned(args, issuer, { outcome: 'unused', again: false }));
+      if (isOver) withdraw(args, enqueue);
+    }),
+    /** The same for a place that was kept while it inspects. */
+    leavePlace: composed((args) => {
+      if (args.context.askings > 0) withdraw(args, args.enqueue);
     }),
     /** A permit that arrives when the domain does not wait for it. */
     returnGrant: composed((args) => {
-      const { event, enqueue } = args;
-      if (event.type === 'permit.granted')
-        say(enqueue, returned(args, event.issuer, { outcome: 'unused', again: false }));
+      const { context, event, enqueue } = args;
+      if (event.type !== 'permit.granted') return;
+      const unused = { outcome: 'unused', again: false } as const;
+      const question = lateQuestionIn(args);
+      const given = question === null ? unused : ({ ...unused, question, late: true } as const);
+      say(enqueue, returned(args, event.issuer, given));
+      if (question === null) enqueue.assign({ question: nextQuestion(context, timeOf(event)) });
     }),
     doubtTold: assign({ mistold: true }),
     trustTold: assign({ mistold: false }),
@@ -301,6 +320,15 @@ export const domainSetup = setup({
 
 const isHeld = ({ forced, hold, nextAttempt }: DomainContext, at: number, state: DomainContext['hold']) =>
   !forced && hold === state && nextAttempt !== null && at < nextAttempt;
+
+/** The Issuer hears that the domain's question is not asked any more. */
+function withdraw(moment: Args, enqueue: { assign(change: Partial<DomainContext>): void }): void {
+  const { context, event } = moment;
+  const issuer = context.facts?.issuer?.name;
+  if (issuer === undefined) return;
+  say(enqueue, returned(moment, issuer, { outcome: 'unused', again: false }));
+  enqueue.assign({ question: nextQuestion(context, timeOf(event)), askings: 0 });
+}
 
 /** Requests an effect from within an action; the setup's type does not know its own effects yet. */
 function run(enqueue: unknown, type: string, params: object): void {

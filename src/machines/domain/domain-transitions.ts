@@ -71,7 +71,7 @@ export const failure = [
 
 /** A granted permit: continue with the order as it is. */
 export const granted = [
-  { guard: 'isGrantOfAnother', actions: 'returnGrant' },
+  { guard: 'isGrantInVain', actions: 'returnGrant' },
   { guard: 'isGrantOfCa', target: 'acquiring.storing', actions: ['takePermit', 'startNew', storeFrom('ca')] },
   { guard: 'isNotedOrderOpen', target: 'acquiring.preparing', actions: 'takePermit' },
   { guard: 'isOrderOpen', target: 'acquiring.authorizing', actions: 'takePermit' },

@@ -55,17 +55,25 @@ const domainMachine = domainSetup.createMachine({
   initial: 'waitingForIssuer',
   on: {
     'domain.observed': [
-      { guard: 'isGoneWithLeftovers', target: '.clearing', actions: ['discardPending', 'forgetAll'] },
-      { guard: 'isGone', target: '.retired', actions: 'discardPending' },
+      {
+        guard: 'isGoneWithLeftovers',
+        target: '.clearing',
+        actions: ['leavePlace', 'discardPending', 'forgetAll'],
+      },
+      { guard: 'isGone', target: '.retired', actions: ['leavePlace', 'discardPending'] },
       {
         guard: 'isOwnerNews',
         target: '.deciding',
-        actions: ['discardPending', 'changeOwner', 'watchExpiry'],
+        actions: ['leavePlace', 'discardPending', 'changeOwner', 'watchExpiry'],
       },
-      { guard: 'isIssuerNews', target: '.deciding', actions: ['remember', 'forgetFlow', 'watchExpiry'] },
+      {
+        guard: 'isIssuerNews',
+        target: '.deciding',
+        actions: ['leavePlace', 'remember', 'forgetFlow', 'watchExpiry'],
+      },
       { guard: 'isLesserNews', actions: ['remember', 'watchExpiry'] },
     ],
-    'permit.granted': { guard: 'isNoPermitHeld', actions: 'returnGrant' },
+    'permit.granted': { guard: 'isNoRepetition', actions: 'returnGrant' },
     'effect.settled': { guard: 'isReportLost', actions: 'reportLater' },
     'domain.status.observed': [
       { guard: 'isMistoldAnew', actions: ['doubtTold', 'retellLater'] },

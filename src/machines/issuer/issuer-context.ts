@@ -16,12 +16,16 @@ export interface Waiting {
   readonly namespace: string;
   /** A renewal that is due. */
   readonly due: boolean;
+  /** The number of its question; absent: asked by an earlier release. */
+  readonly question?: number;
 }
 
 /** A permit in use: its latest end, ms since the epoch, and its holder. */
 export interface Permit {
   readonly until: number;
   readonly namespace?: string;
+  /** The question that it answers; absent: asked by an earlier release. */
+  readonly question?: number;
 }
 
 export interface Buckets {

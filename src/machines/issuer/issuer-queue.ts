@@ -33,7 +33,22 @@ const waitingOf = ({
   exempt,
   namespace = '',
   due = false,
-}: PermitAsked | PermitReturned) => ({ domain, registered, exempt, namespace, due }) satisfies Waiting;
+  ...numbers
+}: PermitAsked | PermitReturned): Waiting => {
+  const question = 'next' in numbers ? numbers.next : numbers.question;
+  const known = question === undefined ? {} : { question };
+  return { domain, registered, exempt, namespace, due, ...known };
+};
+
+/** Whether a question is no newer than another of its domain; of an earlier release's that is unknown. */
+const isNoNewer = (one: { readonly question?: number }, other: { readonly question?: number }) =>
+  one.question === undefined || other.question === undefined || one.question <= other.question;
+
+/** Whether a domain asks although it has its permit: it has not received it. */
+export function isDeaf({ inWork }: IssuerContext, event: PermitAsked, at: number): boolean {
+  const permit = inWork[event.domain];
+  return permit !== undefined && permit.until > at && isNoNewer(event, permit);
+}
 
 /** The queue with one more domain; `evicted` lost its place, and may be the new one. */
 export function enqueued(
@@ -44,7 +59,9 @@ export function enqueued(
   const { queue } = context;
   const entry = waitingOf(event);
   const index = queue.findIndex(({ domain }) => domain === event.domain);
-  if (index >= 0) return { queue: queue.with(index, entry), evicted: null };
+  const known = queue[index];
+  if (known !== undefined)
+    return { queue: isNoNewer(known, entry) ? queue.with(index, entry) : queue, evicted: null };
   if (queue.length < queueMax) return { queue: [...queue, entry], evicted: null };
   const loser = givesWay(context, entry, at);
   if (loser === entry) return { queue, evicted: entry.domain };
@@ -72,13 +89,20 @@ function givesWay(context: IssuerContext, entry: Waiting, at: number): Waiting {
   return its.findLast(({ due }) => !due) ?? its.at(-1) ?? entry;
 }
 
-/** Takes a permit back; one under which no order was made returns to the budget. */
+const isSame = (one: { readonly question?: number }, other: { readonly question?: number }) =>
+  isNoNewer(one, other) && isNoNewer(other, one);
+
+/**
+ * Takes back the permit, and the place, of the question that ended; a permit under which no order was made
+ * returns to the budget.
+ */
 export function returned(context: IssuerContext, event: PermitReturned, at: number): Partial<IssuerContext> {
-  const { [event.domain]: permit, ...inWork } = context.inWork;
-  const queue = context.queue.filter(({ domain }) => domain !== event.domain);
-  const isUnused = permit !== undefined && !event.exempt && event.outcome !== 'issued';
+  const { [event.domain]: permit, ...others } = context.inWork;
+  const isEnded = permit !== undefined && isSame(permit, event);
+  const queue = context.queue.filter((one) => one.domain !== event.domain || !isSame(one, event));
+  const isUnused = isEnded && !event.late && !event.exempt && event.outcome !== 'issued';
   return {
-    inWork,
+    inWork: isEnded ? others : context.inWork,
     queue: event.again ? enqueued({ ...context, queue }, event, at).queue : queue,
     buckets: isUnused ? refunded(context, event) : context.buckets,
     limits: limitsAfter(context, event, at),
@@ -184,7 +208,11 @@ export function served(
     const turn = nextTurn(next, at);
     if (turn === null) break;
     granted.push(turn.domain);
-    const permit = { until: at + permitMs, ...(turn.namespace === '' ? {} : { namespace: turn.namespace }) };
+    const permit = {
+      until: at + permitMs,
+      ...(turn.namespace === '' ? {} : { namespace: turn.namespace }),
+      ...(turn.question === undefined ? {} : { question: turn.question }),
+    };
     next = {
       ...next,
       queue: next.queue.filter((one) => one !== turn),
@@ -198,6 +226,9 @@ export function served(
   return { change, granted };
 }
 
+/** Whose last permit is still to come back has to wait for that. */
+const isUnsettled = ({ inWork }: IssuerContext, { domain }: Waiting) => inWork[domain] !== undefined;
+
 function nextTurn(context: IssuerContext, at: number): Waiting | null {
   const inWork = new Map<string, number>();
   for (const { namespace = '' } of Object.values(context.inWork))
@@ -209,7 +240,7 @@ function nextTurn(context: IssuerContext, at: number): Waiting | null {
   let best: Waiting | null = null;
   for (const one of context.queue) {
     const isBetter = best === null || rank(one) < rank(best);
-    if (isBetter && allowedAt(context, one) <= at) best = one;
+    if (isBetter && !isUnsettled(context, one) && allowedAt(context, one) <= at) best = one;
   }
   return best;
 }
@@ -224,7 +255,8 @@ function inForce(inWork: IssuerContext['inWork'], at: number): IssuerContext['in
 /** Time until something may change without an event, ms: a permit expires, a budget fills, a limit ends. */
 export function quietMs(context: IssuerContext, at: number, width: number): number {
   const ends = Object.values(context.inWork).map(({ until }) => until);
-  const turns = ends.length < width ? context.queue.map((one) => allowedAt(context, one)) : [];
+  const asking = ends.length < width ? context.queue.filter((one) => !isUnsettled(context, one)) : [];
+  const turns = asking.map((one) => allowedAt(context, one));
   const next = Math.min(at + 24 * hourMs, ...ends, ...turns);
   return Math.max(1_000, next - at);
 }

@@ -103,10 +103,12 @@ export const readyNotice: Notices = ({ name }) => ({
   note: `Issuer ${name} can be used.`,
 });
 
-export const grants = ({ name }: IssuerContext, to: readonly ActorId[]): Omit<MessageSend, 'type'> => ({
-  to,
-  event: { type: 'permit.granted', issuer: name },
-});
+/** Says which question it answers, so that it counts once. */
+export function grant({ name, inWork }: IssuerContext, to: ActorId): Omit<MessageSend, 'type'> {
+  const question = inWork[to]?.question;
+  const answered = question === undefined ? {} : { question };
+  return { to: [to], event: { type: 'permit.granted', issuer: name, ...answered } };
+}
 
 type Why = Pick<PermitDeferred, 'reason' | 'until'> & { readonly message: string | null };
 

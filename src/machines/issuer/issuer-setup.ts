@@ -12,8 +12,8 @@ import { leftOf, type Stamp } from '../stamp.ts';
 import type { IssuerContext, IssuerInput } from './issuer-context.ts';
 import { issuerEffects } from './issuer-effects.ts';
 import { grownMs, isForEverybody, isItsOwnTrouble, limitMet, limitsAfterEdit } from './issuer-limits.ts';
-import { enqueued, inWorkMax, quietMs, returned, served } from './issuer-queue.ts';
-import { deferral, grants, isMistold, noted, whyAllWait, whyWaiting } from './issuer-report.ts';
+import { enqueued, inWorkMax, isDeaf, quietMs, returned, served } from './issuer-queue.ts';
+import { deferral, grant, isMistold, noted, whyAllWait, whyWaiting } from './issuer-report.ts';
 import type { StateWord } from './issuer-words.ts';
 
 interface Args {
@@ -71,11 +71,9 @@ const serving = (widthOf: (context: IssuerContext) => number) =>
     const { change, granted } = served(context, at, widthOf(context));
     enqueue.assign(change);
     const asker = askerIn(args);
-    // A domain that asks again has not received its permit.
-    const isDeaf = event.type === 'permit.asked' && context.inWork[event.domain] !== undefined;
-    const to = isDeaf ? [...granted, event.domain] : granted;
-    if (to.length > 0) say(enqueue, grants(context, to));
-    if (asker === null || isDeaf) return;
+    const deaf = event.type === 'permit.asked' && isDeaf(context, event, at) ? [event.domain] : [];
+    for (const to of [...granted, ...deaf]) say(enqueue, grant({ ...context, ...change }, to));
+    if (asker === null || deaf.length > 0) return;
     const message = 'message' in event ? (event.message ?? null) : null;
     const why = whyWaiting({ ...context, ...change }, asker, at, message);
     if (why !== null) say(enqueue, deferral(context, asker, why));
@@ -161,7 +159,7 @@ export const issuerSetup = setup({
       lastError: null,
     }),
     enqueue: composed(({ context, event, enqueue }) => {
-      if (event.type !== 'permit.asked' || context.inWork[event.domain] !== undefined) return;
+      if (event.type !== 'permit.asked' || isDeaf(context, event, timeOf(event))) return;
       const { queue, evicted } = enqueued(context, event, timeOf(event));
       enqueue.assign({ queue });
       if (evicted !== null && evicted !== event.domain)

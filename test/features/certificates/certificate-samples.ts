@@ -67,6 +67,7 @@ export const exhibit: Exhibit = {
 };
 
 export const domainSample: Sample = {
+  situationsMax: 3_000,
   input: { id: 'domain/_/app.example.com', namespace: '_', name: 'app.example.com' },
   events: [
     { type: 'domain.observed', facts: domainFacts },
@@ -115,6 +116,7 @@ export const domainSample: Sample = {
 /** A certificate that ended while the domain waited for its turn. */
 export const expiredSample: Sample = {
   ...domainSample,
+  situationsMax: 300,
   events: [
     { type: 'domain.observed', facts: domainFacts },
     inspected(1, { good: { ...certificate, notAfter: certificate.notBefore } }),

@@ -1,0 +1,87 @@
+/**
+ * A domain's questions for a permit, and the answers that come twice or late: docs/features/certificates.md
+ * §5.1, §5.7.
+ */
+import { expect, test } from 'vitest';
+import { domainFacts } from '../../features/certificates/certificate-samples.ts';
+import {
+  confirmed,
+  type Domain,
+  fail,
+  found,
+  granted,
+  observed,
+  ordering,
+  valid,
+  wanting,
+  wordOf,
+} from './domain-script.ts';
+
+/** What it told the Issuer of its questions since the last look, each with its number. */
+const questions = (domain: Domain) =>
+  domain.askedOf('message.send').map(({ event }) => {
+    if (event.type === 'permit.asked') return `asked ${event.question}`;
+    if (event.type !== 'permit.returned') return event.type;
+    return `returned ${event.question}${event.late ? ' late' : ''}${event.again ? `, next ${event.next}` : ''}`;
+  });
+const edited = observed({
+  ...domainFacts,
+  issuer: { name: 'acme', version: 'issuer-uid/2', kind: 'acme', challenge: 'http01' },
+});
+
+test('a question keeps its number however often it is asked, also while the Secret is inspected', () => {
+  const domain = wanting();
+  const { question } = domain.context;
+  expect(questions(domain)).toEqual([`asked ${question}`]);
+  domain.wait(5_000);
+  found(domain.take({ type: 'domain.recheck' }));
+  expect(questions(domain)).toEqual([`asked ${question}`, `asked ${question}`]);
+});
+
+test('the next one has another number, which the return of the permit names', () => {
+  const domain = ordering();
+  const { question } = domain.context;
+  questions(domain);
+  fail(domain, 'down');
+  const next = domain.context.question;
+  expect(next).toBeGreaterThan(question);
+  expect(questions(domain)).toEqual([`returned ${question}, next ${next}`]);
+});
+
+test('an answer to a question that has ended is given back, and no order is made under it', () => {
+  const domain = wanting();
+  const { question } = domain.context;
+  found(domain.take(edited));
+  questions(domain);
+  domain.take({ ...granted, question });
+  expect(wordOf(domain)).toBe('waitingForPermit');
+  expect(questions(domain)).toEqual([`returned ${question} late`]);
+  domain.take({ ...granted, question: domain.context.question });
+  expect(wordOf(domain)).toBe('ordering');
+});
+
+test('an answer that comes twice is taken once', () => {
+  const domain = wanting();
+  const { question } = domain.context;
+  domain.take({ ...granted, question });
+  questions(domain);
+  domain.take({ ...granted, question });
+  expect(questions(domain)).toEqual([]);
+});
+
+test('a place that was kept while the Secret is inspected is given up with the host', () => {
+  const domain = wanting().take({ type: 'domain.recheck' });
+  const { question } = domain.context;
+  questions(domain);
+  expect(questions(domain.take(observed(null)))).toEqual([`returned ${question}`]);
+});
+
+test('a domain that never asked gives nothing up', () => {
+  const domain = confirmed(valid());
+  questions(domain);
+  expect(questions(domain.take(edited))).toEqual([]);
+});
+
+test('an Issuer of an earlier release, which names no question, is believed', () => {
+  expect(wordOf(wanting().take(granted))).toBe('ordering');
+});

@@ -9,7 +9,7 @@ import type { PodDigest } from './digests.ts';
 import type { Refusal } from './gate-bounds.ts';
 import { type Group, objectOf } from './groups.ts';
 import type { RouteGateSpec } from './route-gate.ts';
-import { isCrowded, unaskable } from './routes-join.ts';
+import { isCrowded, unaskable, unverifiedReasons } from './routes-join.ts';
 
 /** Names in a message; the rest are counted. */
 const namesMax = 5;
@@ -58,7 +58,6 @@ export function lookAt(
   };
 }
 
-const unverifiedReasons = new Set(['Unverified', 'NothingToVerify']);
 const isOver = ({ deleting, finished }: PodDigest) => deleting || finished === true;
 
 function selectedOf(

@@ -22,6 +22,7 @@ import { type Gate, gateOf } from './gate.ts';
 import { ownerKindOf, ownerOf, ownerStateOf, statedReplicas } from './group-owner.ts';
 import { type Group, Groups, objectOf } from './groups.ts';
 import { sharerOf } from './node-addresses.ts';
+import type { RouteGateSpec } from './route-gate.ts';
 
 export interface RoutesJoin extends Join {
   /** The index over the picture, for those who count. */
@@ -89,6 +90,9 @@ export function createRoutesJoin(parts: {
     },
   };
 }
+
+/** Reasons of a True condition for which nothing was verified. */
+export const unverifiedReasons: ReadonlySet<string> = new Set(['Unverified', 'NothingToVerify']);
 
 /**
  * Whether the group has more Services than a Pod can remember. Its Services hear nothing; its Pods and the
@@ -206,6 +210,7 @@ function podFacts(world: Pick<World, 'get' | 'statement'>, group: Group, name: s
     deleting: digest.deleting || digest.finished === true,
     gated: digest.readinessGates.includes(spec.conditionType),
     condition: digest.conditions[spec.conditionType] ?? null,
+    ...(isSaidUnverified(spec, digest) && { saysUnverified: true as const }),
     verifiable: sharer === null && hasVariable,
     ...(sharer !== null && { sharesAddressWith: objectOf(sharer) }),
     gate: {
@@ -230,6 +235,9 @@ function podFacts(world: Pick<World, 'get' | 'statement'>, group: Group, name: s
     ...deadlocksFor(services, digest, group.pods.size),
   };
 }
+
+const isSaidUnverified = ({ whenRouteIsLost, conditionType }: RouteGateSpec, { reasons }: PodDigest) =>
+  whenRouteIsLost === 'withdraw' && unverifiedReasons.has(reasons?.[conditionType] ?? '');
 
 function deadlocksFor(
   services: ReadonlyArray<readonly [string, ServiceDigest]>,

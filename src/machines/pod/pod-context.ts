@@ -53,6 +53,8 @@ export interface PodContext {
   readonly told: { readonly reason: string; readonly message: string; readonly at: number } | null;
   /** The condition was set to False, but the world still shows the earlier True. */
   readonly awaitsFalse: boolean;
+  /** The True condition that said that nothing was verified is being written anew. */
+  readonly restated?: boolean;
   /** Service whose route was lost, for the condition's message. */
   readonly lostRoute: string | null;
   /** Failed attempts in a row to write the condition. */
@@ -166,7 +168,7 @@ export function remembered(context: PodContext, facts: PodFacts | null): Partial
   if (facts === null) return { facts };
   const { facts: before, namespace, name } = context;
   if (before !== null && !isSame(before, facts))
-    return { ...newborn({ namespace, name } as ActorInput), facts };
+    return { ...newborn({ namespace, name } as ActorInput), ...notRestated(context), facts };
   const isElsewhere = !equal(before?.address, facts.address);
   // A Service that went and came back does not know the question.
   const isStill = (service: string) => !isElsewhere && facts.services[service] === before?.services[service];
@@ -179,9 +181,12 @@ export function remembered(context: PodContext, facts: PodFacts | null): Partial
     answers: Object.fromEntries(Object.entries(context.answers).filter(([service]) => isStill(service))),
     awaitsFalse: context.awaitsFalse && facts.condition === 'True',
     // Somebody removed it, or set it to Unknown.
+    ...(facts.saysUnverified ? {} : notRestated(context)),
     told: before?.condition === 'False' && facts.condition !== 'False' ? null : context.told,
   };
 }
+
+const notRestated = ({ restated }: PodContext): Partial<PodContext> => (restated ? { restated: false } : {});
 
 /** What holds for the new facts, too: same address, same Service. */
 function stillOf(proofs: ByService<string>, facts: PodFacts, isElsewhere: boolean): ByService<string> {
@@ -349,6 +354,15 @@ export const isConditionTrue = ({ facts, awaitsFalse }: PodContext): boolean =>
 /** Whether a lost route takes the condition back; not from a Pod that the gate does not hold (§2.7). */
 export const isWithdrawn = ({ facts }: Pick<PodContext, 'facts'>): boolean =>
   facts?.gate.whenRouteIsLost === 'withdraw' && facts.groupResource !== 'mismatch';
+
+/** Whether the condition says that nothing was verified although Services have reached the Pod since. */
+export function isVerifiedSince(context: PodContext): boolean {
+  const { facts, proofs, adopted: unseen, restated = false } = context;
+  if (facts?.saysUnverified !== true || restated || !isAllProven(context)) return false;
+  return Object.entries(facts.services).some(
+    ([name, uid]) => uid !== null && proofs[name] === uid && !unseen.includes(name),
+  );
+}
 
 /** Whether lost routes are to be noticed, and can be noticed. */
 export function isWatched(context: Pick<PodContext, 'facts'>): boolean {

@@ -24,6 +24,11 @@ export interface PodFacts {
   readonly gated: boolean;
   /** Status of the gate's condition; null if the Pod does not have the condition. */
   readonly condition: ConditionStatus | null;
+  /**
+   * It is True, and its reason says that nothing was verified; only for a gate that withdraws, which goes on
+   * verifying.
+   */
+  readonly saysUnverified?: true;
   /** Whether a probe can recognize this Pod (`onlyIfEnv`, an address that it has alone). */
   readonly verifiable: boolean;
   /** Another Pod of the group that has the address of the same node; then the Pod is not verifiable. */

@@ -21,6 +21,7 @@ import {
   isOwed,
   isOwnLoss,
   isTakenBack,
+  isVerifiedSince,
   isWatched,
   isWatchNews,
   isWithdrawn,
@@ -123,6 +124,7 @@ export const podSetup = setup({
     isRouteUnasked: ({ context }: Args) => provable(context.facts) && unasked(context).length > 0,
     isRouteOwedAndWithdrawn: ({ context }: Args) =>
       isWithdrawn(context) && context.facts?.deleting === false && unproven(context).length > 0,
+    isVerifiedSince: ({ context }: Args) => isVerifiedSince(context),
     isDoubtNews: ({ context }: Args) => isDoubtNews(context),
     isDoubtOver: ({ context }: Args) => !isWithdrawn(context) || unproven(context).length === 0,
     isUntold: ({ context }: Args) => isUntold(context),
@@ -204,6 +206,7 @@ export const podSetup = setup({
       failures: 0,
       lastError: null,
     })),
+    noteRestated: assign({ restated: true }),
     forgetLoss: assign({ lostRoute: null, doubts: {} }),
     /**
      * The proofs have been owed since the Pod began to wait: a True that nobody proved gets no extra time.

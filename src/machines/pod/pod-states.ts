@@ -136,7 +136,12 @@ const gatedStates = keepIds('pod', {
       proven: {
         description: 'Nothing is left to do.',
         tags: 'settled',
-        always: { guard: 'isRouteOwedAndWithdrawn', actions: 'forgetAsked', target: 'doubted' },
+        always: [
+          { guard: 'isRouteOwedAndWithdrawn', actions: 'forgetAsked', target: 'doubted' },
+          // It passed because nothing could be verified; Services that came since have reached it. The patch
+          // changes no status, so nothing waits for it.
+          { guard: 'isVerifiedSince', actions: 'noteRestated', target: '#pod.gated.marking.patching' },
+        ],
         // Somebody took the condition away before the world had shown it. Meanwhile a Service may have come
         // that has proven nothing yet.
         after: { lookAgain: { guard: 'isUnseen', actions: 'dropAdopted', target: '#pod.gated.proving' } },

@@ -26,6 +26,22 @@ test('docs/features/routes.md §7.1: a Pod is told which Services wait for it', 
   expect(await deadlocksOf(undefined)).toBeUndefined();
 });
 
+test('docs/features/routes.md §5.5: a Pod that is watched hears that its condition says that nothing was verified', async () => {
+  const type = 'example.com/routes';
+  for (const whenRouteIsLost of ['withdraw', 'keep'] as const) {
+    const scene = await shop({ whenRouteIsLost });
+    const says = async (reason: string) => {
+      await scene.put({
+        'pods/web-0': podDigest({ conditions: { [type]: 'True' }, reasons: { [type]: reason } }),
+      });
+      return scene.pod()?.saysUnverified;
+    };
+    expect(await says('RoutesVerified')).toBeUndefined();
+    expect(await says('NothingToVerify')).toBe(whenRouteIsLost === 'withdraw' ? true : undefined);
+    expect(await says('Unverified')).toBe(whenRouteIsLost === 'withdraw' ? true : undefined);
+  }
+});
+
 describe('“URL: http://<address>:<port named probe.portName><path>”', () => {
   const dual: Partial<ServiceDigest> = {
     clusterIPs: [

@@ -19,7 +19,7 @@ export function elections(settings: ElectionsSettings = { leaseNamespaces: {} })
       {
         apiGroup: 'coordination.k8s.io',
         resources: ['leases'],
-        verbs: ['get', 'list', 'watch', 'create', 'update', 'patch'],
+        verbs: ['get', 'list', 'watch', 'create', 'update'],
         why: 'elections are decided by Leases',
       },
     ],

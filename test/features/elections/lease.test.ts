@@ -1,6 +1,7 @@
 /** Leases as elections need them. */
 import { describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../../src/base/kube-port.ts';
+import { elections } from '../../../src/features/elections/feature.ts';
 import { createLeaseStore, leaseRecordOf } from '../../../src/features/elections/lease.ts';
 import { leases } from '../../../src/features/elections/resources.ts';
 import type { LeaseRecord } from '../../../src/machines/election/lease-record.ts';
@@ -34,6 +35,15 @@ test('what is written is what is read', async () => {
   const written = await store.write(place, { record, resourceVersion: null, notAfter }, signal);
   expect(await store.read(place, signal)).toEqual(written);
   expect(written.record).toEqual(record);
+});
+
+test('the feature is granted the writes that a Lease takes, and no others', async () => {
+  const { kube, store, notAfter } = scene();
+  const { resourceVersion } = await store.write(place, { record, resourceVersion: null, notAfter }, signal);
+  await store.write(place, { record, resourceVersion, notAfter }, signal);
+  expect(kube.writes.map(({ by }) => by)).toEqual(['create', 'replace']);
+  const needs = elections().needs.filter(({ resources }) => resources.includes('leases'));
+  expect(needs.flatMap(({ verbs }) => verbs)).toEqual(['get', 'list', 'watch', 'create', 'update']);
 });
 
 test('what the Lease has beside the election’s fields stays', async () => {

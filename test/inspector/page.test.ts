@@ -16,6 +16,7 @@ import { systemRandom } from '../../src/base/random.ts';
 import { requestToken } from '../../src/cli/token.ts';
 import { until } from '../until.ts';
 import { accessibilityFaults, hasBrowser, launch, openTab, picture, type Tab } from './browser.ts';
+import { cutNames } from './cut-names.ts';
 import { deadLetterTests } from './dead-letters-page.ts';
 import { createSessions } from './sessions.ts';
 import { cutInTheBar, kindsByKeyboard, kindsOf } from './top-bar.ts';
@@ -298,6 +299,7 @@ describe.skipIf(!hasBrowser)('the inspector', { timeout: timeoutMs }, () => {
       const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
       expect([name, overflow]).toEqual([name, 0]);
       expect([name, await cutInTheBar(page)]).toEqual([name, []]);
+      expect([name, await cutNames(page)]).toEqual([name, []]);
       if (width < 1_000 && !['events', 'regions'].includes(name)) await picture(page, `${name}-${width}`);
     }
     expect(await kindsByKeyboard(page)).toEqual(await kindsOf(page));

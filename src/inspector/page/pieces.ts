@@ -70,9 +70,9 @@ export function ActorLink({
 }): VNode {
   const [kind, namespace, ...name] = id.split('/');
   const place = namespace === '_' ? '' : `${namespace}/`;
-  return html`<a class="actor-link" href=${actorHref(id, at)} title=${id}>
-    ${!short && html`<span class="kind">${kind}</span> `}<span class="place">${place}</span>${name.join('/')}
-  </a>`;
+  const lead = short ? place : `${kind} ${place}`;
+  // Its parts are boxes of their own, which a reader of the screen would hear as separate words.
+  return html`<a class="actor-link" href=${actorHref(id, at)} title=${id} aria-label="${lead}${name.join('/')}"><span class="lead">${lead}</span><span class="name">${name.join('/')}</span></a>`;
 }
 
 /** `12s`, in a fixed width. */

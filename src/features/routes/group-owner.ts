@@ -35,7 +35,8 @@ export function ownerOf(
   const state = ownerStateOf(world, gate, value);
   const { groupResource, group } = gate.spec;
   if (state !== 'missing' || groupResource === null) return { groupResource: state };
-  const owner = { kind: groupResource.kind, name: value, label: group.podLabel };
+  const { apiVersion, kind } = groupResource;
+  const owner = { apiVersion, kind, name: value, label: group.podLabel };
   return { groupResource: state, owner };
 }
 

@@ -50,7 +50,13 @@ export interface PodFacts {
    */
   readonly refused?: { readonly reason: string; readonly message: string };
   /** The missing owner of the group, and the Pod's label that names it. */
-  readonly owner?: { readonly kind: string; readonly name: string; readonly label: string };
+  readonly owner?: {
+    /** Absent in facts of an earlier release. */
+    readonly apiVersion?: string;
+    readonly kind: string;
+    readonly name: string;
+    readonly label: string;
+  };
   /**
    * The actors of the group's Services: name → the first eight characters of the Service's uid, or `null` if
    * it cannot be asked.

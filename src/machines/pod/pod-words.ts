@@ -81,8 +81,12 @@ function missingMessage({ facts }: PodContext): string {
   // Facts of an earlier release do not name it.
   if (facts?.owner === undefined)
     return `The object that owns this Pod's group, named by ${gate}, does not exist.`;
-  const { kind, name, label } = facts.owner;
-  return `${kind} ${name}, which owns this Pod's group by ${gate}, does not exist. Create it, or correct the Pod's label ${label}.`;
+  const { apiVersion, kind, name, label } = facts.owner;
+  const [version, otherwise] =
+    apiVersion === undefined
+      ? ['', '']
+      : [` (${apiVersion})`, "; if the cluster has no such kind, the RouteGate's groupResource"];
+  return `${kind} ${name}${version}, which owns this Pod's group by ${gate}, does not exist. Create it, or correct the Pod's label ${label}${otherwise}.`;
 }
 
 function invalidMessage({ facts }: PodContext): string {

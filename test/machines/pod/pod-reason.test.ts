@@ -48,6 +48,17 @@ test.each<[string, PodDriver, string, string]>([
     "ProxyGroup egress, which owns this Pod's group by RouteGate gate, does not exist. Create it, or correct the Pod's label group.",
   ],
   [
+    'gated.groupMissing.unsaid',
+    newPod(
+      observed({
+        groupResource: 'missing',
+        owner: { apiVersion: 'example.com/v1', kind: 'ProxyGroup', name: 'egress', label: 'group' },
+      }),
+    ),
+    'wrong',
+    "ProxyGroup egress (example.com/v1), which owns this Pod's group by RouteGate gate, does not exist. Create it, or correct the Pod's label group; if the cluster has no such kind, the RouteGate's groupResource.",
+  ],
+  [
     'gated.groupMissing.reported',
     newPod(observed({ groupResource: 'missing' }))
       .wait(4_000)

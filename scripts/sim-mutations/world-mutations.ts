@@ -64,7 +64,7 @@ const gates: readonly Mutation[] = [
     'routegates',
     'Pods without the readiness gate are not counted',
     'src/features/routes/gate-look.ts',
-    'const ungated = selected.filter((pod) => !isGated(pod)).length;',
+    'const ungated = selected.filter((pod) => !isHeld(spec, pod)).length;',
     'const ungated = 0;',
   ),
   one(

@@ -11,7 +11,7 @@ import { livingRecordOf } from '../host/cell.ts';
 import type { HostParts } from '../host/host-parts.ts';
 import type { Cell, ShardRun } from '../host/owned.ts';
 import { type ActorRecord, lastErrorIn } from '../host/records.ts';
-import type { Stepper } from '../host/step.ts';
+import type { Snapshot, Stepper } from '../host/step.ts';
 import { isParked, isStillborn, reasonOf } from './reason.ts';
 
 /** As lists show it; empty for an actor that is gone or never took an event. */
@@ -104,19 +104,20 @@ export function standingOf(
 ): Omit<ActorView, 'recent'> {
   const { stepper, admission, clock } = parts;
   const { chart } = stepper ?? {};
+  const nodes = record && stepper ? nodesOf(stepper, record) : [];
   const { summary, facts } = withFacts(cell, record, { owner, chart, at: clock.now() });
   return {
     ...summary,
     facts,
     machine: record?.machine ?? chart?.name ?? '',
     machineVersion: record?.version ?? chart?.version ?? 0,
-    meaning: record && stepper ? meaningOf(stepper, record) : [],
+    meaning: meaningOf(nodes),
     fence: cell.shard.fence,
     ...(record && chart?.explain ? { notes: chart.explain(contextNow(chart, record)) } : {}),
     context: record === null ? null : contextNow(chart, record),
     timers: (record?.timers ?? []).map(({ event, at }) => ({ event: timerName(event.type), at })),
     pending: (record?.outbox ?? []).map(({ key, effect }) => ({ key, type: effect.type })),
-    accepts: record && stepper ? acceptedEvents(stepper, record, admission) : [],
+    accepts: record === null || record.gone ? [] : acceptedEvents(nodes, record.machine, admission),
   };
 }
 
@@ -124,24 +125,27 @@ export function standingOf(
 const contextNow = (chart: Chart | undefined, { snapshot, version }: ActorRecord): unknown =>
   (chart === undefined ? snapshot : asOfNow(chart, snapshot, version)).context;
 
-/** Events from outside for which one of the active states, or one of their parents, has a transition. */
-function acceptedEvents(stepper: Stepper, record: ActorRecord, admission: Admission): string[] {
-  if (record.version > stepper.chart.version || record.gone) return [];
-  const nodes = stepper.restore(record.snapshot, record.version)._nodes;
-  const handled = new Set(nodes.flatMap(({ ownEvents }) => ownEvents));
-  return admission.eventsOf(stepper.chart.name).filter((type) => handled.has(type));
+type StateNodes = Snapshot['_nodes'];
+
+/** The active states; none, if this release does not know them. */
+function nodesOf(stepper: Stepper, { snapshot, version }: ActorRecord): StateNodes {
+  return version > stepper.chart.version ? [] : stepper.restore(snapshot, version)._nodes;
 }
 
-function meaningOf(stepper: Stepper, record: ActorRecord): ActorView['meaning'] {
-  if (record.version > stepper.chart.version) return [];
-  const nodes = [...stepper.restore(record.snapshot, record.version)._nodes].sort(
-    (a, b) => a.path.length - b.path.length,
-  );
-  return nodes.flatMap(({ path, config }) =>
-    path.length > 0 && config.description !== undefined
-      ? [{ state: path.join('.'), description: config.description }]
-      : [],
-  );
+/** Events from outside for which one of the active states, or one of their parents, has a transition. */
+function acceptedEvents(nodes: StateNodes, kind: string, admission: Admission): string[] {
+  const handled = new Set(nodes.flatMap(({ ownEvents }) => ownEvents));
+  return admission.eventsOf(kind).filter((type) => handled.has(type));
+}
+
+function meaningOf(nodes: StateNodes): ActorView['meaning'] {
+  return [...nodes]
+    .sort((a, b) => a.path.length - b.path.length)
+    .flatMap(({ path, config }) =>
+      path.length > 0 && config.description !== undefined
+        ? [{ state: path.join('.'), description: config.description }]
+        : [],
+    );
 }
 
 /** Read from the event stream, because records contain only transitions that are not published yet. */

@@ -94,11 +94,12 @@ function moveOf(
   return { actions, reached: { _nodes, value, tags }, isInPlace: _nodes === before._nodes };
 }
 
-/** The states that the transition leaves; null: all. */
+/** The states that the transition leaves; null: it moves none, or all. */
 function leaving(
   active: readonly AnyStateNode[],
   { target = [], source, reenter }: MovingTransition,
 ): AnyStateNode[] | null {
+  if (target.length === 0) return null;
   const isWithin = !reenter && target.every((node) => node === source || isBelow(node, source));
   const domain = isWithin ? source : commonAbove([...target, source]);
   return domain === undefined ? null : active.filter((node) => isBelow(node, domain));

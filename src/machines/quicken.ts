@@ -54,14 +54,20 @@ function quicken(machine: Machine): Step {
     chosen = null;
     return already ?? choose(snapshot, event);
   };
-  const isEventlessDue = eventless();
+  const eventlessIn = eventless();
   const isStill = stillness(machine);
   const moves = quickMoves(machine, nodes);
   /** What follows by itself after what was chosen is done. */
   const settle: Step = (snapshot, event, scope) => {
-    if (!isEventlessDue(snapshot, event)) return snapshot;
+    const [only, ...others] = eventlessIn(snapshot, event);
+    if (only === undefined) return snapshot;
+    const isOne = others.length === 0;
+    const moved = isOne ? moves.make(snapshot, event, only, scope) : null;
+    if (moved !== null) return moved === snapshot ? snapshot : settle(moved, event, scope);
     chosen = [];
-    return machine.transition(snapshot, event, scope);
+    const [, first, ...steps] = machine.microstep(snapshot, event, scope) as readonly AnyMachineSnapshot[];
+    if (isOne && first) moves.learn(snapshot, only, first);
+    return steps.at(-1) ?? first ?? snapshot;
   };
   return (snapshot, event, scope) => {
     if (snapshot.status !== 'active' || isOfXstate(event)) return machine.transition(snapshot, event, scope);
@@ -135,7 +141,7 @@ function isMet(guard: Guard | undefined, snapshot: AnyMachineSnapshot, event: Mo
   return (found as Test)(moment, paramsOf(guard, moment));
 }
 
-/** Whether a transition that needs no event is due in one of the active states. */
+/** The transitions that need no event and are due, of each active state at most one. */
 function eventless() {
   const byNode = new WeakMap<AnyStateNode, readonly Transition[]>();
   const above = (node: AnyStateNode): readonly Transition[] => {
@@ -147,12 +153,15 @@ function eventless() {
     byNode.set(node, transitions);
     return transitions;
   };
-  return (snapshot: AnyMachineSnapshot, event: Moment['event']) =>
-    snapshot._nodes.some(
-      (node) =>
-        (node.type === 'atomic' || node.type === 'final') &&
-        of(node).some(({ guard }) => isMet(guard, snapshot, event)),
-    );
+  return (snapshot: AnyMachineSnapshot, event: Moment['event']): readonly Transition[] => {
+    const due: Transition[] = [];
+    for (const node of snapshot._nodes) {
+      if (node.type !== 'atomic' && node.type !== 'final') continue;
+      const first = of(node).find(({ guard }) => isMet(guard, snapshot, event));
+      if (first !== undefined && !due.includes(first)) due.push(first);
+    }
+    return due;
+  };
 }
 
 /** Whether a transition moves no state, and nothing follows from its actions within the step. */

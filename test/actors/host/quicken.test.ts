@@ -51,6 +51,9 @@ test('a move that was made once is not searched for again', () => {
     'held.draining',
     'held.releasing',
     'unowned',
+    'claiming',
+    'held.loading',
+    'unowned',
   ]);
 });
 
@@ -61,6 +64,10 @@ const lifeOfShard = [
   { type: 'holding.withdrawn' },
   { type: 'holding.drained', fence: 7 },
   { type: 'holding.released', fence: 7 },
+  { type: 'holding.assigned', seen: 7 },
+  { type: 'claim.won', fence: 8 },
+  // From here on the chart goes by itself.
+  { type: 'holding.fenced' },
 ];
 
 test('a deadline of no length is taken within the step', () => {

@@ -108,7 +108,7 @@ const certificates: readonly Mutation[] = [
     'certificates',
     'a host that nobody asks for any more stays',
     'src/machines/domain/domain.ts',
-    "{ guard: 'isGone', target: '.retired', actions: 'discardPending' },",
+    "{ guard: 'isGone', target: '.retired', actions: ['leavePlace', 'discardPending'] },",
     '',
   ),
   one(
@@ -178,8 +178,8 @@ const certificates: readonly Mutation[] = [
     'certificates',
     'an Issuer that begins to serve a host is no news to it',
     'src/machines/domain/domain.ts',
-    "{ guard: 'isIssuerNews', target: '.deciding', actions: ['remember', 'forgetFlow', 'watchExpiry'] },",
-    '',
+    "guard: 'isIssuerNews',",
+    'guard: () => false,',
   ),
 ];
 

@@ -21,6 +21,9 @@ const programsAlone = ['cli/agent/agent-main', 'cli/elect/elect-guard', 'feature
 /** What features import. They share these two packages with the program, so that charts and schemas fit. */
 const api = { name: 'api/index', external: ['xstate', 'valibot'] };
 
+/** Proxies to Kubernetes, YAML, and the domains of certificates. */
+const usedRarely = ['hpagent', 'socks', 'socks-proxy-agent', 'tldts', 'yaml'];
+
 const input = {
   platform: /** @type {const} */ ('node'),
   // Of the client of Kubernetes only the credentials are used, and loading the rest of it does nothing.
@@ -45,7 +48,7 @@ async function bundleMain() {
   const main = await rolldown({
     ...input,
     input: join(source, 'main.ts'),
-    plugins: [lightBuiltins(), withoutFetch(), placesKept()],
+    plugins: [lightBuiltins(), withoutUnused(), evaluatedOnUse(), placesKept()],
   });
   const written = await main.write({
     ...output,
@@ -107,14 +110,38 @@ function lightBuiltins() {
 }
 
 /**
- * The Kubernetes client contains an HTTP client for calls that we do not let it make
- * (src/kube/api/kube-http.ts).
+ * What most replicas never use is evaluated where it is first used, not at the start: its import becomes a
+ * `require`, which the bundler answers from the same file.
  */
-function withoutFetch() {
-  const id = '\0without-fetch';
+function evaluatedOnUse() {
+  const imported = new RegExp(`^import \\{ ([\\w, ]+) \\} from '(${usedRarely.join('|')})';$`, 'gm');
   return {
-    name: 'without-fetch',
-    resolveId: (/** @type {string} */ name) => (name === 'undici' ? id : null),
-    load: (/** @type {string} */ asked) => (asked === id ? 'module.exports = {};' : null),
+    name: 'evaluated-on-use',
+    transform(/** @type {string} */ code, /** @type {string} */ id) {
+      if (!id.startsWith(source) && !id.includes('@kubernetes/client-node')) return null;
+      let changed = code;
+      for (const [statement, names = '', from] of code.matchAll(imported)) {
+        const used = new RegExp(`(?<![.\\w])(${names.replaceAll(', ', '|')})\\b`, 'g');
+        changed = changed.replace(statement, '').replaceAll(used, `(require('${from}').$1)`);
+      }
+      return changed === code ? null : { code: changed, map: null };
+    },
+  };
+}
+
+/**
+ * The Kubernetes client contains an HTTP client for calls that we do not let it make
+ * (src/kube/api/kube-http.ts), and libraries contain one that writes lines for their authors.
+ */
+function withoutUnused() {
+  const instead = new Map([
+    ['undici', 'module.exports = {};'],
+    ['debug', 'module.exports = () => Object.assign(() => {}, { enabled: false });'],
+  ]);
+  const prefix = '\0instead:';
+  return {
+    name: 'without-unused',
+    resolveId: (/** @type {string} */ name) => (instead.has(name) ? `${prefix}${name}` : null),
+    load: (/** @type {string} */ id) => (id.startsWith(prefix) ? instead.get(id.slice(prefix.length)) : null),
   };
 }

@@ -23,8 +23,10 @@ import { systemClock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import type * as PageFilesModuleType from '../../src/inspector/http/page-files.ts';
+import type * as KubeConnectionModuleType from '../../src/kube/api/kube-connection.ts';
 import { blocksOf, follow, packed, pageOf } from './tutorial.ts';
 
+type KubeConnectionModule = typeof KubeConnectionModuleType;
 type PageFilesModule = typeof PageFilesModuleType;
 
 const root = join(import.meta.dirname, '../..');
@@ -70,6 +72,22 @@ test('a replica of the built program starts, and ends when it is asked to while 
     if (log.includes('NATS cannot be reached')) replica.kill('SIGTERM');
   });
   expect({ end: await ended, log }).toMatchObject({ end: [0, null] });
+});
+
+test.each([
+  ['http://127.0.0.1:1', 'https://127.0.0.1:2', 'HttpsProxyAgent'],
+  ['http://127.0.0.1:1', 'http://127.0.0.1:2', 'HttpProxyAgent'],
+  ['socks5://127.0.0.1:1', 'https://127.0.0.1:2', 'SocksProxyAgent'],
+])('what is evaluated on use only is there: the proxy %s to %s', async (proxy, server, agent) => {
+  const kubeconfig = join(dir, 'kubeconfig-proxy');
+  const cluster = { name: 'far', cluster: { server, 'proxy-url': proxy } };
+  const context = { name: 'far', context: { cluster: 'far', user: 'me' } };
+  const parts = { clusters: [cluster], contexts: [context], users: [{ name: 'me', user: {} }] };
+  writeFileSync(kubeconfig, JSON.stringify({ ...parts, 'current-context': 'far' }));
+  const { kubeAccess } = (await import(join(dir, 'dist/kube-connection.js'))) as KubeConnectionModule;
+  const access = kubeAccess({ kubeconfig, clock: systemClock, random: systemRandom });
+  const { proxy: used } = await access(false, new AbortController().signal);
+  expect(used?.constructor.name).toBe(agent);
 });
 
 test('the licences of everything that is bundled are told', () => {

@@ -8,7 +8,7 @@ import type { BusTrouble } from '../../src/bus/troubles.ts';
 import { healthAnswer } from '../../src/features/proxiers/health-body.ts';
 import { idle } from '../../src/kube/mirror/mirror.ts';
 import { startOwnHealth } from '../../src/replica/health/own-health.ts';
-import { type Pipeline, type Pipelines, startPipelines } from '../../src/replica/health/pipelines.ts';
+import { type Pipelines, startPipelines, type Waiting } from '../../src/replica/health/pipelines.ts';
 import { readinessOf } from '../../src/replica/replica-tells.ts';
 import { TestCluster, type TestReplica } from '../actors/harness.ts';
 import { VirtualClock } from '../virtual-clock.ts';
@@ -27,6 +27,7 @@ class Scene {
   constructor() {
     this.pipelines = startPipelines({
       clock: this.clock,
+      names: () => this.pending.keys(),
       look: () => this.#look(),
       isConnected: () => this.isConnected,
       nodeEligible: () => true,
@@ -34,8 +35,9 @@ class Scene {
     stopping.push(this.pipelines);
   }
 
-  *#look(): Iterable<Pipeline> {
-    for (const [name, pendingSince] of this.pending) yield { name, pendingSince, waitsFor: 'is stuck' };
+  *#look(): Iterable<Waiting> {
+    for (const [name, pendingSince] of this.pending)
+      if (pendingSince !== null) yield { name, pendingSince, waitsFor: 'is stuck' };
   }
 
   get code(): number {
@@ -123,6 +125,7 @@ test('a blocked event loop is told as soon as it runs again, and is over with th
   };
   const pipelines = startPipelines({
     clock: shifted,
+    names: () => [],
     look: () => [],
     isConnected: () => false,
     nodeEligible: () => true,

@@ -6,7 +6,7 @@ import { OrreryError } from '../../src/base/errors.ts';
 import { nodes } from '../../src/features/proxiers/resources.ts';
 import { routeGates } from '../../src/features/routes/resources.ts';
 import type { Mirror } from '../../src/kube/mirror/mirror.ts';
-import { watchPipelines } from '../../src/replica/health/own-health.ts';
+import { watchThatWaits } from '../../src/replica/health/own-health.ts';
 import { type Pipelines, startPipelines } from '../../src/replica/health/pipelines.ts';
 import { gate, Scene } from '../kube/mirror/mirror-scene.ts';
 
@@ -18,7 +18,8 @@ afterEach(() => {
 function pipelinesOf(scene: Scene, mirror: Mirror): Pipelines {
   const pipelines = startPipelines({
     clock: scene.clock,
-    look: () => watchPipelines(mirror, scene.clock),
+    names: () => [`watch/${mirror.name}`],
+    look: () => watchThatWaits(mirror, scene.clock),
     isConnected: () => true,
     nodeEligible: () => true,
   });

@@ -59,7 +59,7 @@ export function createSilenceWatch(clock: Clock, bounds: SilenceBounds): Silence
   const look = (): void => {
     timer = undefined;
     const now = clock.monotonic();
-    for (const one of [...all].filter((each) => dueAt(each) <= now)) judge(one, now);
+    for (const one of all) if (dueAt(one) <= now) judge(one, now);
     lookLater();
   };
   const judge = (one: Listener, now: number): void => {
@@ -82,7 +82,7 @@ export function createSilenceWatch(clock: Clock, bounds: SilenceBounds): Silence
   };
   const lookLater = (): void => {
     if (timer !== undefined || all.size === 0) return;
-    timer = clock.after(Math.min(...Array.from(all, dueAt)) - clock.monotonic(), look);
+    timer = clock.after(least(all, dueAt) - clock.monotonic(), look);
   };
   return {
     heard: (name) => hear(servers.get(name)),
@@ -108,6 +108,12 @@ export function createSilenceWatch(clock: Clock, bounds: SilenceBounds): Silence
       };
     },
   };
+}
+
+function least<T>(all: Iterable<T>, numberOf: (one: T) => number): number {
+  let found = Number.POSITIVE_INFINITY;
+  for (const one of all) found = Math.min(found, numberOf(one));
+  return found;
 }
 
 const nothing = (): void => undefined;

@@ -5,12 +5,13 @@
 import type { Engine } from '../../actors/engine.ts';
 import { leaseClock } from '../../actors/time/lease-clock.ts';
 import type { Clock } from '../../base/clock.ts';
+import type { ShardName } from '../../base/ids.ts';
 import type { Bus } from '../../bus/bus.ts';
 import type { Storing } from '../../bus/storing.ts';
 import { nodeEligibility } from '../../features/proxiers/node-digest.ts';
 import type { Mirror } from '../../kube/mirror/mirror.ts';
 import { type WatchContext, watchSilentSince } from '../../machines/watch/watch.ts';
-import { type Pipeline, type Pipelines, startPipelines } from './pipelines.ts';
+import { type Pipelines, startPipelines, type Waiting } from './pipelines.ts';
 
 export interface OwnHealthParts {
   readonly engine: () => Engine;
@@ -29,9 +30,13 @@ export function startOwnHealth({ engine, mirrors, bus, storing, node, ...parts }
   let wasNodeSeen = false;
   return startPipelines({
     clock,
+    *names() {
+      for (const { shard, phase } of engine().shards.open()) if (phase !== 'closed') yield shardName(shard);
+      for (const mirror of mirrors) if (mirror.status().fence !== 0) yield watchName(mirror);
+    },
     *look() {
-      yield* shardPipelines(engine(), clock, start);
-      for (const mirror of mirrors) yield* watchPipelines(mirror, clock);
+      yield* shardsThatWait(engine(), clock, start);
+      for (const mirror of mirrors) yield* watchThatWaits(mirror, clock);
     },
     // A replica that does not hear its own beats hears nobody: the broker is away, whatever the connection
     // says. A full store counts likewise: nobody could save, and a restart would not help.
@@ -45,36 +50,34 @@ export function startOwnHealth({ engine, mirrors, bus, storing, node, ...parts }
   });
 }
 
+const shardName = (shard: ShardName) => (typeof shard === 'number' ? `shard/${shard}` : `part/${shard}`);
+const watchName = ({ name }: Pick<Mirror, 'name'>) => `watch/${name}`;
+
 /** @param start when monotonic time began, ms since the epoch */
-function* shardPipelines({ shards, host }: Engine, clock: Clock, start: number): Iterable<Pipeline> {
-  const oldest = host.oldestWork();
-  for (const { shard, phase } of shards.open()) {
-    if (phase === 'closed') continue;
-    const work = oldest.get(shard);
-    const since = work ? start + work.since : null;
-    yield {
-      name: typeof shard === 'number' ? `shard/${shard}` : `part/${shard}`,
-      pendingSince: since,
-      waitsFor: since ? `has been working on one event of ${work?.actor} ${ago(since, clock)}` : '',
-    };
+function* shardsThatWait({ host }: Engine, clock: Clock, start: number): Iterable<Waiting> {
+  for (const [shard, { actor, since }] of host.oldestWork()) {
+    const pendingSince = start + since;
+    const waitsFor = `has been working on one event of ${actor} ${ago(pendingSince, clock)}`;
+    yield { name: shardName(shard), pendingSince, waitsFor };
   }
 }
 
-/** The pipeline of one watch, if it runs here. */
-export function* watchPipelines(mirror: Mirror, clock: Clock): Iterable<Pipeline> {
+/** The pipeline of one watch, if it runs here and waits. */
+export function* watchThatWaits(mirror: Mirror, clock: Clock): Iterable<Waiting> {
   const { fence, oldestSince, watches } = mirror.status();
   if (fence === 0) return;
-  const name = `watch/${mirror.name}`;
+  const name = watchName(mirror);
   const now = clock.now();
-  const silences = watches.flatMap(({ context }) => watchSilentSince(context as WatchContext, now) ?? []);
-  const silentSince = Math.min(...silences);
-  if (silences.length > 0 && silentSince <= (oldestSince ?? silentSince)) {
+  let silentSince = Number.POSITIVE_INFINITY;
+  for (const { context } of watches)
+    silentSince = Math.min(silentSince, watchSilentSince(context as WatchContext, now) ?? silentSince);
+  if (Number.isFinite(silentSince) && silentSince <= (oldestSince ?? silentSince)) {
     const waitsFor = `has heard nothing from the Kubernetes API that was due ${ago(silentSince, clock)}`;
     yield { name, pendingSince: silentSince, waitsFor };
   } else if (oldestSince !== null) {
     const waitsFor = `has a change that is not in the world ${ago(oldestSince, clock)}`;
     yield { name, pendingSince: oldestSince, waitsFor };
-  } else yield { name, pendingSince: null, waitsFor: '' };
+  }
 }
 
 /** Watches of this replica that fail again and again: what they follow is seen late, or not at all. */

@@ -13,19 +13,21 @@ import type { Clock, Timer } from '../../base/clock.ts';
 import type { HealthReport } from '../../features/proxiers/health-body.ts';
 import { type FamilyHealth, isLate, queued, updated } from '../../machines/proxier/health-family.ts';
 
-/** The present state of a pipeline. */
-export interface Pipeline {
+/** A pipeline in which something waits. */
+export interface Waiting {
   /** `shard/7`, `watch/pods` */
   readonly name: string;
-  /** When its oldest unfinished input arrived, milliseconds since the epoch; null: nothing waits. */
-  readonly pendingSince: number | null;
+  /** When its oldest unfinished input arrived, milliseconds since the epoch. */
+  readonly pendingSince: number;
   /** For people: what waits, as the end of a sentence that starts with the name. */
   readonly waitsFor: string;
 }
 
 export interface PipelinesParts {
   readonly clock: Clock;
-  readonly look: () => Iterable<Pipeline>;
+  /** All pipelines that this replica has. */
+  readonly names: () => Iterable<string>;
+  readonly look: () => Iterable<Waiting>;
   /** Whether this replica hears NATS, its own heartbeats included. */
   readonly isConnected: () => boolean;
   readonly nodeEligible: () => boolean;
@@ -42,9 +44,11 @@ const loopName = 'event-loop';
 
 export type Pipelines = ReturnType<typeof startPipelines>;
 
-export function startPipelines({ clock, look, isConnected, nodeEligible }: PipelinesParts) {
-  let families = new Map<string, FamilyHealth>();
-  /** What those wait for that wait at all. */
+export function startPipelines({ clock, names, look, isConnected, nodeEligible }: PipelinesParts) {
+  /** Those in which something waits. All others had finished everything at the last look. */
+  let waiting = new Map<string, FamilyHealth>();
+  let lookedAt = clock.now();
+  /** What those wait for. */
   const reasons = new Map<string, string>();
   let unfitUntil = Number.NEGATIVE_INFINITY;
   /** Waits from before the reconnection are timed from then on. */
@@ -52,34 +56,40 @@ export function startPipelines({ clock, look, isConnected, nodeEligible }: Pipel
   let due = clock.monotonic() + tickMs;
   let timer: Timer;
 
+  const follow = (
+    { name, pendingSince, waitsFor }: Waiting,
+    before: FamilyHealth | undefined,
+    now: number,
+  ) => {
+    reasons.set(name, waitsFor);
+    waiting.set(name, next(before ?? updated(lookedAt), pendingSince, now));
+  };
   const tick = () => {
     const now = clock.now();
     const lag = clock.monotonic() - due;
+    const before = waiting;
+    waiting = new Map();
     reasons.clear();
-    const before = families;
-    families = follow(before, [loopPipeline(lag, now)], { now, connectedAt: 0, reasons });
+    if (lag >= loopLagMs) follow(blockedLoop(lag, now), before.get(loopName), now);
     if (isConnected()) {
-      for (const [name, family] of follow(before, look(), { now, connectedAt, reasons }))
-        families.set(name, family);
-    } else {
-      connectedAt = now;
-      families = new Map([...settleAll(before, now), ...families]);
-    }
+      for (const one of look())
+        follow({ ...one, pendingSince: Math.max(one.pendingSince, connectedAt) }, before.get(one.name), now);
+      lookedAt = now;
+    } else connectedAt = now;
     if (late().length > 0) unfitUntil = clock.monotonic() + penaltyMs;
     due = clock.monotonic() + tickMs;
     timer = clock.after(tickMs, tick);
   };
   const late = () => {
     const now = clock.now();
-    return [...reasons.keys()].filter((name) => {
-      const family = families.get(name);
-      return family !== undefined && isLate(family, now, pipelineTimeoutMs);
-    });
+    return [...waiting].flatMap(([name, family]) => (isLate(family, now, pipelineTimeoutMs) ? [name] : []));
   };
   timer = clock.after(tickMs, tick);
   return {
     picture: (): HealthReport => ({
-      families: Object.fromEntries(families),
+      families: Object.fromEntries(
+        [loopName, ...names()].map((name) => [name, waiting.get(name) ?? updated(lookedAt)]),
+      ),
       nodeEligible: nodeEligible(),
       timeoutMs: pipelineTimeoutMs,
     }),
@@ -91,31 +101,12 @@ export function startPipelines({ clock, look, isConnected, nodeEligible }: Pipel
   };
 }
 
-function loopPipeline(lag: number, now: number): Pipeline {
+function blockedLoop(lag: number, now: number): Waiting {
   return {
     name: loopName,
-    pendingSince: lag >= loopLagMs ? now - lag : null,
+    pendingSince: now - lag,
     waitsFor: `was blocked for ${Math.round(lag / 1000)} s`,
   };
-}
-
-/** The families of what is owned now; a new one starts with nothing pending. */
-function follow(
-  before: ReadonlyMap<string, FamilyHealth>,
-  pipelines: Iterable<Pipeline>,
-  context: { readonly now: number; readonly connectedAt: number; readonly reasons: Map<string, string> },
-): Map<string, FamilyHealth> {
-  const { now, connectedAt, reasons } = context;
-  const settled = updated(now);
-  const families = new Map<string, FamilyHealth>();
-  for (const { name, pendingSince, waitsFor } of pipelines) {
-    if (pendingSince === null) families.set(name, settled);
-    else {
-      reasons.set(name, waitsFor);
-      families.set(name, next(before.get(name) ?? settled, Math.max(pendingSince, connectedAt), now));
-    }
-  }
-  return families;
 }
 
 /** Earlier input is finished if only later input waits. */
@@ -124,8 +115,4 @@ function next(family: FamilyHealth, since: number, now: number): FamilyHealth {
   return isStuck
     ? family
     : queued(updated(family.pendingSince === null ? (family.lastUpdated ?? now) : now), since);
-}
-
-function settleAll(families: ReadonlyMap<string, FamilyHealth>, now: number): Map<string, FamilyHealth> {
-  return new Map([...families].map(([name, { lastUpdated }]) => [name, updated(lastUpdated ?? now)]));
 }

@@ -3,7 +3,7 @@
  * process (tests, simulation); they share nothing but the bus.
  */
 
-import type { Clock, Timer } from '../base/clock.ts';
+import { type Clock, type Timer, untilNextBeat } from '../base/clock.ts';
 import { asError, OrreryError } from '../base/errors.ts';
 import { parseActorId } from '../base/ids.ts';
 import { ledShard } from '../base/limits.ts';
@@ -348,7 +348,7 @@ export class Engine implements EngineView {
 
   #keepHouse(): void {
     const { clock, rhythm = clock, log } = this.#parts;
-    this.#housekeeping = rhythm.after(housekeepingMs, () => {
+    this.#housekeeping = rhythm.after(untilNextBeat(rhythm, housekeepingMs), () => {
       this.#stepsPerSecond = Math.round(
         ((this.host.stats.steps - this.#stepsBefore) * 1000) / housekeepingMs,
       );

@@ -57,6 +57,16 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
   });
 }
 
+/**
+ * Milliseconds until the next multiple of `periodMs` on this clock. Whoever looks once in a period waits
+ * this long, so that all of them wake the process together.
+ */
+export function untilNextBeat(clock: Pick<Clock, 'monotonic'>, periodMs: number): number {
+  const left = Math.ceil(periodMs - (clock.monotonic() % periodMs));
+  // A timer may fire a little before its time: that was this beat, not the one before.
+  return left < periodMs / 10 ? left + periodMs : left;
+}
+
 /** RFC 3339 with milliseconds, from milliseconds since the epoch. */
 export function timestamp(ms: number): string {
   return new Date(ms).toISOString();

@@ -10,7 +10,7 @@
 import type { FeatureParts } from '../../actors/feature.ts';
 import type { Directory } from '../../actors/members/directory.ts';
 import { backOffMs } from '../../base/back-off.ts';
-import { sleep, type Timer } from '../../base/clock.ts';
+import { sleep, type Timer, untilNextBeat } from '../../base/clock.ts';
 import { asError, hasCode } from '../../base/errors.ts';
 import { jittered } from '../../base/random.ts';
 import { encodeJson } from '../../bus/codec.ts';
@@ -122,7 +122,8 @@ export class ReleaseNode {
   }
 
   #look(): void {
-    this.#timer = this.#parts.clock.after(lookMs, () => {
+    const { clock } = this.#parts;
+    this.#timer = clock.after(untilNextBeat(clock, lookMs), () => {
       for (const node of this.#parts.nodes()) if (this.#isDead(node)) void this.#takeAway(node);
       const there = new Set(this.#parts.nodes().map(({ sequence }) => sequence));
       for (const sequence of this.#presentAt.keys())

@@ -9,7 +9,7 @@
  * elsewhere and do not come back at once. Absent: HTTP, and the consequences of being unfit
  * (actors/engine.ts).
  */
-import type { Clock, Timer } from '../../base/clock.ts';
+import { type Clock, type Timer, untilNextBeat } from '../../base/clock.ts';
 import type { HealthReport } from '../../features/proxiers/health-body.ts';
 import { type FamilyHealth, isLate, queued, updated } from '../../machines/proxier/health-family.ts';
 
@@ -53,7 +53,7 @@ export function startPipelines({ clock, names, look, isConnected, nodeEligible }
   let unfitUntil = Number.NEGATIVE_INFINITY;
   /** Waits from before the reconnection are timed from then on. */
   let connectedAt = clock.now();
-  let due = clock.monotonic() + tickMs;
+  let due = 0;
   let timer: Timer;
 
   const follow = (
@@ -77,14 +77,18 @@ export function startPipelines({ clock, names, look, isConnected, nodeEligible }
       lookedAt = now;
     } else connectedAt = now;
     if (late().length > 0) unfitUntil = clock.monotonic() + penaltyMs;
-    due = clock.monotonic() + tickMs;
-    timer = clock.after(tickMs, tick);
+    tickLater();
+  };
+  const tickLater = () => {
+    const delayMs = untilNextBeat(clock, tickMs);
+    due = clock.monotonic() + delayMs;
+    timer = clock.after(delayMs, tick);
   };
   const late = () => {
     const now = clock.now();
     return [...waiting].flatMap(([name, family]) => (isLate(family, now, pipelineTimeoutMs) ? [name] : []));
   };
-  timer = clock.after(tickMs, tick);
+  tickLater();
   return {
     picture: (): HealthReport => ({
       families: Object.fromEntries(

@@ -64,6 +64,11 @@ export const metricTable: Readonly<Record<string, MetricDeclaration>> = {
     labels: ['resource'],
     help: 'Age of the last change of the resource when it reached this replica.',
   },
+  orrery_world_left_out: {
+    type: 'gauge',
+    labels: ['resource'],
+    help: 'Objects of which more would be kept than NATS takes; reported by the replica that watches the resource. /readyz and a Warning Event say which.',
+  },
   orrery_effects_total: {
     type: 'counter',
     labels: ['effect', 'outcome'],

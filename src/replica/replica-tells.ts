@@ -15,6 +15,7 @@ import { type BusTrouble, lastingText } from '../bus/troubles.ts';
 import type { Mirror } from '../kube/mirror/mirror.ts';
 import { watchTroubles } from './health/own-health.ts';
 import type { Pipelines } from './health/pipelines.ts';
+import { leftOutNotes } from './left-out.ts';
 
 /** The gauges, evaluated on request. */
 export function* gaugesOf(engine: Engine, bus: Bus, health: Pipelines, now: number): Iterable<Gauge> {
@@ -180,6 +181,6 @@ export function readinessOf({
   if (unowned > 0) reasons.push(`${unowned} of ${shardCount} shards have no owner`);
   const moving = shards.filter(({ state }) => state !== 'unowned' && state !== 'held.active').length;
   if (moving > 0) reasons.push(`${moving} shards are being taken over or handed over`);
-  const notes = [...troubles.notes, ...watchTroubles(mirrors), ...engine.remarks()];
+  const notes = [...troubles.notes, ...watchTroubles(mirrors), ...leftOutNotes(mirrors), ...engine.remarks()];
   return { ready: reasons.length === 0, reasons, ...(notes.length === 0 ? {} : { notes }) };
 }

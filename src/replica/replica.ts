@@ -51,6 +51,7 @@ import type { Pipelines } from './health/pipelines.ts';
 import { type FeatureCare, startFeatureCare } from './health/stall-watch.ts';
 import { answerWhileWaiting } from './health/waiting.ts';
 import { createInspector, type Inspector } from './inspector-parts.ts';
+import { leftOutEvents, leftOutGauges } from './left-out.ts';
 import { listeningOn } from './listening.ts';
 import { loadFeatures } from './loaded-features.ts';
 import { changeLevelOnSignal } from './log-level.ts';
@@ -121,7 +122,7 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
   const connections = { bus, storing, subjects, kube, log, metrics, health, featureCare, tracing };
   const engine: Engine = await createEngine({ ...config, release }, features, connections, over);
   const watching = mirrorParts(config, { ...connections, engine, features, mirrors });
-  metrics.observed(() => gaugesOf(engine, bus, health, machineClock.now()));
+  metrics.observed(() => [...gaugesOf(engine, bus, health, machineClock.now()), ...leftOutGauges(mirrors)]);
   // HTTP first: /readyz shows what the start is waiting for.
   const inspector = await createInspector(config, { bus, subjects, kinds: kindsOf(features) });
   const http = await startHttpOf(config, features, { engine, inspector, mirrors, ...connections });
@@ -162,7 +163,7 @@ function endOf(bus: Bus, stop: AbortSignal): PromiseWithResolvers<never> {
 
 /** The parts of mirrors; `mirrors` is told of each. */
 function mirrorParts(
-  { namespaces }: RunConfig,
+  { namespaces, replica }: RunConfig,
   parts: Connections & {
     readonly engine: Engine;
     readonly features: readonly Feature[];
@@ -191,6 +192,7 @@ function mirrorParts(
       worldLag: metrics.worldLag,
       forget: metrics.forgetResource,
     },
+    onLeftOut: leftOutEvents(kube, { replica, clock: machineClock, log }),
     onMirror: (mirror) => void mirrors.add(mirror),
     onMirrorForgotten: (mirror) => void mirrors.delete(mirror),
   };

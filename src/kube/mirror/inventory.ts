@@ -134,6 +134,13 @@ export class Inventory {
     return key === statements ? this.#takeStatement() : this.#takeObject(key);
   }
 
+  /** The object of a key; null: it is gone, or the key is no object's. */
+  seen(key: string): Seen | null {
+    const [namespace, name] = placeOf(key);
+    const digest = this.#objects.get(namespace)?.get(name);
+    return digest === undefined ? null : { namespace, name, digest };
+  }
+
   get size(): number {
     let size = 0;
     for (const inNamespace of this.#objects.values()) size += inNamespace.size;

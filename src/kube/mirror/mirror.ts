@@ -62,8 +62,19 @@ export interface MirrorParts extends Ambient {
   /** Only these namespaces; absent or null: all. */
   readonly namespaces?: readonly string[] | null;
   readonly metrics: MirrorMetrics;
+  /** NATS refuses what would be kept of an object. Called each time that the object changes. */
+  readonly onLeftOut?: (object: LeftOut) => void;
   /** The fence was refused: another replica mirrors the resource now. */
   readonly onLost: (error: OrreryError) => void;
+}
+
+/** An object that the world does not show as it is now. */
+export interface LeftOut {
+  readonly resource: KubeResource;
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly why: string;
 }
 
 export interface MirrorStatus {
@@ -77,6 +88,7 @@ export interface MirrorStatus {
   readonly pending: number;
   /** Since when the oldest of them waits, ms since the epoch; null: none waits. */
   readonly oldestSince: number | null;
+  readonly leftOut: readonly LeftOut[];
   readonly watches: ReadonlyArray<{
     readonly namespace: string | null;
     readonly state: string;
@@ -133,6 +145,7 @@ export const idle: MirrorStatus = {
   objects: 0,
   pending: 0,
   oldestSince: null,
+  leftOut: [],
   watches: [],
 };
 
@@ -182,6 +195,7 @@ class Run {
       guard: { subject: subjects.worldFence(watch.mirror), sequence: fence },
       take: (key) => this.#inventory.take(key),
       onLag: (seconds) => metrics.worldLag(measured, seconds),
+      onLeftOut: (key, why) => this.#leftOut(key, why).forEach((one) => void parts.onLeftOut?.(one)),
       onLost: (error) => this.#lose(error),
     });
     void this.#run().catch((thrown) => this.end(invariantOf(thrown)));
@@ -222,8 +236,17 @@ class Run {
       objects: this.#inventory.size,
       pending: this.#publisher.pending,
       oldestSince: this.#publisher.oldestSince,
+      leftOut: [...this.#publisher.leftOut].flatMap(([key, why]) => this.#leftOut(key, why)),
       watches: scopes.map((scope) => scope.status()),
     };
+  }
+
+  #leftOut(key: string, why: string): LeftOut[] {
+    const { resource } = this.#parts;
+    const seen = this.#inventory.seen(key);
+    if (seen === null) return [];
+    const { namespace, name, digest } = seen;
+    return [{ resource, namespace, name, uid: digest.uid, why }];
   }
 
   async #run(): Promise<void> {

@@ -4,7 +4,8 @@
  * Promises: for one key, messages are sent in order and one at a time; values offered meanwhile follow, the
  * latest only. A message with an unknown outcome is sent again unchanged, with the same id, before anything
  * newer. While NATS takes nothing, keys wait (at most one for each object), and nothing is lost; one message
- * at a time asks whether it takes something again. A refused guard ends everything. Absent: the values
+ * at a time asks whether it takes something again. What NATS refuses for good is left out until it changes,
+ * and told. A refused guard ends everything. Absent: the values
  * (`take` provides them at the moment of sending), and whether one has to be sent.
  */
 
@@ -45,6 +46,8 @@ export interface PublisherParts extends Ambient {
   readonly take: (key: string) => Outgoing | null;
   /** The guard was refused: another publisher has taken over. Called once. */
   readonly onLost: (error: OrreryError) => void;
+  /** NATS refuses the key's message for good. Called each time. */
+  readonly onLeftOut: (key: string, why: string) => void;
   /** From the offer of a key until it is stored; while nothing can be stored, the wait of the oldest. */
   readonly onLag: (seconds: number) => void;
 }
@@ -77,6 +80,8 @@ export class Publisher {
   /** With an unknown outcome: to be sent again unchanged. */
   readonly #unknown = new Map<string, Sending>();
   readonly #barriers = new Set<Barrier>();
+  /** Keys whose last message was refused for good, and why. */
+  readonly #leftOut = new Map<string, string>();
   /** Distinguishes these messages from all others, even of an earlier publisher with the same guard. */
   readonly #incarnation: string;
   readonly #subscription: { stop(): void };
@@ -127,6 +132,10 @@ export class Publisher {
     return this.#waiting.size + this.#sending.size;
   }
 
+  get leftOut(): ReadonlyMap<string, string> {
+    return this.#leftOut;
+  }
+
   /** Stops sending. */
   stop(): void {
     this.#stopped = true;
@@ -135,6 +144,7 @@ export class Publisher {
     this.#waiting.clear();
     this.#unknown.clear();
     this.#barriers.clear();
+    this.#leftOut.clear();
   }
 
   #pump(): void {
@@ -144,7 +154,7 @@ export class Publisher {
       if (this.#sending.has(key)) continue;
       this.#waiting.delete(key);
       const next = this.#unknown.get(key) ?? this.#fresh(key, since);
-      if (next === null) this.#release(key, this.#taken);
+      if (next === null) this.#settle(key, this.#taken);
       else void this.#send(key, next);
     }
   }
@@ -178,7 +188,7 @@ export class Publisher {
     stored.message.onStored();
     // The repeated value may be old: check for a newer one.
     if (isRepeated && !this.#waiting.has(key)) this.#waiting.set(key, stored.since);
-    this.#release(key, stored.number);
+    this.#settle(key, stored.number);
   }
 
   #onFailure(key: string, failed: Sending, thrown: unknown, isRepeated: boolean): void {
@@ -195,10 +205,25 @@ export class Publisher {
     } else {
       // Retrying would not help: this key is left out until it changes, and others continue (I8).
       this.#failures = 0;
-      const facts = { subject: failed.message.subject, error: asError(thrown).message };
-      this.#parts.log.warn(facts, 'a digest cannot be published');
+      this.#leaveOut(key, failed.message, asError(thrown));
       this.#release(key, failed.number);
     }
+  }
+
+  #leaveOut(key: string, { subject, data }: Outgoing, error: Error): void {
+    const isTooLarge = error instanceof OrreryError && error.facts.tooLarge === true;
+    const most = limits.recordBytes.toLocaleString('en');
+    const size = `${data.byteLength.toLocaleString('en')} bytes would be kept of it, at most ${most} fit`;
+    const why = isTooLarge ? size : error.message;
+    this.#leftOut.set(key, why);
+    this.#parts.log.warn({ subject, why, error: error.message }, 'an object is left out of the world');
+    this.#parts.onLeftOut(key, why);
+  }
+
+  /** What the key needed is in the stream. */
+  #settle(key: string, number: number): void {
+    this.#leftOut.delete(key);
+    this.#release(key, number);
   }
 
   /** Tells the barriers that the key needs nothing, or that its message with that number is stored. */

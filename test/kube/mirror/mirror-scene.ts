@@ -9,7 +9,7 @@ import { decode, encode } from '../../../src/bus/codec.ts';
 import { memoryHub } from '../../../src/bus/memory/hub.ts';
 import { subjects as subjectsOf } from '../../../src/bus/subjects.ts';
 import { pods, routeGates } from '../../../src/features/routes/resources.ts';
-import { createMirror, type Mirror } from '../../../src/kube/mirror/mirror.ts';
+import { createMirror, type LeftOut, type Mirror } from '../../../src/kube/mirror/mirror.ts';
 import { createOptionalMirror } from '../../../src/kube/mirror/optional-mirror.ts';
 import { VirtualClock } from '../../virtual-clock.ts';
 import { FakeKube } from '../fake-kube.ts';
@@ -53,6 +53,7 @@ export class Scene {
   readonly lost: string[] = [];
   readonly restarts: string[] = [];
   readonly lags: Array<readonly [string, number]> = [];
+  readonly leftOut: LeftOut[] = [];
   /** Everything ever stored in the world stream, in order. */
   readonly history: StoredMessage[] = [];
   /** How mirrors write what they publish. */
@@ -95,6 +96,7 @@ export class Scene {
         watchRestarts: (resource: string) => void this.restarts.push(resource),
         worldLag: (resource: string, seconds: number) => void this.lags.push([resource, seconds]),
       },
+      onLeftOut: (object: LeftOut) => void this.leftOut.push(object),
       onLost: (error: OrreryError) => void this.lost.push(`${name} ${error.code}`),
     });
     return {

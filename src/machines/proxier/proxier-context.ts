@@ -27,7 +27,7 @@ export const unknownSilenceMs = 24 * 3_600_000;
 /** A deleted Node may drain for some minutes; an hour after its last message the proxier ends. */
 export const deletedSilenceMs = 3_600_000;
 /** Signs of life are saved at most this often. */
-const heardEveryMs = 600_000;
+export const heardEveryMs = 600_000;
 
 /** A DNS name in lower case, as Kubernetes requires of a Node. */
 const nodeName = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;

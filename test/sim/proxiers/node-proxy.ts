@@ -30,8 +30,10 @@ export class NodeProxy {
   readonly bus: MemoryBus;
   /** What it cannot apply for now. */
   readonly stuck = new Set<IpFamily>();
-  /** Whether any report of it was accepted. */
-  isHeard = false;
+  /** When a report of it was accepted last, world time; null: never. */
+  heardAt: number | null = null;
+  /** Its proxier has ended, as it should, and it has reported nothing since. */
+  isForgotten = false;
   /** Whether nobody hears it. */
   isCut = false;
   readonly #parts: NodeProxyParts;
@@ -109,6 +111,7 @@ export class NodeProxy {
     if (refusal !== undefined) throw new Error(refusal);
     const { accepted, reason = '' } = decode(data) as { accepted?: unknown; reason?: string };
     if (accepted !== true) throw new Error(`not taken: ${reason}`);
-    this.isHeard = true;
+    this.heardAt = stage.clock.now();
+    this.isForgotten = false;
   };
 }

@@ -32,7 +32,7 @@ export const proxierSimulation: FeatureSimulation = {
 /** The right answer about a node. */
 export interface WantedAnswer {
   readonly key: string;
-  readonly status: 200 | 503;
+  readonly status: 200 | 503 | 404;
   /** Whether the replica can know it, and no clock says otherwise. */
   readonly isSaid: boolean;
 }
@@ -58,10 +58,10 @@ function createProxiers(parts: WorldParts): FeatureWorld {
         (['healthz', 'livez'] as const satisfies readonly Endpoint[]).map((endpoint) => ({
           key: `${proxy.node} ${endpoint}`,
           isSaid: !proxy.isCut && !isNearlyLate(stage, proxy, 2 * skewMaxMs),
-          status: wantedStatus(stage, proxy, endpoint, seen.has(proxy.node)),
+          status: proxy.isForgotten ? 404 : wantedStatus(stage, proxy, endpoint, seen.has(proxy.node)),
         })),
       ),
-    isHeard: (node) => proxies.some((one) => one.node === node && one.isHeard),
+    isHeard: (node) => proxies.some((one) => one.node === node && one.heardAt !== null),
   };
   const balancer = createLoadBalancer(parts, names);
   const actions = proxierActions(parts, scene);

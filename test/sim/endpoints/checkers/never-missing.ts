@@ -39,26 +39,32 @@ export const neverMissing = ({ api }: SeenStage, writers: readonly string[] = [m
     const since = createSince(eye.now);
     /** Service and endpoint → since when it has been wanted. */
     let wanted: ReadonlyMap<string, number> = new Map();
+    /** The same → when somebody else took it out of a slice, to which it may just have moved. */
+    const takenOut = new Map<string, number>();
     const note = () => {
       const wants = (service: KubeObject) =>
         [...wantedOf(api, service)].map((one) => `${service.metadata.name} ${one}`);
       wanted = since(api.all(services).filter(isLasting).flatMap(wants));
     };
-    api.onWrite(({ resource, before, by }) => {
+    const isOurs = (slice: KubeObject | null): slice is KubeObject =>
+      slice !== null && writers.includes(slice.metadata.labels?.[managedByLabel] ?? '');
+    api.onWrite(({ resource, before, after, by }) => {
       // The writers have to hear of it first.
       if (by === backupName) since([]);
       if (resource.plural !== 'endpointslices') return note();
-      const labels = before?.metadata.labels ?? {};
-      if (before === null || !writers.includes(labels[managedByLabel] ?? '')) return;
-      const service = labels[serviceNameLabel] ?? '';
+      if (!isOurs(before)) return;
+      const service = before.metadata.labels?.[serviceNameLabel] ?? '';
       const owner = api.find(services, namespace, service)?.metadata.uid;
       const isOwned = before.metadata.ownerReferences?.some(({ uid }) => uid === owner) === true;
-      if (by === collectorName ? !isOwned : !isReplica(by)) return;
+      if (by === collectorName && !isOwned) return;
+      const left = listedIn(isOurs(after) ? [after] : []);
       const listed = new Set(listedIn(slicesOf(api, service, writers)));
-      for (const one of listedIn([before])) {
-        const wantedSince = wanted.get(`${service} ${one}`) ?? eye.now();
+      for (const one of listedIn([before]).filter((endpoint) => !left.includes(endpoint))) {
+        const key = `${service} ${one}`;
+        const wantedSince = Math.max(wanted.get(key) ?? eye.now(), takenOut.get(key) ?? 0);
         const wantedMs = eye.now() - Math.max(wantedSince, untroubled.since());
-        if ((by === collectorName || wantedMs > knownMs) && !listed.has(one))
+        if (by !== collectorName && !isReplica(by)) takenOut.set(key, eye.now());
+        else if ((by === collectorName || wantedMs > knownMs) && !listed.has(one))
           eye.breach(
             `${by} takes ${one} out of ${namespace}/${before.metadata.name}, and it stands nowhere else`,
           );

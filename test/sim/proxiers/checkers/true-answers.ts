@@ -7,8 +7,14 @@
 import type { CheckerKind } from '../../../../packages/testing/checkers/checker.ts';
 import { createQuiet } from '../../../../packages/testing/checkers/quiet-time.ts';
 import type { ActorRecord } from '../../../../src/actors/host/records.ts';
+import {
+  deletedSilenceMs,
+  heardEveryMs,
+  unknownSilenceMs,
+} from '../../../../src/machines/proxier/proxier-context.ts';
 import type { ApiStage } from '../../features/feature-world.ts';
 import type { Answered, LoadBalancer } from '../load-balancer.ts';
+import type { NodeProxy } from '../node-proxy.ts';
 import type { ProxierScene } from '../proxier-world.ts';
 
 /** Allowance for a report that is repeated after a failure, and for streams that lag. */
@@ -44,7 +50,7 @@ export const trueAnswers = (stage: ApiStage, scene: ProxierScene, balancer: Load
     return (sighting) => {
       quiet.see(sighting);
       if (stage.kubeErrors > 0) failedAt = eye.now();
-      if (sighting.kind === 'saved') noteNode(scene, sighting.id, sighting.record);
+      if (sighting.kind === 'saved') noteNode(scene, sighting.id, sighting.record, eye.now());
       if (sighting.kind !== 'second') return;
       look();
       for (const key of since.keys()) {
@@ -55,9 +61,19 @@ export const trueAnswers = (stage: ApiStage, scene: ProxierScene, balancer: Load
   },
 });
 
-function noteNode({ seen }: ProxierScene, id: string, { gone, snapshot }: ActorRecord): void {
+function noteNode(
+  { proxies, seen }: ProxierScene,
+  id: string,
+  { gone, snapshot }: ActorRecord,
+  now: number,
+): void {
   const node = id.slice('proxier/_/'.length);
   const { node: state } = snapshot.value as { readonly node?: unknown };
+  const isSilent = (proxy: NodeProxy) => now - (proxy.heardAt ?? now) >= silenceMs(seen.has(node));
+  if (gone) for (const proxy of proxies) if (proxy.node === node && isSilent(proxy)) proxy.isForgotten = true;
   if (gone || state === 'unknown') seen.delete(node);
   else seen.add(node);
 }
+
+/** After how long a proxier may end (§3.3); of a Node that was seen, and is not there any more. */
+const silenceMs = (wasSeen: boolean) => (wasSeen ? deletedSilenceMs : unknownSilenceMs) - heardEveryMs;

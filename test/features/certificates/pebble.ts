@@ -36,6 +36,8 @@ export type Interference = (request: {
   readonly method: string;
   readonly path: string;
   readonly kind: string;
+  /** Is fulfilled when it is answered, or when whoever asked is gone. */
+  readonly over: Promise<void>;
 }) => Done | Promise<Done>;
 
 export type Done =
@@ -199,10 +201,12 @@ async function startFront() {
   let turn = 0;
   const front = { answerers: [] as readonly string[], port: 0, stop: async () => {} };
   const server = createServer((request, response) => {
-    // As with a Service, a dead one is skipped.
-    const ask = (left: number) => {
-      const to = front.answerers[turn++ % Math.max(1, front.answerers.length)];
-      if (to === undefined || left === 0) return void response.writeHead(502).end();
+    const { answerers } = front;
+    const first = turn++;
+    // As with a Service, a dead one is skipped; each question tries all, however many come at once.
+    const ask = (tried: number) => {
+      const to = answerers[(first + tried) % Math.max(1, answerers.length)];
+      if (to === undefined || tried === answerers.length) return void response.writeHead(502).end();
       const { host } = request.headers;
       const headers = host === undefined ? {} : { host };
       const out = httpRequest(`${to}${request.url}`, { agent, method: request.method, headers });
@@ -210,10 +214,10 @@ async function startFront() {
         response.writeHead(answer.statusCode ?? 502, answer.headers);
         answer.pipe(response);
       });
-      out.on('error', () => ask(left - 1));
+      out.on('error', () => ask(tried + 1));
       out.end();
     };
-    ask(front.answerers.length);
+    ask(0);
   });
   front.port = await listening(server);
   front.stop = () => closed(server);
@@ -227,7 +231,8 @@ async function startProxy(to: number, { chain, key }: { chain: string; key: stri
   const server = createTlsServer({ cert: chain, key }, async (request, response) => {
     const path = request.url ?? '';
     const kind = kindOf(path);
-    const done = await proxy.interfere({ method: request.method ?? '', path, kind });
+    const over = new Promise<void>((done) => response.once('close', done));
+    const done = await proxy.interfere({ method: request.method ?? '', path, kind, over });
     if (done === 'hangUp') return void request.socket.destroy();
     if (done !== undefined) {
       const type = { 'Content-Type': 'application/problem+json' };

@@ -240,6 +240,16 @@ export class Stage {
       .map(({ reason }) => String(reason));
   }
 
+  /** The number of the replica that has the actor; undefined: none answers for it now. */
+  async ownerOf(id: string): Promise<number | undefined> {
+    const views = this.cluster.replicas.map(async ({ url }) => {
+      const answer = await fetch(`${url}/api/v1/actors/${id}`, { signal: AbortSignal.timeout(5_000) });
+      return ((await answer.json()) as { readonly owner?: string | null }).owner;
+    });
+    const owner = await Promise.any(views).catch(() => null);
+    return owner ? Number(owner.split('-')[1]) : undefined;
+  }
+
   story() {
     return readStory(this.cluster.natsUrl);
   }

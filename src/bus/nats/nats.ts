@@ -41,6 +41,7 @@ import { reasonOf } from './server/nats-reasons.ts';
 import { type TlsFiles, tlsOptions } from './server/nats-tls.ts';
 import { parseServer, withoutPasswords } from './server/nats-url.ts';
 import { cannotReach, noteConnection, tellOutages } from './server/outage.ts';
+import { PublishRefusals } from './server/publish-refusals.ts';
 import { checkServer, onReconnect } from './server/server-check.ts';
 import { subscriptionLimit } from './server/subscription-limit.ts';
 import { readHeaderBlock, writeHeaderBlock } from './stored-message.ts';
@@ -164,8 +165,6 @@ function connectionOptions(parts: NatsParts, log: Log): ConnectionOptions {
 
 const closedForGood =
   'the NATS connection was closed for good: this process ends, and other replicas take over its work';
-const notTaken =
-  'NATS does not let this user publish on a subject: what is sent there is lost until it may (deploy/nats/permissions.conf)';
 
 /** The library's connection as the port of `wire.ts`. */
 export function natsWire(
@@ -174,7 +173,6 @@ export function natsWire(
   log: Log,
 ): Wire {
   const callbacks = new Set<(status: BusStatus) => void>();
-  const forbidden = new Set<(subject: string) => void>();
   const publishNow = publisher(connection, (subject, data, headers, reply) =>
     connection.publish(subject, data, publishOptions(headers, reply)),
   );
@@ -186,12 +184,12 @@ export function natsWire(
     for (const callback of [...callbacks]) callback(next);
   };
   const outageEnds = tellOutages(connection, parts.troubles, log);
-  const onForbidden = (subject: string) => {
-    for (const callback of [...forbidden]) callback(subject);
-  };
+  const refusals = new PublishRefusals({ ...parts, log });
+  const onForbidden = (subject: string) => refusals.note(subject);
   void watchStatus(connection, { ...parts, status: () => status, change, onForbidden, log });
   void connection.closed().then((reason) => {
     if (reason) log.error({ error: asError(reason) }, closedForGood);
+    refusals.stop();
     change('closed');
   });
   return {
@@ -220,10 +218,7 @@ export function natsWire(
         if (!connection.isClosed()) throw refused(asError(error).message);
       }
     },
-    onForbidden(callback) {
-      forbidden.add(callback);
-      return { stop: () => void forbidden.delete(callback) };
-    },
+    onForbidden: (callback) => refusals.listen(callback),
     subscribe: subscriber(connection, parts, log),
     close: () => closeConnection(connection, status, parts.clock),
   };
@@ -275,7 +270,6 @@ async function watchStatus(connection: NatsConnection, parts: StatusParts): Prom
 function onError(error: Error, { status, onForbidden, log }: StatusParts): void {
   if (error instanceof PermissionViolationError) {
     if (error.operation !== 'publish') return;
-    log.warn({ subject: error.subject }, notTaken);
     onForbidden(error.subject);
   } else if (status() === 'connected') log.warn({ reason: reasonOf(error) }, 'NATS reported an error');
 }

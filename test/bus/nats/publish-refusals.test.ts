@@ -1,0 +1,57 @@
+/** A NATS user that may not publish: what the log and `/readyz` say, and how often. */
+import { expect, test } from 'vitest';
+import { PublishRefusals } from '../../../src/bus/nats/server/publish-refusals.ts';
+import { createTroubles } from '../../../src/bus/troubles.ts';
+import { VirtualClock } from '../../virtual-clock.ts';
+import { recordingLog } from './nats-backend.ts';
+
+function scene() {
+  const clock = new VirtualClock();
+  const troubles = createTroubles(clock);
+  const log = recordingLog();
+  const refusals = new PublishRefusals({ clock, troubles, log });
+  /** Refused each 300 ms, as heartbeats are. */
+  const refusedFor = async (ms: number, ...subjects: readonly string[]) => {
+    for (let past = 0; past < ms; past += 300) {
+      for (const subject of subjects) refusals.note(subject);
+      await clock.advance(300);
+    }
+  };
+  return { clock, troubles, log, refusals, refusedFor };
+}
+
+const beat = 'orrery.default.beat.orrery-0';
+const create = '$JS.API.CONSUMER.CREATE.ORRERY_default_STATE.x.y';
+
+test('one line names all subjects as permissions do, and where the permissions are', async () => {
+  const { log, refusedFor } = scene();
+  await refusedFor(30_000, beat, 'orrery.default.beat.orrery-1', create);
+  expect(log.lines).toEqual([expect.stringContaining('deploy/nats/permissions.conf')]);
+  expect(log.facts).toEqual([{ subjects: ['$JS.API.CONSUMER.CREATE.>', 'orrery.default.beat.>'] }]);
+});
+
+test('while it lasts it is told again, less and less often', async () => {
+  const { log, refusedFor } = scene();
+  await refusedFor(10 * 60_000, beat);
+  // At once, after one minute, then two, then four.
+  expect(log.lines).toHaveLength(4);
+});
+
+test('/readyz says the same, until nothing was refused for a minute', async () => {
+  const { clock, troubles, refusedFor } = scene();
+  await refusedFor(5_000, beat);
+  expect(troubles.all()).toMatchObject([
+    { text: expect.stringMatching(/orrery\.default\.beat\.>.*deploy\/nats\/permissions\.conf/) },
+  ]);
+  await clock.advance(62_000);
+  expect(troubles.all()).toEqual([]);
+});
+
+test('whoever asks for an answer on a subject of another makes no replica unready, and no flood', async () => {
+  const { clock, log, troubles, refusals } = scene();
+  for (let n = 0; n < 1_000; n++) refusals.note(`thief${n}.of.answers`);
+  await clock.advance(30_000);
+  expect(troubles.all()).toEqual([]);
+  expect(log.lines).toHaveLength(1);
+  expect((log.facts[0] as { subjects: unknown[] }).subjects).toHaveLength(32);
+});

@@ -11,7 +11,6 @@
 import { Packr } from 'msgpackr/pack';
 import { asError, invariant, OrreryError } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
-import { readMsgpack } from './msgpack-read.ts';
 import { scanMsgpack } from './msgpack-scan.ts';
 import { writeMsgpack } from './msgpack-write.ts';
 
@@ -84,9 +83,6 @@ function mediaType(type: string): string {
 }
 
 function decodeMsgpack(bytes: Uint8Array): unknown {
-  const value = readMsgpack(bytes, limits.messageDepth);
-  if (value !== undefined) return value;
-  // Something is wrong: the scan says what.
   const finding = scanMsgpack(bytes, limits.messageDepth);
   if (finding !== undefined) throw unreadable(finding);
   try {

@@ -10,6 +10,8 @@ import type { CertificateFacts } from '../../../src/machines/domain/domain-facts
 export interface Order {
   readonly host: string;
   readonly url: string;
+  /** ARI id of the certificate that it renews. */
+  readonly replaces: string | null;
   readonly madeAt: number;
   /** At the time that the authority suggested: it counts against no budget. */
   readonly isSuggested: boolean;
@@ -21,6 +23,7 @@ export type Refusal = Pick<AcquisitionFailed, 'outcome' | 'message' | 'retryAfte
 };
 
 const day = 86_400_000;
+const ariPrefix = 'ari-';
 
 export class AcmeAuthority {
   readonly orders: Order[] = [];
@@ -54,12 +57,20 @@ export class AcmeAuthority {
     return null;
   }
 
+  /** @param replaces the ARI id of the certificate that is renewed (RFC 9773) */
   order(host: string, replaces: string | null): Order {
-    const isSuggested = replaces !== null && this.revoked.has(replaces);
+    const isSuggested = replaces !== null && this.#isOpen(replaces);
     const url = `https://ca/order/${this.orders.length}`;
-    const order: Order = { host, url, madeAt: this.#clock.now(), isSuggested, status: 'pending' };
+    const order: Order = { host, url, replaces, madeAt: this.#clock.now(), isSuggested, status: 'pending' };
     this.orders.push(order);
     return order;
+  }
+
+  /** Whether it suggests to renew a certificate now that nothing has replaced yet. */
+  #isOpen(ariId: string): boolean {
+    const window = this.window(ariId.slice(ariPrefix.length));
+    const isReplaced = this.orders.some(({ replaces, status }) => replaces === ariId && status === 'valid');
+    return window !== null && !isReplaced && this.#clock.now() >= window.start;
   }
 
   authorize(url: string): Refusal | null {
@@ -83,7 +94,12 @@ export class AcmeAuthority {
     if (known) return known.facts;
     order.status = 'valid';
     const notBefore = this.#clock.now();
-    const facts = { fingerprint, notBefore, notAfter: notBefore + this.#lifeMs, ariId: `ari-${fingerprint}` };
+    const facts = {
+      fingerprint,
+      notBefore,
+      notAfter: notBefore + this.#lifeMs,
+      ariId: `${ariPrefix}${fingerprint}`,
+    };
     this.issued.set(fingerprint, { host: order.host, facts });
     return facts;
   }

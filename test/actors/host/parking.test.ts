@@ -28,6 +28,8 @@ function breakChart({ engine }: TestReplica, isBroken: (type: string) => boolean
   };
 }
 
+/** A Pod asks its Services again after so long, ms. */
+const askAgainMs = 60_000;
 /** Longer than five failures with their pauses. */
 const untilPutAsideMs = 20_000;
 
@@ -51,7 +53,7 @@ test('a deadline over which the chart failed comes again', async () => {
     effect.type === 'route.sample' ? finished(Number(effect.round), []) : reachable(effect, run, replica);
   const broken = breakChart(await cluster.replica('a'), (type) => type.includes('askAgain'));
   await cluster.shop(1, 1);
-  await cluster.clock.advance(20_000 + untilPutAsideMs);
+  await cluster.clock.advance(askAgainMs + untilPutAsideMs);
   // Other events that it takes in between make the count begin anew.
   expect(broken.failures()).toBeGreaterThanOrEqual(5);
   broken.mend();

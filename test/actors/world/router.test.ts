@@ -314,7 +314,12 @@ describe('“groupResource (if set)”', () => {
     const scene = await shop({ groupResource: ownedBy() });
     const facts = (await scene.ownersSynced(null)).pod();
     expect(facts?.groupResource).toBe('missing');
-    expect(facts?.owner).toEqual({ kind: 'Owner', name: 'one', label: 'group' });
+    expect(facts?.owner).toEqual({
+      apiVersion: 'example.com/v1',
+      kind: 'Owner',
+      name: 'one',
+      label: 'group',
+    });
   });
 
   test('its creation and its deletion are told', async () => {

@@ -11,8 +11,8 @@ import type { LookupAddress } from 'node:dns';
 import { lookup as systemLookup } from 'node:dns';
 import { Resolver } from 'node:dns/promises';
 import { readFileSync, statSync } from 'node:fs';
-import { isIPv6, type LookupFunction } from 'node:net';
-import type { HostPort } from '../../../base/config-values.ts';
+import type { LookupFunction } from 'node:net';
+import { type HostPort, hostPortText } from '../../../base/config-values.ts';
 import { asError } from '../../../base/errors.ts';
 import { limits } from '../../../base/limits.ts';
 import type { Random } from '../../../base/random.ts';
@@ -28,9 +28,9 @@ export function lookupBySystem(hosts = '/etc/hosts', resolve: LookupFunction = s
 }
 
 /** Resolves names by this server alone, for machines whose resolver does not know the cluster's names. */
-export function lookupAt({ host, port }: HostPort): LookupFunction {
+export function lookupAt(server: HostPort): LookupFunction {
   const resolver = new Resolver({ timeout: limits.probeDnsMs, tries: 2 });
-  resolver.setServers([isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`]);
+  resolver.setServers([hostPortText(server)]);
 
   const resolve = async (name: string, family: 4 | 6): Promise<LookupAddress[]> => {
     const addresses = await (family === 4 ? resolver.resolve4(name) : resolver.resolve6(name));

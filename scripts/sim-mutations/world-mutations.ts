@@ -70,7 +70,7 @@ const gates: readonly Mutation[] = [
   one(
     'routegates',
     'of two RouteGates with different condition types one holds nobody',
-    'src/features/routes/groups.ts',
+    'src/features/routes/groups/groups.ts',
     '!selects(podSelector, labels)) return [];\n    types.add(conditionType);',
     '!selects(podSelector, labels) || types.size > 0) return [];\n    types.add(conditionType);',
   ),

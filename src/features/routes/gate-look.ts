@@ -7,7 +7,7 @@ import { wantBytes } from '../../machines/service/service-context.ts';
 import { deadlocksOf } from './deadlocks.ts';
 import type { PodDigest } from './digests.ts';
 import type { Refusal } from './gate-bounds.ts';
-import { type Group, objectOf } from './groups.ts';
+import { type Group, objectOf } from './groups/groups.ts';
 import type { RouteGateSpec } from './route-gate.ts';
 import { isCrowded, unaskable, unverifiedReasons } from './routes-join.ts';
 

@@ -19,9 +19,9 @@ import type { RouteProbe, ServiceFacts } from '../../machines/service/route-fact
 import { hindrancesOf } from './deadlocks.ts';
 import type { EndpointSliceDigest, PodDigest, ServiceDigest, ServicePortDigest } from './digests.ts';
 import { type Gate, gateOf } from './gate.ts';
-import { ownerKindOf, ownerOf, ownerStateOf, statedReplicas } from './group-owner.ts';
-import { type Group, Groups, objectOf } from './groups.ts';
-import { sharerOf } from './node-addresses.ts';
+import { ownerKindOf, ownerOf, ownerStateOf, statedReplicas } from './groups/group-owner.ts';
+import { type Group, Groups, objectOf } from './groups/groups.ts';
+import { sharerOf } from './groups/node-addresses.ts';
 import type { RouteGateSpec } from './route-gate.ts';
 
 export interface RoutesJoin extends Join {

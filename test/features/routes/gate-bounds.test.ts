@@ -9,7 +9,7 @@ import type { RouteGateDigest } from '../../../src/features/routes/digests.ts';
 import { gateOf } from '../../../src/features/routes/gate.ts';
 import { gateBounds } from '../../../src/features/routes/gate-bounds.ts';
 import { lookAt } from '../../../src/features/routes/gate-look.ts';
-import { Groups } from '../../../src/features/routes/groups.ts';
+import { Groups } from '../../../src/features/routes/groups/groups.ts';
 import { createRoutesJoin } from '../../../src/features/routes/routes-join.ts';
 import { statusOf, warningsOf } from '../../../src/machines/routegate/routegate-status.ts';
 import { gateSpec, pod, service } from '../../actors/harness.ts';

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { limits } from '../../../src/base/limits.ts';
 import type { PodDigest, ServiceDigest } from '../../../src/features/routes/digests.ts';
 import { lookAt } from '../../../src/features/routes/gate-look.ts';
-import type { Group } from '../../../src/features/routes/groups.ts';
+import type { Group } from '../../../src/features/routes/groups/groups.ts';
 import { statusOf as judged, warningsOf } from '../../../src/machines/routegate/routegate-status.ts';
 import { gateSpec, pod } from '../../actors/harness.ts';
 

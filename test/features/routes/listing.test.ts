@@ -1,7 +1,7 @@
 /** What the sampler is told of EndpointSlices, and of the Pods that have an address. */
 import { describe, expect, test } from 'vitest';
 import type { EndpointSliceDigest } from '../../../src/features/routes/digests.ts';
-import { Groups } from '../../../src/features/routes/groups.ts';
+import { Groups } from '../../../src/features/routes/groups/groups.ts';
 import { listingOf } from '../../../src/features/routes/start.ts';
 import { gateSpec, pod, service } from '../../actors/harness.ts';
 

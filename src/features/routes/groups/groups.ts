@@ -10,14 +10,15 @@
  * the world.
  */
 
-import { hash } from '../../actors/shards/rendezvous.ts';
-import type { Affected } from '../../actors/world/join.ts';
-import { selects } from '../../base/digests.ts';
-import { equal } from '../../base/equal.ts';
-import { limits } from '../../base/limits.ts';
-import type { EndpointSliceDigest, PodDigest, ServiceDigest } from './digests.ts';
-import type { Gate } from './gate.ts';
-import { ListedAddresses, put } from './listed-addresses.ts';
+import { hash } from '../../../actors/shards/rendezvous.ts';
+import type { Affected } from '../../../actors/world/join.ts';
+import { selects } from '../../../base/digests.ts';
+import { equal } from '../../../base/equal.ts';
+import { limits } from '../../../base/limits.ts';
+import type { EndpointSliceDigest, PodDigest, ServiceDigest } from '../digests.ts';
+import type { Gate } from '../gate.ts';
+import { ListedAddresses } from './listed-addresses.ts';
+import { put } from './nested-map.ts';
 import { addNodeAddress, type NodeAddresses, removeNodeAddress } from './node-addresses.ts';
 
 export interface Group {

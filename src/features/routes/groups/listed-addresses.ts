@@ -2,9 +2,10 @@
  * The addresses that the EndpointSlices of a Service list as ready, and what they say of the Pods of its
  * group: which are on their way into them, which they list though a gate holds them back.
  */
-import { limits } from '../../base/limits.ts';
-import type { PodDigest } from './digests.ts';
-import type { Gate } from './gate.ts';
+import { limits } from '../../../base/limits.ts';
+import type { PodDigest } from '../digests.ts';
+import type { Gate } from '../gate.ts';
+import { put } from './nested-map.ts';
 
 /** By Service, as `<ns>/<name>`. */
 export class ListedAddresses {
@@ -105,21 +106,4 @@ function onlyPodAt({ pods }: Pick<Members, 'pods'>, ip: string): string | null {
     found = pod;
   }
   return found;
-}
-
-export function put<T>(
-  maps: Map<string, Map<string, T>>,
-  outer: string,
-  inner: string,
-  value: T | null,
-): void {
-  let map = maps.get(outer);
-  if (!map) {
-    if (value === null) return;
-    map = new Map();
-    maps.set(outer, map);
-  }
-  if (value === null) map.delete(inner);
-  else map.set(inner, value);
-  if (map.size === 0) maps.delete(outer);
 }

@@ -3,7 +3,7 @@
  * say which of them gave it. Other Pods have an address of their own, even if the picture shows it at two for
  * a moment. A Pod that is being deleted may still answer.
  */
-import type { PodDigest } from './digests.ts';
+import type { PodDigest } from '../digests.ts';
 
 /** Address of a node → actors of a group's Pods that use it as theirs. */
 export type NodeAddresses = Map<string, Set<string>>;

@@ -2,11 +2,11 @@
  * The object that owns a group: its name is the value of the group's label, its kind is what the RouteGate
  * names. Pure, over the picture.
  */
-import type { World } from '../../actors/world/world.ts';
-import { asDigest } from '../../base/digests.ts';
-import type { PodFacts } from '../../machines/pod/pod-facts.ts';
-import type { GroupResourceDigest } from './digests.ts';
-import type { Gate } from './gate.ts';
+import type { World } from '../../../actors/world/world.ts';
+import { asDigest } from '../../../base/digests.ts';
+import type { PodFacts } from '../../../machines/pod/pod-facts.ts';
+import type { GroupResourceDigest } from '../digests.ts';
+import type { Gate } from '../gate.ts';
 
 type Picture = Pick<World, 'get' | 'statement'>;
 

@@ -5,7 +5,7 @@ import { open } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import type { Difference, Replay, ReplaySummary } from '../actors/control/transition-replay.ts';
 import { asError, OrreryError } from '../base/errors.ts';
-import { eventName } from '../base/words.ts';
+import { eventName, shownTime } from '../base/words.ts';
 import { loadedKinds } from './own/loaded-kinds.ts';
 import { addFeatureFlag, CommandFailed, type Program } from './parser.ts';
 import type { Terminal } from './terminal.ts';
@@ -98,9 +98,9 @@ function counts({ actors, transitions, skipped }: ReplaySummary): string {
 const left = (id: string, count: number) =>
   `${id}: ${count} transition${count === 1 ? '' : 's'} left out, the recording does not hold its beginning`;
 
-function fail({ id, rev, event, what, recorded, replayed }: Difference, terminal: Terminal): never {
+function fail({ id, rev, at, event, what, recorded, replayed }: Difference, terminal: Terminal): never {
   const text = [
-    `${id}, revision ${rev}, ${eventName(event)}: ${what} is another`,
+    `${id}, revision ${rev} of ${shownTime(at, true)}, ${eventName(event)}: ${what} is another`,
     `  recorded: ${shown(recorded)}`,
     `  now:      ${shown(replayed)}`,
   ].join('\n');

@@ -96,7 +96,7 @@ describe('how a step led to others', () => {
     step('pod/shop/other', 1, 50, 'service/shop/other/1/0'),
   ];
   const told = async (id: string, rev: number, at: number) =>
-    (await readSequence(stored(chain), { id: id as ActorId, rev, at: midnight + at }))?.steps.map(
+    (await readSequence(stored(chain), { id: id as ActorId, rev, by: midnight + at }, midnight))?.steps.map(
       (one) => `${one.depth} ${one.step.id}/${one.step.rev}`,
     );
   const whole = ['0 service/shop/cart/7', '1 pod/shop/a/3', '2 workload/shop/web/2', '1 pod/shop/b/9'];
@@ -113,6 +113,56 @@ describe('how a step led to others', () => {
 
   test('a step that is not kept has none', async () => {
     expect(await told('pod/shop/a', 99, 20)).toBeUndefined();
+  });
+});
+
+describe('of an actor that ended, was forgotten and came back, so that its revisions repeat', () => {
+  const hours = 3_600_000;
+  const day = [
+    step('service/shop/cart', 7, 0),
+    step('pod/shop/a', 1, 1_000, 'service/shop/cart/7/0', 'first.life'),
+    step('pod/shop/a', 2, 2_000, null, 'first.end'),
+    step('service/shop/cart', 8, 9 * hours),
+    step('pod/shop/a', 1, 9 * hours + 1_000, 'service/shop/cart/8/0', 'second.life'),
+    step('pod/shop/b', 4, 9 * hours + 2_000, 'pod/shop/a/1/0'),
+  ];
+  const now = midnight + 12 * hours;
+  const told = async (by: number | null) => {
+    const view = await readSequence(stored(day), { id: 'pod/shop/a', rev: 1, by }, now);
+    return view?.steps.map((one) => `${one.step.id}/${one.step.rev} ${one.step.event.type}`);
+  };
+  const first = ['service/shop/cart/7 it.happened', 'pod/shop/a/1 first.life'];
+  const second = ['service/shop/cart/8 it.happened', 'pod/shop/a/1 second.life', 'pod/shop/b/4 it.happened'];
+
+  test('the last is meant, unless a time says otherwise', async () => {
+    expect(await told(null)).toEqual(second);
+    expect(await told(midnight + 9 * hours + 1_000)).toEqual(second);
+  });
+
+  test('the time of the step, and any between it and the next life, means the former', async () => {
+    for (const at of [1_000, 5_000, 8 * hours]) expect(await told(midnight + at)).toEqual(first);
+  });
+
+  test('a time before both means none of them', async () => {
+    expect(await told(midnight - 1 * hours)).toBeUndefined();
+  });
+
+  test('a page of an earlier release, which says 0, is shown the last', async () => {
+    const { statusCode, json } = await inject(
+      { stored: stored(day, 500), clock: { now: () => now } as never },
+      { url: '/api/v1/events/sequence?id=pod/shop/a&rev=1&at=0' },
+    );
+    expect([statusCode, json().steps[1].step.event.type]).toEqual([200, 'second.life']);
+  });
+
+  test('an actor with too many steps to look through is no actor without the step', async () => {
+    const busy = Array.from({ length: 9_000 }, (_, n) => step('pod/shop/a', n + 2, 11.9 * hours + n));
+    const asked = (rev: number, by: number | null = null) =>
+      readSequence(stored([...day, ...busy], 500), { id: 'pod/shop/a', rev, by }, now);
+    await expect(asked(9_000)).rejects.toMatchObject({ message: expect.stringContaining('say when') });
+    const when = midnight + 11.9 * hours;
+    expect((await asked(2_000, when))?.steps).toHaveLength(1);
+    expect((await asked(1))?.steps).toHaveLength(3);
   });
 });
 

@@ -5,6 +5,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { indexOfStep } from '../../src/actors/step-order.ts';
+import type { HistoryStep } from '../../src/base/views.ts';
 import { senderOf } from '../../src/base/words.ts';
 import type { ChartLayout } from '../../src/inspector/charts/chart-layout.ts';
 import { compare } from '../../src/inspector/page/actor/difference.ts';
@@ -19,12 +21,13 @@ import {
   noFilter,
   readRoute,
 } from '../../src/inspector/page/page-address.ts';
+import { withPast, withStep } from '../../src/inspector/page/watched-steps.ts';
 
 const charts = join(import.meta.dirname, '../../src/inspector/page/charts');
 const layoutOf = (name: string): ChartLayout =>
   JSON.parse(readFileSync(join(charts, `${name}.json`), 'utf8'));
 
-const noPlace = { at: null, open: [], isSending: false };
+const noPlace = { at: null, when: null, open: [], isSending: false };
 
 describe('addresses', () => {
   test.each([
@@ -32,11 +35,15 @@ describe('addresses', () => {
     ['', { view: 'overview' }],
     ['#/pod/shop/web-0', { view: 'actor', id: 'pod/shop/web-0', ...noPlace }],
     ['#/pod/shop/web-0?at=12', { view: 'actor', id: 'pod/shop/web-0', ...noPlace, at: 12 }],
+    [
+      '#/pod/shop/web-0?at=12&when=1795827600000',
+      { view: 'actor', id: 'pod/shop/web-0', ...noPlace, at: 12, when: 1_795_827_600_000 },
+    ],
     ['#/pod/shop/web-0?at=x', { view: 'actor', id: 'pod/shop/web-0', ...noPlace }],
     ['#/domain/_/*.example.com', { view: 'actor', id: 'domain/_/*.example.com', ...noPlace }],
     [
       '#/pod/shop/web-0?open=context,effects&do=send',
-      { view: 'actor', id: 'pod/shop/web-0', at: null, open: ['context', 'effects'], isSending: true },
+      { view: 'actor', id: 'pod/shop/web-0', ...noPlace, open: ['context', 'effects'], isSending: true },
     ],
     ['#/pod/shop', { view: 'list', kind: 'pod', filter: { ...noFilter, ns: 'shop' } }],
     [
@@ -51,10 +58,40 @@ describe('addresses', () => {
       actorHref('domain/_/a b%/c' as never, 3),
       listHref('pod', { ns: 'ö', sort: 'Last change', health: 'wrong' }),
       eventsHref({ from: '03:10', kind: 'pod', utc: true, step: 'pod/shop/a@3' }),
-      hrefOf({ view: 'actor', id: 'pod/shop/a' as never, at: 4, open: ['context'], isSending: true }),
+      eventsHref({ step: 'pod/shop/a@3', when: 1_795_827_600_000 }),
+      hrefOf({ view: 'actor', id: 'pod/shop/a', at: 4, when: 7, open: ['context'], isSending: true }),
     ]) {
       expect(hrefOf(readRoute(href))).toBe(href);
     }
+  });
+});
+
+describe('the steps of an actor that came back and counts anew', () => {
+  const hour = 3_600_000;
+  const step = (rev: number, at: number, fence = 5): HistoryStep => ({
+    ...{ id: 'pod/shop/a', rev, at, fence, replica: 'r1', cause: null, from: 'a', to: 'b' },
+    ...{ event: { type: 'it.happened' }, effects: [] },
+  });
+  const lives = [step(1, 10), step(2, 20), step(1, 2 * hour), step(2, 2 * hour + 10)];
+  const found = (rev: number, by: number | null) => indexOfStep(lives, { id: 'pod/shop/a', rev, by });
+
+  test('a step is found by its revision and its time; by the revision alone, the last one', () => {
+    expect([found(1, 10), found(1, 2 * hour), found(1, null)]).toEqual([0, 2, 2]);
+    expect([found(2, hour), found(2, -hour), found(3, null)]).toEqual([1, -1, -1]);
+  });
+
+  test('a live step is not taken for one of the former life', () => {
+    const [first, second, third, fourth] = lives as [HistoryStep, HistoryStep, HistoryStep, HistoryStep];
+    expect(withStep([first, second], third)).toEqual([first, second, third]);
+    expect(withStep([first, second, third], third)).toEqual([first, second, third]);
+    expect(withPast([first, second], [third, fourth])).toEqual(lives);
+    expect(withPast([first, second, third], [third, fourth])).toEqual(lives);
+    expect(withPast([second, third], [first])).toEqual([second, third]);
+  });
+
+  test('nor one of an actor whose record was lost', () => {
+    const [before, after] = [step(9, 10), step(1, 20, 6)];
+    expect(withPast([before], [after])).toEqual([before, after]);
   });
 });
 

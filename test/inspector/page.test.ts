@@ -187,7 +187,7 @@ describe.skipIf(!hasBrowser)('the inspector', { timeout: timeoutMs }, () => {
     await picture(page, 'whole-chart-light');
     await page.keyboard.press('f');
     const address = page.url();
-    expect(address).toMatch(/at=\d+&open=context$/);
+    expect(address).toMatch(/at=\d+&when=\d+&open=context$/);
     await page.keyboard.press('ArrowLeft');
     await page
       .locator('.state.leaf.active .name')
@@ -208,7 +208,7 @@ describe.skipIf(!hasBrowser)('the inspector', { timeout: timeoutMs }, () => {
     await serviceRow(page).waitFor();
     await serviceRow(page).locator('.cause a').click();
     await page.getByText('You are looking at the past').waitFor();
-    expect(page.url()).toMatch(/#\/(service|pod)\/shop\/.+\?at=\d+$/);
+    expect(page.url()).toMatch(/#\/(service|pod)\/shop\/.+\?at=\d+&when=\d+$/);
     await page.getByRole('heading', { name: 'Talks with' }).waitFor();
   });
 

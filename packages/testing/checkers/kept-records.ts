@@ -3,7 +3,7 @@
  * stream's time: what replicas with wrong clocks wrote into it does not count. An actor that comes back later
  * starts afresh.
  */
-import { goneRecordSeconds } from '../../../src/actors/host/records.ts';
+import { goneRecordSeconds } from '../../../src/actors/step-order.ts';
 import type { Sighting } from '../simulation/sightings.ts';
 
 type Saved = Extract<Sighting, { readonly kind: 'saved' }>;

@@ -18,6 +18,8 @@ import { createStepper, type Snapshot, type Stepper, type StepResult, stateText 
 export interface Difference {
   readonly id: string;
   readonly rev: number;
+  /** When it was recorded, ms since the epoch. */
+  readonly at: number;
   /** Type of the event. */
   readonly event: string;
   /** What differs, in words: `the state before`, `effect 1: field to.0`. */
@@ -89,6 +91,7 @@ export function createReplay(charts: readonly Chart[]) {
       actors.set(id, actor);
       transitions++;
       actor.rev = rev;
+      if (isAnew(transition)) actor.snapshot = null;
       if (transition.resumes) actor.snapshot = stepper.restore(transition.resumes, stepper.chart.version);
       return step(stepper, actor, transition);
     },
@@ -96,12 +99,16 @@ export function createReplay(charts: readonly Chart[]) {
   };
 }
 
-/** Finds a hole in the recording, or a wrong order. The revisions of an actor that ended may start again. */
-function gap({ rev, snapshot }: Actor, transition: Transition): Difference | null {
-  const isAnew = snapshot === null && transition.rev === 1;
-  if (transition.rev === rev + 1 || isAnew) return null;
+/**
+ * Finds a hole in the recording, or a wrong order. Revisions start again when an actor that ended was
+ * forgotten, and when a record was lost.
+ */
+function gap({ rev }: Actor, transition: Transition): Difference | null {
+  if (transition.rev === rev + 1 || isAnew(transition)) return null;
   return difference(transition, 'the revision', transition.rev, rev + 1);
 }
+
+const isAnew = ({ rev, from }: Transition) => rev === 1 && from === null;
 
 /** Finds a break in an actor's recording that cannot be replayed. */
 function broken({ rev, to }: Middle, transition: Transition): Difference | null {
@@ -174,7 +181,7 @@ function difference(
   recorded: unknown,
   replayed: unknown,
 ): Difference {
-  return { id, rev, event: event.type, what, recorded, replayed };
+  return { id, rev, at: Number(event.at), event: event.type, what, recorded, replayed };
 }
 
 /**

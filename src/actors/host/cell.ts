@@ -9,9 +9,10 @@
 import type { ActorId } from '../../base/ids.ts';
 import type { Chart } from '../../machines/chart.ts';
 import { stateWords } from '../../machines/tell.ts';
+import { goneRecordSeconds } from '../step-order.ts';
 import { shortId } from './next-record.ts';
 import type { Cell, Hot, MailboxItem, ShardRun } from './owned.ts';
-import { type ActorRecord, goneRecordSeconds, packRecord, unpackRecord } from './records.ts';
+import { type ActorRecord, packRecord, unpackRecord } from './records.ts';
 import type { Stepper } from './step.ts';
 
 export function createCell(id: ActorId, shard: ShardRun, packed: Uint8Array | null = null, state = ''): Cell {

@@ -14,8 +14,8 @@ import type { ActorId } from '../../base/ids.ts';
 import { jittered } from '../../base/random.ts';
 import type { Transition } from '../../base/views.ts';
 import { encodeJson } from '../../bus/codec.ts';
+import { isLater, type StepPlace } from '../step-order.ts';
 import type { HostParts } from './host-parts.ts';
-import { goneRecordSeconds } from './records.ts';
 
 type FeedParts = Pick<HostParts, 'bus' | 'subjects' | 'clock' | 'random' | 'log'>;
 
@@ -68,16 +68,9 @@ export async function publishTransition(
 }
 
 /** An actor's last entry on the event stream. */
-export type Published = Pick<Transition, 'fence' | 'rev' | 'at'>;
+export type Published = StepPlace;
 
 export const nothingYet: Published = { fence: 0, rev: 0, at: 0 };
-
-/**
- * Fences never go back. Revisions do, once an actor that ended is forgotten: then so much time lies between.
- */
-export const isLater = (one: Published, other: Published) =>
-  one.fence > other.fence ||
-  (one.fence === other.fence && (one.rev > other.rev || one.at - other.at >= goneRecordSeconds * 1_000));
 
 async function lastOf(bus: FeedParts['bus'], subject: string) {
   const message = await bus.last('event', subject);

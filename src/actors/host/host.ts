@@ -9,6 +9,7 @@
  * parks its own actor only). Absent: which replica owns what (ownership.ts), reading the stored shard
  * (shard-store.ts), what effects do.
  */
+
 import { asError, hasCode } from '../../base/errors.ts';
 import { type ActorId, parseActorId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
@@ -27,7 +28,7 @@ import { afterIgnored, afterSave, isForFormer, nextRecord } from './next-record.
 import { type OldestWork, oldestWork } from './oldest-work.ts';
 import type { Cell, Hot, MailboxItem, ShardRun } from './owned.ts';
 import { createParking, markUnreadable, type Parking } from './parking.ts';
-import { type ActorRecord, goneRecordSeconds, packRecord } from './records.ts';
+import { type ActorRecord, packRecord, ttlSecondsOf } from './records.ts';
 import { createSaver, type Saver, type Saving } from './saver.ts';
 import type { StampedEvent, Stepper, StepResult } from './step.ts';
 import { endStepSpan, startStepSpan, traced, traceOfTimer } from './step-span.ts';
@@ -369,9 +370,8 @@ export class Host {
     onStored?: Saving['onStored'],
   ): Promise<number> {
     const subject = this.#parts.subjects.state(shard.shard, id);
-    const ttlSeconds = record.gone ? goneRecordSeconds : undefined;
     const how: Saving = {
-      ttlSeconds,
+      ttlSeconds: ttlSecondsOf(record),
       onOver: this.#onSaveOver,
       onStored: (at) => {
         noteStored(shard, id, record, this.#parts.clock.monotonic());

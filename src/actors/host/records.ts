@@ -10,6 +10,7 @@ import type { ActorId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import type { Transition } from '../../base/views.ts';
 import { decode, encode } from '../../bus/codec.ts';
+import { goneRecordSeconds } from '../step-order.ts';
 import type { EffectData, PersistedSnapshot } from './step.ts';
 
 export interface TimerRecord {
@@ -145,8 +146,8 @@ function isState(value: unknown): boolean {
   return isText(value) || (isObject(value) && Object.values(value).every(isState));
 }
 
-/** How long the record of an ended actor is kept, so that its revisions continue if it returns; seconds. */
-export const goneRecordSeconds = 3600;
+/** How long the stream keeps the record, seconds; undefined: for good. */
+export const ttlSecondsOf = ({ gone }: Pick<ActorRecord, 'gone'>) => (gone ? goneRecordSeconds : undefined);
 
 /** Whether the actor ended so long ago that nothing is known of it. */
 export function isForgotten({ gone, at }: Pick<ActorRecord, 'gone' | 'at'>, now: number): boolean {

@@ -13,13 +13,14 @@ import type { Bus, StoredMessage, StreamState } from '../../bus/bus.ts';
 import type { Subjects } from '../../bus/subjects.ts';
 import { type Chart, stateOfNow } from '../../machines/chart.ts';
 import { createCell, note, noteStored } from '../host/cell.ts';
-import { isLater, lastPublished, nothingYet, type Published } from '../host/feed.ts';
+import { lastPublished, nothingYet, type Published } from '../host/feed.ts';
 import type { HostParts } from '../host/host-parts.ts';
 import type { ShardRun } from '../host/owned.ts';
 import { markUnreadable } from '../host/parking.ts';
-import { type ActorRecord, goneRecordSeconds, packRecord, unpackRecord } from '../host/records.ts';
+import { type ActorRecord, packRecord, unpackRecord } from '../host/records.ts';
 import type { Saver } from '../host/saver.ts';
 import { stateText } from '../host/step.ts';
+import { goneRecordSeconds, isLater } from '../step-order.ts';
 
 import { type Checkpoint, packCheckpoint, readCheckpoint } from './checkpoint.ts';
 import { openUntil } from './mail-origin.ts';

@@ -6,6 +6,7 @@
  * it is printed.
  */
 import { readStep } from '../../actors/control/stored-pages.ts';
+import { stepKey } from '../../actors/step-order.ts';
 import type { Clock } from '../../base/clock.ts';
 import { OrreryError } from '../../base/errors.ts';
 import type { ActorId } from '../../base/ids.ts';
@@ -101,7 +102,7 @@ function createTeller(onStep: (step: Transition) => void) {
   return {
     told: () => count,
     tell(step: Transition): void {
-      const key = `${step.id} ${step.fence} ${step.rev}`;
+      const key = `${step.id}/${stepKey(step)}`;
       if (known.has(key)) return;
       known.add(key);
       const [oldest] = known;

@@ -1,6 +1,7 @@
 /** `orrery events`: the log of transitions, past and live. */
 
 import { once } from 'node:events';
+import type { StepName } from '../../actors/step-order.ts';
 import { systemClock } from '../../base/clock.ts';
 import { duration, readAs } from '../../base/config-values.ts';
 import { OrreryError } from '../../base/errors.ts';
@@ -14,7 +15,7 @@ import { readKind } from '../kind-argument.ts';
 import { loadedKinds } from '../own/loaded-kinds.ts';
 import { addClientFlags, addFeatureFlag, flagTexts, formatOption, type Program } from '../parser.ts';
 import type { Terminal } from '../terminal.ts';
-import { readStepName, type StepName, sequenceLines, sequenceOf } from './event-sequence.ts';
+import { readStepName, sequenceLines, sequenceOf } from './event-sequence.ts';
 import { readEnd, readTime } from './event-times.ts';
 import { followEvents } from './events-log.ts';
 
@@ -35,6 +36,7 @@ Examples:
   orrery events --from 03:10 --to 03:15     what happened that night, in local time; --utc for UTC
   orrery events --kind domain --reason rateLimited
   orrery events pod/shop/web-0@12           what led to that step, and what it led to, in whichever actors
+  orrery events pod/shop/web-0@12 --to 03:10   the same of its last step 12 by then, if it came back since
   orrery events pod/shop/web-0 --follow     one actor, live, until Ctrl-C
   orrery events -o json | jq -r .to         one JSON object a line
 
@@ -67,7 +69,7 @@ export function eventsCommand(program: Program, terminal: Terminal): void {
   command.action(async (text: string | undefined, options: EventsOptions) => {
     const kinds = () => loadedKinds({ ...options }, terminal);
     const asked = await readStepName(text ?? '', kinds);
-    if (asked !== null) return printSequence(asked, options, terminal);
+    if (asked !== null) return printSequence({ ...asked, by: readBy(options) }, options, terminal);
     const wanted = await readWanted(text, options, kinds);
     await withClient(flagTexts({ ...options }), terminal, (client) =>
       follow(client, wanted, options, terminal),
@@ -84,6 +86,13 @@ async function printSequence(asked: StepName, options: EventsOptions, terminal: 
       ? view.steps.map((one) => JSON.stringify(one))
       : sequenceLines(view, asked, options.utc === true, terminal);
   terminal.out(`${lines.join('\n')}\n`);
+}
+
+/** Of several steps of one revision, the last one by then is meant. @throws OrreryError USAGE */
+function readBy({ to, utc = false, ...others }: EventsOptions): number | null {
+  const vain = (['follow', 'since', 'from', 'kind', 'reason'] as const).find((name) => others[name]);
+  if (vain !== undefined) throw new OrreryError('USAGE', `--${vain} cannot be used with ID@REVISION`);
+  return to === undefined ? null : readEnd(to, { now: systemClock.now(), from: null, isUtc: utc });
 }
 
 interface Wanted {

@@ -1,4 +1,5 @@
 /** The HTTP paths of the cluster's time line: its steps, and the sequence of one step. */
+import type { Clock } from '../../base/clock.ts';
 import { notAllowed } from '../../base/config-values.ts';
 import { OrreryError } from '../../base/errors.ts';
 import { type ActorId, parseActorId } from '../../base/ids.ts';
@@ -10,6 +11,7 @@ import { jsonAnswer, problem } from './http-answer.ts';
 import type { Route } from './http-route.ts';
 
 export interface EventParts {
+  readonly clock: Pick<Clock, 'now'>;
   readonly stored: Pick<StoredPort, 'history'>;
 }
 
@@ -18,7 +20,7 @@ type Query = Readonly<Record<string, string>>;
 const parameters = ['from', 'to', 'kind', 'id', 'text', 'limit', 'after'];
 
 /** @param kinds the known kinds of actors */
-export function eventRoutes({ stored }: EventParts, kinds: readonly string[]): Route[] {
+export function eventRoutes({ stored, clock }: EventParts, kinds: readonly string[]): Route[] {
   return [
     {
       path: '/api/v1/events',
@@ -29,11 +31,14 @@ export function eventRoutes({ stored }: EventParts, kinds: readonly string[]): R
     },
     {
       path: '/api/v1/events/sequence',
-      about: 'the steps that caused one step, and those it caused in other actors; `id`, `rev`, `at`',
+      about:
+        'the steps that caused one step, and those it caused in other actors; `id`, `rev`, and `at`: the last step of that revision taken by then',
       open: false,
       answer: async ({ query }) => {
         const [id, rev] = [readId(query), readCount(query, 'rev', 1)];
-        const sequence = await readSequence(stored, { id, rev, at: readTime(query, 'at', 0) });
+        // Pages of earlier releases say 0 where they do not know it.
+        const by = readTime(query, 'at', 0) || null;
+        const sequence = await readSequence(stored, { id, rev, by }, clock.now());
         if (sequence) return jsonAnswer(200, sequence);
         return problem(404, 'NOT_FOUND', `there is no step ${rev} of ${id} in the last 24 hours`);
       },

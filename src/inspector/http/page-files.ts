@@ -24,7 +24,13 @@ export interface PageFile {
 const sourceFolder = join(import.meta.dirname, '../..');
 const pageFolder = 'inspector/page';
 /** Modules outside page/ that also run in the browser. */
-const sharedModules = ['actors/message-words', 'base/clock', 'base/words', 'inspector/live/live-protocol'];
+const sharedModules = [
+  'actors/message-words',
+  'base/clock',
+  'actors/step-order',
+  'base/words',
+  'inspector/live/live-protocol',
+];
 
 /** Address below `/assets/vendor/` → file of a package, and the name under which modules import it. */
 const vendored: Readonly<

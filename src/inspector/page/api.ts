@@ -1,4 +1,6 @@
 /** The page's requests to the replica's HTTP. */
+
+import type { StepName } from '../../actors/step-order.ts';
 import type { ActorId } from '../../base/ids.ts';
 import type {
   DeadPage,
@@ -50,11 +52,13 @@ export function readEvents(wanted: {
   return call<HistoryPage>('GET', `events?${query}`);
 }
 
-export const readSequence = (id: ActorId, rev: number, at: number) =>
-  call<SequenceView>(
+export function readSequence({ id, rev, by }: StepName): Promise<Answer<SequenceView>> {
+  const time = by === null ? {} : { at: String(by) };
+  return call<SequenceView>(
     'GET',
-    `events/sequence?${new URLSearchParams({ id, rev: String(rev), at: String(at) })}`,
+    `events/sequence?${new URLSearchParams({ id, rev: String(rev), ...time })}`,
   );
+}
 
 export const readSession = () => call<SessionView>('GET', 'session');
 export const signIn = (token: string) => call<object>('POST', 'session', { token });

@@ -20,5 +20,6 @@ export function stay(part: Partial<ActorPlace>): void {
 /** Shows one step of an actor's history; after the newest step comes the present. */
 export function goTo(steps: readonly HistoryStep[], index: number): void {
   if (index < 0) return;
-  stay({ at: index >= steps.length ? null : (steps[index]?.rev ?? null) });
+  const step = steps[index];
+  stay({ at: step?.rev ?? null, when: step?.at ?? null });
 }

@@ -2,7 +2,8 @@
  * The part of the page to show, as encoded after the `#` of the address, so that every view has a link. Pure.
  *
  * `#/` overview, `#/dead-letters`, `#/events?from=03:10` the time line, `#/pod?state=proving&q=web` a list,
- * `#/pod/shop/web-0?at=12` one actor (at revision 12) with its open sections.
+ * `#/pod/shop/web-0?at=12&when=1795827600000` one actor (at its revision 12 of that time) with its open
+ * sections.
  */
 import type { ActorId } from '../../base/ids.ts';
 
@@ -34,12 +35,19 @@ export interface EventsPlace {
   readonly utc: boolean;
   /** The step whose sequence is shown, `pod/shop/web-0@12`; empty: none. */
   readonly step: string;
+  /** When that step was taken, ms since the epoch; null: the last one of the revision. */
+  readonly when: number | null;
 }
 
 /** The shown part of an actor's page. */
 export interface ActorPlace {
   /** The shown revision; null: the present. */
   readonly at: number | null;
+  /**
+   * Which of the steps of that revision: the last one taken by then, ms since the epoch; null, as in the
+   * addresses of earlier releases: the last one.
+   */
+  readonly when: number | null;
   /** Open sections that are closed by default. */
   readonly open: readonly string[];
   readonly isSending: boolean;
@@ -65,7 +73,7 @@ export const noFilter: ListFilter = {
 /** No kind has this name. */
 const deadWord = 'dead-letters';
 const eventsWord = 'events';
-const noPlace: EventsPlace = { from: '', to: '', kind: '', text: '', utc: false, step: '' };
+const noPlace: EventsPlace = { from: '', to: '', kind: '', text: '', utc: false, step: '', when: null };
 
 export function readRoute(hash: string): Route {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?', 2);
@@ -86,6 +94,7 @@ export function readRoute(hash: string): Route {
     view: 'actor',
     id: `${kind}/${namespace}/${name.join('/')}` as ActorId,
     at: readNumber(parameters.get('at')),
+    when: readNumber(parameters.get('when')),
     open: (parameters.get('open') ?? '').split(',').filter((one) => one !== ''),
     isSending: parameters.get('do') === 'send',
   };
@@ -98,7 +107,8 @@ export function hrefOf(route: Route): string {
   if (route.view === 'actor') {
     const path = route.id.split('/').map(encodeURIComponent).join('/');
     return `#/${path}${queryOf({
-      at: route.at === null ? '' : String(route.at),
+      at: String(route.at ?? ''),
+      when: route.at === null ? '' : String(route.when ?? ''),
       open: route.open.join(','),
       do: route.isSending ? 'send' : '',
     })}`;
@@ -118,8 +128,9 @@ function queryOf(values: Readonly<Record<string, string>>): string {
 export const deadHref = hrefOf({ view: 'dead' });
 
 export function eventsHref(place: Partial<EventsPlace> = {}): string {
-  const { from, to, kind, text, utc, step } = { ...noPlace, ...place };
-  return `#/${eventsWord}${queryOf({ from, to, kind, text, utc: utc ? '1' : '', step })}`;
+  const { from, to, kind, text, utc, step, when } = { ...noPlace, ...place };
+  const chosen = step === '' ? {} : { step, when: String(when ?? '') };
+  return `#/${eventsWord}${queryOf({ from, to, kind, text, utc: utc ? '1' : '', ...chosen })}`;
 }
 
 function readEventsPlace(parameters: URLSearchParams): EventsPlace {
@@ -131,11 +142,12 @@ function readEventsPlace(parameters: URLSearchParams): EventsPlace {
     text: text('text'),
     utc: text('utc') === '1',
     step: text('step'),
+    when: readNumber(parameters.get('when')),
   };
 }
 
-export function actorHref(id: ActorId, at: number | null = null): string {
-  return hrefOf({ view: 'actor', id, at, open: [], isSending: false });
+export function actorHref(id: ActorId, at: number | null = null, when: number | null = null): string {
+  return hrefOf({ view: 'actor', id, at, when, open: [], isSending: false });
 }
 
 export function listHref(kind: string, filter: Partial<ListFilter> = {}): string {

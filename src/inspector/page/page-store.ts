@@ -6,12 +6,13 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import type { ActorId } from '../../base/ids.ts';
-import type { ActorView, HistoryStep, HistoryView, LiveRow, SessionView } from '../../base/views.ts';
+import type { ActorView, HistoryStep, LiveRow, SessionView } from '../../base/views.ts';
 import type { ClusterNow, LiveMessage } from '../live/live-messages.ts';
 import { type Answer, readHistory } from './api.ts';
 import { type Connection, type ConnectionState, connectLive } from './connection.ts';
 import { createHearing, type Hearing, type Silence } from './hearing.ts';
 import { createRates, type Rates } from './overview/rates.ts';
+import { withPast, withStep } from './watched-steps.ts';
 import { createWho, type Who } from './who.ts';
 
 export interface Watched {
@@ -44,8 +45,6 @@ const newsMax = 14;
 const movesMax = 8;
 /** A new feed sends its rows within this time once it has all of them. */
 const stalePatienceMs = 4_000;
-/** The page keeps the steps that the replica sends at first, and those since. */
-const stepsMax = 1_000;
 
 export class Store {
   readonly #clock: Clock;
@@ -230,18 +229,16 @@ export class Store {
   #takeStep({ step, actor }: Extract<LiveMessage, { type: 'step' }>): void {
     const watched = this.#watched;
     if (watched?.id !== step.id) return;
-    const steps = watched.steps.some(({ rev }) => rev === step.rev)
-      ? watched.steps
-      : [...watched.steps, step];
     const steppedAt = this.#clock.monotonic();
-    this.#watched = { ...watched, actor, steps: steps.slice(-stepsMax), steppedAt };
+    this.#watched = { ...watched, actor, steps: withStep(watched.steps, step), steppedAt };
   }
 
   async #loadHistory(id: ActorId): Promise<void> {
     const answer = await readHistory(id);
     const watched = this.#watched;
     if (watched?.id !== id || !('ok' in answer)) return;
-    this.#watched = withPast(watched, answer.ok);
+    const { steps, left } = answer.ok;
+    this.#watched = { ...watched, steps: withPast(steps, watched.steps), left, isLoading: false };
     this.#changed();
   }
 
@@ -263,11 +260,4 @@ function movesOf(before: ClusterNow | null, after: ClusterNow, at: number): Move
     const from = owners.get(shard);
     return from === undefined || from === owner ? [] : [{ shard, from, to: owner, at }];
   });
-}
-
-/** Appends the steps that arrived over the feed meanwhile. */
-function withPast(watched: Watched, { steps, left }: HistoryView): Watched {
-  const last = steps.at(-1)?.rev ?? 0;
-  const later = watched.steps.filter(({ rev }) => rev > last);
-  return { ...watched, steps: [...steps, ...later], left, isLoading: false };
 }

@@ -62,17 +62,19 @@ export function StateName({ state }: { state: string }): VNode {
 export function ActorLink({
   id,
   at = null,
+  when = null,
   short = false,
 }: {
   id: ActorId;
   at?: number | null;
+  when?: number | null;
   short?: boolean;
 }): VNode {
   const [kind, namespace, ...name] = id.split('/');
   const place = namespace === '_' ? '' : `${namespace}/`;
   const lead = short ? place : `${kind} ${place}`;
   // Its parts are boxes of their own, which a reader of the screen would hear as separate words.
-  return html`<a class="actor-link" href=${actorHref(id, at)} title=${id} aria-label="${lead}${name.join('/')}"><span class="lead">${lead}</span><span class="name">${name.join('/')}</span></a>`;
+  return html`<a class="actor-link" href=${actorHref(id, at, when)} title=${id} aria-label="${lead}${name.join('/')}"><span class="lead">${lead}</span><span class="name">${name.join('/')}</span></a>`;
 }
 
 /** `12s`, in a fixed width. */

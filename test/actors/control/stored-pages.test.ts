@@ -127,6 +127,19 @@ test.each([
   },
 );
 
+test('the log of events has both lives of an actor that counts its steps anew, under one fence', async () => {
+  const { clock, control, happen, settle } = scene();
+  const since = clock.now();
+  await settle(happen('web-0', 1));
+  await clock.advance(2 * 3_600_000);
+  await settle(happen('web-0', 1));
+  const told: Transition[] = [];
+  const feed = { listen: () => () => {} };
+  const onStep = (step: Transition) => void told.push(step);
+  await settle(followEvents({ feed, history: control.history, since, isLive: false, clock, onStep }));
+  expect(told.map(({ rev }) => rev)).toEqual([1, 1]);
+});
+
 test('one who asks for hundreds of pages at once gets a few, is told BUSY, and leaves room for others', async () => {
   const { asking, bus, happen, settle } = scene();
   await settle(happen('web-0', 1));

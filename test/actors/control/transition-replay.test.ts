@@ -14,6 +14,7 @@ import {
   readTransition,
 } from '../../../src/actors/control/transition-replay.ts';
 import type { Transition } from '../../../src/base/views.ts';
+import { shownTime } from '../../../src/base/words.ts';
 import { runCommandLine } from '../../../src/cli/program.ts';
 import type { Terminal } from '../../../src/cli/terminal.ts';
 import { charts } from '../../../src/replica/charts.ts';
@@ -53,6 +54,13 @@ test('every step of a recording comes out as it was recorded, also of an actor t
   const { found, actors, transitions, skipped } = replayed(linesOf(recorded));
   expect(found).toBeNull();
   expect([actors, transitions, skipped.size]).toEqual([4, recorded.length, 0]);
+});
+
+test('so does a life that began anew because its record was lost, or because it was forgotten', () => {
+  const later = recorded.map((one) => ({ ...one, fence: one.fence + 1, at: one.at + 7_200_000 }));
+  const { found, transitions } = replayed(linesOf([...recorded, ...later]));
+  expect(found).toBeNull();
+  expect(transitions).toBe(2 * recorded.length);
 });
 
 test('so does every step of simulations in which replicas are killed and messages are lost', async () => {
@@ -203,10 +211,11 @@ describe('orrery replay', () => {
     const at = recorded.findIndex(({ to }) => to.startsWith('gated.marking'));
     const forged = recorded.map((one, index) => (index === at ? { ...one, to: 'ungated' } : one));
     const { code, out, err } = await orrery(file('forged.jsonl', forged));
-    const { id, rev } = forged[at] ?? {};
+    const { id, rev, event } = forged[at] ?? {};
+    const time = shownTime(Number(event?.at), true);
     expect([code, out]).toEqual([1, '']);
     expect(err).toBe(
-      `${id}, revision ${rev}, route.proven: the state after is another\n  recorded: ungated\n  now:      gated.marking.patching\n`,
+      `${id}, revision ${rev} of ${time}, route.proven: the state after is another\n  recorded: ungated\n  now:      gated.marking.patching\n`,
     );
   });
 

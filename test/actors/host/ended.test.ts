@@ -1,6 +1,7 @@
 /** How long an actor that has ended is remembered: as long as the stream does, whatever a clock is set to. */
 import { expect, test } from 'vitest';
-import { goneRecordSeconds, unpackRecord } from '../../../src/actors/host/records.ts';
+import { unpackRecord } from '../../../src/actors/host/records.ts';
+import { goneRecordSeconds } from '../../../src/actors/step-order.ts';
 import { ownClock } from '../../virtual-clock.ts';
 import { type Outside, pod, reachable, TestCluster } from '../harness.ts';
 

@@ -42,6 +42,12 @@ test('orrery events ID@REVISION: what led to a step and what it led to, in which
       .split('\n')
       .map((line) => JSON.parse(line).depth),
   ).toEqual([0, 1]);
+  const before = await run('events', 'pod/shop/led@4', '--to', '2h');
+  expect([before.code, before.out]).toEqual([1, '']);
+  expect(before.err).toMatch(/^error: there is no step 4 of pod\/shop\/led, taken by 20\d\d-/);
+  expect(await run('events', 'pod/shop/led@4', '--kind', 'pod')).toEqual({
+    ...{ code: 2, out: '', err: 'error: --kind cannot be used with ID@REVISION\n' },
+  });
   expect(await run('events', 'pod/shop/led@77')).toEqual({
     ...{ code: 1, out: '' },
     err: 'error: there is no step 77 of pod/shop/led in the last 24 hours\n',

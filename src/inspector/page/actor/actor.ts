@@ -2,8 +2,11 @@
  * The view of one actor: its chart, its state in words with everything it knows, its history, and any past
  * moment.
  */
+
+import { indexOfStep } from '../../../actors/step-order.ts';
 import type { ActorId } from '../../../base/ids.ts';
 import type { ActorView, HistoryStep } from '../../../base/views.ts';
+import { shownTime } from '../../../base/words.ts';
 import { ChartPanel } from '../chart/chart-panel.ts';
 import type { ChartMoment } from '../chart/chart-view.ts';
 import { healthThen, layoutOf } from '../chart/drawings.ts';
@@ -22,11 +25,11 @@ import { TimeLine } from './time-line.ts';
 
 export function ActorPage({ store, id, place }: { store: Store; id: ActorId; place: ActorPlace }): VNode {
   useTick(200);
-  const { at, isSending } = place;
+  const { at, when, isSending } = place;
   const watched = store.watched?.id === id ? store.watched : null;
   const steps = watched?.steps ?? [];
   const actor = watched?.actor ?? null;
-  const index = indexOf(steps, at);
+  const index = at === null ? steps.length - 1 : indexOfStep(steps, { id, rev: at, by: when });
   useActorKeys({ steps, index, at, onSend: () => stay({ isSending: true }), maySend: maySend(store) });
   const [kind = '', namespace, ...name] = id.split('/');
   if (watched?.actor === null && steps.length === 0 && !watched.isLoading) {
@@ -48,7 +51,7 @@ export function ActorPage({ store, id, place }: { store: Store; id: ActorId; pla
       <span class="spring"></span>
       ${maySend(store) && html`<button class="primary" disabled=${!actor} onClick=${() => stay({ isSending: true })} title="Send an event (s)">Send event</button>`}
     </header>
-    ${at !== null && html`<${PastBanner} step=${step} at=${at} now=${now} isLoading=${watched?.isLoading ?? true} />`}
+    ${at !== null && html`<${PastBanner} step=${step} at=${at} when=${when} now=${now} isLoading=${watched?.isLoading ?? true} />`}
     ${watched?.actor === null && html`<p class="banner">This actor has ended; this is its last state.</p>`}
     ${at === null && actor && html`<${ReasonCard} actor=${actor} now=${now} />`}
     <${Body} store=${store} id=${id} open=${place.open} kind=${kind} state=${state} index=${index} at=${at} now=${now} actor=${actor} steps=${steps} />
@@ -111,11 +114,13 @@ function Body({
 function PastBanner({
   step,
   at,
+  when,
   now,
   isLoading,
 }: {
   step: HistoryStep | undefined;
   at: number;
+  when: number | null;
   now: number;
   isLoading: boolean;
 }): VNode {
@@ -123,22 +128,17 @@ function PastBanner({
     ? html`revision ${at}, <${Age} since=${step.at} now=${now} /> ago`
     : isLoading
       ? 'reading …'
-      : `revision ${at}, which is not among the recorded ones`;
+      : `revision ${at}${when === null ? '' : ` of ${shownTime(when, false)}`}, which is not among the recorded steps (those of 24 hours are kept)`;
   return html`<p class="banner" role="status"><span>You are looking at the past: ${what}.</span>${step && html`<a class="led-here" href=${eventsHref(around(step))}>what caused it, and what it caused</a>`}<button onClick=${() => stay({ at: null })}>Back to live <kbd>l</kbd></button></p>`;
 }
 
 function around({ id, rev, at }: HistoryStep) {
   const iso = (time: number) => new Date(time).toISOString();
-  return { from: iso(at - 30_000), to: iso(at + 30_000), step: `${id}@${rev}` };
+  return { from: iso(at - 30_000), to: iso(at + 30_000), step: `${id}@${rev}`, when: at };
 }
 
 function maySend({ session }: Store): boolean {
   return session !== null && 'ok' in session && session.ok.maySend;
-}
-
-/** The shown step: the requested one, or the last. */
-function indexOf(steps: readonly HistoryStep[], at: number | null): number {
-  return at === null ? steps.length - 1 : steps.findIndex(({ rev }) => rev === at);
 }
 
 function useActorKeys({

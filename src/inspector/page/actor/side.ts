@@ -42,7 +42,7 @@ export function Explained({
 
 function Because({ step, now }: { step: HistoryStep; now: number }): VNode {
   const sender = senderOf(step.cause);
-  return html`<span class="event">${eventName(step.event.type)}</span> ${sender ? html`from <${ActorLink} id=${sender.id} at=${sender.rev} /> ` : ''}
+  return html`<span class="event">${eventName(step.event.type)}</span> ${sender ? html`from <${ActorLink} id=${sender.id} at=${sender.rev} when=${step.at} /> ` : ''}
     ${step.from === step.to ? 'left it where it was' : html`led ${change(step).replace(/^began in/, 'to')}`}, <${Age} since=${step.at} now=${now} /> ago${step.effects.length > 0 ? html`, and asked for ${effectList(step.effects)}` : ''}.`;
 }
 

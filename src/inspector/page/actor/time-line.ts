@@ -1,6 +1,8 @@
 /**
  * The actor's history, newest first: event, cause, new state, effects; and a strip for moving through it.
  */
+
+import { stepKey } from '../../../actors/step-order.ts';
 import type { ActorId } from '../../../base/ids.ts';
 import type { HistoryStep } from '../../../base/views.ts';
 import { change, clockTime, effectList, eventName, senderOf } from '../../../base/words.ts';
@@ -40,8 +42,8 @@ export function TimeLine({ id, kind, steps, left, index, at, isLoading }: TimeLi
     </div>
     <${Strip} kind=${kind} steps=${steps} index=${index} />
     ${steps.length === 0 && html`<p class="quiet">${isLoading ? 'reading …' : 'nothing in the last 24 hours'}</p>`}
-    <${VirtualList} items=${newestFirst} rowHeight=${rowHeight} label="Steps, newest first" selected=${at === null ? -1 : selected} keyOf=${(step: HistoryStep) => String(step.rev)}
-      row=${(step: HistoryStep) => html`<${StepRow} id=${id} kind=${kind} step=${step} isShown=${step.rev === steps[index]?.rev} isPast=${at !== null} />`} />
+    <${VirtualList} items=${newestFirst} rowHeight=${rowHeight} label="Steps, newest first" selected=${at === null ? -1 : selected} keyOf=${stepKey}
+      row=${(step: HistoryStep) => html`<${StepRow} id=${id} kind=${kind} step=${step} isShown=${step === steps[index]} isPast=${at !== null} />`} />
   </section>`;
 }
 
@@ -60,7 +62,7 @@ function Strip({
     (
       step,
       offset,
-    ) => html`<i key=${step.rev} class="${healthThen(kind, step.to)} ${step.from === step.to ? 'stay' : ''} ${first + offset === index ? 'here' : ''}"
+    ) => html`<i key=${stepKey(step)} class="${healthThen(kind, step.to)} ${step.from === step.to ? 'stay' : ''} ${first + offset === index ? 'here' : ''}"
     title="rev ${step.rev}: ${eventName(step.event.type)}" onClick=${() => goTo(steps, first + offset)}></i>`,
   )}</div>`;
 }
@@ -87,15 +89,15 @@ function StepRow({
 }): VNode {
   const sender = senderOf(step.cause);
   const select = (event: MouseEvent) => {
-    if (!(event.target instanceof HTMLAnchorElement)) stay({ at: step.rev });
+    if (!(event.target instanceof HTMLAnchorElement)) stay({ at: step.rev, when: step.at });
   };
   return html`<div class="step-row ${isShown && isPast ? 'shown' : ''}" aria-current=${isShown ? 'step' : undefined} onClick=${select}>
-    <a class="rev" href=${actorHref(id, step.rev)} aria-label="Revision ${step.rev}">${step.rev}</a>
+    <a class="rev" href=${actorHref(id, step.rev, step.at)} aria-label="Revision ${step.rev}">${step.rev}</a>
     <time class="clock" title=${new Date(step.at).toISOString()}>${clockTime(step.at)}</time>
     <${Mark} health=${healthThen(kind, step.to)} />
     <span class="event">${eventName(step.event.type)}</span>
     <span class="led">${step.from === step.to ? html`<span class="quiet">stays</span>` : led(step)}</span>
-    <span class="cause">${sender ? html`<${ActorLink} id=${sender.id} at=${sender.rev} />` : step.cause ? html`<span class="quiet">${step.cause}</span>` : ''}</span>
+    <span class="cause">${sender ? html`<${ActorLink} id=${sender.id} at=${sender.rev} when=${step.at} />` : step.cause ? html`<span class="quiet">${step.cause}</span>` : ''}</span>
     <span class="asked">${effectList(step.effects)}</span>
   </div>`;
 }

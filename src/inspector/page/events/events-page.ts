@@ -1,4 +1,6 @@
 /** The time line of the cluster: what happened when, in which actor, and how one step led to others. */
+
+import { indexOfStep, type StepName, stepKey } from '../../../actors/step-order.ts';
 import type { ActorId } from '../../../base/ids.ts';
 import type { Transition } from '../../../base/views.ts';
 import { change, effectList, eventName, senderOf, shownTime } from '../../../base/words.ts';
@@ -28,7 +30,7 @@ const nothing: Read = { steps: [], next: null, problem: null, isReading: true };
 export function EventsPage({ store, place }: { store: Store; place: EventsPlace }): VNode {
   const [read, setRead] = useState<Read>(nothing);
   const [, setLoaded] = useState(0);
-  const { from, to, kind, text, utc, step } = place;
+  const { from, to, kind, text, utc } = place;
   const load = async (before: Read) => {
     setRead({ ...before, isReading: true });
     setRead(await readOn(store, place, before));
@@ -37,15 +39,16 @@ export function EventsPage({ store, place }: { store: Store; place: EventsPlace 
   for (const one of new Set(read.steps.map(({ id }) => id.split('/', 1)[0] ?? '')))
     layoutOf(one, () => setLoaded((count) => count + 1));
   const change = (part: Partial<EventsPlace>) => go(eventsHref({ ...place, ...part }), { replace: true });
-  const chosen = stepOf(step);
+  const name = stepOf(place);
+  const chosen = name === null ? -1 : indexOfStep(read.steps, name);
   return html`<div class="list-page events-page">
     <h1>Time line <span class="quiet">${read.steps.length}${read.next === null ? '' : '+'} step${read.steps.length === 1 ? '' : 's'}</span></h1>
     <${Filters} place=${place} kinds=${store.allKinds ?? []} change=${change} />
-    ${chosen && html`<${Sequence} key=${step} id=${chosen.id} rev=${chosen.rev} at=${read.steps.find(isStep(chosen))?.at ?? 0} isUtc=${utc} onClose=${() => change({ step: '' })} />`}
+    ${name && html`<${Sequence} key="${name.id}@${name.rev}@${name.by}" name=${name} isUtc=${utc} onClose=${() => change({ step: '' })} />`}
     ${read.problem && html`<p class="problem" role="alert">${read.problem}</p>`}
-    <${VirtualList} items=${read.steps} rowHeight=${rowHeight} label="Steps, oldest first" selected=${chosen ? read.steps.findIndex(isStep(chosen)) : -1}
-      keyOf=${({ id, rev }: Transition) => `${id}@${rev}`}
-      row=${(one: Transition) => html`<${Row} step=${one} isUtc=${utc} isChosen=${chosen !== null && isStep(chosen)(one)} onChoose=${() => change({ step: `${one.id}@${one.rev}` })} />`} />
+    <${VirtualList} items=${read.steps} rowHeight=${rowHeight} label="Steps, oldest first" selected=${chosen}
+      keyOf=${(one: Transition) => `${one.id}/${stepKey(one)}`}
+      row=${(one: Transition, index: number) => html`<${Row} step=${one} isUtc=${utc} isChosen=${index === chosen} onChoose=${() => change({ step: `${one.id}@${one.rev}`, when: one.at })} />`} />
     ${read.isReading && html`<p class="empty">reading …</p>`}
     ${!read.isReading && read.steps.length === 0 && !read.problem && html`<p class="empty">nothing recorded for that time (24 hours are kept)</p>`}
     ${!read.isReading && read.next !== null && html`<p class="empty"><button onClick=${() => load(read)}>Read more</button></p>`}
@@ -71,15 +74,10 @@ async function readOn(store: Store, { from, to, kind, text, utc }: EventsPlace, 
   return { steps: [...before.steps, ...steps], next, problem: null, isReading: false };
 }
 
-function stepOf(text: string): { readonly id: ActorId; readonly rev: number } | null {
-  const [, id, rev] = /^(.+)@(\d+)$/.exec(text) ?? [];
-  return id && rev ? { id: id as ActorId, rev: Number(rev) } : null;
+function stepOf({ step, when }: EventsPlace): StepName | null {
+  const [, id, rev] = /^(.+)@(\d+)$/.exec(step) ?? [];
+  return id && rev ? { id: id as ActorId, rev: Number(rev), by: when } : null;
 }
-
-const isStep =
-  ({ id, rev }: { readonly id: ActorId; readonly rev: number }) =>
-  (step: Transition) =>
-    step.id === id && step.rev === rev;
 
 function Filters({
   place,
@@ -125,10 +123,10 @@ function Row({
   return html`<div class="event-row ${isChosen ? 'shown' : ''}" onClick=${choose}>
     <button class="when" aria-pressed=${isChosen} title="What caused it, and what it caused"><span class="date">${date} </span>${clock}<span class="zone"> ${zone}</span></button>
     <${Mark} health=${healthThen(step.id.split('/', 1)[0] ?? '', step.to)} />
-    <${ActorLink} id=${step.id} at=${step.rev} />
+    <${ActorLink} id=${step.id} at=${step.rev} when=${step.at} />
     <span class="event">${eventName(step.event.type)}</span>
     <span class="led">${step.from === step.to ? 'stays' : change(step)}</span>
-    <span class="cause">${sender && html`<${ActorLink} id=${sender.id} at=${sender.rev} />`}</span>
+    <span class="cause">${sender && html`<${ActorLink} id=${sender.id} at=${sender.rev} when=${step.at} />`}</span>
     <span class="asked">${effectList(step.effects)}</span>
   </div>`;
 }

@@ -226,7 +226,7 @@ function News({ store, now }: { store: Store; now: number }): VNode {
   return html`<ul class="news-rows">${store.news.map(
     ({ row, at }) => html`<li key="${row.id}/${row.rev}">
     <${Mark} health=${row.reason.health} parked=${row.parked} />
-    <${ActorLink} id=${row.id} at=${row.rev} /><span class="event">${eventName(row.event ?? '')}</span>
+    <${ActorLink} id=${row.id} at=${row.rev} when=${at + offset} /><span class="event">${eventName(row.event ?? '')}</span>
     <${StateName} state=${change({ from: row.state, to: row.state }).replace('stays ', '')} />
     <${Age} since=${at + offset} now=${now} />
   </li>`,

@@ -122,7 +122,7 @@ function hint(status: number, method: string, words: string): string {
     const maker = words.includes('orrery token') ? '' : '; `orrery token` makes one';
     return ` (give a token with --token-file or ORRERY_TOKEN${maker})`;
   }
-  if (status === 403)
+  if (status === 403 && !words.includes('ClusterRole'))
     return ` (the ClusterRole orrery-inspector-${right === 'get' ? 'view' : 'operate'} allows it)`;
   return '';
 }

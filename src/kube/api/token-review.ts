@@ -81,8 +81,12 @@ async function review(
     signal,
   );
   if (fields(answer.status).allowed === true) return { granted: true, user: owner.username };
-  return { granted: false, status: 403, reason: `${owner.username} may not ${verb} inspector.orrery.dev` };
+  return { granted: false, status: 403, reason: refusalText(owner.username, verb) };
 }
+
+/** With the role that the chart and `deploy/base` have for it: whoever reads this has to ask for it. */
+const refusalText = (username: string, verb: AccessVerb): string =>
+  `${username} may not ${verb} inspector.orrery.dev (the ClusterRole orrery-inspector-${verb === 'get' ? 'view' : 'operate'} allows it, once it is bound to ${username})`;
 
 /** Reviews have no name, because nothing is stored. */
 function reviewOf(group: string, kind: string, spec: unknown): KubeObject {

@@ -54,9 +54,10 @@ const suggestionText = ({ window }: DomainContext): string =>
 
 /** About the state alone, whatever is stored. */
 function stateText(context: DomainContext, word: StateWord): string {
-  const { host, facts, lastError, deferral } = context;
+  const { host, facts, deferral } = context;
   const issuer = `Issuer ${facts?.issuer?.name ?? ''}`;
-  const why = lastError === null ? '' : `: ${withoutDot(lastError)}`;
+  const cause = causeOf(context);
+  const why = cause === null ? '' : `: ${withoutDot(cause)}`;
   switch (word) {
     case 'waitingForIssuer':
       return `${host} waits for an Issuer: ${withoutDot(facts?.issuerMissing || `no Issuer allows ${host}`)}.`;
@@ -81,6 +82,12 @@ function stateText(context: DomainContext, word: StateWord): string {
     default:
       return `No certificate for ${host} can be issued as things are${why}.`;
   }
+}
+
+/** The cause alone: what the Issuer said begins with what the sentence about the state says already. */
+function causeOf({ facts, lastError, deferral }: DomainContext): string | null {
+  const isOfIssuer = deferral !== null && lastError === deferralText(facts?.issuer ?? null, deferral);
+  return isOfIssuer ? deferral.message || null : lastError;
 }
 
 /** What failed; without a refusal it was Kubernetes, or the authority takes its time. */

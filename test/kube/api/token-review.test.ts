@@ -55,7 +55,11 @@ test('no token and an unknown token are 401, an owner who may not is 403', async
   const { authorize } = setUp();
   expect(await authorize(null, 'get', signal)).toMatchObject({ granted: false, status: 401 });
   expect(await authorize('stolen', 'get', signal)).toMatchObject({ granted: false, status: 401 });
-  expect(await authorize('ann-token', 'update', signal)).toMatchObject({ granted: false, status: 403 });
+  expect(await authorize('ann-token', 'update', signal)).toEqual({
+    ...{ granted: false, status: 403 },
+    reason:
+      'ann may not update inspector.orrery.dev (the ClusterRole orrery-inspector-operate allows it, once it is bound to ann)',
+  });
 });
 
 test('an answer is remembered for ten seconds, for each verb by itself', async () => {

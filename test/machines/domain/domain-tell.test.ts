@@ -121,6 +121,24 @@ describe('a domain', () => {
       `The authority of Issuer acme cannot be reached for ${host}: it was down.`,
     ],
     [
+      'whose Issuer says that the authority is away',
+      () => wanting().take({ ...deferred, reason: 'down', message: 'acme.test: connection refused' }),
+      'wrong',
+      `The authority of Issuer acme cannot be reached for ${host}: acme.test: connection refused.`,
+    ],
+    [
+      'whose Issuer says that it is limited',
+      () => wanting().take({ ...deferred, reason: 'rateLimited', message: 'too many orders.' }),
+      'wrong',
+      `The authority of Issuer acme is rate limiting ${host}: too many orders.`,
+    ],
+    [
+      'whose Issuer does not say why the authority is away',
+      () => wanting().take({ ...deferred, reason: 'down', message: null }),
+      'wrong',
+      `The authority of Issuer acme cannot be reached for ${host}.`,
+    ],
+    [
       'that is hopeless',
       () => fail(ordering(), 'hopeless'),
       'wrong',

@@ -35,6 +35,8 @@ Object.assign(packr, {
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true });
 const brace = 0x7b;
 const bracket = 0x5b;
+/** What JSON may begin with: space, tab, line feed, carriage return. No message is such a number. */
+const blanks: ReadonlySet<number | undefined> = new Set([0x20, 0x09, 0x0a, 0x0d]);
 
 /** MessagePack of a plain value. @throws OrreryError INVARIANT if the value is not plain */
 export function encode(value: unknown): Uint8Array {
@@ -59,14 +61,15 @@ export function encodeJson(value: unknown): Uint8Array {
 /**
  * Decodes a payload.
  *
- * @param type the `Content-Type` header; without it, a first byte `{` or `[` means JSON, anything else
- *   MessagePack
+ * @param type the `Content-Type` header; without it, a first byte `{` or `[` (after blanks) means JSON,
+ *   anything else MessagePack
  * @throws OrreryError MESSAGE_UNREADABLE
  */
 export function decode(bytes: Uint8Array, type?: string): unknown {
-  switch (type === undefined || type === '' ? guess(bytes) : mediaType(type)) {
+  const isUntold = type === undefined || type === '';
+  switch (isUntold ? guess(bytes) : mediaType(type)) {
     case contentType.msgpack:
-      return decodeMsgpack(bytes);
+      return decodeMsgpack(bytes, isUntold ? untold : '');
     case contentType.json:
       return decodeJson(bytes);
     default:
@@ -74,21 +77,27 @@ export function decode(bytes: Uint8Array, type?: string): unknown {
   }
 }
 
+/** Whoever sends text that is not JSON has no idea of MessagePack. */
+const untold =
+  ' (it was read as MessagePack, because it has no header Content-Type and does not begin with { as JSON)';
+
 function guess(bytes: Uint8Array): string {
-  return bytes[0] === brace || bytes[0] === bracket ? contentType.json : contentType.msgpack;
+  const first = bytes[0];
+  const sign = blanks.has(first) ? bytes.find((byte) => !blanks.has(byte)) : first;
+  return sign === brace || sign === bracket ? contentType.json : contentType.msgpack;
 }
 
 function mediaType(type: string): string {
   return (type.split(';', 1)[0] ?? '').trim().toLowerCase();
 }
 
-function decodeMsgpack(bytes: Uint8Array): unknown {
+function decodeMsgpack(bytes: Uint8Array, why: string): unknown {
   const finding = scanMsgpack(bytes, limits.messageDepth);
-  if (finding !== undefined) throw unreadable(finding);
+  if (finding !== undefined) throw unreadable(`${finding}${why}`);
   try {
     return packr.unpack(bytes);
   } catch (error) {
-    throw unreadable(asError(error).message, error);
+    throw unreadable(`${asError(error).message}${why}`, error);
   }
 }
 

@@ -94,6 +94,17 @@ describe('a payload', () => {
     expect(isUnreadable(() => decode(encodeJson({}), 'text/plain'))).toBe(true);
   });
 
+  test('without a content type may have blanks before it, as an editor or a here-document leaves them', () => {
+    expect(decode(Buffer.from('\n  {"a": 1}\n'))).toEqual({ a: 1 });
+    expect(decode(Buffer.from('\r\n\t[1]'))).toEqual([1]);
+    expect(decode(encode(10))).toBe(10);
+  });
+
+  test('that is some text says as what it was read', () => {
+    expect(() => decode(Buffer.from('recheck, please'))).toThrow(/it was read as MessagePack, because/);
+    expect(() => decode(Buffer.from('recheck'), 'application/msgpack')).toThrow(/follows its end$/);
+  });
+
   test('of any bytes is read or refused, and nothing else happens', () => {
     const bytes = fc.uint8Array({ maxLength: 200 });
     fc.assert(

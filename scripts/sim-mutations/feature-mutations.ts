@@ -284,6 +284,27 @@ const endpoints: readonly Mutation[] = [
     "if (spec.type === 'ExternalName' || Object.keys(selector).length === 0) return {};",
     'if (Object.keys(selector).length === 0) return {};',
   ),
+  one(
+    'endpoints',
+    'a condition of a workload counts as written though nobody saw it',
+    'src/machines/workload/workload-context.ts',
+    'const isLapsed = marked !== null && hasPassed(echoMs, marked.at, at);',
+    'const isLapsed = false;',
+  ),
+  one(
+    'endpoints',
+    'a workload that asks to be probed no more is written',
+    'src/features/endpoints/effects/workload-condition.ts',
+    'isAsked = workload.metadata.annotations?.[probeAnnotation] !== undefined;',
+    'isAsked = true;',
+  ),
+  one(
+    'endpoints',
+    'what somebody wrote over the condition of a workload stays',
+    'src/machines/workload/workload-context.ts',
+    'context.verdict !== null && readyOf(context) !== context.verdict;',
+    'context.verdict !== null && readyOf(context) === null;',
+  ),
 ];
 
 const releases: readonly Mutation[] = [

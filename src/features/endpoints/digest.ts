@@ -22,7 +22,7 @@ import type {
 import { managedBy, managedByLabel, otherWriters, serviceNameLabel } from './slice-labels.ts';
 
 /** The annotation that asks for a workload to be probed. */
-const probeAnnotation = 'orrery.dev/probe';
+export const probeAnnotation = 'orrery.dev/probe';
 
 export function workloadPart(object: KubeObject): DigestPart<WorkloadDigest> {
   const spec = record(object.spec);

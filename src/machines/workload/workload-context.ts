@@ -2,7 +2,7 @@
 
 import { equal } from '../../base/equal.ts';
 import type { KubeEventWrite } from '../effects.ts';
-import type { EffectSettled, Stamp } from '../stamp.ts';
+import { type EffectSettled, hasPassed, type Stamp } from '../stamp.ts';
 import { type ProbePlan, readProbe } from './probe-annotation.ts';
 import type { WorkloadConditionPatch, WorkloadProbeRun } from './workload-effects.ts';
 import type { OwnWorkloadEvent } from './workload-events.ts';
@@ -22,6 +22,11 @@ export interface WorkloadContext {
   /** The rounds' result; null: not enough of them yet. */
   readonly verdict: 'True' | 'False' | null;
   readonly lastError: string | null;
+  /**
+   * The condition as written, while the world has not shown another than before, and when, ms since the
+   * epoch. Absent: nothing was, or an earlier release wrote it.
+   */
+  readonly marked?: { readonly status: 'True' | 'False'; readonly at: number } | null;
   /** When it came to be fine, ms since the epoch; null: not yet, or told to version 1. */
   readonly fineSince: number | null;
 }
@@ -54,13 +59,13 @@ export function problemsOf(facts: WorkloadFacts | null): readonly string[] {
 /** The states of the region `standing` that a workload has while it exists. */
 export type Standing = 'undecided' | 'fine' | 'failing' | 'faulty';
 
-export function standingOf(context: Pick<WorkloadContext, 'facts' | 'verdict'>): Standing {
+export function standingOf(context: Pick<WorkloadContext, 'facts' | 'verdict' | 'marked'>): Standing {
   const { facts, verdict } = context;
   if (facts === null) return 'undecided';
   if (facts.addresses.length === 0) return 'faulty';
   if (planOf(context) === null) return facts.probe === null ? 'fine' : 'faulty';
   if (verdict === 'False') return 'failing';
-  return verdict !== null && facts.ready === verdict ? 'fine' : 'undecided';
+  return verdict !== null && readyOf(context) === verdict ? 'fine' : 'undecided';
 }
 
 /** Whether earlier results no longer say anything about the workload. */
@@ -71,11 +76,40 @@ export function isOtherProbe({ facts: before }: WorkloadContext, facts: Workload
   );
 }
 
-/** The condition differs from the rounds' result. */
-export const isMarkDue = ({ facts, verdict }: WorkloadContext): boolean =>
-  facts !== null && verdict !== null && facts.ready !== verdict;
+/**
+ * How long the world may take to show what was written, ms. What it never shows somebody else has replaced,
+ * perhaps before any watch could see it.
+ */
+const echoMs = 30_000;
 
-export function counted(context: WorkloadContext, failures: readonly string[]): Partial<WorkloadContext> {
+/** The condition as far as known. */
+export const readyOf = ({ facts, marked }: Pick<WorkloadContext, 'facts' | 'marked'>) =>
+  marked?.status ?? facts?.ready ?? null;
+
+/** The condition differs from the rounds' result. */
+export const isMarkDue = (context: WorkloadContext): boolean =>
+  context.facts !== null && context.verdict !== null && readyOf(context) !== context.verdict;
+
+/** What the world shows from now on. */
+export const shown = (context: WorkloadContext, facts: WorkloadFacts | null): Partial<WorkloadContext> => ({
+  facts,
+  ...(facts?.ready === context.facts?.ready ? {} : { marked: null }),
+});
+
+/** What was written at this time; the world may have shown it already. */
+export const noted = (
+  { facts }: WorkloadContext,
+  status: 'True' | 'False',
+  at: number,
+): Partial<WorkloadContext> => ({ marked: facts?.ready === status ? null : { status, at } });
+
+/** @param at when the round ended */
+export function counted(
+  context: WorkloadContext,
+  failures: readonly string[],
+  at: number,
+): Partial<WorkloadContext> {
+  const { marked = null } = context;
   const plan = planOf(context);
   const isGood = failures.length === 0;
   const successes = isGood ? Math.min(context.successes + 1, countMax) : 0;
@@ -83,7 +117,9 @@ export function counted(context: WorkloadContext, failures: readonly string[]): 
   const isUp = plan !== null && successes >= plan.successes;
   const isDown = plan !== null && failed >= plan.failures;
   const verdict = isUp ? 'True' : isDown ? 'False' : context.verdict;
-  return { successes, failures: failed, verdict, lastError: failures[0] ?? null };
+  const isLapsed = marked !== null && hasPassed(echoMs, marked.at, at);
+  const counts = { successes, failures: failed, verdict, lastError: failures[0] ?? null };
+  return isLapsed ? { ...counts, marked: null } : counts;
 }
 
 export function probeRun({ context }: Pick<Args, 'context'>): Omit<WorkloadProbeRun, 'type'> {

@@ -3,7 +3,7 @@
  */
 import type { Fact } from '../../base/views.ts';
 import { isIn, type Standing, tells } from '../tell.ts';
-import { planOf, problemsOf, type WorkloadContext } from './workload-context.ts';
+import { planOf, problemsOf, readyOf, type WorkloadContext } from './workload-context.ts';
 
 type WorkloadStanding = Standing<WorkloadContext>;
 
@@ -61,7 +61,7 @@ function factsOf(context: WorkloadContext, plan: Plan): readonly Fact[] {
   const { facts, verdict } = context;
   return [
     { label: 'Addresses', value: (facts?.addresses ?? []).map(({ ip }) => ip).join(', ') || 'none' },
-    { label: 'Ready', value: facts?.ready ?? 'Unknown' },
+    { label: 'Ready', value: readyOf(context) ?? 'Unknown' },
     ...(plan === null ? [] : [{ label: 'Period', value: plan.periodMs, unit: 'ms' }]),
     ...(verdict === null ? [] : [{ label: 'Probe says', value: verdict }]),
   ];

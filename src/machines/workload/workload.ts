@@ -22,10 +22,12 @@ import {
   isMarkDue,
   isOtherProbe,
   mark,
+  noted,
   planOf,
   probeRun,
   problemsOf,
   type Standing,
+  shown,
   standingOf,
   unsaid,
   verdictNews,
@@ -95,21 +97,25 @@ const workloadMachine = setup({
       (planOf(context)?.periodMs ?? 10_000) * (0.95 + 0.1 * (event as Stamp).random),
   },
   actions: {
-    remember: assign(({ event }) => (event.type === 'workload.observed' ? { facts: event.facts } : {})),
+    remember: assign(({ context, event }) =>
+      event.type === 'workload.observed' ? shown(context, event.facts) : {},
+    ),
     noteWarned: assign(({ event }) =>
       event.type === 'workload.observed' ? { warned: problemsOf(event.facts) } : {},
     ),
     noteFine: assign(({ event }) => ({ fineSince: (event as Stamp).at })),
-    beginAnew: assign({ successes: 0, failures: 0, verdict: null, lastError: null }),
+    beginAnew: assign({ successes: 0, failures: 0, verdict: null, lastError: null, marked: null }),
     startRound: assign(({ context }) => ({ round: context.round + 1 })),
     count: assign(({ context, event }) =>
-      counted(context, event.type === 'workload.probed' ? event.failures : ['the probe timed out']),
+      counted(
+        context,
+        event.type === 'workload.probed' ? event.failures : ['the probe timed out'],
+        (event as Stamp).at,
+      ),
     ),
-    /** The written condition will come back from the world; its echo is no news. */
+    /** The written condition will come back from the world, unless somebody else was as quick. */
     noteMarked: assign(({ context, event }) =>
-      event.type === 'workload.marked' && context.facts !== null
-        ? { facts: { ...context.facts, ready: event.status } }
-        : {},
+      event.type === 'workload.marked' ? noted(context, event.status, (event as Stamp).at) : {},
     ),
     noteUnmarked: assign(({ event }) =>
       event.type === 'workload.unmarked'

@@ -18,10 +18,14 @@ const effect: WorkloadConditionPatch = {
 };
 const other = { type: 'Other', status: 'True' };
 
-function stand(conditions: object[], refusals: OrreryError[] = [], uid = 'vm-uid') {
+function stand(
+  conditions: object[],
+  refusals: OrreryError[] = [],
+  { uid = 'vm-uid', annotations = { 'orrery.dev/probe': 'tcp://:5432' } as object } = {},
+) {
   const patches: PatchOptions[] = [];
   const workload: KubeObject = {
-    metadata: { name: 'vm', uid, resourceVersion: '7' },
+    metadata: { name: 'vm', uid, resourceVersion: '7', annotations: { ...annotations } },
     status: { conditions },
   };
   const kube: KubePort = fakePort({
@@ -80,8 +84,14 @@ test('409: it is read again; not for ever', async () => {
 });
 
 test('another workload of that name is not touched', async () => {
-  const { patches, run } = stand([], [], 'another');
+  const { patches, run } = stand([], [], { uid: 'another' });
   expect(await run()).toMatchObject({ type: 'workload.unmarked', isGone: true });
+  expect(patches).toEqual([]);
+});
+
+test('one that asks no more to be probed is not touched, also if it did when the probe ran', async () => {
+  const { patches, run } = stand([other], [], { annotations: {} });
+  expect(await run()).toMatchObject({ type: 'workload.unmarked', isGone: false });
   expect(patches).toEqual([]);
 });
 

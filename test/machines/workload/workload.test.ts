@@ -81,6 +81,18 @@ describe('the probe', () => {
     expect(workload.askedOf('workload-condition.patch')).toMatchObject([{ status: 'True' }]);
   });
 
+  test.each([
+    ['before the answer to the own write came', [seen({ ready: 'True' }), seen({ ready: 'False' })]],
+    ['before anybody had seen it', []],
+  ])('a condition that somebody else changed %s is set right within half a minute', (_, shown) => {
+    const workload = answer(begin(seen({ ready: 'False' }))).take(...shown, marked('True'));
+    workload.asked();
+    rounds(workload, ['up', 'up']);
+    expect(workload.askedOf('workload-condition.patch')).toEqual([]);
+    rounds(workload, ['up', 'up']);
+    expect(workload.askedOf('workload-condition.patch')).toMatchObject([{ status: 'True' }]);
+  });
+
   test('the echo of the own write is no reason to write', () => {
     const workload = answer(begin(seen())).take(marked('True'));
     workload.asked();

@@ -2,20 +2,25 @@
  * The world of endpoints: Services with selectors and programs outside of the cluster that they match, which
  * come, go and change; somebody who meddles with the slices, and an API server that refuses some of them.
  */
+import { runs } from '../../../src/actors/effect-runner.ts';
+import type { StartFeature } from '../../../src/actors/feature.ts';
 import { OrreryError } from '../../../src/base/errors.ts';
 import type { KubeObject } from '../../../src/base/kube-port.ts';
 import { endpoints } from '../../../src/features/endpoints/feature.ts';
 import { externalWorkloads } from '../../../src/features/endpoints/resources.ts';
 import { managedBy, managedByLabel, serviceNameLabel } from '../../../src/features/endpoints/slice-labels.ts';
-import { startEndpoints } from '../../../src/features/endpoints/start.ts';
+import { type EndpointsSettings, startEndpoints } from '../../../src/features/endpoints/start.ts';
 import { endpointSlices, services } from '../../../src/kube/api/resources.ts';
+import { workloadProbe } from '../../../src/machines/workload/workload-effects.ts';
 import type { SeenApi } from '../api/seen-api.ts';
 import { idsOf } from '../checkers/lives-as-its-object.ts';
 import type { ActingParts, FeatureSimulation, FeatureWorld } from '../features/feature-world.ts';
 import { asWanted } from './checkers/as-wanted.ts';
 import { neverMissing } from './checkers/never-missing.ts';
 import { othersSlices } from './checkers/others-slices.ts';
+import { probedReady, unsettledProbes } from './checkers/probed-ready.ts';
 import { type LinkerdController, linkerd, linkerdController } from './linkerd-controller.ts';
+import { createPrograms, type Programs, readyOf } from './probed-programs.ts';
 import { unsettledSlices } from './settled-slices.ts';
 import { type Action, uncommonActions } from './uncommon-actions.ts';
 import { matches } from './wanted-endpoints.ts';
@@ -31,12 +36,15 @@ export const endpointSimulation: FeatureSimulation = {
   // What fails fifteen times is tried every three to four minutes.
   restMs: 400_000,
   create(parts) {
-    const world = createEndpoints(parts);
-    return { ...world, checkers: [...world.checkers, asWanted(parts.stage)] };
+    const programs = createPrograms({ ...parts, chance: parts.chance.of('programs') });
+    const world = createEndpoints(parts, programs);
+    const own = [asWanted(parts.stage), probedReady(parts.stage, programs)];
+    return { ...world, checkers: [...world.checkers, ...own] };
   },
 };
 
-export function createEndpoints(parts: ActingParts): FeatureWorld {
+/** @param programs whom probes call; absent: no workload asks to be probed */
+export function createEndpoints(parts: ActingParts, programs?: Programs): FeatureWorld {
   const { stage, chance, say } = parts;
   const { api, clock } = stage;
   // A real API server gives addresses to Services, and has controllers of its own.
@@ -53,6 +61,7 @@ export function createEndpoints(parts: ActingParts): FeatureWorld {
     ...serviceActions(parts),
     ...meddling(parts),
     ...denials(parts),
+    ...(programs?.actions ?? []),
     ...uncommonActions(parts, {
       namespace,
       makeAll: () => makeAll(parts),
@@ -60,7 +69,7 @@ export function createEndpoints(parts: ActingParts): FeatureWorld {
     }),
   ].filter(() => chance.happens(0.6));
   const settings = { endpointsPerSlice, takeOver };
-  const use = { feature: endpoints(settings), start: startEndpoints(settings) };
+  const use = { feature: endpoints(settings), start: startWith(settings, programs) };
   return {
     uses: () => [use],
     // A real API server does not say who wrote.
@@ -75,6 +84,7 @@ export function createEndpoints(parts: ActingParts): FeatureWorld {
     ],
     begin() {
       makeAll(parts);
+      programs?.begin();
       if (beside === 'nobody') return;
       other.start();
       // The other controller is stopped before Orrery takes over (§7.2).
@@ -87,9 +97,24 @@ export function createEndpoints(parts: ActingParts): FeatureWorld {
     },
     heal() {
       if (takeOver !== null) other.stop();
+      programs?.heal();
       if (api.refuse) api.refuse = () => null;
     },
-    unsettled: () => unsettledSlices(stage, takeOver ?? undefined),
+    unsettled: () => [
+      ...unsettledSlices(stage, takeOver ?? undefined),
+      ...(programs === undefined ? [] : unsettledProbes(stage, programs)),
+    ],
+  };
+}
+
+/** The feature, whose probes call these programs. */
+function startWith(settings: EndpointsSettings, programs: Programs | undefined): StartFeature {
+  const start = startEndpoints(settings);
+  if (programs === undefined) return start;
+  return (given) => {
+    const run = start(given);
+    const probe = runs(workloadProbe, programs.runner(given.clock));
+    return { ...run, effects: [...(run.effects ?? []).filter(({ type }) => type !== probe.type), probe] };
   };
 }
 
@@ -160,9 +185,7 @@ function setReady(api: ActingParts['stage']['api'], name: string, isReady: boole
   api.patch(externalWorkloads, patch);
 }
 
-const isReady = ({ status }: KubeObject) =>
-  (status as { conditions?: ReadonlyArray<{ status: string }> } | undefined)?.conditions?.[0]?.status ===
-  'True';
+const isReady = (workload: KubeObject) => readyOf(workload) === 'True';
 
 /** @returns the name of what was patched; null where there was nothing */
 function edited(

@@ -8,6 +8,7 @@ import { managedBy, managedByLabel, serviceNameLabel } from '../../../src/featur
 import { endpointSlices } from '../../../src/kube/api/resources.ts';
 import type { SeenApi } from '../api/seen-api.ts';
 import { namespace } from './endpoint-world.ts';
+import { readyOf } from './probed-programs.ts';
 
 interface ServiceSpec {
   readonly type?: string;
@@ -61,10 +62,8 @@ export function endpointsOf(api: SeenApi, service: KubeObject): readonly WantedE
   return api.all(externalWorkloads).flatMap((workload) => {
     const spec = workload.spec as WorkloadSpec;
     if (!matches(service, workload) || isBroken(spec)) return [];
-    const conditions = (workload.status as { conditions?: ReadonlyArray<{ status: string }> } | undefined)
-      ?.conditions;
     const isGoing = workload.metadata.deletionTimestamp !== undefined;
-    const ready = publishNotReadyAddresses || (!isGoing && conditions?.[0]?.status === 'True');
+    const ready = publishNotReadyAddresses || (!isGoing && readyOf(workload) === 'True');
     const port = spec.ports.find(({ name, port }) => [name, port].includes(ports[0]?.targetPort ?? ''))?.port;
     return ipFamilies.flatMap((family) => {
       const ips = spec.workloadIPs.map(({ ip }) => ip).filter((ip) => familyOf(ip) === family);

@@ -1,0 +1,145 @@
+/**
+ * Programs outside the cluster as a probe meets them: each address answers, refuses, or swallows the call.
+ * Workloads ask to be probed and cease to; programs stop and come back; somebody else writes the condition,
+ * also in the moment after a replica has (docs/features/endpoints.md §8).
+ *
+ * For a simulated API only: on a real one the addresses would be called.
+ */
+import type { EffectRunner } from '../../../src/actors/effect-runner.ts';
+import type { Clock } from '../../../src/base/clock.ts';
+import type { KubeObject } from '../../../src/base/kube-port.ts';
+import { probeAnnotation } from '../../../src/features/endpoints/digest.ts';
+import { externalWorkloads } from '../../../src/features/endpoints/resources.ts';
+import type { WorkloadProbeRun } from '../../../src/machines/workload/workload-effects.ts';
+import { isReplica } from '../api/sim-api.ts';
+import type { ActingParts } from '../features/feature-world.ts';
+import type { Action } from './uncommon-actions.ts';
+
+/** One of them cannot be read. */
+const annotations = [
+  'tcp://:8080 period=1s failures=1',
+  'http://:8080/healthz period=5s timeout=2s failures=2 successes=2',
+  'tcp://:8080',
+  'ftp://:21',
+] as const;
+
+export interface Programs {
+  /** Whether somebody answers there. */
+  answers(ip: string): boolean;
+  /** Calls each address once, by the clock of the calling process. */
+  runner(clock: Clock): EffectRunner<WorkloadProbeRun>;
+  readonly actions: readonly Action[];
+  /** Some of the workloads that are there ask to be probed. */
+  begin(): void;
+  /** Everybody answers, and nobody else writes. */
+  heal(): void;
+}
+
+const ipsOf = ({ spec }: KubeObject) =>
+  (spec as { workloadIPs: ReadonlyArray<{ ip: string }> }).workloadIPs.map(({ ip }) => ip);
+export const annotationOf = ({ metadata }: KubeObject): string | null =>
+  metadata.annotations?.[probeAnnotation] ?? null;
+
+export function createPrograms({ stage, chance, say }: ActingParts): Programs {
+  const { api, clock } = stage;
+  /** Addresses that do not answer: what happens to a call. */
+  const away = new Map<string, 'refused' | 'swallowed'>();
+  const any = () => chance.pick(api.all(externalWorkloads));
+  const ask = ({ metadata: { namespace, name } }: KubeObject, probe: string | null) => {
+    const body = { metadata: { annotations: { [probeAnnotation]: probe } } };
+    if (namespace !== undefined) api.patch(externalWorkloads, { namespace, name, type: 'merge', body });
+    return `${name} ${probe}`;
+  };
+  const write = ({ metadata: { namespace, name } }: KubeObject, status: string) => {
+    const conditions = [
+      { type: 'Ready', status, reason: 'Somebody' },
+      { type: 'Theirs', status },
+    ];
+    const at = { ...(namespace === undefined ? {} : { namespace }), name };
+    if (api.find(externalWorkloads, namespace, name) !== null)
+      api.patch(externalWorkloads, {
+        ...at,
+        type: 'merge',
+        body: { status: { conditions } },
+        subresource: 'status',
+      });
+    return `${name} ${status}`;
+  };
+  const stop = (ip: string, ms: number) => {
+    away.set(ip, chance.happens(0.5) ? 'refused' : 'swallowed');
+    clock.after(ms, () => void away.delete(ip));
+  };
+  let isMeddlesome = chance.happens(0.5);
+  if (isMeddlesome)
+    api.onWrite(({ resource, after, by }) => {
+      if (resource.plural !== externalWorkloads.plural || after === null || !isReplica(by)) return;
+      if (!isMeddlesome || chance.happens(0.4)) return;
+      say(`workload that a replica wrote: ${after.metadata.name}`);
+      const status = readyOf(after) === 'True' ? 'False' : 'True';
+      clock.after(chance.seldomLong(0.1, 40), () => void write(after, status));
+    });
+  const onOne = (act: (workload: KubeObject) => string) => () => {
+    const found = any();
+    return found ? act(found) : null;
+  };
+  return {
+    heal() {
+      away.clear();
+      isMeddlesome = false;
+    },
+    answers: (ip) => !away.has(ip),
+    runner: (own) => callAll(away, own, () => chance.seldomLong(0.5, 300)),
+    begin() {
+      const share = chance.pick([0, 0.5, 1]) ?? 0;
+      for (const one of api.all(externalWorkloads)) if (chance.happens(share)) ask(one, drawn());
+    },
+    actions: [
+      ['probe asked for', onOne((one) => ask(one, drawn()))],
+      ['probe asked for no more', onOne((one) => ask(one, null))],
+      ['condition written', onOne((one) => write(one, chance.pick(['True', 'False', 'Unknown']) ?? 'True'))],
+      [
+        'program stops',
+        onOne((one) => {
+          const ip = chance.pick(ipsOf(one)) ?? '';
+          stop(ip, chance.happens(0.3) ? 120_000 : chance.seldomLong(100, 30_000));
+          return `${one.metadata.name} at ${ip}`;
+        }),
+      ],
+    ],
+  };
+
+  function drawn(): string {
+    return chance.pick(annotations) ?? annotations[0];
+  }
+}
+
+/** The status of its condition Ready. */
+export const readyOf = ({ status }: KubeObject): string | null =>
+  conditionsOf(status).find(({ type }) => type === 'Ready')?.status ?? null;
+
+export const conditionsOf = (status: unknown) =>
+  ((status ?? {}) as { conditions?: ReadonlyArray<{ type: string; status: string }> }).conditions ?? [];
+
+function callAll(
+  away: ReadonlyMap<string, 'refused' | 'swallowed'>,
+  clock: Clock,
+  latencyMs: () => number,
+): EffectRunner<WorkloadProbeRun> {
+  const call = (address: string, { timeoutMs }: WorkloadProbeRun['probe'], signal: AbortSignal) =>
+    new Promise<string | null>((resolve) => {
+      const end = (problem: string | null) => {
+        patience.cancel();
+        resolve(problem);
+      };
+      const patience = clock.after(timeoutMs, () => end('simulated: no answer in time'));
+      signal.addEventListener('abort', () => end('simulated: given up'), { once: true });
+      clock.after(latencyMs(), () => {
+        const how = away.get(address);
+        if (how !== 'swallowed') end(how === undefined ? null : 'simulated: refused');
+      });
+    });
+  return async ({ round, addresses, probe }, { signal }) => {
+    const problems = await Promise.all(addresses.map((ip) => call(ip, probe, signal)));
+    return { type: 'workload.probed', round, failures: problems.filter((one) => one !== null) };
+  };
+}

@@ -13,7 +13,7 @@ import { type EndpointsSettings, startEndpoints } from '../../../src/features/en
 import { endpointSlices, services } from '../../../src/kube/api/resources.ts';
 import { workloadProbe } from '../../../src/machines/workload/workload-effects.ts';
 import type { SeenApi } from '../api/seen-api.ts';
-import { idsOf } from '../checkers/lives-as-its-object.ts';
+import { type ActorLife, idsOf } from '../checkers/lives-as-its-object.ts';
 import type { ActingParts, FeatureSimulation, FeatureWorld } from '../features/feature-world.ts';
 import { asWanted } from './checkers/as-wanted.ts';
 import { neverMissing } from './checkers/never-missing.ts';
@@ -74,14 +74,7 @@ export function createEndpoints(parts: ActingParts, programs?: Programs): Featur
     uses: () => [use],
     // A real API server does not say who wrote.
     checkers: [neverMissing(stage, writers), ...(isSimulated ? [othersSlices(stage, writers)] : [])],
-    lives: [
-      {
-        kind: 'service',
-        objects: () => idsOf('service', api.all(services).filter(isConcerned(api, writers))),
-      },
-      // Those alone that are probed have one.
-      { kind: 'workload', objects: () => idsOf('workload', api.all(externalWorkloads)), isSparse: true },
-    ],
+    lives: livesIn(api, writers),
     begin() {
       makeAll(parts);
       programs?.begin();
@@ -117,6 +110,15 @@ function startWith(settings: EndpointsSettings, programs: Programs | undefined):
     return { ...run, effects: [...(run.effects ?? []).filter(({ type }) => type !== probe.type), probe] };
   };
 }
+
+const livesIn = (api: SeenApi, writers: readonly string[]): readonly ActorLife[] => [
+  {
+    kind: 'service',
+    objects: () => idsOf('service', api.all(services).filter(isConcerned(api, writers))),
+  },
+  // Those alone that are probed have one.
+  { kind: 'workload', objects: () => idsOf('workload', api.all(externalWorkloads)), isSparse: true },
+];
 
 /** A Service has an actor while a workload matches it, and until our last slice of it has gone. */
 const isConcerned = (api: SeenApi, writers: readonly string[]) => (service: KubeObject) =>

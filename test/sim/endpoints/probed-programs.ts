@@ -23,6 +23,8 @@ const annotations = [
   'ftp://:21',
 ] as const;
 
+type Away = Map<string, 'refused' | 'swallowed'>;
+
 export interface Programs {
   /** Whether somebody answers there. */
   answers(ip: string): boolean;
@@ -40,46 +42,23 @@ const ipsOf = ({ spec }: KubeObject) =>
 export const annotationOf = ({ metadata }: KubeObject): string | null =>
   metadata.annotations?.[probeAnnotation] ?? null;
 
+type Api = ActingParts['stage']['api'];
+
 export function createPrograms({ stage, chance, say }: ActingParts): Programs {
   const { api, clock } = stage;
   /** Addresses that do not answer: what happens to a call. */
-  const away = new Map<string, 'refused' | 'swallowed'>();
-  const any = () => chance.pick(api.all(externalWorkloads));
-  const ask = ({ metadata: { namespace, name } }: KubeObject, probe: string | null) => {
-    const body = { metadata: { annotations: { [probeAnnotation]: probe } } };
-    if (namespace !== undefined) api.patch(externalWorkloads, { namespace, name, type: 'merge', body });
-    return `${name} ${probe}`;
-  };
-  const write = ({ metadata: { namespace, name } }: KubeObject, status: string) => {
-    const conditions = [
-      { type: 'Ready', status, reason: 'Somebody' },
-      { type: 'Theirs', status },
-    ];
-    const at = { ...(namespace === undefined ? {} : { namespace }), name };
-    if (api.find(externalWorkloads, namespace, name) !== null)
-      api.patch(externalWorkloads, {
-        ...at,
-        type: 'merge',
-        body: { status: { conditions } },
-        subresource: 'status',
-      });
-    return `${name} ${status}`;
-  };
-  const stop = (ip: string, ms: number) => {
-    away.set(ip, chance.happens(0.5) ? 'refused' : 'swallowed');
-    clock.after(ms, () => void away.delete(ip));
-  };
+  const away: Away = new Map();
+  const drawn = () => chance.pick(annotations) ?? annotations[0];
   let isMeddlesome = chance.happens(0.5);
-  if (isMeddlesome)
-    api.onWrite(({ resource, after, by }) => {
-      if (resource.plural !== externalWorkloads.plural || after === null || !isReplica(by)) return;
-      if (!isMeddlesome || chance.happens(0.4)) return;
-      say(`workload that a replica wrote: ${after.metadata.name}`);
-      const status = readyOf(after) === 'True' ? 'False' : 'True';
-      clock.after(chance.seldomLong(0.1, 40), () => void write(after, status));
-    });
+  api.onWrite(({ resource, after, by }) => {
+    if (resource.plural !== externalWorkloads.plural || after === null || !isReplica(by)) return;
+    if (!isMeddlesome || chance.happens(0.4)) return;
+    say(`workload that a replica wrote: ${after.metadata.name}`);
+    const status = readyOf(after) === 'True' ? 'False' : 'True';
+    clock.after(chance.seldomLong(0.1, 40), () => void write(api, after, status));
+  });
   const onOne = (act: (workload: KubeObject) => string) => () => {
-    const found = any();
+    const found = chance.pick(api.all(externalWorkloads));
     return found ? act(found) : null;
   };
   return {
@@ -91,26 +70,45 @@ export function createPrograms({ stage, chance, say }: ActingParts): Programs {
     runner: (own) => callAll(away, own, () => chance.seldomLong(0.5, 300)),
     begin() {
       const share = chance.pick([0, 0.5, 1]) ?? 0;
-      for (const one of api.all(externalWorkloads)) if (chance.happens(share)) ask(one, drawn());
+      for (const one of api.all(externalWorkloads)) if (chance.happens(share)) ask(api, one, drawn());
     },
     actions: [
-      ['probe asked for', onOne((one) => ask(one, drawn()))],
-      ['probe asked for no more', onOne((one) => ask(one, null))],
-      ['condition written', onOne((one) => write(one, chance.pick(['True', 'False', 'Unknown']) ?? 'True'))],
+      ['probe asked for', onOne((one) => ask(api, one, drawn()))],
+      ['probe asked for no more', onOne((one) => ask(api, one, null))],
+      [
+        'condition written',
+        onOne((one) => write(api, one, chance.pick(['True', 'False', 'Unknown']) ?? 'True')),
+      ],
       [
         'program stops',
         onOne((one) => {
           const ip = chance.pick(ipsOf(one)) ?? '';
-          stop(ip, chance.happens(0.3) ? 120_000 : chance.seldomLong(100, 30_000));
+          away.set(ip, chance.happens(0.5) ? 'refused' : 'swallowed');
+          const ms = chance.happens(0.3) ? 120_000 : chance.seldomLong(100, 30_000);
+          clock.after(ms, () => void away.delete(ip));
           return `${one.metadata.name} at ${ip}`;
         }),
       ],
     ],
   };
+}
 
-  function drawn(): string {
-    return chance.pick(annotations) ?? annotations[0];
-  }
+function ask(api: Api, { metadata: { namespace, name } }: KubeObject, probe: string | null): string {
+  const body = { metadata: { annotations: { [probeAnnotation]: probe } } };
+  if (namespace !== undefined) api.patch(externalWorkloads, { namespace, name, type: 'merge', body });
+  return `${name} ${probe}`;
+}
+
+/** As somebody who has an opinion of his own. */
+function write(api: Api, { metadata: { namespace, name } }: KubeObject, status: string): string {
+  const conditions = [
+    { type: 'Ready', status, reason: 'Somebody' },
+    { type: 'Theirs', status },
+  ];
+  const at = { ...(namespace === undefined ? {} : { namespace }), name };
+  const patch = { ...at, type: 'merge', body: { status: { conditions } }, subresource: 'status' };
+  if (api.find(externalWorkloads, namespace, name) !== null) api.patch(externalWorkloads, patch);
+  return `${name} ${status}`;
 }
 
 /** The status of its condition Ready. */
@@ -120,11 +118,7 @@ export const readyOf = ({ status }: KubeObject): string | null =>
 export const conditionsOf = (status: unknown) =>
   ((status ?? {}) as { conditions?: ReadonlyArray<{ type: string; status: string }> }).conditions ?? [];
 
-function callAll(
-  away: ReadonlyMap<string, 'refused' | 'swallowed'>,
-  clock: Clock,
-  latencyMs: () => number,
-): EffectRunner<WorkloadProbeRun> {
+function callAll(away: Away, clock: Clock, latencyMs: () => number): EffectRunner<WorkloadProbeRun> {
   const call = (address: string, { timeoutMs }: WorkloadProbeRun['probe'], signal: AbortSignal) =>
     new Promise<string | null>((resolve) => {
       const end = (problem: string | null) => {

@@ -2,6 +2,9 @@
  * The world of releases: replicas that are rolled from one release to the next and back, each with a bundle
  * of settings; applies that are denied, objects of others under the same names, and drift.
  */
+import type { SimReplica } from '../../../packages/testing/replicas/sim-replica.ts';
+import type { Chance } from '../../../packages/testing/time/chance.ts';
+import type { StartFeature } from '../../../src/actors/feature.ts';
 import { OrreryError } from '../../../src/base/errors.ts';
 import type { KubeObject, KubeResource } from '../../../src/base/kube-port.ts';
 import { type Bundle, builtinLabel, bundleLabel, labelled } from '../../../src/features/releases/bundle.ts';
@@ -11,7 +14,7 @@ import { startReleases } from '../../../src/features/releases/start.ts';
 import { coreResource } from '../../../src/kube/api/resources.ts';
 import type { FeatureSimulation, FeatureWorld, WorldParts } from '../features/feature-world.ts';
 import { onlyOurs } from './checkers/only-ours.ts';
-import { releaseStatus } from './release-status.ts';
+import { type RunningReplica, releaseStatus } from './release-status.ts';
 import { blockedObjects, unsettledRelease } from './settled-release.ts';
 
 export const configMaps: KubeResource = coreResource('configmaps', 'ConfigMap');
@@ -30,9 +33,8 @@ export const releaseSimulation: FeatureSimulation = {
 };
 
 export interface ReleaseScene {
-  /** By replica: its bundle since its last start. */
-  readonly running: Map<string, Bundle>;
-  readonly bundles: readonly Bundle[];
+  /** By engine of a replica: its bundle; null: it was started without. */
+  readonly running: WeakMap<object, Bundle | null>;
 }
 
 /** The later the release, the fewer objects: what a later one lacks has to be pruned. */
@@ -59,22 +61,29 @@ function createReleases(parts: WorldParts): FeatureWorld {
   const { api } = stage;
   const isBreaking = chance.happens(0.3);
   const bundles = versions.map((release, index) => bundleOf(release, index, isBreaking));
-  const scene: ReleaseScene = { running: new Map(), bundles };
+  const scene: ReleaseScene = { running: new WeakMap() };
+  /** By replica: what it was started with last. */
+  const started = new Map<string, Bundle | null>();
   /** The release that is being rolled out. */
   let wanted = chance.int(0, 1);
+  const isForgotten = forgottenFlags(chance.of('flags'));
   const actions = releaseActions(parts, (index) => {
     wanted = index;
   }).filter(() => chance.happens(0.7));
   return {
     uses(replica) {
-      const bundle = bundles[wanted] ?? null;
-      if (bundle !== null) scene.running.set(replica, bundle);
-      const settings = { bundle, release: bundle?.release ?? '0.1.0' };
-      return [{ feature: feature(settings), start: startReleases(settings) }];
+      const bundle = isForgotten(replica) ? null : (bundles[wanted] ?? null);
+      started.set(replica, bundle);
+      const settings = { bundle, release: bundle?.release ?? versions[0] };
+      const start: StartFeature = (given) => {
+        scene.running.set(given.engine, bundle);
+        return startReleases(settings)(given);
+      };
+      return [{ feature: feature(settings), start }];
     },
-    releaseOf: (replica) => scene.running.get(replica)?.release ?? bundles[wanted]?.release ?? '0.1.0',
+    releaseOf: (replica) => started.get(replica)?.release ?? versions[0],
     checkers: [onlyOurs(stage, () => stage.kubeErrors > 0 || stage.weather.hanging > 0)],
-    statuses: [releaseStatus],
+    statuses: [releaseStatus(() => runningIn(scene, replicas()))],
     begin() {
       // Somebody else's object, under a name of the bundle.
       if (chance.happens(0.5) && api.find(configMaps, namespace, 'limits') === null)
@@ -104,9 +113,21 @@ function createReleases(parts: WorldParts): FeatureWorld {
     // A replica that is incompatible with the written state may not serve, and while something foreign is in
     // the way no round succeeds that would write another.
     isClosed: () => blockedObjects(stage, bundles[0]).length > 0,
-    unsettled: () => unsettledRelease(stage, scene, replicas()),
+    unsettled: () => unsettledRelease(stage, runningIn(scene, replicas())),
   };
 }
+
+/** Somebody forgets a flag; such a replica has the release of the program, the oldest. One always leads. */
+function forgottenFlags(chance: Chance): (replica: string) => boolean {
+  const isForgetful = chance.happens(0.3);
+  return (replica) => isForgetful && replica !== 'r0' && chance.happens(0.3);
+}
+
+const runningIn = ({ running }: ReleaseScene, replicas: readonly SimReplica[]): readonly RunningReplica[] =>
+  replicas.map(({ name, engine }) => {
+    const bundle = running.get(engine) ?? null;
+    return { name, bundle, release: bundle?.release ?? versions[0] };
+  });
 
 type Action = readonly [name: string, act: () => string | null];
 

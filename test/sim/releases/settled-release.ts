@@ -3,12 +3,12 @@
  * runs, what it lacks is gone, what is not ours is unchanged, and the Release says so.
  */
 
-import type { SimReplica } from '../../../packages/testing/replicas/sim-replica.ts';
 import { compareReleases } from '../../../src/base/semantic-version.ts';
 import { type Bundle, bundleLabel } from '../../../src/features/releases/bundle.ts';
 import { releases } from '../../../src/features/releases/resources.ts';
 import type { ApiStage } from '../features/feature-world.ts';
-import { bundleId, configMaps, namespace, type ReleaseScene } from './release-world.ts';
+import type { RunningReplica } from './release-status.ts';
+import { bundleId, configMaps, namespace } from './release-world.ts';
 
 interface Status {
   readonly state?: string;
@@ -17,15 +17,13 @@ interface Status {
 }
 
 export function unsettledRelease(
-  { api }: ApiStage,
-  { bundles }: ReleaseScene,
-  replicas: readonly SimReplica[],
+  { api }: Pick<ApiStage, 'api'>,
+  running: readonly RunningReplica[],
 ): readonly string[] {
-  const live = replicas.flatMap(
-    ({ engine }) => bundles.find(({ release }) => release === releaseOf(engine)) ?? [],
-  );
-  const newest = live.sort((a, b) => compareReleases(b.release, a.release))[0];
-  if (newest === undefined) return [];
+  const live = [...running].sort((a, b) => compareReleases(b.release, a.release));
+  const leading = live.find(({ bundle, release }) => bundle !== null && release === live[0]?.release);
+  const newest = leading?.bundle ?? null;
+  if (newest === null) return [];
   const oldest = live.at(-1)?.release ?? newest.release;
   const status = (api.find(releases, undefined, newest.name)?.status ?? {}) as Status;
   // Replicas that cannot live with its changes are waited for as long as they are there.
@@ -64,7 +62,3 @@ export function blockedObjects(
     return found !== null && found.metadata.labels?.[bundleLabel] !== bundleId;
   });
 }
-
-/** The release that the replica announces. */
-const releaseOf = ({ parts }: SimReplica['engine']): string | undefined =>
-  (parts as { readonly release?: string }).release;

@@ -15,8 +15,8 @@ import { probeAnnotation } from '../digest.ts';
 import { externalWorkloads } from '../resources.ts';
 
 /**
- * Outcome: workload.marked, or workload.unmarked if the workload is gone, keeps changing or is not to be probed. Every other error
- * is thrown.
+ * Outcome: workload.marked, or workload.unmarked if the workload is gone, keeps changing or is not to be
+ * probed. Every other error is thrown.
  */
 export function patchWorkloadCondition(kube: KubePort): EffectRunner<WorkloadConditionPatch> {
   return async (effect, { signal }) => {

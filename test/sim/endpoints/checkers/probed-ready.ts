@@ -16,7 +16,7 @@ import type { ApiStage } from '../../features/feature-world.ts';
 import { annotationOf, conditionsOf, type Programs, readyOf } from '../probed-programs.ts';
 import { isLasting } from '../wanted-endpoints.ts';
 
-/** A watch that pauses for up to half a minute, a patch without an answer, and a round whose outcome is lost. */
+/** A watch that pauses for half a minute, a patch without an answer, a round whose outcome is lost. */
 const knownMs = 75_000;
 
 export const probedReady = (stage: ApiStage, programs: Programs): CheckerKind => ({

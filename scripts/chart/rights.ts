@@ -50,18 +50,25 @@ export function chartRights(features: readonly Feature[]) {
 function byReach(rights: readonly Need[]): ChartRights {
   const reaches = new Map<keyof ChartRights, ChartRule[]>();
   for (const right of rights) {
-    const rule = ruleOf(right);
-    const known = reaches.get(reachOf(right)) ?? [];
-    // A feature may watch a resource for two reasons: one rule is enough.
-    if (!known.some((one) => isSame(one, rule))) reaches.set(reachOf(right), [...known, rule]);
+    for (const [reach, rule] of parted(right)) {
+      const known = reaches.get(reach) ?? [];
+      // A feature may watch a resource for two reasons: one rule is enough.
+      if (!known.some((one) => isSame(one, rule))) reaches.set(reach, [...known, rule]);
+    }
   }
   return Object.fromEntries(reaches);
 }
 
-function reachOf({ isOwnNamespace, apiGroup, resources }: Need): keyof ChartRights {
+/** A need may name resources of several reaches: a binding in a namespace grants nothing that has none. */
+function parted(need: Need): Map<keyof ChartRights, ChartRule> {
+  const reaches = Map.groupBy(need.resources, (resource) => reachOf(need, resource));
+  return new Map([...reaches].map(([reach, resources]) => [reach, ruleOf({ ...need, resources })]));
+}
+
+function reachOf({ isOwnNamespace, apiGroup }: Need, resource: string): keyof ChartRights {
   if (isOwnNamespace) return 'ownNamespace';
-  if (apiGroup === '' && resources.includes('secrets')) return 'secrets';
-  const [plural = ''] = (resources[0] ?? '').split('/');
+  const [plural = ''] = resource.split('/');
+  if (apiGroup === '' && plural === 'secrets') return 'secrets';
   return clusterScoped.has(plural) ? 'cluster' : 'namespaced';
 }
 

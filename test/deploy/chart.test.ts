@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { findHelm, runHelm } from '../../scripts/chart/helm.ts';
 import { placeOf, render, sources, sourcesOf, valueSets } from '../../scripts/chart/rendering.ts';
+import { type ChartRule, chartRights, clusterScoped } from '../../scripts/chart/rights.ts';
 import type { Need } from '../../src/actors/need.ts';
 import { runFlags } from '../../src/replica/config.ts';
 import type { FeatureName } from '../../src/replica/feature-names.ts';
@@ -151,6 +152,16 @@ describe('rights', () => {
       expect(pairsOf(places.get(namespace) ?? [])).toEqual(
         pairsOf(all.filter((rule) => !clusterWide.includes(rule))),
       );
+    }
+  });
+
+  test('what has no namespace is granted in the whole cluster, whatever it is declared beside', () => {
+    const isClusterScoped = (resource: string) => clusterScoped.has(resource.split('/')[0] ?? '');
+    for (const [feature, { cluster = [], ...others }] of Object.entries(chartRights(featuresOf()).features)) {
+      const elsewhere = Object.values(others).flat();
+      const named = (rules: readonly ChartRule[]) => rules.flatMap(({ resources }) => resources);
+      expect([feature, named(elsewhere).filter(isClusterScoped)]).toEqual([feature, []]);
+      expect([feature, named(cluster).filter((one) => !isClusterScoped(one))]).toEqual([feature, []]);
     }
   });
 

@@ -38,12 +38,8 @@ const watches: readonly WatchDeclaration[] = [
 ];
 
 const needs: readonly Need[] = [
-  {
-    apiGroup: 'orrery.dev',
-    resources: ['domains/status', 'issuers/status'],
-    verbs: ['patch'],
-    why: 'the status of Domains and Issuers',
-  },
+  { apiGroup: 'orrery.dev', resources: ['domains/status'], verbs: ['patch'], why: 'the status of a Domain' },
+  { apiGroup: 'orrery.dev', resources: ['issuers/status'], verbs: ['patch'], why: 'the status of an Issuer' },
   {
     apiGroup: 'orrery.dev',
     resources: ['domains'],

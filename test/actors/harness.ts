@@ -58,7 +58,7 @@ export class TestCluster {
   readonly clock = new VirtualClock();
   readonly hub: MemoryHub;
   readonly subjects = subjectsOf('test');
-  readonly ran: RanEffect[] = [];
+  readonly #ran: RanEffect[] = [];
   readonly dead: string[] = [];
   /** Replicas that ended because another lives under their name. */
   readonly named: string[] = [];
@@ -68,6 +68,7 @@ export class TestCluster {
   /** Holds the fences of the world that the test writes. */
   readonly mirror: MirrorStandIn;
   readonly #world: MemoryBus;
+  readonly #ranByType = new Map<string, RanEffect[]>();
   #seed = 1;
   readonly #more: readonly Feature[];
 
@@ -133,7 +134,7 @@ export class TestCluster {
         return [...joins.runs, ...more];
       },
       runEffect: (effect, run) => {
-        this.ran.push({ replica: name, effect, key: run.key });
+        this.#note({ replica: name, effect, key: run.key });
         const runner = own.find(({ type }) => type === effect.type);
         if (runner) return runner.run(effect, run);
         if (effect.type === 'message.send') return send(effect as never, run as never) as Promise<PlainEvent>;
@@ -145,6 +146,14 @@ export class TestCluster {
     const { routes, endpoints, runs } = joins;
     const requests = runs.flatMap((run) => run.requests ?? []);
     return { name, engine, bus, routes, endpoints, requests, unreadable, said };
+  }
+
+  #note(one: RanEffect): void {
+    this.#ran.push(one);
+    const { type } = one.effect;
+    const alike = this.#ranByType.get(type) ?? [];
+    alike.push(one);
+    this.#ranByType.set(type, alike);
   }
 
   async #begin(engine: Engine): Promise<void> {
@@ -227,8 +236,14 @@ export class TestCluster {
     return Object.fromEntries(this.transitions().map(({ id, to }) => [id, to]));
   }
 
+  /** All effects that began, in order. */
+  get ran(): readonly RanEffect[] {
+    return this.#ran;
+  }
+
+  /** Sorted as they begin: tests ask after every few milliseconds of virtual time. */
   ranOf(type: string): RanEffect[] {
-    return this.ran.filter(({ effect }) => effect.type === type);
+    return [...(this.#ranByType.get(type) ?? [])];
   }
 }
 

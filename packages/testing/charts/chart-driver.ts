@@ -27,6 +27,7 @@ export interface DrivenStep {
 }
 
 const startMs = 1_700_000_000_000;
+const noEventYet = 'the actor has taken no event yet';
 
 export class ChartDriver<Event extends { readonly type: string }, Context = unknown, Effect = EffectData> {
   /** Milliseconds since the epoch. */
@@ -39,6 +40,7 @@ export class ChartDriver<Event extends { readonly type: string }, Context = unkn
   readonly #input: object;
   readonly #deadlines = new Map<string, Deadline>();
   #record: string | null = null;
+  #state: string | null = null;
   #since = startMs;
   #asked: EffectData[] = [];
   #isOver = false;
@@ -75,7 +77,8 @@ export class ChartDriver<Event extends { readonly type: string }, Context = unkn
 
   /** The state as people read it: `marking.patching`, `routes.sampling,endpoints.ignored`. */
   get state(): string {
-    return stateText(this.#persisted().value);
+    if (this.#state === null) throw new Error(noEventYet);
+    return this.#state;
   }
 
   get context(): Context {
@@ -107,7 +110,7 @@ export class ChartDriver<Event extends { readonly type: string }, Context = unkn
   }
 
   #persisted(): { readonly value: unknown; readonly context: unknown } {
-    if (this.#record === null) throw new Error('the actor has taken no event yet');
+    if (this.#record === null) throw new Error(noEventYet);
     return JSON.parse(this.#record);
   }
 
@@ -115,7 +118,9 @@ export class ChartDriver<Event extends { readonly type: string }, Context = unkn
     const stamped = { ...event, at: this.now, random: this.random };
     const from = this.#record === null ? null : this.state;
     const result = this.#taken(stamped);
-    this.#record = JSON.stringify(this.#stepper.persist(result.snapshot));
+    const record = this.#stepper.persist(result.snapshot);
+    this.#record = JSON.stringify(record);
+    this.#state = stateText(record.value);
     this.#keepDeadlines(result);
     this.#asked.push(...result.effects);
     this.#isOver = result.done;

@@ -43,6 +43,15 @@ export function walk(
   };
   const missing = new Set(declaredStates(chart));
   for (const event of events) visit(after(stepper, null, event, input));
+  const passed = new Set<string>();
+  // Hardly ever do two steps of the same event between the same states pass through different ones; and they
+  // cost more to replay than to take.
+  const pass = (from: Situation, event: SampleEvent, to: Situation) => {
+    const key = JSON.stringify([from.snapshot.value, event.type, to.snapshot.value]);
+    if (passed.has(key)) return;
+    passed.add(key);
+    for (const path of passedStates(chart, from, event)) states.add(path);
+  };
   const isDone = () => seen.size >= situationsMax && missing.size === 0;
   for (let next = queue.shift(); next && !isDone(); next = queue.shift()) {
     for (const event of [...events, ...timerEvents(next)]) {
@@ -51,7 +60,7 @@ export function walk(
       if (reached === next) continue;
       visit(reached);
       for (const path of states) missing.delete(path);
-      if (missing.size > 0) for (const path of passedStates(chart, next, event)) states.add(path);
+      if (missing.size > 0) pass(next, event, reached);
     }
   }
   return { situations: [...seen.values()], states, stepper };

@@ -119,7 +119,8 @@ export class MemoryStream {
   /** @param first 0: from the first message */
   purge(matches: SubjectMatcher, belowSequence: number, first = 0): void {
     for (const message of this.#log.from(first)) {
-      if (message.sequence < belowSequence && matches(message.subject)) this.#remove(message);
+      if (message.sequence >= belowSequence) return;
+      if (matches(message.subject)) this.#remove(message);
     }
   }
 

@@ -95,6 +95,26 @@ test.each(['STATE', 'WORLD'] as const)(
   },
 );
 
+test('a replica that just starts makes a stream anew with higher fences, too, after others did so', async () => {
+  const { bus, operator, s, streamOf } = await scene('fenceTwice');
+  const fence = s.fence(1);
+  const before = await bus.append(fence, bytes('before'));
+  await jetStream(operator, `STREAM.DELETE.${streamOf('STATE')}`);
+  const what = { what: 'the new stream', timeoutMs: 15_000 };
+  await until(async () => (await codeOf(bus.streamState('state'))) === undefined, what);
+  const between = await bus.append(fence, bytes('between'));
+  await bus.close();
+  await jetStream(operator, `STREAM.DELETE.${streamOf('STATE')}`);
+  // It knows the time alone. Seconds pass meanwhile where nobody makes the stream; here a clock says so.
+  const clock = { ...systemClock, now: () => systemClock.now() + 15_000 };
+  const newcomer = await connectTo(server.url, { cluster: 'fenceTwice', clock });
+  const after = await newcomer.append(fence, bytes('after'));
+  expect(between.sequence).toBeGreaterThan(before.sequence);
+  expect(after.sequence).toBeGreaterThan(between.sequence);
+  await newcomer.close();
+  await operator.close();
+});
+
 test('followers of a stream made anew go on within seconds, although its server is heard all the time', async () => {
   const { bus, operator, s, streamOf } = await scene('heard');
   const beats: string[] = [];

@@ -77,6 +77,7 @@ export function timerName(event: string): string {
 
 /** Delays whose names say too little by themselves. */
 const deadlineTexts: Readonly<Record<string, string>> = {
+  askAfterOutage: 'its Issuer is asked again',
   backOff: 'it is tried again',
   restate: 'its status is compared again',
   period: 'the next probe',

@@ -122,6 +122,16 @@ test('a right that is taken back closes the socket, also one that was open alrea
   expect(code()).toBe(4401);
 });
 
+test('a reason of any length and alphabet closes the socket, and harms nobody else', async () => {
+  const clock = new VirtualClock();
+  let access: Access = { granted: true, user: 'ann' };
+  const { code } = await open(await serve({ clock, authorize: async () => access }));
+  access = { granted: false, status: 403, reason: `oidc:${'Владимир '.repeat(20)}may not` };
+  await clock.advance(limits.inspectCheckMs + 1);
+  await until(() => code() !== null, { what: 'the socket to be closed' });
+  expect(code()).toBe(4403);
+});
+
 test('while Kubernetes cannot be asked, who was let in stays and nobody else comes in', async () => {
   const clock = new VirtualClock();
   let answer: () => Promise<Access> = async () => ({ granted: true, user: 'ann' });

@@ -12,6 +12,8 @@ import { pulseMs } from '../members/pulses.ts';
 const gatherMs = 1_000;
 const quietMs = 10_000;
 const namedMax = 5;
+/** A write that is not confirmed is told with its subject, another for each holding. */
+const ownFence = /\bfence\.[^\s:.]+/;
 const lostAgainMs = 10_000;
 /** What failed is claimed again when it is next looked at. */
 export const failedPauseMs = 2.5 * pulseMs;
@@ -33,10 +35,11 @@ export function createClaimTrouble({ clock, log }: Pick<HostParts, 'clock' | 'lo
     }
     failing.clear();
   };
-  /** @param error the reason in words */
+  /** @param error the reason in words, which may name the holding's fence */
   const failed = (holding: string, error: string): void => {
-    const same = failing.get(error) ?? new Set();
-    failing.set(error, same.add(holding));
+    const reason = error.replace(ownFence, 'fence.*');
+    const same = failing.get(reason) ?? new Set();
+    failing.set(reason, same.add(holding));
     if (isWaiting) return;
     isWaiting = true;
     clock.after(Math.max(gatherMs, toldAt + quietMs - clock.monotonic()), tell);

@@ -51,7 +51,10 @@ export function wireBus(parts: WireBusParts): Bus {
     }
   };
   const onRestart = () => counters.followRestarts++;
-  const following: FollowEnvironment = { ...parts, silence, deliver: guarded, onRestart };
+  const following: FollowEnvironment = {
+    ...{ ...parts, silence, deliver: guarded, onRestart },
+    toldAt: new Map(),
+  };
   return {
     counters,
     get status() {

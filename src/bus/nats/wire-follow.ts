@@ -26,6 +26,8 @@ export interface FollowEnvironment extends ConsumerEnvironment {
   readonly onRestart: () => void;
   readonly anew: AnewListeners;
   readonly troubles: Troubles;
+  /** When it was last told that a stream is not read, monotonic ms, by its name. */
+  readonly toldAt: Map<string, number>;
 }
 
 /**
@@ -86,6 +88,16 @@ export function follow(
 const notFollowed =
   'a consumer could not be created; trying again, and until then nothing new in the stream is read. If this goes on: has the stream a leader, and may this NATS user publish to $JS.API.STREAM.INFO.> and $JS.API.CONSUMER.CREATE.> (deploy/nats/permissions.conf)?';
 
+/** All readers of a stream, and each again and again, have the same trouble: one of them tells it. */
+const tellAgainMs = 10_000;
+
+function isFirstToTell({ clock, toldAt }: FollowEnvironment, stream: string): boolean {
+  const now = clock.monotonic();
+  const isTold = now - (toldAt.get(stream) ?? Number.NEGATIVE_INFINITY) < tellAgainMs;
+  if (!isTold) toldAt.set(stream, now);
+  return !isTold;
+}
+
 /** Without the consumer's name: all readers of the stream have the same trouble. */
 const unread = (stream: string, { message }: Error) =>
   `nothing new in ${stream} is read: ${message.replace(/\.f-[\w-]+/, '')}`;
@@ -123,7 +135,7 @@ function consumerChain(
     begin();
   };
   const onFailure = (error: Error): void => {
-    log.warn({ stream, error: error.message }, notFollowed);
+    if (isFirstToTell(environment, stream)) log.warn({ stream, error: error.message }, notFollowed);
     troubles.note(what, unread(stream, error));
     drop();
     retry = clock.after(jittered(retryMs, 0.3, random), begin);

@@ -98,7 +98,7 @@ function attend(socket: WebSocket, { headers }: IncomingMessage, url: URL, parts
     else
       socket.close(
         access.status === 401 ? closing.unauthenticated : closing.forbidden,
-        access.reason.slice(0, 100),
+        closeReason(access.reason),
       );
   };
   timer = clock.after(limits.inspectCheckMs, check);
@@ -114,6 +114,13 @@ function attend(socket: WebSocket, { headers }: IncomingMessage, url: URL, parts
     session.end();
   });
 }
+
+/** A WebSocket's reason has 123 bytes at most; a longer one is not sent at all. */
+const closeReason = (text: string): string =>
+  Buffer.from(text)
+    .subarray(0, 123)
+    .toString('utf8')
+    .replace(/\uFFFD+$/, '');
 
 const ask = (authorize: Authorize, headers: IncomingHttpHeaders): Promise<Access> =>
   authorize(tokenOf(headers), 'get', AbortSignal.timeout(limits.requestTimeoutMs));

@@ -12,14 +12,7 @@ import type {
   SessionView,
 } from '../../base/views.ts';
 import type { SequenceView } from '../events/sequence.ts';
-
-export interface Refused {
-  /** 0: no answer. */
-  readonly status: number;
-  readonly reason: string;
-}
-
-export type Answer<T> = { readonly ok: T } | { readonly refused: Refused };
+import type { Answer } from './answer.ts';
 
 /** The kinds of actors that the release knows; null: the request failed. */
 export async function readKinds(): Promise<readonly string[] | null> {

@@ -45,9 +45,8 @@ export function App({ store }: { store: Store }): VNode {
   useEffect(() => {
     document.title = titleOf(route);
   }, [route]);
-  const refused = store.session && 'refused' in store.session ? store.session.refused : null;
-  if (refused && refused.status !== 0)
-    return html`<${SignIn} refused=${refused} onSignedIn=${() => store.signedIn()} />`;
+  const { refused } = store;
+  if (refused) return html`<${SignIn} refused=${refused} onSignedIn=${() => store.signedIn()} />`;
   return html`
     <a class="skip" href="#main">Skip to the content</a>
     <${Header} store=${store} route=${route} onHelp=${() => setHelping(true)} />

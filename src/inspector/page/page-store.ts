@@ -6,12 +6,14 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import type { ActorId } from '../../base/ids.ts';
-import type { ActorView, HistoryStep, LiveRow, SessionView } from '../../base/views.ts';
+import type { ActorView, HistoryStep, HistoryView, LiveRow, SessionView } from '../../base/views.ts';
 import type { ClusterNow, LiveMessage } from '../live/live-messages.ts';
-import { type Answer, readHistory } from './api.ts';
+import type { Answer, Refused } from './answer.ts';
+import { readHistory, readKinds, readSession } from './api.ts';
 import { type Connection, type ConnectionState, connectLive } from './connection.ts';
 import { createHearing, type Hearing, type Silence } from './hearing.ts';
 import { createRates, type Rates } from './overview/rates.ts';
+import { createPersistentReading } from './persistent-reading.ts';
 import { withPast, withStep } from './watched-steps.ts';
 import { createWho, type Who } from './who.ts';
 
@@ -24,6 +26,8 @@ export interface Watched {
   /** Number of steps before those. */
   left: number;
   isLoading: boolean;
+  /** Why the history or the actor could not be read so far; it is tried again. null: nothing is wrong. */
+  problem: string | null;
   /** When the last step arrived over the live feed, page time, ms; 0: none has. */
   steppedAt: number;
 }
@@ -49,6 +53,7 @@ const stalePatienceMs = 4_000;
 export class Store {
   readonly #clock: Clock;
   readonly #live: Connection;
+  readonly #history: { ask(id: ActorId): Promise<void>; forget(): void };
   readonly #who: Who;
   readonly #hearing: Hearing;
   readonly #listeners = new Set<() => void>();
@@ -72,7 +77,9 @@ export class Store {
     this.#clock = clock;
     this.rates = createRates(clock);
     this.#hearing = createHearing(clock);
-    this.#who = createWho(() => this.#changed());
+    this.#who = createWho({ readSession, readKinds, changed: () => this.#changed() });
+    const onAnswer = (id: ActorId, answer: Answer<HistoryView>) => this.#takeHistory(id, answer);
+    this.#history = createPersistentReading({ clock, read: readHistory, onAnswer });
     this.#live = connectLive({
       clock,
       onMessage: (message) => this.#onMessage(message),
@@ -131,6 +138,11 @@ export class Store {
     return this.#who.session;
   }
 
+  /** Why signing in is needed; null: it is not, as far as is known. */
+  get refused(): Refused | null {
+    return this.#who.refused;
+  }
+
   /** The latest moves of shards, newest first. */
   get moves(): readonly Move[] {
     return this.#moves;
@@ -151,8 +163,11 @@ export class Store {
     this.#live.watch({ rows: true, actor: id, facts: kind });
     if (this.#watched?.id === (id ?? undefined)) return;
     this.#watched =
-      id === null ? null : { id, actor: undefined, steps: [], left: 0, isLoading: true, steppedAt: 0 };
-    if (id !== null) void this.#loadHistory(id);
+      id === null
+        ? null
+        : { id, actor: undefined, steps: [], left: 0, isLoading: true, problem: null, steppedAt: 0 };
+    if (id === null) this.#history.forget();
+    else void this.#history.ask(id);
     this.#changed();
   }
 
@@ -186,7 +201,9 @@ export class Store {
     else if (message.type === 'cluster') this.#takeCluster(message);
     else if (message.type === 'step') this.#takeStep(message);
     else if (message.type === 'actor' && this.#watched?.id === message.id) {
-      this.#watched = { ...this.#watched, actor: message.actor };
+      this.#watched = { ...this.#watched, actor: message.actor, problem: null };
+    } else if (message.type === 'problem' && this.#watched) {
+      this.#watched = { ...this.#watched, problem: message.message };
     }
     this.#changed();
   }
@@ -196,7 +213,8 @@ export class Store {
     this.#staleSince = this.#clock.monotonic();
     this.#replica = replica;
     this.#offset = now - this.#clock.now();
-    if (this.#watched) void this.#loadHistory(this.#watched.id);
+    if (this.#watched) void this.#history.ask(this.#watched.id);
+    if (this.#who.allKinds === null) void this.#who.readKinds();
   }
 
   #takeRows(message: Extract<LiveMessage, { type: 'rows' }>): void {
@@ -233,12 +251,15 @@ export class Store {
     this.#watched = { ...watched, actor, steps: withStep(watched.steps, step), steppedAt };
   }
 
-  async #loadHistory(id: ActorId): Promise<void> {
-    const answer = await readHistory(id);
+  #takeHistory(id: ActorId, answer: Answer<HistoryView>): void {
     const watched = this.#watched;
-    if (watched?.id !== id || !('ok' in answer)) return;
-    const { steps, left } = answer.ok;
-    this.#watched = { ...watched, steps: withPast(steps, watched.steps), left, isLoading: false };
+    if (watched?.id !== id) return;
+    if ('refused' in answer) this.#watched = { ...watched, problem: answer.refused.reason };
+    else {
+      const { steps, left } = answer.ok;
+      const known = withPast(steps, watched.steps);
+      this.#watched = { ...watched, steps: known, left, isLoading: false, problem: null };
+    }
     this.#changed();
   }
 

@@ -1,5 +1,5 @@
 /** Asks for a token if the replica requires one. */
-import type { Refused } from './api.ts';
+import type { Refused } from './answer.ts';
 import { signIn } from './api.ts';
 import { html, useState, type VNode } from './vendor.ts';
 

@@ -1,14 +1,30 @@
 /** Who is signed in, and which kinds of actors the release knows. */
 import type { SessionView } from '../../base/views.ts';
-import { type Answer, readKinds, readSession } from './api.ts';
+import type { Answer, Refused } from './answer.ts';
 
 export type Who = ReturnType<typeof createWho>;
 
-export function createWho(changed: () => void) {
+export function createWho({
+  readSession,
+  readKinds,
+  changed,
+}: {
+  readonly readSession: () => Promise<Answer<SessionView>>;
+  readonly readKinds: () => Promise<readonly string[] | null>;
+  readonly changed: () => void;
+}) {
   const known = { session: null as Answer<SessionView> | null, allKinds: null as readonly string[] | null };
   return {
     get session(): Answer<SessionView> | null {
       return known.session;
+    },
+    /**
+     * Who is not known, or may not look: signing in helps. null: neither; a replica that is away, or cannot
+     * ask Kubernetes, refuses nobody.
+     */
+    get refused(): Refused | null {
+      const { session } = known;
+      return session && isRefusal(session) ? session.refused : null;
     },
     /** null: unknown so far. */
     get allKinds(): readonly string[] | null {
@@ -16,8 +32,7 @@ export function createWho(changed: () => void) {
     },
     async readSession(): Promise<void> {
       const session = await readSession();
-      // Without an answer, both are unknown again.
-      if ('refused' in session && session.refused.status === 0 && known.session) return;
+      if (!('ok' in session) && !isRefusal(session) && known.session) return;
       known.session = session;
       changed();
     },
@@ -27,3 +42,6 @@ export function createWho(changed: () => void) {
     },
   };
 }
+
+const isRefusal = (session: Answer<SessionView>): session is { readonly refused: Refused } =>
+  'refused' in session && [401, 403].includes(session.refused.status);

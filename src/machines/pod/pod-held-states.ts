@@ -23,7 +23,7 @@ const telling = <const T extends string>(then: T) =>
       'condition.refused': { guard: 'isRefused', target: 'unsaid', actions: ['noteUntold', 'noteRefusal'] },
       'pod.recheck': { actions: 'startAfresh' },
     },
-    after: { patchPatience: { target: 'unsaid', actions: 'noteUntold' } },
+    after: { patchPatience: { target: 'unsaid', actions: ['noteUntold', 'noteSilence'] } },
   }) as const;
 
 /** What the condition says is out of date. */

@@ -1,7 +1,9 @@
 /** A store that takes nothing fails every claim for one reason, and is told of once. */
 import { expect, test } from 'vitest';
 import type { Directory } from '../../../src/actors/members/directory.ts';
+import { createClaimTrouble } from '../../../src/actors/shards/claim-trouble.ts';
 import { Ownership } from '../../../src/actors/shards/ownership.ts';
+import { silentLog } from '../../../src/base/log.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import { memoryHub } from '../../../src/bus/memory/hub.ts';
 import { subjects as subjectsOf } from '../../../src/bus/subjects.ts';
@@ -67,6 +69,23 @@ test('64 shards that cannot be claimed since the store is full are one line, and
   expect(lines[0]?.text).toMatch(/^claims failed, and are tried again; .*NATS takes no writes/);
   await beats(40);
   expect(lines.map(({ count }) => count)).toEqual([64, 64, 64]);
+});
+
+test('nor are they one line each when NATS is slow, and each claim names its own fence', async () => {
+  const clock = new VirtualClock();
+  const told: object[] = [];
+  const trouble = createClaimTrouble({
+    clock,
+    log: { ...silentLog, warn: (facts) => void told.push(facts) },
+  });
+  const slow = (fence: string) => `a write was sent and not confirmed: orrery.dev.${fence}: timeout`;
+  for (const shard of shards) trouble.failed(`shard/${shard}`, slow(`fence.${shard}`));
+  trouble.failed('watch/pods', slow('world.fence.pods'));
+  await clock.advance(1_000);
+  expect(told).toEqual([
+    expect.objectContaining({ count: 64, error: slow('fence.*') }),
+    expect.objectContaining({ count: 1, error: slow('world.fence.*') }),
+  ]);
 });
 
 test('claims that succeed again are told of no more', async () => {

@@ -97,6 +97,7 @@ async function followed(
   server: ReturnType<typeof playedServer>,
   from: FollowFrom = { kind: 'new' },
   log: Log = silentLog,
+  toldAt = new Map<string, number>(),
 ) {
   const messages: StoredMessage[] = [];
   const counts = { restarts: 0, others: 0 };
@@ -113,6 +114,7 @@ async function followed(
       onRestart: () => counts.restarts++,
       anew,
       troubles: createTroubles(systemClock),
+      toldAt,
     },
     'S',
     {
@@ -239,13 +241,18 @@ describe('a follower', () => {
     expect(counts.others).toBe(1);
   });
 
-  test('keeps trying while the stream has no leader', async () => {
+  test('keeps trying while the stream has no leader, and tells it once for all readers of the stream', async () => {
     const server = playedServer();
     server.stream.failures = 3;
     const said: string[] = [];
-    await followed(server, { kind: 'new' }, { ...silentLog, warn: (_, text) => void said.push(text) });
+    const log = { ...silentLog, warn: (_: object, text: string) => void said.push(text) };
+    const toldAt = new Map<string, number>();
+    await followed(server, { kind: 'new' }, log, toldAt);
     expect(server.made).toHaveLength(1);
-    expect(said).toHaveLength(3);
+    server.stream.failures = 2;
+    await followed(server, { kind: 'new' }, log, toldAt);
+    expect(server.made).toHaveLength(2);
+    expect(said).toHaveLength(1);
     expect(said[0]).toMatch(/^a consumer could not be created; trying again.*\$JS\.API\.CONSUMER\.CREATE/);
   });
 

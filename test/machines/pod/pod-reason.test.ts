@@ -98,6 +98,12 @@ test.each<[string, PodDriver, string, string]>([
     '1 of 3 Services have not reached this Pod: www (no answer yet). The condition could not be written: it was error.',
   ],
   [
+    'gated.proving.unsaid',
+    newPod(observed(), proven('api'), proven('web')).wait(4_000).wait(30_000),
+    'waiting',
+    '1 of 3 Services have not reached this Pod: www (no answer yet). The condition could not be written: the condition patch timed out.',
+  ],
+  [
     'gated.marking.patching',
     newPod(observed(), ...allProven),
     'waiting',

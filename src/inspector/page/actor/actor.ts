@@ -52,6 +52,7 @@ export function ActorPage({ store, id, place }: { store: Store; id: ActorId; pla
       ${maySend(store) && html`<button class="primary" disabled=${!actor} onClick=${() => stay({ isSending: true })} title="Send an event (s)">Send event</button>`}
     </header>
     ${at !== null && html`<${PastBanner} step=${step} at=${at} when=${when} now=${now} isLoading=${watched?.isLoading ?? true} />`}
+    ${watched?.problem && html`<p class="banner" role="status">Not everything could be read, and it is tried again: ${watched.problem}</p>`}
     ${watched?.actor === null && html`<p class="banner">This actor has ended; this is its last state.</p>`}
     ${at === null && actor && html`<${ReasonCard} actor=${actor} now=${now} />`}
     <${Body} store=${store} id=${id} open=${place.open} kind=${kind} state=${state} index=${index} at=${at} now=${now} actor=${actor} steps=${steps} />

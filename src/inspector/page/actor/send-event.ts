@@ -5,7 +5,8 @@
 import type { ActorId } from '../../../base/ids.ts';
 import type { MessageForm, SendAnswer } from '../../../base/views.ts';
 import { change } from '../../../base/words.ts';
-import { type Answer, readForms, sendEvent } from '../api.ts';
+import type { Answer } from '../answer.ts';
+import { readForms, sendEvent } from '../api.ts';
 import { html, useEffect, useRef, useState, type VNode } from '../vendor.ts';
 import { EventChoice, EventField, type Forms } from './event-fields.ts';
 import { fieldsOf, readForm, type Texts } from './event-form.ts';

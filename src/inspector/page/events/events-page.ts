@@ -45,7 +45,7 @@ export function EventsPage({ store, place }: { store: Store; place: EventsPlace 
     <h1>Time line <span class="quiet">${read.steps.length}${read.next === null ? '' : '+'} step${read.steps.length === 1 ? '' : 's'}</span></h1>
     <${Filters} place=${place} kinds=${store.allKinds ?? []} change=${change} />
     ${name && html`<${Sequence} key="${name.id}@${name.rev}@${name.by}" name=${name} isUtc=${utc} onClose=${() => change({ step: '' })} />`}
-    ${read.problem && html`<p class="problem" role="alert">${read.problem}</p>`}
+    ${read.problem && html`<p class="problem" role="alert">${read.problem} <button onClick=${() => load(read)}>Try again</button></p>`}
     <${VirtualList} items=${read.steps} rowHeight=${rowHeight} label="Steps, oldest first" selected=${chosen}
       keyOf=${(one: Transition) => `${one.id}/${stepKey(one)}`}
       row=${(one: Transition, index: number) => html`<${Row} step=${one} isUtc=${utc} isChosen=${index === chosen} onChoose=${() => change({ step: `${one.id}@${one.rev}`, when: one.at })} />`} />

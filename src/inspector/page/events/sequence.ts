@@ -2,7 +2,8 @@
 import { indexOfStep, type StepName, stepKey } from '../../../actors/step-order.ts';
 import { change, eventName, shownTime } from '../../../base/words.ts';
 import type { SequenceView } from '../../events/sequence.ts';
-import { type Answer, readSequence } from '../api.ts';
+import type { Answer } from '../answer.ts';
+import { readSequence } from '../api.ts';
 import { ActorLink } from '../pieces.ts';
 import { html, useEffect, useState, type VNode } from '../vendor.ts';
 

@@ -10,6 +10,7 @@ import { createServer, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import type { Clock } from '../../base/clock.ts';
 import type { HostPort } from '../../base/config-values.ts';
+import { listenOn } from '../../base/http/listen.ts';
 import { limits } from '../../base/limits.ts';
 
 export interface SmallAnswer {
@@ -53,12 +54,7 @@ export async function startSmallHttp(parts: {
   const server = tls === undefined ? createServer(take) : createTlsServer(tls, take);
   // Unfinished handshakes are bounded separately.
   server.maxConnections = 2 * limits.httpConnections;
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(listen.port, listen.host, resolve);
-  });
-  const listening = server.address();
-  const port = typeof listening === 'object' && listening !== null ? listening.port : listen.port;
+  const port = await listenOn(server, listen);
   return {
     address: { host: listen.host, port },
     close: () =>

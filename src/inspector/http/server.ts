@@ -11,6 +11,7 @@ import { createServer as createTlsServer, type Server as TlsServer } from 'node:
 import type { HostPort } from '../../base/config-values.ts';
 import { attempt, OrreryError } from '../../base/errors.ts';
 import { boundConnections } from '../../base/http/connections.ts';
+import { listenOn } from '../../base/http/listen.ts';
 import { limits } from '../../base/limits.ts';
 import type { AccessVerb, Authorize } from '../../kube/api/access.ts';
 import { type SocketParts, serveSockets } from '../live/socket.ts';
@@ -54,12 +55,7 @@ export async function startHttp(parts: HttpServerParts): Promise<HttpServer> {
   const { authorize, clock, live, host } = parts;
   const sockets = serveSockets(server, { authorize, clock, start: live, isMeant: meantHosts(parts) });
   if (parts.tls) keepTlsFresh(server as TlsServer, parts.tls, clock);
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ host, port: parts.port }, resolve);
-  });
-  const listening = server.address();
-  const port = typeof listening === 'object' && listening !== null ? listening.port : parts.port;
+  const port = await listenOn(server, parts);
   return {
     address: { host, port },
     close: () => {

@@ -12,6 +12,7 @@ import { type Clock, sleep } from '../../../base/clock.ts';
 import type { HostPort } from '../../../base/config-values.ts';
 import { asError, inPlainWords } from '../../../base/errors.ts';
 import { boundConnections } from '../../../base/http/connections.ts';
+import { listenOn } from '../../../base/http/listen.ts';
 import { limits } from '../../../base/limits.ts';
 import type { Log } from '../../../base/log-port.ts';
 import type { ChallengeBoard } from './challenge.ts';
@@ -61,7 +62,7 @@ async function keepListening(
 ): Promise<void> {
   while (!signal.aborted) {
     try {
-      await listening(server, host, port);
+      await listenOn(server, { host, port });
       return log.info({ acmeHttp: `${host}:${port}` }, 'serving answers to HTTP-01 challenges');
     } catch (thrown) {
       const facts = { acmeHttp: `${host}:${port}`, error: inPlainWords(asError(thrown).message) };
@@ -69,16 +70,6 @@ async function keepListening(
       await sleep(clock, listenAgainMs, signal).catch(() => {});
     }
   }
-}
-
-function listening(server: Server, host: string, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ host, port }, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
 }
 
 function answerer(board: Pick<ChallengeBoard, 'find'>) {

@@ -25,13 +25,20 @@ export function refusalError(refusal: Refusal, now: number): OrreryError {
   const retryAfterMs =
     readRetryAfter(refusal.retryAfter, now) ?? (seconds === undefined ? undefined : seconds * 1000);
   const code = codeOf(refusal.status, reason, retryAfterMs !== undefined, isVersionTooLarge(refusal.body));
-  const said = message === '' ? '' : `: ${cut(message)}`;
+  const said = message === '' ? '' : `: ${cut(withoutValue(message))}`;
   const known = isUnknownPath(refusal) ? `${refusal.status}: the API server has no such kind` : '';
   const answer = known || `${refusal.status} ${reason}${said}`;
   return new OrreryError(code, `${refusal.request} was answered with ${answer}`, {
     facts: { status: refusal.status, reason, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) },
   });
 }
+
+/**
+ * An apply with a value of the wrong type is answered with that value, and it may be a password that lacks its
+ * quotes: `.stringData.password: expected string, got &value.valueUnstructured{Value:12345}`.
+ */
+const withoutValue = (message: string) =>
+  message.replace(/, got &[\s\S]*\}/, ', got a value of another type');
 
 /** A long message repeats the refused value; the reason is at its end. */
 function cut(message: string): string {

@@ -9,7 +9,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { isAbsolute, join, normalize } from 'node:path';
 import * as v from 'valibot';
-import { parseAllDocuments } from 'yaml';
+import { type ParseOptions, parseAllDocuments, type SchemaOptions, type Tags } from 'yaml';
 import { asError, OrreryError } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import { compareReleases, isRelease } from '../../base/semantic-version.ts';
@@ -211,13 +211,27 @@ function kindsOf(objects: readonly BundleObject[]): readonly KindName[] {
   return [...kinds.values()];
 }
 
+/** `0400` in YAML 1.1, which kubectl reads: the mode of a file in most manifests. In YAML 1.2 it is 400. */
+const octal = {
+  tag: 'tag:yaml.org,2002:int',
+  default: true,
+  identify: () => false,
+  test: /^[-+]?0[0-7]+$/,
+  resolve: (text: string) => Number.parseInt(text, 8),
+} as const;
+
+const asKubectlReads: ParseOptions & SchemaOptions = {
+  merge: true,
+  customTags: (tags: Tags) => [octal, ...tags],
+};
+
 function readDocuments(dir: string, name: string): unknown[] {
   const file = join(dir, name);
   try {
     const { size } = statSync(file);
     if (size > limits.bundleFileBytes)
       throw wrong(file, `has ${size} bytes; at most ${limits.bundleFileBytes} are allowed`);
-    return parseAllDocuments(readFileSync(file, 'utf8')).flatMap((document) => {
+    return parseAllDocuments(readFileSync(file, 'utf8'), asKubectlReads).flatMap((document) => {
       const [error] = document.errors ?? [];
       if (error !== undefined) throw wrong(file, firstLine(error.message));
       const value: unknown = document.toJS({ maxAliasCount: 100 });

@@ -75,6 +75,22 @@ metadata:
   ]);
 });
 
+test('§1.7: octal numbers and merge keys are read as kubectl reads them', () => {
+  const manifest = `apiVersion: example.com/v1
+kind: Thing
+metadata: {name: one, labels: {orrery.dev/builtin: "true"}}
+common: &common {a: 1, b: 2}
+spec:
+  <<: *common
+  b: 3
+  modes: [0400, 0644, -017, 0, 0899, 0o17, "0400", 10]
+`;
+  const [one] = loadBundle(
+    write({ 'bundle.yaml': `${head}manifests: [a.yaml]\n`, 'a.yaml': manifest }),
+  ).objects;
+  expect(one?.spec).toEqual({ a: 1, b: 3, modes: [0o400, 0o644, -0o17, 0, 899, 0o17, '0400', 10] });
+});
+
 test('the example is a bundle', () => {
   expect(loadBundle(resolve(import.meta.dirname, '../../../examples/bundle')).objects).toHaveLength(2);
 });

@@ -31,7 +31,12 @@ export interface KubeMeta {
   readonly ownerReferences?: ReadonlyArray<Readonly<Record<string, unknown>>>;
   readonly finalizers?: readonly string[];
   /** Who applied or wrote which of its fields. */
-  readonly managedFields?: ReadonlyArray<{ readonly manager?: string }>;
+  readonly managedFields?: ReadonlyArray<{
+    readonly manager?: string;
+    readonly operation?: string;
+    readonly subresource?: string;
+    readonly fieldsV1?: Readonly<Record<string, unknown>>;
+  }>;
 }
 
 export interface KubeObject {

@@ -34,6 +34,7 @@ export async function releaseRound(
   const resolve = resolver(kube, signal);
   const counts = { applied: 0, replaced: 0 };
   const changes = changeList();
+  const left: string[] = [];
   const applyOne = async (manifest: BundleObject) => {
     try {
       const resource = await resolve(manifest);
@@ -55,8 +56,9 @@ export async function releaseRound(
       const onError = (object: KubeObject, error: unknown) =>
         problems.add(`${nameOf(kind, object)}, to be deleted`, error);
       const onPruned = (object: KubeObject) => changes.pruned(nameOf(kind, object));
+      const onLeft = (object: KubeObject) => void left.push(nameOf(kind, object));
       await pruneKind(
-        { kube, bundle, isWanted: wantedIn(bundle, resource), onPruned, onError },
+        { kube, bundle, isWanted: wantedIn(bundle, resource), onPruned, onLeft, onError },
         resource,
         signal,
       );
@@ -73,7 +75,8 @@ export async function releaseRound(
     signal.throwIfAborted();
     await prune(kind);
   }
-  return { ...counts, ...changes.summary(), ...problems.summary() };
+  const others = left.length === 0 ? {} : { left: left.slice(0, limits.releaseNamesTold) };
+  return { ...counts, ...changes.summary(), ...problems.summary(), ...others };
 }
 
 const nameOf = ({ kind }: KindName, { metadata }: KubeObject) =>

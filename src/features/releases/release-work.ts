@@ -13,7 +13,7 @@ import type { RoundSummary } from '../../machines/release/release-events.ts';
 import type { KindName } from '../../machines/release/release-table.ts';
 import { type Bundle, type BundleObject, objectName } from './bundle.ts';
 import { releaseRound, wantedIn } from './bundle-round.ts';
-import { selectorOf } from './release-prune.ts';
+import { isAppliedByUs, selectorOf } from './release-prune.ts';
 
 /** Fields of a manifest that say nothing about the object's content. */
 const silentFields = new Set(['apiVersion', 'kind', 'metadata', 'status']);
@@ -126,7 +126,8 @@ class WatchedKind {
     if (known === undefined) {
       // An object of ours that is just being applied for the first time is no drift; one that the bundle
       // lacks is to be deleted, which a round in progress does.
-      if (!this.#isWanted(object) && deletionTimestamp === undefined && !this.#isRoundUnderWay())
+      const isLeft = !this.#isWanted(object) && isAppliedByUs(object);
+      if (isLeft && deletionTimestamp === undefined && !this.#isRoundUnderWay())
         this.#tell(`${this.#resource.kind} ${keyOf(object)}`);
       return;
     }

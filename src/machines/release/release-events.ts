@@ -69,6 +69,8 @@ export interface RoundSummary {
   readonly failed: number;
   /** Absent: it changed nothing. */
   readonly changes?: RoundChanges;
+  /** Objects with the bundle's label that Orrery did not apply, some by name; absent: there are none. */
+  readonly left?: readonly string[];
 }
 export type RoundFailed = {
   readonly type: 'round.failed';

@@ -181,6 +181,9 @@ export function explainRelease(context: unknown): readonly string[] {
       : [
           `last round: ${lastRound.applied} applied, ${lastRound.pruned} pruned, ${lastRound.replaced} replaced, ${lastRound.failed} failed`,
         ]),
+    ...(lastRound?.left ?? []).map(
+      (object) => `left alone: ${object} has the label of this bundle, but Orrery did not apply it`,
+    ),
     ...(drift.length === 0 ? [] : [`drifted: ${drift.join(', ')}`]),
     ...release.changes.toReversed().flatMap(explainChanges),
   ];

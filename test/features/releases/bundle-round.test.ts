@@ -14,6 +14,7 @@ import {
   find,
   ours,
   put,
+  putOurs,
   type Scene,
   signal,
   startScene,
@@ -283,13 +284,35 @@ test('drift is told: a changed field, a lost label, a deletion; a change elsewhe
 
 test('a labelled object that the bundle does not have is told as drift too, and what a round itself deletes is not', async () => {
   const ns = await scene.namespace();
-  await put(scene, ns, 'left', ours);
+  await putOurs(scene, ns, 'left');
   const { work, drift } = scene.work(bundleOf([configMap(ns, 'a', { x: '1' })]));
   await work.round([], signal);
   expect(await find(scene, ns, 'left')).toBeNull();
-  await put(scene, ns, 'later', ours);
+  await put(scene, ns, 'forged', ours);
+  await putOurs(scene, ns, 'later');
   await until(() => drift.length > 0, { what: 'drift' });
   expect(drift).toEqual([`ConfigMap ${ns}/later`]);
+});
+
+test('an object that has our label from somebody else is never deleted, and is named (§3.6)', async () => {
+  const ns = await scene.namespace();
+  const forged = await put(scene, ns, 'forged', ours);
+  const summary = await round([configMap(ns, 'a', { x: '1' })]);
+  expect(summary).toMatchObject({ failed: 0, left: expect.arrayContaining([`ConfigMap ${ns}/forged`]) });
+  expect(await find(scene, ns, 'forged')).toEqual(forged);
+});
+
+test('a value of the wrong type is not told: it may be a password that lacks its quotes', async () => {
+  const ns = await scene.namespace();
+  const secret = (fields: object): BundleObject => ({
+    ...{ apiVersion: 'v1', kind: 'Secret', metadata: { name: 's', namespace: ns, labels: builtin } },
+    ...fields,
+  });
+  for (const fields of [{ stringData: { key: 48151623 } }, { stringData: 'a\n48151623' }]) {
+    const { failed, errors } = await round([secret(fields)]);
+    expect([failed, errors.join()]).toEqual([1, expect.stringMatching(/Secret .*\.stringData.*: expected/)]);
+    expect(errors.join()).not.toContain('48151623');
+  }
 });
 
 test('after the work has ended nothing more is applied', async () => {

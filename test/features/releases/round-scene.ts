@@ -106,7 +106,21 @@ export function configMap(
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata, data, ...rest };
 }
 
-/** An object of somebody else, or of an older bundle. */
+/** An object of an older bundle. */
+export const putOurs = ({ kube }: Scene, namespace: string, name: string) =>
+  kube.patch(
+    configMaps,
+    {
+      ...{ namespace, name, type: 'apply', fieldManager: 'orrery-release' },
+      body: {
+        ...configMap(namespace, name, { from: 'before' }),
+        metadata: { name, namespace, labels: ours },
+      },
+    },
+    signal,
+  );
+
+/** An object of somebody else. */
 export const put = ({ kube }: Scene, namespace: string, name: string, labels: Record<string, string>) =>
   kube.create(configMaps, { metadata: { name, namespace, labels }, data: { from: 'elsewhere' } }, signal);
 

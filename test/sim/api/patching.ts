@@ -74,6 +74,28 @@ export function applyPatch(
   return next;
 }
 
+/** The object with its managers; unchanged if nobody has applied it. */
+export function withManagers(object: KubeObject, owners: Owners | undefined): KubeObject {
+  if (owners === undefined) return object;
+  const managedFields = [...owners].flatMap(([manager, paths]) =>
+    paths.size === 0 ? [] : [{ manager, operation: 'Apply', fieldsV1: fieldsOf(paths) }],
+  );
+  return { ...object, metadata: { ...object.metadata, managedFields } };
+}
+
+/** Paths as FieldsV1: nested objects with a key `f:<name>` for each step. */
+function fieldsOf(paths: Iterable<string>): Fields {
+  const fields = {};
+  for (const path of paths) {
+    let at: Record<string, object> = fields;
+    for (const step of JSON.parse(path) as string[]) {
+      at[`f:${step}`] ??= {};
+      at = at[`f:${step}`] as Record<string, object>;
+    }
+  }
+  return fields;
+}
+
 function* leavesOf(value: unknown, path: readonly string[] = []): Iterable<[string, unknown]> {
   // Nobody owns what identifies the object.
   if (identity.some((one) => equal(one, path))) return;

@@ -23,6 +23,7 @@ import {
   ownersOf,
   strategicPatch,
   testedPatch,
+  withManagers,
 } from './patching.ts';
 import { isSelected } from './selecting.ts';
 
@@ -127,7 +128,7 @@ export class SimApi {
 
   list(resource: KubeResource, selected: Selected): { version: string; items: readonly KubeObject[] } {
     const items = this.all(resource).filter((one) => isSelected(one, selected));
-    return { version: `${this.#version}`, items };
+    return { version: `${this.#version}`, items: items.map(this.#shown) };
   }
 
   create(resource: KubeResource, { metadata, status: _, ...rest }: KubeObject, by = 'world'): KubeObject {
@@ -187,11 +188,14 @@ export class SimApi {
     { onEvent, onBroken }: Pick<Watcher, 'onEvent' | 'onBroken'>,
   ): (() => void) | null {
     if (Number(from) < this.#compactedTo) return null;
-    const watcher: Watcher = { key: kindKey(resource), selected, onEvent, onBroken };
+    const show: Watcher['onEvent'] = (event) => onEvent({ ...event, object: this.#shown(event.object) });
+    const watcher: Watcher = { key: kindKey(resource), selected, onEvent: show, onBroken };
     for (const { version, write } of this.#history) if (version > Number(from)) deliver(watcher, write);
     this.#watchers.add(watcher);
     return () => void this.#watchers.delete(watcher);
   }
+
+  readonly #shown = (object: KubeObject) => withManagers(object, this.#owners.get(object.metadata.uid ?? ''));
 
   /** Every watch breaks; with `isCompacted`, the past is forgotten as well. */
   breakWatches(isCompacted: boolean): void {
@@ -266,11 +270,9 @@ export class SimApi {
     return this.#appliedBy(after, owners);
   }
 
-  /** The answer to an apply. */
   #appliedBy(object: KubeObject, owners: Owners): KubeObject {
     this.#owners.set(object.metadata.uid ?? '', owners);
-    const managedFields = [...owners].flatMap(([manager, { size }]) => (size === 0 ? [] : [{ manager }]));
-    return { ...object, metadata: { ...object.metadata, managedFields } };
+    return this.#shown(object);
   }
 
   #change(

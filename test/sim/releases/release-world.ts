@@ -20,6 +20,8 @@ import { blockedObjects, unsettledRelease } from './settled-release.ts';
 export const configMaps: KubeResource = coreResource('configmaps', 'ConfigMap');
 export const namespace = 'default';
 export const bundleId = 'sim.platform';
+/** Somebody's object that has the label of the bundle. */
+export const forgedName = 'forged';
 const versions = ['0.1.0', '0.2.0', '0.3.0'] as const;
 const names = ['settings', 'limits', 'words'] as const;
 
@@ -84,19 +86,7 @@ function createReleases(parts: WorldParts): FeatureWorld {
     releaseOf: (replica) => started.get(replica)?.release ?? versions[0],
     checkers: [onlyOurs(stage, () => stage.kubeErrors > 0 || stage.weather.hanging > 0)],
     statuses: [releaseStatus(() => runningIn(scene, replicas()))],
-    begin() {
-      // Somebody else's object, under a name of the bundle.
-      if (chance.happens(0.5) && api.find(configMaps, namespace, 'limits') === null)
-        api.create(configMaps, { metadata: { namespace, name: 'limits' }, data: { of: 'somebody' } });
-      api.create(configMaps, {
-        metadata: {
-          namespace,
-          name: 'theirs',
-          labels: { [bundleLabel]: 'other.platform', [builtinLabel]: 'true' },
-        },
-      });
-      api.create(configMaps, { metadata: { namespace, name: 'plain', labels: { [builtinLabel]: 'true' } } });
-    },
+    begin: () => createOthers(stage, chance),
     act() {
       const action = chance.pick(actions);
       const what = action?.[1]();
@@ -129,12 +119,29 @@ const runningIn = ({ running }: ReleaseScene, replicas: readonly SimReplica[]): 
     return { name, bundle, release: bundle?.release ?? versions[0] };
   });
 
+/** Objects of others: one under a name of the bundle, one of another bundle, one that has our label. */
+function createOthers({ api }: WorldParts['stage'], chance: WorldParts['chance']): void {
+  if (chance.happens(0.5) && api.find(configMaps, namespace, 'limits') === null)
+    api.create(configMaps, { metadata: { namespace, name: 'limits' }, data: { of: 'somebody' } });
+  const labels = { [bundleLabel]: 'other.platform', [builtinLabel]: 'true' };
+  api.create(configMaps, { metadata: { namespace, name: 'theirs', labels } });
+  const ours = { [bundleLabel]: bundleId, [builtinLabel]: 'true' };
+  api.create(configMaps, { metadata: { namespace, name: forgedName, labels: ours } });
+  api.create(configMaps, { metadata: { namespace, name: 'plain', labels: { [builtinLabel]: 'true' } } });
+}
+
 type Action = readonly [name: string, act: () => string | null];
 
 function releaseActions({ stage, chance }: WorldParts, rollTo: (index: number) => void): readonly Action[] {
   const { api, clock } = stage;
   const ours = () =>
-    chance.pick(api.all(configMaps).filter(({ metadata }) => metadata.labels?.[bundleLabel] === bundleId));
+    chance.pick(
+      api
+        .all(configMaps)
+        .filter(
+          ({ metadata: { name, labels } }) => labels?.[bundleLabel] === bundleId && name !== forgedName,
+        ),
+    );
   return [
     [
       'rolled to',

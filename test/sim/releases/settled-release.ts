@@ -8,7 +8,7 @@ import { type Bundle, bundleLabel } from '../../../src/features/releases/bundle.
 import { releases } from '../../../src/features/releases/resources.ts';
 import type { ApiStage } from '../features/feature-world.ts';
 import type { RunningReplica } from './release-status.ts';
-import { bundleId, configMaps, namespace } from './release-world.ts';
+import { bundleId, configMaps, forgedName, namespace } from './release-world.ts';
 
 interface Status {
   readonly state?: string;
@@ -38,10 +38,13 @@ export function unsettledRelease(
   });
   // A failed round prunes nothing.
   const left = api.all(configMaps).filter(({ metadata: { name, labels } }) => {
-    return labels?.[bundleLabel] === bundleId && !newest.objects.some((one) => one.metadata.name === name);
+    const isOurs = labels?.[bundleLabel] === bundleId && name !== forgedName;
+    return isOurs && !newest.objects.some((one) => one.metadata.name === name);
   });
   const stray = blocked.length > 0 ? [] : left.map(({ metadata }) => `${metadata.name} is not pruned`);
-  const kept = ['theirs', 'plain'].filter((name) => api.find(configMaps, namespace, name) === null);
+  const kept = ['theirs', 'plain', forgedName].filter(
+    (name) => api.find(configMaps, namespace, name) === null,
+  );
   const told =
     blocked.length > 0 || (status.state === 'Done' && status.release === newest.release)
       ? []

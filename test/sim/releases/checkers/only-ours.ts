@@ -12,7 +12,7 @@ import type { KubeObject } from '../../../../src/base/kube-port.ts';
 import { builtinLabel, bundleLabel } from '../../../../src/features/releases/bundle.ts';
 import type { SeenStage } from '../../api/seen-api.ts';
 import { isReplica } from '../../api/sim-api.ts';
-import { bundleId } from '../release-world.ts';
+import { bundleId, forgedName } from '../release-world.ts';
 
 /** Somebody's object that got our fields. */
 interface Joined {
@@ -43,7 +43,8 @@ export const onlyOurs = ({ api }: SeenStage, isFailing: () => boolean): CheckerK
       if (met !== undefined && after !== null && isLike(after, met.before)) return;
       if (met?.by.name === by) kept(met);
       const { [bundleLabel]: bundle, [builtinLabel]: builtin } = labels;
-      if (bundle === bundleId || (after !== null && bundle === undefined && builtin === 'true')) return;
+      const isOurs = bundle === bundleId && name !== forgedName;
+      if (isOurs || (after !== null && bundle === undefined && builtin === 'true')) return;
       const what = after === null ? 'prunes' : 'writes over';
       if (after === null || bundle !== undefined || !isWithin(before, after))
         return eye.breach(`${by} ${what} ${name}, which is ${bundle ?? 'nobody’s that it knows'}`);

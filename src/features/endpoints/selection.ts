@@ -15,11 +15,22 @@ export function pairsOf(labels: Labels | undefined): string[] {
 export const isOfWorkloads = ({ managed, foreign }: EndpointSliceDigest) =>
   (managed ?? foreign) !== undefined;
 
-/** The Service that a slice belongs to: a slice whose label somebody changed still has its owner. */
+/**
+ * The Service that a slice belongs to: a slice whose label somebody changed still has its owner. Anybody may
+ * add owners; the one that the label names counts, or else the controller.
+ */
 export function serviceOf({ managed, foreign, service }: EndpointSliceDigest): string {
-  const owner = (managed ?? foreign?.content)?.ownerReferences.find(({ kind }) => kind === 'Service')?.name;
-  return typeof owner === 'string' ? owner : service;
+  const owners = (managed ?? foreign?.content)?.ownerReferences.filter(isService) ?? [];
+  const owner =
+    owners.find(({ name }) => name === service) ??
+    owners.find(({ controller }) => controller === true) ??
+    owners[0];
+  return typeof owner?.name === 'string' ? owner.name : service;
 }
+
+/** Knative has a kind of that name, too. */
+const isService = ({ apiVersion, kind }: Readonly<Record<string, unknown>>) =>
+  apiVersion === 'v1' && kind === 'Service';
 
 export function putIn(map: Map<string, Set<string>>, key: string, member: string): void {
   map.set(key, (map.get(key) ?? new Set()).add(member));

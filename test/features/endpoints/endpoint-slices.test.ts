@@ -250,6 +250,20 @@ test('a Service that selects nothing any more loses its slices', async () => {
   expect(api.stand()).toEqual({});
 });
 
+test('§5.4: owners that somebody adds to a slice are taken off again, in one write under its name', async () => {
+  const api = new SliceApi();
+  await api.pass();
+  const [[name, object] = expect.fail('no slice')] = api.objects;
+  const { ownerReferences = [] } = object.metadata;
+  const ghost = { apiVersion: 'v1', kind: 'Service', name: 'ghost', uid: 'ghost-uid' };
+  const edited = [ghost, { ...ghost, apiVersion: 'serving.knative.dev/v1' }, ...ownerReferences];
+  api.put({ ...object, metadata: { ...object.metadata, ownerReferences: edited } });
+  api.echo();
+  expect(await api.pass()).toMatchObject({ type: 'slices.reconciled', writes: 1 });
+  expect([...api.objects.keys()]).toEqual([name]);
+  expect(api.objects.get(name)?.metadata.ownerReferences).toEqual(ownerReferences);
+});
+
 test('a slice that a finalizer holds is not counted on', async () => {
   const api = new SliceApi();
   await api.pass();

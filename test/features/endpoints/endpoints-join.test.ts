@@ -263,6 +263,24 @@ describe('slices of ours', () => {
     expect(facts('one')?.empty).toBe(true);
   });
 
+  test('an owner that somebody added does not hide whose it is: the label and the controller say so', () => {
+    const [own = {}] = ownerReferences({ labels: {}, owner: { name: 'one', uid: 'one-uid' } });
+    const other = { apiVersion: 'v1', kind: 'Service', name: 'ghost', uid: 'ghost-uid' };
+    const knative = { ...other, apiVersion: 'serving.knative.dev/v1' };
+    const owned = (service: string, ...owners: readonly object[]) => {
+      const mine = slice('s', 'one', { service });
+      return { ...mine, managed: { ...mine.managed, ownerReferences: owners } } as EndpointSliceDigest;
+    };
+    for (const one of [
+      owned('one', other, own),
+      owned('one', knative, own),
+      owned('one', knative),
+      owned('elsewhere', other, own),
+    ])
+      expect(servicesIn(put('endpointslices', 's', one)).filter((name) => name === 'one')).not.toEqual([]);
+    expect(facts('one')?.empty).toBe(false);
+  });
+
   test('one that is being deleted does not count as standing', () => {
     put('endpointslices', 's', slice('s', 'one'));
     put('endpointslices', 's', slice('s', 'one', { resourceVersion: '6', deleting: true }));

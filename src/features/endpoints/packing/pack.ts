@@ -58,7 +58,8 @@ export function pack(wanted: WantedSlices, standing: readonly StandingSlice[], o
 
 /** Whether the slice belongs to an earlier Service of that name. */
 function isOfAnother({ owner }: WantedSlices, { content }: StandingSlice): boolean {
-  return content.ownerReferences.some(({ kind, uid }) => kind === 'Service' && uid !== owner.uid);
+  const owners = content.ownerReferences.filter(({ kind }) => kind === 'Service');
+  return owners.length > 0 && owners.every(({ uid }) => uid !== owner.uid);
 }
 
 function packFamily(

@@ -5,10 +5,7 @@
 export const limits = {
   /** Largest message taken from outside, bytes: contract (256 KiB). */
   messageBytes: 256 * 1024,
-  /**
-   * Levels of nesting in a payload; our own records and digests have fewer than 20. Keeps hostile input off
-   * the stack.
-   */
+  /** Levels of nesting in a payload; our own have fewer than 20. Keeps hostile input off the stack. */
   messageDepth: 64,
   /**
    * Events waiting for one actor; more are refused with MAILBOX_FULL and, for mail, read again later. A group
@@ -51,6 +48,14 @@ export const limits = {
   probeAnswerBytes: 4096,
   /** Characters of the annotation `orrery.dev/probe`: URLs are shorter, and records quote it. */
   probeAnnotationChars: 2_048,
+  /** Rounds of probes of workloads in progress in one replica: each is one or two connections. */
+  workloadProbes: 4_096,
+  /** The same for one namespace: one whose workloads never answer leaves room for the others. */
+  workloadProbesOfNamespace: 256,
+  /** Rounds of one namespace that wait for their turn; further ones have no result. */
+  workloadProbesWaiting: 512,
+  /** How long they wait, ms. */
+  workloadProbeLineMs: 2_500,
   /** Actors in one answer to rpc.list: about 200 bytes each, so half of NATS' default max_payload (1 MiB). */
   listActors: 2_000,
   /** Transitions in one ActorView. */
@@ -201,10 +206,7 @@ export const limits = {
   sliceRereads: 5,
   /** Burst of pages of EndpointSlices that passes may read: the bound of Kubernetes' own work queues. */
   sliceReadsAtOnce: 100,
-  /**
-   * Pages of EndpointSlices that passes may read each second after that: the bound of Kubernetes' own work
-   * queues.
-   */
+  /** The same for each second after that. */
   sliceReadsPerSecond: 10,
   /**
    * Calls of one sampling round at the same time: a few (docs/features/routes.md §4.6), so that one Service
@@ -266,10 +268,7 @@ export const limits = {
   httpRequestMs: 10_000,
   /** Body of a request to the HTTP server, bytes: an event's fields, or a token. */
   httpBodyBytes: 16 * 1024,
-  /**
-   * How often the live feed sends bundles of rows, ms: faster than anybody reads, ten times slower than
-   * actors can step.
-   */
+  /** How often the live feed sends bundles of rows, ms: faster than anybody reads, slower than steps. */
   inspectBundleMs: 100,
   /** Rows in one bundle: about 350 bytes each, a third of NATS' default max_payload (1 MiB). */
   inspectBundleRows: 1_000,

@@ -196,7 +196,7 @@ export const runFlags = {
   'probe-cidrs': flag(cidrList, {
     placeholder: 'CIDR,…',
     description: 'the only addresses that workload probes may call',
-    defaultText: 'all but loopback, link-local and multicast',
+    defaultText: "all but loopback, link-local, multicast and clouds' metadata",
   }),
   'probe-dns': flag(nameServer, {
     placeholder: 'IP:PORT',

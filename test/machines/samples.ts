@@ -184,6 +184,7 @@ const listed: Readonly<Record<string, Sample>> = {
       { type: 'workload.observed', facts: null },
       { type: 'workload.probed', round: 1, failures: [] },
       { type: 'workload.probed', round: 1, failures: ['refused'] },
+      { type: 'workload.unprobed', round: 1, message: 'busy' },
       { type: 'workload.marked', status: 'True' },
       { type: 'workload.unmarked', isGone: true, message: 'gone' },
       { type: 'workload.recheck' },

@@ -34,8 +34,8 @@ export function refusalError(refusal: Refusal, now: number): OrreryError {
 }
 
 /**
- * An apply with a value of the wrong type is answered with that value, and it may be a password that lacks its
- * quotes: `.stringData.password: expected string, got &value.valueUnstructured{Value:12345}`.
+ * An apply with a value of the wrong type is answered with that value, and it may be a password that lacks
+ * its quotes: `.stringData.password: expected string, got &value.valueUnstructured{Value:12345}`.
  */
 const withoutValue = (message: string) =>
   message.replace(/, got &[\s\S]*\}/, ', got a value of another type');

@@ -27,6 +27,8 @@ export interface WorkloadContext {
    * epoch. Absent: nothing was, or an earlier release wrote it.
    */
   readonly marked?: { readonly status: 'True' | 'False'; readonly at: number } | null;
+  /** The last rounds had no result: how many, and why the latest; null or absent: the last one had. */
+  readonly missed?: { readonly rounds: number; readonly why: string } | null;
   /** When it came to be fine, ms since the epoch; null: not yet, or told to version 1. */
   readonly fineSince: number | null;
 }
@@ -118,9 +120,14 @@ export function counted(
   const isDown = plan !== null && failed >= plan.failures;
   const verdict = isUp ? 'True' : isDown ? 'False' : context.verdict;
   const isLapsed = marked !== null && hasPassed(echoMs, marked.at, at);
-  const counts = { successes, failures: failed, verdict, lastError: failures[0] ?? null };
+  const counts = { successes, failures: failed, verdict, lastError: failures[0] ?? null, missed: null };
   return isLapsed ? { ...counts, marked: null } : counts;
 }
+
+/** What a round without a result changes: as with Kubernetes' own probes, it counts as neither. */
+export const withMissed = ({ missed }: WorkloadContext, why: string): Partial<WorkloadContext> => ({
+  missed: { rounds: Math.min((missed?.rounds ?? 0) + 1, countMax), why },
+});
 
 export function probeRun({ context }: Pick<Args, 'context'>): Omit<WorkloadProbeRun, 'type'> {
   const { facts, round } = context;

@@ -1,7 +1,8 @@
 /** Effects of the workload chart. */
+import { limits } from '../../base/limits.ts';
 import { effect } from '../effect.ts';
 import { kubeEventWrite } from '../effects.ts';
-import type { WorkloadProbed, WorkloadUnmarked } from './workload-events.ts';
+import type { WorkloadUnmarked, WorkloadUnprobed } from './workload-events.ts';
 
 export interface WorkloadProbe {
   readonly scheme: 'http' | 'https' | 'tcp';
@@ -12,7 +13,7 @@ export interface WorkloadProbe {
   readonly timeoutMs: number;
 }
 
-/** Calls each address of a workload once. Outcome: workload.probed. */
+/** Calls each address of a workload once. Outcome: workload.probed | workload.unprobed. */
 export interface WorkloadProbeRun {
   readonly type: 'workload.probe';
   readonly round: number;
@@ -35,7 +36,9 @@ export interface WorkloadConditionPatch {
 }
 
 export const workloadProbe = effect<WorkloadProbeRun>('workload.probe', {
-  failure: ({ round }, message): WorkloadProbed => ({ type: 'workload.probed', round, failures: [message] }),
+  failure: ({ round }, message): WorkloadUnprobed => ({ type: 'workload.unprobed', round, message }),
+  timeoutMs: ({ probe }) => limits.workloadProbeLineMs + probe.timeoutMs + 1_000,
+  inFlight: limits.workloadProbes,
 });
 export const workloadConditionPatch = effect<WorkloadConditionPatch>('workload-condition.patch', {
   failure: (_, message): WorkloadUnmarked => ({ type: 'workload.unmarked', isGone: false, message }),

@@ -10,6 +10,14 @@ export type WorkloadProbed = {
   readonly failures: readonly string[];
 };
 
+/** The round has no result: it could not be made. That says nothing about the workload. */
+export type WorkloadUnprobed = {
+  readonly type: 'workload.unprobed';
+  readonly round: number;
+  /** Why, for people. */
+  readonly message: string;
+};
+
 /** The condition Ready was not written; `isGone`: the workload does not exist, or is another one. */
 export type WorkloadUnmarked = {
   readonly type: 'workload.unmarked';
@@ -21,6 +29,7 @@ export type OwnWorkloadEvent =
   /** An observation of a workload outside the cluster; null when it no longer needs an actor. */
   | { readonly type: 'workload.observed'; readonly facts: WorkloadFacts | null }
   | WorkloadProbed
+  | WorkloadUnprobed
   /** The condition Ready was written. */
   | { readonly type: 'workload.marked'; readonly status: 'True' | 'False' }
   | WorkloadUnmarked

@@ -12,7 +12,9 @@ export const tellWorkload = tells<WorkloadContext>((standing) => {
   if (context.facts === null) return { text: 'the workload no longer exists', next: null };
   // Parsed from the annotation only once.
   const plan = planOf(context);
-  const told = [problemsText(context), probeText(standing, plan)].filter((text) => text !== null);
+  const told = [problemsText(context), probeText(standing, plan), missedText(context)].filter(
+    (text) => text !== null,
+  );
   const { fineSince } = context;
   return {
     text: told.join('; '),
@@ -27,6 +29,13 @@ function problemsText({ facts }: WorkloadContext): string | null {
   const isLeftOut = facts?.addresses.length === 0;
   const how = isLeftOut ? 'no Service publishes the workload' : 'the workload is published with a limit';
   return `${how}: ${problems.join(', ')}`;
+}
+
+/** Rounds without a result: the verdict stands, and grows old. */
+function missedText({ missed = null }: WorkloadContext): string | null {
+  if (missed === null) return null;
+  const rounds = missed.rounds === 1 ? 'last round' : `last ${missed.rounds} rounds`;
+  return `the ${rounds} had no result, which counts neither way: ${missed.why}`;
 }
 
 type Plan = ReturnType<typeof planOf>;

@@ -2,8 +2,8 @@
  * `workload/<ns>/<name>`: a workload outside the cluster that asks to be probed, or with which something is
  * wrong.
  *
- * Who sends: the router (`workload.observed`), the effects (`workload.probed`, `workload.marked`,
- * `workload.unmarked`), people (`workload.recheck`). What it promises:
+ * Who sends: the router (`workload.observed`), the effects (`workload.probed`, `workload.unprobed`,
+ * `workload.marked`, `workload.unmarked`), people (`workload.recheck`). What it promises:
  * - The condition Ready follows the probe's thresholds, and is set right again, within a period, if somebody
  *   else changes it.
  * - Without the annotation (or with one that cannot be read) the status is never touched.
@@ -34,6 +34,7 @@ import {
   type WorkloadContext,
   type WorkloadInput,
   warning,
+  withMissed,
 } from './workload-context.ts';
 import { workloadEffects } from './workload-effects.ts';
 import { tellWorkload } from './workload-reason.ts';
@@ -51,11 +52,14 @@ const others = (own: Standing) =>
     ] as const
   ).filter(({ target }) => target !== own);
 
-/** A round of calls, the first or a later one. */
+/** A round of calls, the first or a later one. One without a result says nothing about the workload. */
 const round = {
   entry: ['startRound', { type: 'workload.probe', params: probeRun }],
-  on: { 'workload.probed': { guard: 'isThisRound', actions: 'count', target: 'judging' } },
-  after: { roundPatience: { actions: 'count', target: 'judging' } },
+  on: {
+    'workload.probed': { guard: 'isThisRound', actions: 'count', target: 'judging' },
+    'workload.unprobed': { guard: 'isThisRound', actions: 'noteMissed', target: 'judging' },
+  },
+  after: { roundPatience: { actions: 'noteMissed', target: 'judging' } },
 } as const;
 
 const workloadMachine = setup({
@@ -82,12 +86,12 @@ const workloadMachine = setup({
     isUnprobed: ({ context }: Args) => planOf(context) === null,
     isDecided: ({ context }: Args) => context.verdict !== null,
     isMarkDue: ({ context }: Args) => isMarkDue(context),
-    isThisRound: ({ context, event }) => event.type === 'workload.probed' && event.round === context.round,
+    isThisRound: ({ context, event }) => 'round' in event && event.round === context.round,
   },
   delays: {
     /**
-     * All addresses are called at the same time; a round that takes five seconds longer than a call may has
-     * lost its outcome (I4).
+     * All addresses are called at the same time, and the effect has a deadline of its own; a round that takes
+     * five seconds longer than a call may has lost its outcome (I4).
      */
     roundPatience: ({ context }) => (planOf(context)?.probe.timeoutMs ?? 0) + 5_000,
     /** The effect has a deadline of its own (30 s); after this its outcome is lost. */
@@ -104,14 +108,20 @@ const workloadMachine = setup({
       event.type === 'workload.observed' ? { warned: problemsOf(event.facts) } : {},
     ),
     noteFine: assign(({ event }) => ({ fineSince: (event as Stamp).at })),
-    beginAnew: assign({ successes: 0, failures: 0, verdict: null, lastError: null, marked: null }),
+    beginAnew: assign({
+      successes: 0,
+      failures: 0,
+      verdict: null,
+      lastError: null,
+      marked: null,
+      missed: null,
+    }),
     startRound: assign(({ context }) => ({ round: context.round + 1 })),
     count: assign(({ context, event }) =>
-      counted(
-        context,
-        event.type === 'workload.probed' ? event.failures : ['the probe timed out'],
-        (event as Stamp).at,
-      ),
+      event.type === 'workload.probed' ? counted(context, event.failures, (event as Stamp).at) : {},
+    ),
+    noteMissed: assign(({ context, event }) =>
+      withMissed(context, event.type === 'workload.unprobed' ? event.message : 'its outcome was lost'),
     ),
     /** The written condition will come back from the world, unless somebody else was as quick. */
     noteMarked: assign(({ context, event }) =>

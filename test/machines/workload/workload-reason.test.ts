@@ -60,6 +60,18 @@ test('one that fails: how often while it is still ready, then why it is not, the
   expect(told(workload).text).toBe('the workload is not ready yet, the address answered 1 of 2 times');
 });
 
+test('§8.8: rounds without a result are told: the verdict grows old', () => {
+  const workload = round(round(begin({ ready: 'True' })));
+  for (const why of ['NATS was away', 'its outcome was lost']) {
+    workload.wait(workload.patience ?? 0);
+    workload.take({ type: 'workload.unprobed', round: workload.context.round, message: why });
+  }
+  expect(told(workload).text).toBe(
+    'the address answers the probe; the last 2 rounds had no result, which counts neither way: its outcome was lost',
+  );
+  expect(told(round(workload)).text).toBe('the address answers the probe');
+});
+
 test('a condition that could not be written', () => {
   const refusal = { type: 'workload.unmarked', isGone: false, message: '403 forbidden' } as const;
   const workload = round(round(begin())).take(refusal);

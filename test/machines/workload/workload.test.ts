@@ -2,8 +2,10 @@
  * The workload chart: thresholds, the condition that is kept, what is said about workloads that are wrong.
  */
 import { describe, expect, test } from 'vitest';
+import { limits } from '../../../src/base/limits.ts';
 import { readProbe } from '../../../src/machines/workload/probe-annotation.ts';
 import type { WorkloadContext } from '../../../src/machines/workload/workload-context.ts';
+import { type WorkloadProbeRun, workloadProbe } from '../../../src/machines/workload/workload-effects.ts';
 import type { WorkloadEvent } from '../../../src/machines/workload/workload-events.ts';
 import type { WorkloadFacts } from '../../../src/machines/workload/workload-facts.ts';
 import { ActorDriver } from '../actor-driver.ts';
@@ -125,6 +127,39 @@ describe('the probe', () => {
     expect(health(workload)).toBe('pausing');
     const other = answer(begin(seen())).wait(36_000);
     expect(health(other)).toBe('waiting');
+  });
+
+  test('§8.8: a round without a result counts neither way', () => {
+    const workload = begin(seen({ ready: 'True', probe: 'http://:8080/healthz failures=1' }));
+    answer(workload);
+    workload.asked();
+    for (const missing of ['late', 'unprobed', 'late', 'unprobed']) {
+      workload.wait(11_000 - 1_000 * 0.5);
+      const { round } = workload.context;
+      if (missing === 'late') workload.wait(7_000);
+      else workload.take({ type: 'workload.unprobed', round, message: 'busy' });
+      expect(health(workload)).toBe('resting');
+      workload.take({ type: 'workload.unprobed', round: round - 1, message: 'of another round' });
+    }
+    expect(workload.askedOf('workload-condition.patch')).toEqual([]);
+    expect(workload.context).toMatchObject({
+      verdict: 'True',
+      failures: 0,
+      missed: { rounds: 4, why: 'busy' },
+    });
+    workload.wait(11_000 - 1_000 * 0.5);
+    answer(workload, 'refused');
+    expect(workload.context.missed).toBe(null);
+    expect(workload.askedOf('workload-condition.patch')).toMatchObject([{ status: 'False' }]);
+  });
+
+  test('the effect has time for the longest timeout, and ends before the chart gives up its outcome', () => {
+    const probe = 'http://:8080/healthz timeout=60s';
+    const workload = begin(seen({ probe }));
+    const [asked] = workload.askedOf('workload.probe');
+    const ms = workloadProbe.timeoutMs(asked as WorkloadProbeRun);
+    expect(ms).toBeGreaterThan(60_000 + limits.workloadProbeLineMs);
+    expect(ms).toBeLessThan(workload.patience ?? 0);
   });
 
   test('a person may ask for a probe now', () => {

@@ -10,6 +10,7 @@ import {
   groupOf,
   hasProbedPort,
   ipOf,
+  isHolding,
   makeGate,
   makePod,
   makeService,
@@ -49,6 +50,30 @@ function gateChanges({ stage, chance }: WorldParts): readonly Action[] {
     ['gate mended', () => edit({ conditionType: chance.pick(conditionTypes) })],
     ['gate of another type', () => edit({ conditionType: chance.pick(conditionTypes) })],
     [
+      'gate holds what cannot be verified',
+      () => {
+        const name = edit({ whenUnverifiable: 'hold' });
+        clock.after(chance.happens(0.3) ? 120_000 : chance.seldomLong(500, 20_000), () => letPass(api));
+        return name;
+      },
+    ],
+    ['gate withdraws or keeps', () => edit({ whenRouteIsLost: chance.pick(['withdraw', 'keep']) })],
+    [
+      'gate of two minds',
+      () => {
+        const found = any();
+        if (!found) return null;
+        const { name, uid } = found.metadata;
+        for (let n = 0; n < 4; n++)
+          clock.after(n * chance.seldomLong(0, 1_500), () => {
+            if (api.find(routeGates, namespace, name)?.metadata.uid !== uid) return;
+            const body = { spec: { whenRouteIsLost: n % 2 === 0 ? 'withdraw' : 'keep' } };
+            api.patch(routeGates, { namespace, name, type: 'merge', body });
+          });
+        return name;
+      },
+    ],
+    [
       'gate made anew',
       () => {
         const name = any()?.metadata.name;
@@ -70,6 +95,13 @@ function gateChanges({ stage, chance }: WorldParts): readonly Action[] {
       },
     ],
   ];
+}
+
+/** From now on no RouteGate holds what cannot be verified. */
+export function letPass(api: WorldParts['stage']['api']): void {
+  const body = { spec: { whenUnverifiable: 'pass' } };
+  for (const gate of api.all(routeGates).filter(isHolding))
+    api.patch(routeGates, { namespace, name: gate.metadata.name, type: 'merge', body });
 }
 
 /** As a former owner's request does that is served late, or somebody by hand. */

@@ -81,6 +81,9 @@ export const gatesOf = ({ spec }: KubeObject): readonly string[] =>
   (
     (spec as { readinessGates?: ReadonlyArray<{ conditionType: string }> } | undefined)?.readinessGates ?? []
   ).map(({ conditionType }) => conditionType);
+/** Whether the RouteGate holds back what cannot be verified. */
+export const isHolding = ({ spec }: KubeObject) =>
+  (spec as { whenUnverifiable?: string }).whenUnverifiable === 'hold';
 export const typeOf = ({ spec }: KubeObject) => (spec as { conditionType: string }).conditionType;
 export const groupOf = ({ metadata }: KubeObject) => metadata.labels?.[groupLabel] ?? '';
 export const hasProbedPort = ({ spec }: KubeObject) =>

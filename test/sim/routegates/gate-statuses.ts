@@ -8,6 +8,7 @@ import type { PodContext } from '../../../src/machines/pod/pod-context.ts';
 import type { StatusPromise, Wanted } from '../checkers/true-statuses.ts';
 import type { ApiStage } from '../features/feature-world.ts';
 import { conditionOf, gatesOf, isOver, typeOf } from './gate-objects.ts';
+import { verifyingReason } from './gate-verifying.ts';
 
 /** How long the first has waited is reported every ten seconds. */
 const waitToldMs = 25_000;
@@ -51,6 +52,7 @@ function gateWanted(stage: ApiStage, gate: KubeObject, now: number): Wanted {
     waiting.includes(pod) ? [] : (conditionOf(pod, type)?.reason ?? ''),
   );
   const overlaps = !isHolder && gated.length > 0;
+  const unverified = reasons.filter((one) => one === 'Unverified' || one === 'NothingToVerify').length;
   return {
     observedGeneration,
     pods: held.length,
@@ -58,9 +60,12 @@ function gateWanted(stage: ApiStage, gate: KubeObject, now: number): Wanted {
     ready: held.length - waiting.length,
     ungated: selected.length - gated.length,
     verified: reasons.filter((one) => one === 'RoutesVerified').length,
-    unverified: reasons.filter((one) => one === 'Unverified' || one === 'NothingToVerify').length,
+    unverified,
     longestWaitSeconds: (said: unknown) => isWaitTrue(waiting, type, said, now),
-    conditions: { Valid: { status: 'True', reason: overlaps ? 'Overlaps' : 'InUse' } },
+    conditions: {
+      Valid: { status: 'True', reason: overlaps ? 'Overlaps' : 'InUse' },
+      Verifying: { reason: verifyingReason(stage, held, unverified) },
+    },
   };
 }
 

@@ -16,13 +16,14 @@ import { routeSample, routeWiden } from '../../../src/machines/service/route-eff
 import type { SimApi } from '../api/sim-api.ts';
 import { idsOf, objectOf } from '../checkers/lives-as-its-object.ts';
 import type { FeatureSimulation, FeatureWorld, WorldParts } from '../features/feature-world.ts';
-import { gateActions } from './gate-actions.ts';
+import { gateActions, letPass } from './gate-actions.ts';
 import {
   conditionOf,
   conditionTypes,
   drawnGates,
   gatesOf,
   ipOf,
+  isHolding,
   isOver,
   makeGate,
   makePod,
@@ -72,7 +73,7 @@ function createGates(parts: WorldParts): FeatureWorld {
   return {
     uses: () => [{ feature: routes(), start }],
     checkers: [],
-    mayWait: (id, { snapshot }) => isWithoutAddress(api, id, snapshot.value),
+    mayWait: (id, { snapshot }) => isWaiting(api, id, snapshot.value),
     statuses: [gateStatus(stage), ...conditionTypes.map((type) => podCondition(stage, type))],
     lives: [
       { kind: 'routegate', objects: () => idsOf('routegate', api.all(routeGates)) },
@@ -88,6 +89,7 @@ function createGates(parts: WorldParts): FeatureWorld {
     heal() {
       routing.blackHoled.clear();
       routing.odd.clear();
+      letPass(api);
       for (const { metadata, spec } of api.all(routeGates))
         if (isInvalid({ metadata, spec })) api.remove(routeGates, metadata.namespace, metadata.name);
       if (api.all(routeGates).length === 0) makeGate(api, 'web');
@@ -121,19 +123,23 @@ function makeObjects({ stage: { api }, chance }: WorldParts, freshIp: () => stri
 }
 
 /**
- * "A Pod without an address waits for one" (docs/features/routes.md §2.9), and so does a RouteGate that
- * counts it among those that wait.
+ * "A Pod without an address waits for one", and with `whenUnverifiable: hold` one whose routes cannot be
+ * verified for a Service that can be (docs/features/routes.md §2.9, §5.3); so does a RouteGate that counts it
+ * among those that wait.
  */
-function isWithoutAddress(api: SimApi, id: string, state: unknown): boolean {
+function isWaiting(api: SimApi, id: string, state: unknown): boolean {
   const { gated, reported } = state as {
-    readonly gated?: { readonly waitingForAddress?: unknown };
+    readonly gated?: { readonly waitingForAddress?: unknown; readonly proving?: unknown };
     readonly reported?: unknown;
   };
   const [kind, namespace, name = ''] = objectOf(id).split('/');
-  if (kind === 'routegate')
-    return (
-      reported === 'waiting' && api.all(pods).some((one) => gatesOf(one).length > 0 && ipOf(one) === null)
-    );
+  const isAnyHolding = api.all(routeGates).some(isHolding);
+  if (kind === 'routegate') {
+    const isAnyWithout = api.all(pods).some((one) => gatesOf(one).length > 0 && ipOf(one) === null);
+    return (reported === 'waiting' || reported === 'troubled') && (isAnyHolding || isAnyWithout);
+  }
+  if (kind === 'service') return isAnyHolding;
   const pod = kind === 'pod' ? api.find(pods, namespace, name) : null;
+  if (pod !== null && isAnyHolding && gated?.proving !== undefined) return true;
   return gated?.waitingForAddress !== undefined && pod !== null && ipOf(pod) === null;
 }

@@ -26,6 +26,7 @@ export function electionActions(parts: ActingParts, actors: Actors): readonly Ac
     ...programActions(parts, actors),
     ...leaseActions(parts, actors),
     ...electionChanges(parts, actors),
+    ...movesOf(parts, actors),
     ...meddling(parts),
   ];
   // If both the Election and its Lease are deleted, nothing says any more what the term was (§4.3).
@@ -216,6 +217,34 @@ function electionChanges({ chance, stage }: ActingParts, { names, makeElection }
       },
     ],
   ];
+}
+
+/**
+ * An Election gets another Lease, and later the first one again. Only where no program contends, which would
+ * stay with the first. A real API server has Leases of its own.
+ */
+function movesOf({ stage, chance }: ActingParts, { names, people }: Actors): readonly Action[] {
+  const { api } = stage;
+  if (api.refuse === undefined) return [];
+  return [
+    [
+      'election moved',
+      () => {
+        const isAlone = (name: string) => people.programs.every((one) => !one.name.startsWith(`${name}-`));
+        const name = chance.pick(names.filter(isAlone));
+        if (name === undefined || api.find(elections, namespace, name) === null) return null;
+        const lease = { name: chance.happens(0.5) ? name : `${name}-other` };
+        api.patch(elections, { namespace, name, type: 'merge', body: { spec: { lease } } });
+        return `${name} to the Lease ${lease.name}`;
+      },
+    ],
+  ];
+}
+
+/** The Lease of an Election. */
+export function leaseOf(election: KubeObject | null): string | undefined {
+  const { lease } = (election?.spec ?? {}) as { lease?: { name?: string } };
+  return lease?.name ?? election?.metadata.name;
 }
 
 /** The times from before, if they could be used. */

@@ -7,6 +7,7 @@ import type { KubeObject } from '../../../src/base/kube-port.ts';
 import { leaseRecordOf } from '../../../src/features/elections/lease.ts';
 import { elections, leases } from '../../../src/features/elections/resources.ts';
 import type { SeenStage } from '../api/seen-api.ts';
+import { leaseOf } from './election-actions.ts';
 import { type ElectionPeople, namespace, unusable } from './election-world.ts';
 
 interface Status {
@@ -28,7 +29,7 @@ export function unsettledElections(
     if (record === undefined || record.gone) return [`${election} has no actor`];
     const object = api.find(elections, namespace, name);
     if (isUnusable(object)) return notHeld(object, people, election);
-    const lease = api.find(leases, namespace, name);
+    const lease = api.find(leases, namespace, leaseOf(object) ?? name);
     const holder = lease === null ? '' : leaseRecordOf(lease).holder;
     const leaders = [...people.candidates, ...people.programs].filter(
       ({ belief, isLeading }) => isLeading && belief?.election === election,

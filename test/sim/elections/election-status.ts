@@ -1,6 +1,10 @@
 /** What the status of an Election has to say (docs/features/elections.md §7.2, §8.5). */
 import { elections } from '../../../src/features/elections/resources.ts';
-import type { Candidate, ElectionContext } from '../../../src/machines/election/election-context.ts';
+import {
+  type Candidate,
+  type ElectionContext,
+  timingOf,
+} from '../../../src/machines/election/election-context.ts';
 import { holderAt } from '../../../src/machines/election/election-words.ts';
 import type { StatusPromise } from '../checkers/true-statuses.ts';
 
@@ -23,10 +27,17 @@ export const electionStatus: StatusPromise = {
       term,
       holder: (said: unknown) => isHolder(context, said, now),
       candidates: (said: unknown) => areCandidates(context, said, now),
+      transitions: context.seen?.record?.transitions ?? 0,
+      renewTime: (said: unknown) => isRecent(context, said, now),
       conditions: { Valid: { status: facts.invalid === null ? 'True' : 'False' } },
     };
   },
 };
+
+/** While one of ours leads, the time of its renewal is written about once per lease duration (§8.2). */
+function isRecent(context: ElectionContext, said: unknown, now: number): boolean {
+  return context.reign === null || now - Date.parse(String(said)) <= 2 * timingOf(context).leaseMs;
+}
 
 /** A renewal that changes nothing but a deadline may be in no record yet (§8.4). */
 function isHolder(context: ElectionContext, said: unknown, now: number): boolean {

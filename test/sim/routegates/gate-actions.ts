@@ -35,7 +35,8 @@ export function gateActions(parts: WorldParts, scene: GateScene): readonly Actio
   return all.filter(([name]) => name === 'addresses given' || chance.happens(0.7));
 }
 
-function gateChanges({ stage, chance }: WorldParts): readonly Action[] {
+function gateChanges(parts: WorldParts): readonly Action[] {
+  const { stage, chance } = parts;
   const { api, clock } = stage;
   const any = () => chance.pick(api.all(routeGates));
   const edit = (change: object) => {
@@ -58,21 +59,7 @@ function gateChanges({ stage, chance }: WorldParts): readonly Action[] {
       },
     ],
     ['gate withdraws or keeps', () => edit({ whenRouteIsLost: chance.pick(['withdraw', 'keep']) })],
-    [
-      'gate of two minds',
-      () => {
-        const found = any();
-        if (!found) return null;
-        const { name, uid } = found.metadata;
-        for (let n = 0; n < 4; n++)
-          clock.after(n * chance.seldomLong(0, 1_500), () => {
-            if (api.find(routeGates, namespace, name)?.metadata.uid !== uid) return;
-            const body = { spec: { whenRouteIsLost: n % 2 === 0 ? 'withdraw' : 'keep' } };
-            api.patch(routeGates, { namespace, name, type: 'merge', body });
-          });
-        return name;
-      },
-    ],
+    ['gate of two minds', () => changesItsMind(parts)],
     [
       'gate made anew',
       () => {
@@ -95,6 +82,20 @@ function gateChanges({ stage, chance }: WorldParts): readonly Action[] {
       },
     ],
   ];
+}
+
+/** It withdraws and keeps, in turns, faster than what follows from it. */
+function changesItsMind({ stage: { api, clock }, chance }: WorldParts): string | null {
+  const found = chance.pick(api.all(routeGates));
+  if (!found) return null;
+  const { name, uid } = found.metadata;
+  for (let n = 0; n < 4; n++)
+    clock.after(n * chance.seldomLong(0, 1_500), () => {
+      if (api.find(routeGates, namespace, name)?.metadata.uid !== uid) return;
+      const body = { spec: { whenRouteIsLost: n % 2 === 0 ? 'withdraw' : 'keep' } };
+      api.patch(routeGates, { namespace, name, type: 'merge', body });
+    });
+  return name;
 }
 
 /** From now on no RouteGate holds what cannot be verified. */

@@ -62,16 +62,15 @@ export const limits = {
   viewTransitions: 20,
   /** Shards moved at the same time by plan: keeps most of the actors stepping while replicas come and go. */
   plannedMoves: 8,
-  /**
-   * How long a node agent may read what it missed, ms; what is still unread then is in the record of its
-   * proxier.
-   */
+  /** How long a node agent may read what it missed, ms; the rest is in the record of its proxier. */
   agentCatchUpMs: 5_000,
   /**
    * A node agent asks for its proxier's record again after this time, ms, while no replica answers; thousands
    * of agents may ask.
    */
   agentRetryMs: 5_000,
+  /** How often a node agent compares what it knows with what its proxier's owner does, ms. */
+  agentCompareMs: 60_000,
   /**
    * How long deadlines of an actor belong to the trace of the change that set them, ms: a Pod of a rolling
    * update is ready by then.

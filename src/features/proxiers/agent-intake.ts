@@ -3,9 +3,10 @@
  * Node.
  *
  * Plain subscriptions, which cost the server next to nothing, because every node has an agent. At each
- * connection it catches up: from the record of the proxier's owner, which has everything, and from any
- * replica's knowledge of the Node. While no replica answers, it reads the streams, if the agent's permissions
- * allow that; most do not. Promise: catching up never undoes later knowledge. Absent: the connection, HTTP.
+ * connection, and once a minute, it catches up: from the record of the proxier's owner, which has everything,
+ * and from any replica's knowledge of the Node. While no replica answers, it reads the streams, if the
+ * agent's permissions allow that; most do not. Promise: catching up never undoes later knowledge. Absent: the
+ * connection, HTTP.
  */
 
 import { createAdmission } from '../../actors/admission.ts';
@@ -32,7 +33,7 @@ import { nodeEligibility } from './node-digest.ts';
 import type { NodeAnswer } from './node-request.ts';
 import type { ProxierHealth } from './proxier-health.ts';
 
-export interface AgentIntakeParts extends Pick<FeatureParts, 'bus' | 'subjects' | 'clock'> {
+export interface AgentIntakeParts extends Pick<FeatureParts, 'bus' | 'subjects' | 'clock' | 'random'> {
   readonly control: Pick<ControlPort, 'get'>;
   readonly node: string;
   readonly timeoutMs: number;
@@ -81,6 +82,20 @@ export async function followProxier(parts: AgentIntakeParts): Promise<void> {
   ];
   signal.addEventListener('abort', () => subscriptions.forEach((one) => void one.stop()), { once: true });
   await catchUp();
+  void compareAgain(parts, () => nodeIntake.read()).catch(() => {});
+}
+
+/**
+ * Plain messages get lost where no connection breaks that the agent could notice, such as one between two
+ * servers of NATS. Until the next one it would answer as before, for days in a quiet cluster.
+ */
+async function compareAgain(parts: AgentIntakeParts, readNode: () => Promise<void>): Promise<void> {
+  const { bus, clock, random, signal } = parts;
+  while (!signal.aborted) {
+    // Agents that connected together do not ask together.
+    await sleep(clock, limits.agentCompareMs * (0.8 + 0.4 * random.next()), signal);
+    if (bus.status === 'connected') await Promise.all([askOnce(parts), readNode()]);
+  }
 }
 
 type Said =

@@ -234,6 +234,29 @@ test('its Node decides over healthz', async () => {
   expect((await scene.get('/healthz')).status).toBe(503);
 });
 
+test('a message that was lost on the way, though the connection never broke, is made up for within two minutes', async () => {
+  const scene = new Scene();
+  await scene.start();
+  await scene.begin();
+  await scene.say('proxier.updated');
+  const digest = { kind: 'nodes', uid: 'u', resourceVersion: '1', createdAt: 0, deleting: false, labels: {} };
+  await scene.put('nodes', '', 'node-1', { ...digest, toBeDeleted: false });
+  await scene.clock.advance(10_000);
+  scene.bus.faults.onReceive = () => 'lose';
+  await scene.say('proxier.queued');
+  await scene.put('nodes', '', 'node-1', { ...digest, toBeDeleted: true });
+  await scene.clock.advance(1_000);
+  scene.bus.faults.onReceive = undefined;
+  expect([(await scene.get('/healthz')).status, (await scene.get('/livez')).status]).toEqual([200, 200]);
+  await scene.clock.advance(120_000);
+  expect([(await scene.get('/healthz')).status, (await scene.get('/livez')).status]).toEqual([503, 503]);
+  scene.bus.faults.onReceive = () => 'lose';
+  await scene.say('proxier.updated');
+  scene.bus.faults.onReceive = undefined;
+  await scene.clock.advance(120_000);
+  expect((await scene.get('/livez')).status).toBe(200);
+});
+
 const listed = { kind: 'synced', gates: [], resource: 'nodes' };
 
 test('a Node is gone when a list that counts lacks it, and not for a statement that counts for nothing', async () => {

@@ -17,6 +17,7 @@ const asking = {
   namespace: v.optional(v.pipe(v.string(), v.maxLength(253))),
   due: v.optional(v.boolean()),
   question: v.optional(v.number()),
+  since: v.optional(v.number()),
 };
 
 export const domainMessages: MessageOptions = {

@@ -75,6 +75,8 @@ export interface DomainContext {
   readonly deferral: Deferral | null;
   /** How often the permit has been requested during this wait. */
   readonly askings: number;
+  /** When it was requested first, ms since the epoch; 0: it was not. */
+  readonly waitsSince: number;
   /** What is shown for the order's challenge; noted before it is created. */
   readonly showing: Exhibit | null;
   /** Objects of finished challenges that may still exist. */
@@ -124,6 +126,7 @@ export const newborn = ({ name }: ActorInput): DomainContext => ({
   hold: null,
   deferral: null,
   askings: 0,
+  waitsSince: 0,
   showing: null,
   leftovers: [],
   sweeps: 0,

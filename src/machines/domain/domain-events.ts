@@ -126,6 +126,8 @@ export type PermitAsked = {
   readonly due?: boolean;
   /** Its number, the same however often it is asked; absent: an earlier release. */
   readonly question?: number;
+  /** When it was asked first, ms since the epoch; absent: an earlier release. */
+  readonly since?: number;
 };
 /**
  * How the permit was used; `again`: the domain stays in the Issuer's queue. It ends the question, and is sent
@@ -146,6 +148,8 @@ export type PermitReturned = {
   readonly due?: boolean;
   /** The question that was answered, or that is not asked any more; absent: an earlier release. */
   readonly question?: number;
+  /** With `again`: since when the domain has waited, as in `PermitAsked`. */
+  readonly since?: number;
   /** With `again`: the number of the next question. */
   readonly next?: number;
   /** The question had ended before this answer to it: whether its permit was used was told then. */
@@ -167,7 +171,10 @@ export type PermitDeferred = {
   readonly type: 'permit.deferred';
   readonly issuer: string;
   readonly reason: 'budget' | 'rateLimited' | 'down' | 'notReady' | 'full';
-  /** ms since the epoch; null: unknown. */
+  /**
+   * When the domain may expect its turn, or, if it has no place in the queue, when it asks again; ms since
+   * the epoch; null: unknown.
+   */
   readonly until: number | null;
   /** The Issuer's own reason, for people; absent: none. */
   readonly message?: string | null;

@@ -6,6 +6,7 @@
 import { limitedNotice } from './domain-report.ts';
 import { question } from './domain-requests.ts';
 import {
+  asking,
   byIssuer,
   byLimit,
   byOutage,
@@ -17,8 +18,6 @@ import {
   tell,
   wishes,
 } from './domain-transitions.ts';
-
-const asking = ['countAsking', { type: 'message.send', params: question }] as const;
 
 /** As `waitingForPermit`, but somebody should look. @param elsewhere where other reasons to wait lead */
 const keptWaiting = <const Name extends string, const Elsewhere extends readonly object[]>(
@@ -38,7 +37,7 @@ const keptWaiting = <const Name extends string, const Elsewhere extends readonly
         byOutage,
         byLimit,
         ...elsewhere,
-        { guard: 'isDeferralNews', actions: ['noteDeferral', ...tell('waitingForPermit')] },
+        { guard: 'isDeferralNews', target: name, reenter: true, actions: 'noteDeferral' },
       ],
     },
     after: { askAgain: { actions: asking, target: name, reenter: true } },
@@ -52,8 +51,8 @@ export const queued = {
   states: {
     waitingForPermit: {
       id: 'domain.waitingForPermit',
-      description: 'A certificate is needed; the Issuer has been asked for a permit to order it.',
-      entry: [...asking, ...tell('waitingForPermit')],
+      description:
+        'A certificate is needed; the Issuer has been asked for a permit to order it, and may have said why not yet and when to ask again.',
       on: {
         ...reports('waitingForPermit'),
         'domain.observed': looks('waitingForPermit'),
@@ -66,13 +65,18 @@ export const queued = {
           byLimit,
           byIssuer,
           { ...expired, actions: 'noteDeferral' },
-          { guard: 'isDeferralNews', actions: ['noteDeferral', ...tell('waitingForPermit')] },
+          {
+            guard: 'isDeferralNews',
+            target: 'waitingForPermit',
+            reenter: true,
+            actions: ['noteDeferral', ...tell('waitingForPermit')],
+          },
         ],
       },
       after: {
         askAgain: [
           { guard: 'isExpired', target: 'expired', actions: asking },
-          { target: 'waitingForPermit', reenter: true },
+          { target: 'waitingForPermit', reenter: true, actions: asking },
         ],
       },
     },
@@ -106,7 +110,7 @@ export const queued = {
           },
         ],
       },
-      after: { askInTime: { target: 'waitingForPermit' } },
+      after: { askInTime: { target: 'waitingForPermit', actions: [...asking, ...tell('waitingForPermit')] } },
     },
     issuerDown: {
       id: 'domain.issuerDown',
@@ -121,7 +125,12 @@ export const queued = {
           byLimit,
           ...byQueue,
           byIssuer,
-          { guard: 'isDeferralNews', actions: ['noteDeferral', 'noteWait', ...tell('issuerDown')] },
+          {
+            guard: 'isDeferralNews',
+            target: 'issuerDown',
+            reenter: true,
+            actions: ['noteDeferral', 'noteWait'],
+          },
         ],
       },
       after: {

@@ -28,6 +28,7 @@ const asking = (context: DomainContext, at: number) => ({
   namespace: context.facts?.owner ?? '',
   due: !context.forced && isInTime(context, at) && isDue(context, at),
   question: context.question,
+  ...(context.waitsSince > 0 ? { since: context.waitsSince } : {}),
 });
 
 /** The number of the question that follows: higher, also when the domain begins anew. */

@@ -147,14 +147,24 @@ export function stepPatience({ startedAt }: DomainContext, at: number, stepMs: n
 }
 
 /** Once the Issuer has answered, it remembers the question: asking again only repairs a lost answer. */
-export const answeredPauseMs = 5 * minuteMs;
+const answeredPauseMs = 5 * minuteMs;
+
+/** While the authority is away; one that has no place in the queue asks when it was told to. */
+export const outagePauseMs = ({ deferral }: DomainContext, at: number): number =>
+  Math.min(Math.max((deferral?.until ?? 0) - at, answeredPauseMs), dayMs);
 
 /**
- * 2 s, doubling to 60 s; once the Issuer has said why not yet, a minute, doubling to 5 min; or the time that
- * it named, at most an hour. One that had no room has forgotten the question.
+ * 2 s, doubling to 5 min; once the Issuer has said why not yet, a minute, doubling to 5 min; or the time that
+ * it named, at most an hour. One that had no room has forgotten the question, and names the time to ask
+ * again.
  */
 export function askPauseMs({ askings, deferral }: DomainContext, at: number): number {
-  if (deferral?.until != null) return Math.min(Math.max(deferral.until - at, minuteMs), hourMs);
-  const isKnown = deferral !== null && deferral.reason !== 'full';
-  return isKnown ? backOffMs(askings - 1, minuteMs, answeredPauseMs) : backOffMs(askings, 2_000, minuteMs);
+  const isFull = deferral?.reason === 'full';
+  const untilMs = (deferral?.until ?? 0) - at;
+  if (isFull && untilMs > 0) return bounded(untilMs);
+  if (deferral?.until != null && !isFull) return Math.min(Math.max(untilMs, minuteMs), hourMs);
+  const isKnown = deferral !== null && !isFull;
+  return isKnown
+    ? backOffMs(askings - 1, minuteMs, answeredPauseMs)
+    : backOffMs(askings, 2_000, answeredPauseMs);
 }

@@ -21,13 +21,13 @@ import {
   returned,
 } from './domain-requests.ts';
 import {
-  answeredPauseMs,
   askPauseMs,
   expiryInMs,
   isDue,
   isInTime,
   isPollable,
   lookInMs,
+  outagePauseMs,
   stepPatience,
   untilAttempt,
 } from './domain-schedule.ts';
@@ -162,7 +162,7 @@ export const domainSetup = setup({
     askAgain: ({ context, event }) => askPauseMs(context, timeOf(event)),
     /** The Issuer names the time; this only repairs a lost message. */
     askInTime: ({ context, event }) => untilAttempt(context, timeOf(event)) + 60_000,
-    askAfterOutage: answeredPauseMs,
+    askAfterOutage: ({ context, event }) => outagePauseMs(context, timeOf(event)),
     backOff: ({ context, event }) => untilAttempt(context, timeOf(event)),
     look: ({ context, event }) => lookInMs(context, timeOf(event)),
     /** Reports that could not be written, because Kubernetes was away, are repeated. */
@@ -197,6 +197,7 @@ export const domainSetup = setup({
     noteLookFailure: assign((args) => step.lookFailed(args)),
     countAsking: assign(({ context, event }) => ({
       askings: context.askings + 1,
+      waitsSince: context.askings === 0 ? timeOf(event) : context.waitsSince || timeOf(event),
       question: context.question || timeOf(event),
     })),
     noteDeferral: assign(({ event }) =>
@@ -242,6 +243,7 @@ export const domainSetup = setup({
       nextAttempt: null,
       hold: null,
       failures: 0,
+      waitsSince: 0,
       pendingAt: null,
       order: null,
       issued: null,

@@ -231,6 +231,7 @@ export function stored({ context, event }: Moment): Change {
     pendingAt: null,
     issued: null,
     forced: false,
+    waitsSince: 0,
     failures: 0,
     nextAttempt: null,
     hold: null,

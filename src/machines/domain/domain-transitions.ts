@@ -1,6 +1,7 @@
 /** Transitions that several states of the domain chart share, with the report that each makes. Pure data. */
 import type { DomainContext, Moment } from './domain-context.ts';
 import { givenUpNotice, leftNotice, report } from './domain-report.ts';
+import { question } from './domain-requests.ts';
 import type { StateWord } from './domain-words.ts';
 
 /**
@@ -12,6 +13,8 @@ export const tell = (word: StateWord, notice: Parameters<typeof report>[1]['noti
     { type: 'domain.report', params: (moment: Moment) => report(moment, { word, notice }) },
     { type: 'note', params: { word } },
   ] as const;
+
+export const asking = ['countAsking', { type: 'message.send', params: question }] as const;
 
 /**
  * Events that every lasting state handles: a report to repeat, and the approaching expiry of the certificate.
@@ -63,7 +66,11 @@ export const failure = [
   { guard: 'isForeign', target: 'resting.failed', actions: ['noteFailure', 'holdAsFailed'] },
   { guard: 'isRateLimited', target: 'queued.rateLimited', actions: ['noteLimit', 'clearPending'] },
   { guard: 'isDown', target: 'queued.issuerDown', actions: ['noteFailure', 'clearPending'] },
-  { guard: 'isUnusable', target: 'queued.waitingForPermit', actions: 'noteFailure' },
+  {
+    guard: 'isUnusable',
+    target: 'queued.waitingForPermit',
+    actions: ['noteFailure', ...asking, ...tell('waitingForPermit')],
+  },
   { guard: 'isClusterTrouble', target: 'resting.backingOff', actions: ['noteFailure', 'waitBriefly'] },
   { guard: 'isUnwritable', target: 'resting.backingOff', actions: ['noteFailure', 'waitForRoom'] },
   { guard: 'isThisAttempt', target: 'resting.backingOff', actions: ['countFailure', 'clearPending'] },
@@ -91,7 +98,11 @@ export const expired = { guard: 'isDeferredThoughExpired', target: 'expired' } a
 /** The authority is available again: what is left to wait for is the Issuer's own. */
 export const byQueue = [
   { ...expired, actions: 'noteDeferral' },
-  { guard: 'isDeferredByQueue', target: 'waitingForPermit', actions: 'noteDeferral' },
+  {
+    guard: 'isDeferredByQueue',
+    target: 'waitingForPermit',
+    actions: ['noteDeferral', ...tell('waitingForPermit')],
+  },
 ] as const;
 /** The Issuer cannot be used, and says why; one that is only being checked says nothing yet. */
 export const byIssuer = {

@@ -111,9 +111,12 @@ const deferrals: Readonly<Record<string, string>> = {
   full: 'has too many domains waiting',
 };
 
-/** When a budget allows the next order, which may be another host's. */
-const untilText = ({ reason, until }: Pick<Deferral, 'reason' | 'until'>): string =>
-  reason === 'budget' && until !== null ? `; the next order is at ${dateText(until)}` : '';
+/** When its turn comes, or when it asks again: what is told stays true until then. */
+function untilText({ reason, until }: Pick<Deferral, 'reason' | 'until'>): string {
+  if (until === null) return '';
+  if (reason === 'budget') return `; its turn comes at about ${dateText(until)}`;
+  return reason === 'full' ? `; it asks again at ${dateText(until)}` : '';
+}
 
 /** With the Issuer's own reason, if it has one: docs/features/certificates.md §9.3. */
 export function deferralText(

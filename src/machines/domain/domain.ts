@@ -39,6 +39,7 @@ import { domainSetup } from './domain-setup.ts';
 import { tellDomain } from './domain-tell.ts';
 import {
   askedMeanwhile,
+  asking,
   failure,
   looks,
   othersAreTold,
@@ -145,7 +146,7 @@ const domainMachine = domainSetup.createMachine({
         { guard: 'isUnprovable', target: 'resting.failed', actions: 'noteUnprovable' },
         { guard: 'isHeldBack', target: 'resting.backingOff' },
         { guard: 'isHeldAsFailed', target: 'resting.failed' },
-        { target: 'queued.waitingForPermit' },
+        { target: 'queued.waitingForPermit', actions: [...asking, ...tell('waitingForPermit')] },
       ],
     },
     queued,

@@ -13,7 +13,7 @@ export interface BucketSize {
 }
 
 /** Milliseconds in which one token returns. */
-const share = ({ capacity, periodMs }: BucketSize) => periodMs / capacity;
+export const share = ({ capacity, periodMs }: BucketSize) => periodMs / capacity;
 
 /**
  * When a token is available, ms since the epoch; at most `at` if one is available now. @param fullAt 0 or

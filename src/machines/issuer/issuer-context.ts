@@ -18,6 +18,8 @@ export interface Waiting {
   readonly due: boolean;
   /** The number of its question; absent: asked by an earlier release. */
   readonly question?: number;
+  /** Since when it has waited, ms since the epoch; absent: asked by an earlier release. */
+  readonly since?: number;
 }
 
 /** A permit in use: its latest end, ms since the epoch, and its holder. */
@@ -67,6 +69,11 @@ export interface IssuerContext {
    * release.
    */
   readonly turns?: readonly string[];
+  /**
+   * When the last of the domains without a place was told to ask again, by namespace, ms since the epoch;
+   * absent: none was.
+   */
+  readonly calls?: Readonly<Record<string, number>>;
   readonly buckets: Buckets;
   /** By `h/<host>` and `d/<registered domain>`. */
   readonly limits: Readonly<Record<string, Limit>>;

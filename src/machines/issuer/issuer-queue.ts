@@ -4,8 +4,8 @@
  *
  * Among domains that budgets and limits allow, due renewals come first, then the namespace with the fewest
  * orders in progress, then the one that got a permit longest ago, then the earliest request. When the queue
- * is full, the last one of the namespace with the most places gives way, among those that a budget or a limit
- * blocks if there are such.
+ * is full, the one of the namespace with the most places that has waited least gives way, among those that a
+ * budget or a limit blocks if there are such.
  */
 import type { ActorId } from '../../base/ids.ts';
 import type { PermitAsked, PermitReturned } from '../domain/domain-events.ts';
@@ -18,10 +18,10 @@ import { hourMs, permitMs, weekMs } from './issuer-periods.ts';
 /** Concurrent orders at an authority; a private CA signs them itself and allows more. */
 export const inWorkMax = ({ facts }: Pick<IssuerContext, 'facts'>) => (facts?.kind === 'ca' ? 64 : 10);
 /**
- * Domains that wait here; further ones are told to ask again later. At 120 bytes each the record stays below
- * its bound.
+ * Domains that wait here; further ones are told when to ask again (issuer-crowd.ts). At 140 bytes each the
+ * record stays below its bound.
  */
-const queueMax = 1_000;
+export const queueMax = 1_000;
 /** Buckets remembered of each sort; the fullest are dropped. */
 const bucketsMax = 2_000;
 /** Namespaces whose turns are remembered; one that is forgotten was served longest ago, and goes first. */
@@ -37,7 +37,8 @@ const waitingOf = ({
 }: PermitAsked | PermitReturned): Waiting => {
   const question = 'next' in numbers ? numbers.next : numbers.question;
   const known = question === undefined ? {} : { question };
-  return { domain, registered, exempt, namespace, due, ...known };
+  const waits = numbers.since === undefined ? {} : { since: numbers.since };
+  return { domain, registered, exempt, namespace, due, ...known, ...waits };
 };
 
 /** Whether a question is no newer than another of its domain; of an earlier release's that is unknown. */
@@ -55,7 +56,7 @@ export function enqueued(
   context: IssuerContext,
   event: PermitAsked | PermitReturned,
   at: number,
-): { readonly queue: readonly Waiting[]; readonly evicted: ActorId | null } {
+): { readonly queue: readonly Waiting[]; readonly evicted: Waiting | null } {
   const { queue } = context;
   const entry = waitingOf(event);
   const index = queue.findIndex(({ domain }) => domain === event.domain);
@@ -64,13 +65,13 @@ export function enqueued(
     return { queue: isNoNewer(known, entry) ? queue.with(index, entry) : queue, evicted: null };
   if (queue.length < queueMax) return { queue: [...queue, entry], evicted: null };
   const loser = givesWay(context, entry, at);
-  if (loser === entry) return { queue, evicted: entry.domain };
-  return { queue: [...queue.filter((one) => one !== loser), entry], evicted: loser.domain };
+  if (loser === entry) return { queue, evicted: entry };
+  return { queue: [...queue.filter((one) => one !== loser), entry], evicted: loser };
 }
 
 /**
  * Which domain has no place when there is one too many: of those that are blocked, or of all if none is, the
- * last one of the namespace with the most places.
+ * one of the namespace with the most places that has waited least. So whoever asks again and again gets one.
  */
 function givesWay(context: IssuerContext, entry: Waiting, at: number): Waiting {
   const all = [...context.queue, entry];
@@ -86,8 +87,16 @@ function givesWay(context: IssuerContext, entry: Waiting, at: number): Waiting {
     inOrder[0] ?? entry,
   );
   const its = choice.filter(({ namespace }) => namespace === crowded.namespace);
-  return its.findLast(({ due }) => !due) ?? its.at(-1) ?? entry;
+  const fresh = its.filter(({ due }) => !due);
+  return latest(fresh.length > 0 ? fresh : its) ?? entry;
 }
+
+/** The one that has waited least; of those that have waited as long, the last. */
+const latest = (all: readonly Waiting[]): Waiting | undefined =>
+  all.reduce<Waiting | undefined>(
+    (last, one) => (last === undefined || (one.since ?? 0) >= (last.since ?? 0) ? one : last),
+    undefined,
+  );
 
 const isSame = (one: { readonly question?: number }, other: { readonly question?: number }) =>
   isNoNewer(one, other) && isNoNewer(other, one);
@@ -96,17 +105,23 @@ const isSame = (one: { readonly question?: number }, other: { readonly question?
  * Takes back the permit, and the place, of the question that ended; a permit under which no order was made
  * returns to the budget.
  */
-export function returned(context: IssuerContext, event: PermitReturned, at: number): Partial<IssuerContext> {
+export function returned(
+  context: IssuerContext,
+  event: PermitReturned,
+  at: number,
+): { readonly change: Partial<IssuerContext>; readonly evicted: Waiting | null } {
   const { [event.domain]: permit, ...others } = context.inWork;
   const isEnded = permit !== undefined && isSame(permit, event);
   const queue = context.queue.filter((one) => one.domain !== event.domain || !isSame(one, event));
   const isUnused = isEnded && !event.late && !event.exempt && event.outcome !== 'issued';
-  return {
+  const waiting = event.again ? enqueued({ ...context, queue }, event, at) : { queue, evicted: null };
+  const change = {
     inWork: isEnded ? others : context.inWork,
-    queue: event.again ? enqueued({ ...context, queue }, event, at).queue : queue,
+    queue: waiting.queue,
     buckets: isUnused ? refunded(context, event) : context.buckets,
     limits: limitsAfter(context, event, at),
   };
+  return { change, evicted: waiting.evicted };
 }
 
 function refunded(
@@ -130,12 +145,21 @@ function refunded(
   };
 }
 
-function sizes(budget: IssuerBudget): Record<'orders' | 'certificates' | 'duplicates', BucketSize> {
-  return {
+type Sizes = Readonly<Record<keyof Buckets, BucketSize>>;
+
+/** A thousand domains are compared at each question, so they are made once for each budget. */
+const sizesKnown = new WeakMap<IssuerBudget, Sizes>();
+
+export function sizes(budget: IssuerBudget): Sizes {
+  const known = sizesKnown.get(budget);
+  if (known !== undefined) return known;
+  const made = {
     orders: { capacity: budget.ordersPer3h, periodMs: 3 * hourMs },
     certificates: { capacity: budget.certificatesPerDomainPer7d, periodMs: weekMs },
     duplicates: { capacity: budget.duplicatesPer7d, periodMs: weekMs },
   };
+  sizesKnown.set(budget, made);
+  return made;
 }
 
 /** When budgets and limits allow this domain an order, ms since the epoch. */
@@ -143,8 +167,11 @@ export function allowedAt(context: IssuerContext, one: Waiting): number {
   return Math.max(budgetAt(context, one), limitedUntil(context, one));
 }
 
-const budgetAt = (context: IssuerContext, one: Waiting): number =>
-  one.exempt ? 0 : Math.max(...Object.values(budgetTimes(context, one)));
+function budgetAt(context: IssuerContext, one: Waiting): number {
+  if (one.exempt || !context.facts?.budget) return 0;
+  const { orders, certificates, duplicates } = budgetTimes(context, one);
+  return Math.max(orders, certificates, duplicates);
+}
 
 /** When each budget allows this domain an order, ms since the epoch. */
 function budgetTimes(

@@ -8,6 +8,7 @@ import type { PermitDeferred } from '../domain/domain-events.ts';
 import type { MessageSend } from '../effects.ts';
 import { isSaidByOther } from '../said.ts';
 import type { IssuerContext, Moment } from './issuer-context.ts';
+import { turnAt } from './issuer-crowd.ts';
 import type { IssuerReport, IssuerStatus } from './issuer-effects.ts';
 import { limitedUntil, limitOn } from './issuer-limits.ts';
 import { allowedAt, budgetText } from './issuer-queue.ts';
@@ -110,7 +111,7 @@ export function grant({ name, inWork }: IssuerContext, to: ActorId): Omit<Messag
   return { to: [to], event: { type: 'permit.granted', issuer: name, ...answered } };
 }
 
-type Why = Pick<PermitDeferred, 'reason' | 'until'> & { readonly message: string | null };
+export type Why = Pick<PermitDeferred, 'reason' | 'until'> & { readonly message: string | null };
 
 export const deferral = (
   { name }: IssuerContext,
@@ -135,7 +136,11 @@ export function whyWaiting(
   if (until <= at) return null;
   const isLimit = limitedUntil(context, mine) >= until;
   if (isLimit) return { ...limitOn(context, mine, message), until: Math.round(until) };
-  return { reason: 'budget', until: Math.round(until), message: budgetText(context, mine) };
+  return {
+    reason: 'budget',
+    until: Math.round(turnAt(context, mine, at)),
+    message: budgetText(context, mine),
+  };
 }
 
 export function whyAllWait(context: IssuerContext, reason: PermitDeferred['reason']): Why {

@@ -5,15 +5,16 @@ import { assign, cancel, enqueueActions, raise, setup } from 'xstate';
 import { backOffMs } from '../../base/back-off.ts';
 import { limits } from '../../base/limits.ts';
 import type { ActorInput } from '../actor-input.ts';
-import type { PermitDeferred } from '../domain/domain-events.ts';
+import type { PermitAsked, PermitDeferred } from '../domain/domain-events.ts';
 import { attemptMaxMs, limitMs } from '../domain/domain-schedule.ts';
 import { actionsOf } from '../effect.ts';
 import { leftOf, type Stamp } from '../stamp.ts';
 import type { IssuerContext, IssuerInput } from './issuer-context.ts';
+import { called } from './issuer-crowd.ts';
 import { issuerEffects } from './issuer-effects.ts';
 import { grownMs, isForEverybody, isItsOwnTrouble, limitMet, limitsAfterEdit } from './issuer-limits.ts';
 import { enqueued, inWorkMax, isDeaf, quietMs, returned, served } from './issuer-queue.ts';
-import { deferral, grant, isMistold, noted, whyAllWait, whyWaiting } from './issuer-report.ts';
+import { deferral, grant, isMistold, noted, type Why, whyAllWait, whyWaiting } from './issuer-report.ts';
 import type { StateWord } from './issuer-words.ts';
 
 interface Args {
@@ -56,12 +57,27 @@ const isFailed = ({ context, event }: Args, outcome: string) =>
 /** The domain that sent the event, if it waits for an answer. */
 function askerIn({ event }: Args) {
   const isAsking = event.type === 'permit.asked' || (event.type === 'permit.returned' && event.again);
-  return isAsking ? event.domain : null;
+  return isAsking ? event : null;
 }
 
 function say(enqueue: unknown, message: object): void {
   (enqueue as (action: { type: string; params: object }) => void)({ type: 'message.send', params: message });
 }
+
+/** Tells a domain that has no place why, and when it asks again. */
+function turnAway(
+  { context, event }: Args,
+  enqueue: { assign(change: Partial<IssuerContext>): void },
+  { domain, ...one }: Turned,
+  why: Why = { reason: 'full', until: null, message: null },
+): void {
+  const caller = { at: timeOf(event), random: chanceOf(event), from: why.until };
+  const { calls, until } = called(context, one, caller);
+  enqueue.assign({ calls });
+  say(enqueue, deferral(context, domain, { ...why, until }));
+}
+
+type Turned = Pick<PermitAsked, 'domain' | 'exempt' | 'namespace'>;
 
 /** Grants permits up to a width, and tells the asking domain why it got none. */
 const serving = (widthOf: (context: IssuerContext) => number) =>
@@ -71,19 +87,28 @@ const serving = (widthOf: (context: IssuerContext) => number) =>
     const { change, granted } = served(context, at, widthOf(context));
     enqueue.assign(change);
     const asker = askerIn(args);
+    const now = { ...context, ...change };
     const deaf = event.type === 'permit.asked' && isDeaf(context, event, at) ? [event.domain] : [];
-    for (const to of [...granted, ...deaf]) say(enqueue, grant({ ...context, ...change }, to));
+    for (const to of [...granted, ...deaf]) say(enqueue, grant(now, to));
     if (asker === null || deaf.length > 0) return;
     const message = 'message' in event ? (event.message ?? null) : null;
-    const why = whyWaiting({ ...context, ...change }, asker, at, message);
-    if (why !== null) say(enqueue, deferral(context, asker, why));
+    const why = whyWaiting(now, asker.domain, at, message);
+    if (why?.reason === 'full') turnAway({ context: now, event }, enqueue, asker, why);
+    else if (why !== null) say(enqueue, deferral(context, asker.domain, why));
   });
 
 /** Tells a domain that asks while nobody is served why. */
 const deferring = (reason: PermitDeferred['reason']) =>
   composed((args) => {
+    const { context, enqueue } = args;
     const asker = askerIn(args);
-    if (asker !== null) say(args.enqueue, deferral(args.context, asker, whyAllWait(args.context, reason)));
+    if (asker === null) return;
+    const why = whyAllWait(context, reason);
+    const isKnown =
+      context.inWork[asker.domain] !== undefined ||
+      context.queue.some(({ domain }) => domain === asker.domain);
+    if (isKnown) say(enqueue, deferral(context, asker.domain, why));
+    else turnAway(args, enqueue, asker, why);
   });
 
 export const issuerSetup = setup({
@@ -158,16 +183,20 @@ export const issuerSetup = setup({
       probes: 0,
       lastError: null,
     }),
-    enqueue: composed(({ context, event, enqueue }) => {
+    enqueue: composed((args) => {
+      const { context, event, enqueue } = args;
       if (event.type !== 'permit.asked' || isDeaf(context, event, timeOf(event))) return;
       const { queue, evicted } = enqueued(context, event, timeOf(event));
       enqueue.assign({ queue });
-      if (evicted !== null && evicted !== event.domain)
-        say(enqueue, deferral(context, evicted, { reason: 'full', until: null, message: null }));
+      if (evicted !== null && evicted.domain !== event.domain) turnAway(args, enqueue, evicted);
     }),
-    takeBack: assign(({ context, event }) =>
-      event.type === 'permit.returned' ? returned(context, event, timeOf(event)) : {},
-    ),
+    takeBack: composed((args) => {
+      const { context, event, enqueue } = args;
+      if (event.type !== 'permit.returned') return;
+      const { change, evicted } = returned(context, event, timeOf(event));
+      enqueue.assign(change);
+      if (evicted !== null && evicted.domain !== event.domain) turnAway(args, enqueue, evicted);
+    }),
     serveAll: serving(inWorkMax),
     serveOne: serving(() => 1),
     deferAsNotReady: deferring('notReady'),

@@ -5,6 +5,7 @@ import type { Fact } from '../../base/views.ts';
 import { dateText } from '../domain/domain-words.ts';
 import type { Standing, Told } from '../tell.ts';
 import type { IssuerContext } from './issuer-context.ts';
+import { isCalling } from './issuer-crowd.ts';
 
 /** The states that people see; the chart's own are nested (docs/features/certificates.md, States). */
 export type StateWord = 'verifying' | 'ready' | 'trying' | 'rateLimited' | 'down' | 'invalid' | 'refused';
@@ -45,19 +46,20 @@ const words: Readonly<Record<string, StateWord>> = {
   refused: 'refused',
 };
 
-export function tellIssuer({ states, context }: Standing<IssuerContext>): Told {
+export function tellIssuer({ states, context, at }: Standing<IssuerContext>): Told {
   const [state = ''] = states;
   const last = state.slice(state.lastIndexOf('.') + 1);
   const next = nextOf(last, context);
-  return { text: textOf(last, context), ...(next === null ? {} : { next }), facts: factsOf(context) };
+  return { text: textOf(last, context, at), ...(next === null ? {} : { next }), facts: factsOf(context) };
 }
 
-function textOf(state: string, context: IssuerContext): string {
+function textOf(state: string, context: IssuerContext, at: number): string {
   const { name, queue } = context;
   if (state === 'gone') return `There is no Issuer ${name}.`;
   const word = words[state];
   if (word === undefined) return `Domains ask for Issuer ${name}, which has not been seen yet.`;
-  const waiting = queue.length === 0 ? '' : ` ${counted(queue.length)} for it.`;
+  const others = isCalling(context, at) ? ', and others ask again later' : '';
+  const waiting = queue.length === 0 ? '' : ` ${counted(queue.length)} for it${others}.`;
   return `${sentence(context, word)}${waiting}`;
 }
 

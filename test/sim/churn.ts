@@ -172,6 +172,18 @@ function podActions({ world, shop, chance, profile }: Parts) {
       shop.setCondition(found.name, 'False');
       return found.name;
     },
+    /** It leaves its group and comes back, which not everybody sees. */
+    blinkPod() {
+      const found = anyPod();
+      if (!found) return null;
+      const { name, digest } = found;
+      shop.change(name, { labels: { ...digest.labels, [groupLabel]: 'elsewhere' } });
+      clock.after(chance.seldomLong(0, 3_000), () => {
+        const now = kube.pod(namespace, name);
+        if (now?.uid === digest.uid) shop.change(name, { labels: digest.labels });
+      });
+      return name;
+    },
   };
 }
 
@@ -213,6 +225,15 @@ function serviceActions({ world, shop, chance, profile }: Parts) {
       shop.changeService(found.name, { labels });
       return `${found.name} to ${labels[groupLabel]}`;
     },
+    /** It leaves its group and comes back, which not everybody sees. */
+    blinkService() {
+      const found = anyService();
+      if (!found || profile.anonymousGroups > 0) return null;
+      const { name, digest } = found;
+      shop.changeService(name, { labels: {} });
+      clock.after(chance.seldomLong(0, 3_000), () => shop.changeService(name, { labels: digest.labels }));
+      return name;
+    },
     blackHole() {
       const found = anyService();
       if (!found) return null;
@@ -233,6 +254,12 @@ function otherActions({ world, shop, chance, profile, people }: Parts) {
     editGate() {
       shop.makeGate({ attemptsPerReplica: chance.int(1, 4) });
       return 'a new generation';
+    },
+    /** Perhaps twice in a moment. */
+    changeMind() {
+      shop.changeMind();
+      if (chance.happens(0.5)) clock.after(chance.seldomLong(0, 3_000), () => shop.changeMind());
+      return 'withdraw or keep';
     },
     recreateGate() {
       shop.removeGate();

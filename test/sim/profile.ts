@@ -26,7 +26,12 @@ export const churnKinds = [
   'recheck',
   'garbage',
   'replaceAtPatch',
+  'changeMind',
+  'blinkService',
+  'blinkPod',
 ] as const;
+/** Drawn last, so that the stories of seeds stay what they were without them. */
+const fickleKinds: readonly ChurnKind[] = ['changeMind', 'blinkService', 'blinkPod'];
 export type ChurnKind = (typeof churnKinds)[number];
 
 export interface Profile {
@@ -74,8 +79,9 @@ const longMs = 300_000;
 
 export function drawProfile(chance: Chance, chaosMs: number): Profile {
   const someOf = <T>(all: readonly T[], share: number) => new Set(all.filter(() => chance.happens(share)));
+  const steady = churnKinds.filter((kind) => !fickleKinds.includes(kind));
   const lagMs = () => chance.pick([0, 5, 200, 1_500]) ?? 0;
-  return {
+  const drawn: Profile = {
     replicas: chance.pick([1, 2, 2, 3, 3, 4]) ?? 1,
     groups: chance.int(1, 2),
     podsPerGroup: chance.int(1, 4),
@@ -97,10 +103,11 @@ export function drawProfile(chance: Chance, chaosMs: number): Profile {
     learnMaxMs: chance.pick([10, 1_000, 15_000]) ?? 10,
     skewMaxMs: chance.pick([0, 0, 200, 3_000]) ?? 0,
     faults: someOf(faultKinds, 0.5),
-    churn: someOf(churnKinds, 0.6),
+    churn: someOf(steady, 0.6),
     shards: chance.pick([2, 8, 8, 8, shardCount]) ?? shardCount,
     pace: chaosMs >= longMs && chance.happens(0.75) ? 'usual' : 'quick',
   };
+  return { ...drawn, churn: new Set([...drawn.churn, ...someOf(fickleKinds, 0.3)]) };
 }
 
 /** The same profile without some kinds of fault and of change. */

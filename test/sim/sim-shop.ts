@@ -29,6 +29,8 @@ export interface ShopOptions {
 
 export interface Shop {
   makeGate(change?: { readonly isNew?: boolean; readonly attemptsPerReplica?: number }): void;
+  /** The RouteGate withdraws from now on, or no longer. */
+  changeMind(): void;
   removeGate(): void;
   makeOwner(group: string, replicas: number, type?: string): void;
   removeOwner(group: string): void;
@@ -56,6 +58,7 @@ export function createShop(world: SimWorld, options: ShopOptions): Shop {
   let ips = 0;
   let generation = 1;
   let gateUid = '';
+  let { whenRouteIsLost } = options;
   // The first eight characters of their uids distinguish Services.
   const uid = (kind: string) => `${String(++uids).padStart(6, '0')}-${kind}`;
   const freshIp = () => podIp(family, ++ips);
@@ -78,13 +81,19 @@ export function createShop(world: SimWorld, options: ShopOptions): Shop {
   kube.onChange(({ resource }) => {
     if (resource === 'pods' || resource === 'services') fillSlices();
   });
+  const makeGate: Shop['makeGate'] = ({ isNew = false, attemptsPerReplica } = {}) => {
+    if (isNew || gateUid === '') gateUid = uid('gate');
+    generation = isNew ? 1 : generation + 1;
+    const more = attemptsPerReplica === undefined ? {} : { attemptsPerReplica };
+    const all = { ...options, ...more, whenRouteIsLost, uid: gateUid, generation };
+    kube.put('routegates', namespace, 'gate', gate(all));
+  };
   return {
     freshIp,
-    makeGate({ isNew = false, attemptsPerReplica } = {}) {
-      if (isNew || gateUid === '') gateUid = uid('gate');
-      generation = isNew ? 1 : generation + 1;
-      const more = attemptsPerReplica === undefined ? {} : { attemptsPerReplica };
-      kube.put('routegates', namespace, 'gate', gate({ ...options, ...more, uid: gateUid, generation }));
+    makeGate,
+    changeMind() {
+      whenRouteIsLost = whenRouteIsLost === 'keep' ? 'withdraw' : 'keep';
+      if (kube.get('routegates', namespace, 'gate') !== null) makeGate();
     },
     removeGate: () => kube.remove('routegates', namespace, 'gate'),
     makeOwner: (group, replicas, type) =>

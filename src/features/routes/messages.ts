@@ -10,7 +10,11 @@ const ip = v.pipe(v.string(), v.ip());
 const actor = (kind: 'pod' | 'service') =>
   v.pipe(v.string(), v.regex(new RegExp(`^${kind}/[^/]+/.+$`)), v.maxLength(600));
 
+/** About the time of it, ms since the epoch. */
+const spokenAt = v.optional(v.pipe(v.number(), v.minValue(0)));
 const place = { pod: actor('pod'), uid, ip, family: v.picklist(['IPv4', 'IPv6']) };
+
+const route = { service: name, serviceUid: uid, uid, ip };
 
 const recheck = (does: string) => v.pipe(v.object({}), v.description(does));
 
@@ -19,7 +23,8 @@ export const podMessages: MessageOptions = {
     'pod.recheck': recheck('looks again as if the actor were new; a condition that is True stays'),
   },
   internal: {
-    'route.proven': v.object({ service: name, serviceUid: uid, uid, ip }),
+    'route.proven': v.object({ ...route, watched: v.optional(v.literal(true)) }),
+    'route.watching': v.object({ ...route }),
     'route.unverifiable': v.object({ service: name, serviceUid: uid }),
     'route.lost': v.object({
       service: name,
@@ -40,12 +45,12 @@ export const podMessages: MessageOptions = {
 export const serviceMessages: MessageOptions = {
   messages: { 'service.recheck': recheck('samples and reconciles again') },
   internal: {
-    'route.wanted': v.object({ ...place, curious: v.optional(v.boolean()) }),
-    'route.watched': v.object({ ...place }),
+    'route.wanted': v.object({ ...place, spokenAt, curious: v.optional(v.boolean()) }),
+    'route.watched': v.object({ ...place, spokenAt, confirm: v.optional(v.literal(true)) }),
     'header.asked': v.object({ service: actor('service') }),
     'header.unseen': v.object({ service: actor('service') }),
     'header.seen': v.object({}),
-    'route.unwanted': v.object({ pod: actor('pod'), uid }),
+    'route.unwanted': v.object({ pod: actor('pod'), uid, spokenAt }),
   },
   holds: speaksForItself,
 };

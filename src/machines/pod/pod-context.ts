@@ -15,10 +15,13 @@ import type {
   RouteProof,
   RouteProven,
   RouteUnverifiable,
+  SpokenAt,
 } from '../service/route-events.ts';
+import { lastChanceMs } from '../service/route-words.ts';
 import type { Stamp } from '../stamp.ts';
 import type { ConditionPatched, ConditionRefused, PodEvent, PodObserved } from './pod-events.ts';
 import type { PodFacts } from './pod-facts.ts';
+import { watchesSince, watchesStill } from './pod-watches.ts';
 
 type ByService<T> = Readonly<Record<string, T>>;
 
@@ -35,6 +38,13 @@ export interface PodContext {
   readonly adopted: readonly string[];
   /** Services that have been asked for a proof since the Pod began to prove. */
   readonly asked: readonly string[];
+  /** Of the last message to Services that asks for anything. Absent in records of an earlier release. */
+  readonly spokenAt?: SpokenAt;
+  /**
+   * Service → whether it watches the route, or how often it was told to. If a gate withdraws, each that has
+   * proven the Pod has to. Absent in records of an earlier release.
+   */
+  readonly watches?: ByService<true | number>;
   /** How often the unproven Services have been asked again since then. */
   readonly askings: number;
   /** When they were last asked, ms since the epoch. */
@@ -177,6 +187,7 @@ export function remembered(context: PodContext, facts: PodFacts | null): Partial
     proofs: stillOf(context.proofs, facts, isElsewhere),
     unverified: stillOf(context.unverified, facts, isElsewhere),
     adopted: isElsewhere ? [] : context.adopted,
+    ...watchesStill(context, facts, isStill),
     asked: context.asked.filter(isStill),
     answers: Object.fromEntries(Object.entries(context.answers).filter(([service]) => isStill(service))),
     awaitsFalse: context.awaitsFalse && facts.condition === 'True',
@@ -194,7 +205,7 @@ function stillOf(proofs: ByService<string>, facts: PodFacts, isElsewhere: boolea
   return Object.fromEntries(Object.entries(proofs).filter(([name, uid]) => facts.services[name] === uid));
 }
 
-function without<T>(known: ByService<T>, ...names: readonly string[]): ByService<T> {
+export function without<T>(known: ByService<T>, ...names: readonly string[]): ByService<T> {
   if (!names.some((name) => name in known)) return known;
   return Object.fromEntries(Object.entries(known).filter(([name]) => !names.includes(name)));
 }
@@ -211,6 +222,7 @@ export function withProof(context: PodContext, event: RouteProven): Partial<PodC
     doubts: without(context.doubts, ...names),
     adopted: context.adopted.filter((name) => !names.includes(name)),
     asked: context.asked.filter((name) => !names.includes(name)),
+    ...watchesSince(context, own),
   };
 }
 
@@ -235,14 +247,21 @@ export function withVerdict(
   };
 }
 
-/** What changes when a Service's route is lost; `since`: when it was lost. */
+/**
+ * What changes when a Service's route is lost; `since`: when it was lost. However late the news comes, there
+ * is time to ask once more.
+ */
 export function withoutProof(context: PodContext, lost: RouteLost, at: number): Partial<PodContext> {
   const { service, uids, since } = lost;
   const lostAt = since?.[uids.indexOf(context.facts?.uid ?? '')] ?? at;
   return {
     proofs: without(context.proofs, service),
+    ...(context.watches && { watches: without(context.watches, service) }),
     asked: context.asked.filter((name) => name !== service),
-    doubts: { ...context.doubts, [service]: Math.min(lostAt, at) },
+    doubts: {
+      ...context.doubts,
+      [service]: Math.max(Math.min(lostAt, at), at - doubtPatienceMs + lastChanceMs),
+    },
   };
 }
 
@@ -276,16 +295,20 @@ export function isMoved({ facts }: PodContext, event: PodObserved): boolean {
   return isSame(facts, event.facts) && !equal(facts?.address, event.facts?.address);
 }
 
-/** Whether this Pod's routes are to be watched from now on, and were not until now. */
-export function isWatchNews(context: PodContext, event: PodObserved): boolean {
-  if (event.facts?.uid !== context.facts?.uid) return false;
-  return !isWatched(context) && isWatched({ facts: event.facts });
-}
-
 /** Whether this Pod loses a proof that it has, and its gate cares. */
 export function isOwnLoss({ facts, proofs }: PodContext, { service, serviceUid, uids }: RouteLost): boolean {
   if (facts === null || !isWithdrawn({ facts })) return false;
   return uids.includes(facts.uid) && proofs[service] === serviceUid;
+}
+
+/** The next message to Services: later than any before, whatever the clock says. */
+export const spokenNow = ({ spokenAt = 0 }: PodContext, at: number): SpokenAt => Math.max(spokenAt + 1, at);
+
+/** Whether a Service has forgotten a question of this Pod, because it was gone for a moment. */
+export function isQuestionLost({ facts, asked }: PodContext, event: RouteLost): boolean {
+  const { service, serviceUid, uids } = event;
+  if (facts === null || !uids.includes(facts.uid)) return false;
+  return asked.includes(service) && facts.services[service] === serviceUid;
 }
 
 /** Since when each Service has owed a proof. */
@@ -362,11 +385,6 @@ export function isVerifiedSince(context: PodContext): boolean {
   return Object.entries(facts.services).some(
     ([name, uid]) => uid !== null && proofs[name] === uid && !unseen.includes(name),
   );
-}
-
-/** Whether lost routes are to be noticed, and can be noticed. */
-export function isWatched(context: Pick<PodContext, 'facts'>): boolean {
-  return isWithdrawn(context) && context.facts?.verifiable === true && valid(context.facts) !== null;
 }
 
 export const provable = (facts: PodFacts | null): facts is PodFacts =>

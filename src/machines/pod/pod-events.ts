@@ -1,5 +1,11 @@
 /** Events of the pod chart: of the world, of the group's Services, of its own effects, and of people. */
-import type { RouteLost, RouteMissed, RouteProven, RouteUnverifiable } from '../service/route-events.ts';
+import type {
+  RouteLost,
+  RouteMissed,
+  RouteProven,
+  RouteUnverifiable,
+  RouteWatching,
+} from '../service/route-events.ts';
 import type { EffectSettled } from '../stamp.ts';
 import type { PodFacts } from './pod-facts.ts';
 
@@ -31,6 +37,7 @@ export type PodEvent =
   | RouteProven
   | RouteUnverifiable
   | RouteLost
+  | RouteWatching
   | RouteMissed
   | ConditionPatched
   | ConditionRefused

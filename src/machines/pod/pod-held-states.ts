@@ -119,7 +119,7 @@ export const heldStates = {
       { guard: 'isUnprovable', target: '#pod.deciding' },
       // Our own write that landed late, or somebody else's: every unproven route counts as in doubt.
       { guard: 'isConditionTrue', target: 'ready', actions: 'noteDebts' },
-      { guard: 'isRouteUnasked', actions: ['ask', 'noteAsked'] },
+      { guard: 'isRouteUnasked', actions: ['noteSpeaking', 'ask', 'noteAsked'] },
     ],
     initial: 'asking',
     states: {

@@ -20,10 +20,9 @@ import {
   isOfMine,
   isOwed,
   isOwnLoss,
+  isQuestionLost,
   isTakenBack,
   isVerifiedSince,
-  isWatched,
-  isWatchNews,
   isWithdrawn,
   longHeldNotes,
   oldestDoubt,
@@ -33,6 +32,7 @@ import {
   type PodInput,
   provable,
   remembered,
+  spokenNow,
   takenBack,
   unasked,
   unproven,
@@ -42,7 +42,16 @@ import {
   withVerdict,
 } from './pod-context.ts';
 import { podEffects } from './pod-effects.ts';
-import { curiousQuestion, isUntold, question, telling, withdrawn } from './pod-words.ts';
+import {
+  confirmedBy,
+  isWatched,
+  toldToWatch,
+  unconfirmed,
+  unwatched,
+  watchPauseMs,
+  withWatches,
+} from './pod-watches.ts';
+import { curiousQuestion, isUntold, question, telling, watching, withdrawn } from './pod-words.ts';
 
 /**
  * How long a Pod waits before its condition says why. By then most have their address, or their routes; and
@@ -73,10 +82,11 @@ export const podSetup = setup({
     isNews: when('pod.observed', (context, { facts }) => !equal(facts, context.facts)),
     isConditionTakenBack: when('pod.observed', isTakenBack),
     isMoved: when('pod.observed', isMoved),
-    isWatchNews: when('pod.observed', isWatchNews),
     isProofForMe: when('route.proven', (context, event) => ownProofs(context, event).length > 0),
     isVerdictForMe: when('route.unverifiable', isOwed),
     isLossForMe: when('route.lost', isOwnLoss),
+    isQuestionLost: when('route.lost', isQuestionLost),
+    isWatchForMe: when('route.watching', (context, event) => confirmedBy(context, event).length > 0),
     isAnswerForMe: when('route.missed', (context, event) => ownAnswers(context, event).length > 0),
     isSaidTrue: when(
       'condition.patched',
@@ -111,10 +121,11 @@ export const podSetup = setup({
     isAddressReadable: ({ context }: Args) =>
       context.facts !== null && (context.facts.address === null || 'ip' in context.facts.address),
     isConditionTrue: ({ context }: Args) => isConditionTrue(context),
-    isConditionTrueAndWatched: ({ context }: Args) => isConditionTrue(context) && isWatched(context),
     isUnseen: ({ context }: Args) => !isConditionTrue(context),
     isConditionFalse: ({ context }: Args) => context.facts?.condition === 'False',
     isWatched: ({ context }: Args) => isWatched(context),
+    isUnwatched: ({ context }: Args) => unwatched(context).length > 0,
+    isUnconfirmed: ({ context }: Args) => isWatched(context) && unconfirmed(context).length > 0,
     isUnprovable: ({ context }: Args) => !provable(context.facts),
     isAskingInVain: ({ context }: Args) =>
       !(provable(context.facts) && context.facts.verifiable) && context.asked.length > 0,
@@ -145,6 +156,7 @@ export const podSetup = setup({
       ),
     /** Kubernetes reports every change; this only catches a report that was lost. */
     lookAgain: 300_000,
+    watchAgain: ({ context }) => watchPauseMs(context),
     /** docs/features/routes.md §7.11: Events expire. */
     remind: 1_800_000,
     /** docs/features/routes.md §2.6: a missing group resource is reported after 30 s. */
@@ -184,11 +196,24 @@ export const podSetup = setup({
     noteRefusal: assign(change('condition.refused', (_, { message }) => ({ lastError: message }))),
     noteSilence: assign({ lastError: 'the condition patch timed out' }),
     noteWithdrawn: assign((moment) => withdrawn(moment)),
+    noteSpeaking: assign(({ context, event }) => ({ spokenAt: spokenNow(context, event.at) })),
     ask: enqueueActions(({ context, enqueue }) => {
       // The actions of one setup() do not know each other's types.
       for (const params of [curiousQuestion({ context }), question({ context })])
         if (params.to.length > 0) enqueue({ type: 'message.send', params } as never);
     }),
+    tellUnwatched: enqueueActions(({ context, enqueue }) => {
+      enqueue({ type: 'message.send', params: watching(context, unwatched(context)) } as never);
+    }),
+    noteWatchTold: assign(({ context }) => toldToWatch(context, unwatched(context))),
+    tellUnconfirmed: enqueueActions(({ context, enqueue }) => {
+      enqueue({ type: 'message.send', params: watching(context, unconfirmed(context)) } as never);
+    }),
+    noteWatchToldAgain: assign(({ context }) => toldToWatch(context, unconfirmed(context))),
+    noteWatch: assign(change('route.watching', withWatches)),
+    askAnew: assign(
+      change('route.lost', ({ asked }, { service }) => ({ asked: asked.filter((name) => name !== service) })),
+    ),
     hold: assign(({ context, event }) => ({
       heldSince: context.heldSince ?? event.at,
       asked: [],
@@ -220,6 +245,7 @@ export const podSetup = setup({
       adopted: [],
       answers: {},
       asked: [],
+      watches: {},
       failures: 0,
       lastError: null,
     }),

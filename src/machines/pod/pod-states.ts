@@ -13,7 +13,6 @@ import {
   openedPatch,
   unopenedNote,
   unwithdrawnNote,
-  watching,
   withdrawal,
   withdrawnNote,
 } from './pod-words.ts';
@@ -37,11 +36,6 @@ const gatedStates = keepIds('pod', {
   choosing: {
     description: 'Decides what the Pod needs.',
     always: [
-      {
-        guard: 'isConditionTrueAndWatched',
-        target: 'ready',
-        actions: ['adoptProofs', { type: 'message.send', params: watching }],
-      },
       { guard: 'isConditionTrue', target: 'ready', actions: 'adoptProofs' },
       { guard: 'isGroupMissing', target: 'groupMissing' },
       { guard: 'isNotApplicable', target: 'notApplicable' },
@@ -124,7 +118,6 @@ const gatedStates = keepIds('pod', {
     on: {
       'pod.observed': [
         { guard: 'isConditionTakenBack', actions: ['dropAdopted', 'remember'], target: 'proving' },
-        { guard: 'isWatchNews', actions: ['remember', { type: 'message.send', params: watching }] },
       ],
       // Adopted proofs do not count: the routes have to be seen.
       'pod.recheck': [
@@ -137,6 +130,12 @@ const gatedStates = keepIds('pod', {
         description: 'Nothing is left to do.',
         tags: 'settled',
         always: [
+          {
+            guard: 'isUnwatched',
+            target: 'proven',
+            reenter: true,
+            actions: ['noteSpeaking', 'tellUnwatched', 'noteWatchTold'],
+          },
           { guard: 'isRouteOwedAndWithdrawn', actions: 'forgetAsked', target: 'doubted' },
           // It passed because nothing could be verified; Services that came since have reached it. The patch
           // changes no status, so nothing waits for it.
@@ -144,7 +143,15 @@ const gatedStates = keepIds('pod', {
         ],
         // Somebody took the condition away before the world had shown it. Meanwhile a Service may have come
         // that has proven nothing yet.
-        after: { lookAgain: { guard: 'isUnseen', actions: 'dropAdopted', target: '#pod.gated.proving' } },
+        after: {
+          lookAgain: { guard: 'isUnseen', actions: 'dropAdopted', target: '#pod.gated.proving' },
+          watchAgain: {
+            guard: 'isUnconfirmed',
+            target: 'proven',
+            reenter: true,
+            actions: ['noteSpeaking', 'tellUnconfirmed', 'noteWatchToldAgain'],
+          },
+        },
       },
       doubted: {
         description:
@@ -153,7 +160,7 @@ const gatedStates = keepIds('pod', {
         entry: 'noteDoubts',
         always: [
           { guard: 'isDoubtOver', target: 'proven', actions: 'forgetLoss' },
-          { guard: 'isRouteUnasked', actions: ['ask', 'noteAsked'] },
+          { guard: 'isRouteUnasked', actions: ['noteSpeaking', 'ask', 'noteAsked'] },
           { guard: 'isDoubtNews', target: 'doubted', reenter: true },
         ],
         after: { doubtPatience: { target: '#pod.gated.lost', actions: 'noteLoss' } },

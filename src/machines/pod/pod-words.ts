@@ -246,7 +246,7 @@ export function question({ context }: { context: PodContext }): Sending {
   const names = unasked(context).filter((name) => !named(context).includes(name));
   return {
     to: names.map((name) => service(context, name)),
-    event: { ...ownAddress(context), type: 'route.wanted' },
+    event: { ...ownAddress(context), type: 'route.wanted', ...spoken(context) },
   };
 }
 
@@ -255,24 +255,27 @@ export function curiousQuestion({ context }: { context: PodContext }): Sending {
   const names = unasked(context).filter((name) => named(context).includes(name));
   return {
     to: names.map((name) => service(context, name)),
-    event: { ...ownAddress(context), type: 'route.wanted', curious: true },
+    event: { ...ownAddress(context), type: 'route.wanted', ...spoken(context), curious: true },
   };
 }
 
-/** Asks the Services to say when they no longer reach this Pod, whose condition is already True. */
-export function watching({ context }: { context: PodContext }): Sending {
+/** Asks these Services to say when they no longer reach this Pod, and that they will. */
+export function watching(context: PodContext, names: readonly string[]): Sending {
   return {
-    to: Object.keys(context.proofs).map((name) => service(context, name)),
-    event: { ...ownAddress(context), type: 'route.watched' },
+    to: names.map((name) => service(context, name)),
+    event: { ...ownAddress(context), type: 'route.watched', ...spoken(context), confirm: true },
   };
 }
+
+/** Orders the message among those that this Pod sent: what is overtaken by a later one counts for nothing. */
+const spoken = ({ spokenAt }: PodContext) => (spokenAt === undefined ? {} : { spokenAt });
 
 /** Withdraws the question from the Services that were asked. */
 export function withdrawal({ context }: { context: PodContext }): Sending {
   const pod: ActorId = `pod/${context.namespace}/${context.name}`;
   return {
     to: context.asked.map((name) => service(context, name)),
-    event: { type: 'route.unwanted', pod, uid: context.facts?.uid ?? '' },
+    event: { type: 'route.unwanted', pod, uid: context.facts?.uid ?? '', ...spoken(context) },
   };
 }
 

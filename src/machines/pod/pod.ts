@@ -39,7 +39,11 @@ export const podMachine = podSetup.createMachine({
     'route.proven': { guard: 'isProofForMe', actions: 'keepProof' },
     'route.unverifiable': { guard: 'isVerdictForMe', actions: 'keepVerdict' },
     'route.missed': { guard: 'isAnswerForMe', actions: 'keepAnswer' },
-    'route.lost': { guard: 'isLossForMe', actions: 'dropProof' },
+    'route.lost': [
+      { guard: 'isLossForMe', actions: 'dropProof' },
+      { guard: 'isQuestionLost', actions: 'askAnew' },
+    ],
+    'route.watching': { guard: 'isWatchForMe', actions: 'noteWatch' },
     'pod.recheck': { actions: 'startAfresh', target: '.deciding' },
   },
   states: podStates,

@@ -24,18 +24,35 @@ export type PodPlace = {
  */
 export type RouteWanted = PodPlace & {
   readonly type: 'route.wanted';
+  readonly spokenAt?: SpokenAt;
   /** The Pod wants to hear what answers in its place if a round misses it. */
   readonly curious?: boolean;
   readonly also?: readonly Asker[];
 };
-export type Asker = PodPlace & { readonly curious?: boolean };
+export type Asker = PodPlace & { readonly spokenAt?: SpokenAt; readonly curious?: boolean };
+/**
+ * Orders what a Pod says to a Service: a message that was sent earlier may come later. Grows with each; about
+ * the time of it, ms since the epoch. Absent in messages of an earlier release.
+ */
+export type SpokenAt = number;
 /**
  * A Pod whose condition is True from an earlier proof wants to hear if the Service stops reaching it
  * (whenRouteIsLost: withdraw).
  */
-export type RouteWatched = PodPlace & { readonly type: 'route.watched' };
+export type RouteWatched = PodPlace & {
+  readonly type: 'route.watched';
+  readonly spokenAt?: SpokenAt;
+  /** It wants to hear that it is watched; a Pod of an earlier release would not understand. */
+  readonly confirm?: true;
+};
 /** A Pod that asked no longer needs the proof. */
-export type RouteUnwanted = { readonly type: 'route.unwanted'; readonly pod: ActorId; readonly uid: string };
+export type RouteUnwanted = {
+  readonly type: 'route.unwanted';
+  readonly pod: ActorId;
+  readonly uid: string;
+  /** Of the last question that this takes back. */
+  readonly spokenAt?: SpokenAt;
+};
 /**
  * The Service reached that very Pod. `service`: its name; `serviceUid`: the first eight characters of its
  * uid.
@@ -50,6 +67,20 @@ export type RouteProof = {
   readonly serviceUid: string;
   readonly uid: string;
   readonly ip: string;
+  /** From now on the Service watches this route: the Pod will hear if it is lost. */
+  readonly watched?: true;
+};
+/** From now on the Service watches the route to that very Pod: it will hear if the route is lost. */
+export type RouteWatching = WatchedRoute & {
+  readonly type: 'route.watching';
+  /** Of other Services, whose words came while the Pod was busy. */
+  readonly also?: readonly WatchedRoute[];
+};
+export type WatchedRoute = {
+  readonly service: string;
+  readonly serviceUid: string;
+  readonly uid: string;
+  readonly ip: string;
 };
 /** The Service cannot tell its Pods apart (old proxies); every Pod that asked is told so. */
 export type RouteUnverifiable = {
@@ -57,7 +88,10 @@ export type RouteUnverifiable = {
   readonly service: string;
   readonly serviceUid: string;
 };
-/** The Service no longer reaches these Pods; each of them is told. */
+/**
+ * The Service no longer reaches these Pods, or has forgotten that they asked, because it was gone; each of
+ * them is told.
+ */
 export type RouteLost = {
   readonly type: 'route.lost';
   readonly service: string;

@@ -14,17 +14,13 @@ import {
   isNewWant,
   isWatching,
   met,
+  missesMax,
   nowWatched,
   type ServiceContext,
   type ServiceInput,
   type Want,
 } from './service-context.ts';
 
-/**
- * With random balancing, a round with three attempts for each replica misses a Pod with probability e^-3;
- * three in a row miss it with 1 in 8,000.
- */
-const missesMax = 3;
 /**
  * After so long without an answer one miss is enough: a doubt costs a question, and 30 s after the last
  * answer the condition is withdrawn.
@@ -89,7 +85,8 @@ export function callsOf(
   newcomers: readonly PodPlace[] = [],
 ): number {
   const waiting = wants.length + newcomers.length;
-  return probe.attemptsPerReplica * Math.max(1, facts?.replicas ?? 1, waiting, watched.length);
+  const lookedFor = isWatching({ facts }) ? watched.length : 0;
+  return probe.attemptsPerReplica * Math.max(1, facts?.replicas ?? 1, waiting, lookedFor);
 }
 
 export function round({
@@ -229,6 +226,7 @@ function judged(context: ServiceContext, summary: SampleSummary, { at }: Stamp):
  * endpoints.
  */
 export function lostPods({ watched, facts }: ServiceContext, now: number): readonly Want[] {
+  if (!isWatching({ facts })) return [];
   return watched.filter(
     (one) =>
       hasLeft(one, facts) || one.missed >= missesMax || (one.missed > 0 && now - one.at > silenceMaxMs),

@@ -4,7 +4,13 @@ import type { MessageSend } from '../effects.ts';
 import { hasPassed } from '../stamp.ts';
 import type { PodPlace } from './route-events.ts';
 import { hasLeft, isAskable, lostPods } from './route-rounds.ts';
-import type { ServiceContext, ServiceInput, Want } from './service-context.ts';
+import {
+  isSamePod,
+  isWatching,
+  type ServiceContext,
+  type ServiceInput,
+  type Want,
+} from './service-context.ts';
 
 interface Moment {
   readonly context: ServiceContext;
@@ -16,9 +22,17 @@ const ownUid = ({ facts }: ServiceContext) => facts?.uid.slice(0, 8) ?? '';
 const own = (context: ServiceContext) => ({ service: context.name, serviceUid: ownUid(context) });
 const ownId = ({ namespace, name }: ServiceContext): ActorId => `service/${namespace}/${name}`;
 
-/** Tells a Pod that it was reached. */
-export function proof(context: ServiceContext, { pod, uid, ip }: PodPlace): Sending {
-  return { to: [pod], event: { type: 'route.proven', ...own(context), uid, ip } };
+/** Tells a Pod that it was reached, and whether it is watched from then on. */
+export function proof(context: ServiceContext, place: PodPlace, watched: readonly Want[]): Sending {
+  const { pod, uid, ip } = place;
+  const isWatched = isWatching(context) && watched.some((one) => isSamePod(one, place));
+  const event = { type: 'route.proven', ...own(context), uid, ip, ...(isWatched && { watched: true }) };
+  return { to: [pod], event };
+}
+
+/** Tells a Pod that asked for it that it is watched. */
+export function confirmation(context: ServiceContext, { pod, uid, ip }: PodPlace): Sending {
+  return { to: [pod], event: { type: 'route.watching', ...own(context), uid, ip } };
 }
 
 /** Tells every Pod that asked, and has not heard it, that this Service cannot tell its Pods apart. */
@@ -30,19 +44,30 @@ export function verdict({ context }: Pick<Moment, 'context'>): Sending {
 /**
  * A Pod hears of its loss at least this long before its 30 s are over, however long nobody could look; ms.
  */
-const lastChanceMs = 4_000;
+export const lastChanceMs = 4_000;
 
-export function loss({ context, event }: Moment): Sending {
-  const lost = lostPods(context, event.at);
-  return {
-    to: lost.map(({ pod }) => pod),
-    event: {
-      type: 'route.lost',
-      ...own(context),
-      uids: lost.map(({ uid }) => uid),
-      since: lost.map((one) => lostSince(one, { context, event })),
-    },
-  };
+/** Pods that one message names: each of them gets the whole of it, and a step sends 32 at most. */
+const lostMax = 100;
+
+export function losses(moment: Moment): Sending[] {
+  const { context, event } = moment;
+  return tellingLoss(context, lostPods(context, event.at), (one) => lostSince(one, moment));
+}
+
+/** The Service goes, and forgets who asked. A Pod that does not hear of that has to ask again. */
+export function farewells({ context, event }: Moment): Sending[] {
+  if (context.facts === null) return [];
+  const pods = new Map([...context.watched, ...context.wants].map((one) => [one.pod, one]));
+  return tellingLoss(context, [...pods.values()], () => event.at);
+}
+
+function tellingLoss(context: ServiceContext, pods: readonly Want[], since: (one: Want) => number) {
+  const messages = Math.ceil(pods.length / lostMax);
+  return Array.from({ length: messages }, (_, n): Sending => {
+    const lost = pods.slice(n * lostMax, (n + 1) * lostMax);
+    const about = { ...own(context), uids: lost.map(({ uid }) => uid), since: lost.map(since) };
+    return { to: lost.map(({ pod }) => pod), event: { type: 'route.lost', ...about } };
+  });
 }
 
 /**

@@ -6,7 +6,7 @@
 import { keepIds } from '../state-ids.ts';
 
 import { round } from './route-rounds.ts';
-import { headerAnswer, headerDenial, headerNews, headerQuestion, loss, missedNews } from './route-words.ts';
+import { headerAnswer, headerDenial, headerNews, headerQuestion, missedNews } from './route-words.ts';
 
 /** Nobody waits any more, or nobody who waits can be looked for. */
 const whenOver = [
@@ -27,7 +27,7 @@ export const routesRegion = {
   initial: 'resting',
   on: {
     'service.observed': [
-      { guard: 'isGone', actions: 'forgetRoutes', target: '.gone' },
+      { guard: 'isGone', actions: ['tellForgotten', 'forgetRoutes'], target: '.gone' },
       { guard: 'isReturning', actions: ['remember', 'hurry'], target: '.resting' },
       { guard: 'isRerouted', actions: ['remember', 'hurry', 'abandonRound'] },
       { guard: 'isRouteNews', actions: ['remember', 'hurry'] },
@@ -39,7 +39,10 @@ export const routesRegion = {
       { guard: 'isNewWant', actions: 'keepWant' },
       { guard: 'isAgedWant', actions: 'renewWant' },
     ],
-    'route.watched': { guard: 'isNewWatch', actions: 'keepWatch' },
+    'route.watched': [
+      { guard: 'isNewWatch', actions: ['keepWatch', 'confirmWatch'] },
+      { guard: 'isConfirmationDue', actions: 'confirmWatch' },
+    ],
     'route.unwanted': { guard: 'isKnownWant', actions: 'dropUnwanted' },
     'service.recheck': { actions: 'hurry' },
     'sample.answered': {
@@ -54,7 +57,7 @@ export const routesRegion = {
     'header.unseen': { actions: 'noteUnseen' },
   },
   always: [
-    { guard: 'isAnyPodLost', actions: [{ type: 'message.send', params: loss }, 'dropLost'] },
+    { guard: 'isAnyPodLost', actions: ['tellLost', 'dropLost'] },
     {
       guard: 'isAnyoneCurious',
       actions: [{ type: 'message.send', params: missedNews }, 'noteTold'],

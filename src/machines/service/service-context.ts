@@ -7,7 +7,16 @@ import type { ActorId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import type { ActorInput } from '../actor-input.ts';
 import { hasPassed, type Stamp } from '../stamp.ts';
-import type { Asker, PodPlace, RouteWanted, SampleSummary, ServiceEvent } from './route-events.ts';
+import type {
+  Asker,
+  PodPlace,
+  RouteUnwanted,
+  RouteWanted,
+  RouteWatched,
+  SampleSummary,
+  ServiceEvent,
+  SpokenAt,
+} from './route-events.ts';
 import type { ServiceFacts } from './route-facts.ts';
 import { noSlices, type SlicesContext } from './slices-context.ts';
 
@@ -17,6 +26,8 @@ export interface Want {
   readonly uid: string;
   readonly ip: string;
   readonly family: 'IPv4' | 'IPv6';
+  /** Of the last question that it stands for; absent: of an earlier release. */
+  readonly spokenAt?: SpokenAt;
   /** When it last asked or was last reached, ms since the epoch. */
   readonly at: number;
   /** When a round last looked for it after it was reached, ms since the epoch. */
@@ -37,7 +48,10 @@ export interface ServiceContext {
   readonly facts: ServiceFacts | null;
   /** Unanswered wants, one for each Pod, oldest first. */
   readonly wants: readonly Want[];
-  /** Pods that were reached and want to hear when they no longer are. */
+  /**
+   * Pods that were reached and want to hear when they no longer are. They are kept while the gate says keep:
+   * they may never hear of that, and would not ask again.
+   */
   readonly watched: readonly Want[];
   /**
    * Pods of the group (by uid) that answered. `told`: they heard it; until then the answer is kept for when
@@ -125,8 +139,17 @@ export const isNewWant = (context: ServiceContext, pod: PodPlace): boolean =>
 /** Worth a write, but not a new round. */
 export const isAgedWant = ({ wants }: ServiceContext, pod: Asker, { at }: Stamp): boolean =>
   wants.some(
-    (want) => isSamePod(want, pod) && (hasPassed(wantRenewalMs, want.at, at) || isCurious(want, pod)),
+    (want) => isSamePod(want, pod) && (isAged(want, at) || isCurious(want, pod) || isEarlier(want, pod)),
   );
+
+const isAged = (want: Want, at: number) => hasPassed(wantRenewalMs, want.at, at);
+
+/** Whether the want stands for an earlier question than this one. */
+const isEarlier = (want: Want, { spokenAt = 0 }: Asker) => (want.spokenAt ?? 0) < spokenAt;
+
+/** Whether the Pod takes back what the want stands for: not a question that it sent later. */
+export const isTakenBack = (want: Want, { pod, uid, spokenAt }: RouteUnwanted): boolean =>
+  want.pod === pod && want.uid === uid && (want.spokenAt ?? 0) <= (spokenAt ?? Number.POSITIVE_INFINITY);
 
 const isCurious = (want: Want, { curious = false }: Asker) => curious && !want.curious;
 
@@ -160,6 +183,12 @@ function bounded(wants: readonly Want[]): readonly Want[] {
   return first < 0 ? wants : wants.slice(first + 1);
 }
 
+/** The watched Pods, with one that asks for it. */
+export function withWatch({ watched, facts }: ServiceContext, event: RouteWatched & Stamp): readonly Want[] {
+  const listed = facts?.readyAddresses?.includes(event.ip) ?? false;
+  return withWatched(watched, { ...newWant(event, event.at), listed });
+}
+
 /** Adds a Pod to watch, unless there is no room: those that are already watched stay. */
 export function withWatched(watched: readonly Want[], one: Want): readonly Want[] {
   const others = watched.filter(({ pod }) => pod !== one.pod);
@@ -167,18 +196,23 @@ export function withWatched(watched: readonly Want[], one: Want): readonly Want[
   return bytes > limits.routeWantBytes ? others : [...others, one];
 }
 
-/** The list with the Pod's new entry instead of any older one. */
+/**
+ * The list with the Pod's new entry instead of any older one. A question that only repeats the last one
+ * changes nothing of what answers prove.
+ */
 export function withWant(wants: readonly Want[], asker: Asker, at: number): readonly Want[] {
-  const { pod, uid, ip, family, curious = false } = asker;
-  return [...wants.filter((want) => want.pod !== pod), newWant({ pod, uid, ip, family, curious }, at)];
+  const known = wants.find((want) => isSamePod(want, asker));
+  if (known === undefined || isAged(known, at) || isCurious(known, asker))
+    return [...wants.filter((want) => want.pod !== asker.pod), newWant(asker, at)];
+  return wants.map((want) => (want === known ? { ...want, ...spoken(asker) } : want));
 }
 
-export const newWant = ({ pod, uid, ip, family, curious = false }: Asker, at: number): Want => ({
-  ...{ pod, uid, ip, family, at, curious },
-  lookedAt: at,
-  missed: 0,
-  listed: false,
-});
+export const newWant = (asker: Asker, at: number): Want => {
+  const { pod, uid, ip, family, curious = false } = asker;
+  return { pod, uid, ip, family, at, curious, ...spoken(asker), lookedAt: at, missed: 0, listed: false };
+};
+
+const spoken = ({ spokenAt }: Asker) => (spokenAt === undefined ? {} : { spokenAt });
 
 /** What changes once Pods were told the answers that were kept for them. */
 export function withKeptTold(context: ServiceContext, event: RouteWanted & Stamp): Partial<ServiceContext> {
@@ -195,43 +229,61 @@ export function met({ met: before, facts }: ServiceContext, pods: readonly PodPl
 }
 
 /** Pods that were reached are watched from now on, if lost routes are to be noticed. */
-export function nowWatched(context: ServiceContext, pods: readonly PodPlace[], at: number) {
-  if (!isWatching(context)) return { watched: [] };
+export function nowWatched(
+  context: ServiceContext,
+  pods: readonly PodPlace[],
+  at: number,
+): Pick<ServiceContext, 'watched'> {
+  if (!isWatching(context)) return { watched: context.watched };
   const ready = context.facts?.readyAddresses ?? [];
-  const added = pods.map(({ pod, uid, ip, family }) => ({
-    ...newWant({ pod, uid, ip, family }, at),
-    listed: ready.includes(ip),
+  const added = pods.map((one) => ({
+    ...newWant({ ...one, curious: false }, at),
+    listed: ready.includes(one.ip),
   }));
   return { watched: added.reduce(withWatched, context.watched) };
 }
 
 /** Whether Pods want to hear of lost routes. */
-export const isWatching = ({ facts }: ServiceContext): boolean =>
+export const isWatching = ({ facts }: Pick<ServiceContext, 'facts'>): boolean =>
   facts !== null && facts.readyAddresses !== null;
 
 /**
- * What new facts change: watched Pods among the ready endpoints are marked, so that leaving is noticed. If
- * nobody watches any more, they are forgotten; so are Pods that another gate does not hold. Those that it
- * does hold see no change, so they do not ask again.
+ * With random balancing, a round with three attempts for each replica misses a Pod with probability e^-3;
+ * three in a row miss it with 1 in 8,000.
  */
-export function remembered(context: ServiceContext, facts: ServiceFacts | null): Partial<ServiceContext> {
+export const missesMax = 3;
+
+/**
+ * What new facts change: watched Pods among the ready endpoints are marked, so that leaving is noticed. Pods
+ * that another gate does not hold are told that they are lost, in case they have not heard of it. Those that
+ * it does hold see no change, so they do not ask again.
+ */
+export function remembered(
+  context: ServiceContext,
+  facts: ServiceFacts | null,
+  at: number,
+): Partial<ServiceContext> {
   const { facts: before } = context;
   const ready = facts?.readyAddresses ?? [];
-  const isOver = isWatching(context) && facts?.readyAddresses === null;
+  const isResumed = !isWatching(context) && isWatching({ facts });
   const isOther = before !== null && facts !== null && isOtherGate(before, facts);
   const isLarger = facts?.peers.some((peer) => !before?.peers.includes(peer)) ?? false;
-  const stillHeld = (pods: readonly Want[]) => (isOther ? pods.filter((one) => isHeld(facts, one)) : pods);
+  const isLeft = (one: Want) => isOther && !isHeld(facts, one);
   return {
     facts,
-    watched: (isOver ? [] : stillHeld(context.watched)).map((one) => ({
+    watched: context.watched.map((one) => ({
       ...one,
+      ...(isResumed ? { at, lookedAt: at, missed: 0 } : {}),
+      ...(isLeft(one) ? { missed: missesMax } : {}),
       listed: one.listed || ready.includes(one.ip),
     })),
     met: isRerouted(context, facts) ? {} : stillMet(context, facts),
     mixed: context.mixed || !equal(before?.pods, facts?.pods),
     // A Service that joins the group has not said yet what its answers carry.
     ...(context.header === 'no' && isLarger ? { header: 'unknown' as const } : {}),
-    ...(isOther ? { wants: stillHeld(context.wants), header: 'unknown' as const, unseen: [] } : {}),
+    ...(isOther && {
+      ...{ wants: context.wants.filter((want) => !isLeft(want)), header: 'unknown' as const, unseen: [] },
+    }),
   };
 }
 

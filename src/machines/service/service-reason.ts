@@ -2,7 +2,7 @@
 import type { Fact } from '../../base/views.ts';
 import { isIn, type Standing, tells } from '../tell.ts';
 import { answerText } from './route-words.ts';
-import type { ServiceContext, Want } from './service-context.ts';
+import { isWatching, type ServiceContext, type Want } from './service-context.ts';
 import { slicesFacts, slicesReason } from './slices-reason.ts';
 
 export const tellService = tells<ServiceContext>((standing) => {
@@ -30,7 +30,7 @@ function routesReason(standing: Standing<ServiceContext>): string | null {
   const { context } = standing;
   const { facts, wants, watched, lastRound, fruitless } = context;
   if (facts === null || isIn(standing, 'routes.resting.idle') || isIn(standing, 'routes.gone')) return null;
-  const missed = watched.filter((one) => one.missed > 0);
+  const missed = isWatching(context) ? watched.filter((one) => one.missed > 0) : [];
   if (wants.length === 0 && missed.length > 0)
     return `the Service did not reach ${listed(missed)} in its last round; another follows soon`;
   if (wants.length === 0) return 'the Service reaches every Pod that asked';
@@ -49,6 +49,6 @@ function routesFacts({ facts, wants, watched }: ServiceContext): readonly Fact[]
   if (facts === null) return [];
   return [
     { label: 'Pods that wait', value: wants.length },
-    { label: 'Pods that are watched', value: watched.length },
+    { label: 'Pods that are watched', value: isWatching({ facts }) ? watched.length : 0 },
   ];
 }

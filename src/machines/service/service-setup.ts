@@ -22,7 +22,16 @@ import {
   strangers,
   widening,
 } from './route-rounds.ts';
-import { canDeny, isGroupUnseen, proof, toTell, verdict } from './route-words.ts';
+import {
+  canDeny,
+  confirmation,
+  farewells,
+  isGroupUnseen,
+  losses,
+  proof,
+  toTell,
+  verdict,
+} from './route-words.ts';
 import {
   alreadyMet,
   askers,
@@ -31,14 +40,15 @@ import {
   isRerouted,
   isSamePod,
   isStale,
-  newWant,
+  isTakenBack,
+  nowWatched,
   remembered,
   type ServiceContext,
   type ServiceInput,
   type Want,
   withKeptTold,
   withWants,
-  withWatched,
+  withWatch,
 } from './service-context.ts';
 import { serviceEffects } from './service-effects.ts';
 import { slicesChanges, slicesDelays, slicesGuards } from './slices-context.ts';
@@ -55,11 +65,19 @@ const reachedLast = list('sample.finished', (context, { last }) =>
 );
 const whoWasMet = list('route.wanted', alreadyMet);
 
-/** One message for each Pod, because every proof names its Pod. */
-function tellProven(enqueue: unknown, context: ServiceContext, pods: readonly PodPlace[]): void {
+function sendAll(enqueue: unknown, messages: readonly object[]): void {
   // The actions of one setup() do not know each other's types.
   const run = enqueue as (action: { type: 'message.send'; params: object }) => void;
-  for (const pod of pods) run({ type: 'message.send', params: proof(context, pod) });
+  for (const params of messages) run({ type: 'message.send', params });
+}
+
+/** One message for each Pod, because every proof names its Pod. */
+function tellProven(enqueue: unknown, context: ServiceContext, pods: readonly PodPlace[]): void {
+  const { watched } = nowWatched(context, pods, 0);
+  sendAll(
+    enqueue,
+    pods.map((pod) => proof(context, pod, watched)),
+  );
 }
 
 const unanswered = (fruitless: number, lastError: string): Partial<ServiceContext> => ({
@@ -105,10 +123,11 @@ export const serviceSetup = setup({
     isAgedWant: when('route.wanted', (context, event) =>
       askers(event).some((pod) => isAgedWant(context, pod, event)),
     ),
-    isKnownWant: when('route.unwanted', ({ wants, watched }, { pod, uid }) =>
-      [...wants, ...watched].some((want) => want.pod === pod && want.uid === uid),
+    isKnownWant: when('route.unwanted', ({ wants, watched }, event) =>
+      [...wants, ...watched].some((want) => isTakenBack(want, event)),
     ),
     isNewWatch: when('route.watched', ({ watched }, event) => !watched.some((one) => isSamePod(one, event))),
+    isConfirmationDue: when('route.watched', (_, { confirm }) => confirm === true),
     isWantedAnswer: when(
       'sample.answered',
       (context, event) =>
@@ -166,7 +185,7 @@ export const serviceSetup = setup({
     ...slicesDelays,
   },
   actions: {
-    remember: assign(change('service.observed', (context, { facts }) => remembered(context, facts))),
+    remember: assign(change('service.observed', (context, { facts, at }) => remembered(context, facts, at))),
     hurry: assign({ hurried: true, fruitless: 0 }),
     keepWant: assign(
       change('route.wanted', (context, event) => ({
@@ -176,14 +195,15 @@ export const serviceSetup = setup({
       })),
     ),
     renewWant: assign(change('route.wanted', (context, event) => ({ wants: withWants(context, event) }))),
-    keepWatch: assign(
-      change('route.watched', ({ watched }, event) => ({
-        watched: withWatched(watched, newWant(event, event.at)),
-      })),
-    ),
+    keepWatch: assign(change('route.watched', (context, event) => ({ watched: withWatch(context, event) }))),
+    confirmWatch: enqueueActions(({ context, event, enqueue }) => {
+      if (event.type !== 'route.watched' || event.confirm !== true) return;
+      if (context.watched.some((one) => isSamePod(one, event)))
+        sendAll(enqueue, [confirmation(context, event)]);
+    }),
     dropUnwanted: assign(
       change('route.unwanted', ({ wants, watched }, event) => {
-        const isOther = ({ pod, uid }: Want) => pod !== event.pod || uid !== event.uid;
+        const isOther = (want: Want) => !isTakenBack(want, event);
         return { wants: wants.filter(isOther), watched: watched.filter(isOther) };
       }),
     ),
@@ -201,6 +221,10 @@ export const serviceSetup = setup({
       const wants = context.wants.map((want) => (told.includes(want) ? { ...want, curious: false } : want));
       return { wants };
     }),
+    tellLost: enqueueActions(({ context, event, enqueue }) => sendAll(enqueue, losses({ context, event }))),
+    tellForgotten: enqueueActions(({ context, event, enqueue }) =>
+      sendAll(enqueue, farewells({ context, event })),
+    ),
     tellReached: enqueueActions((args) =>
       tellProven(args.enqueue, args.context, [...reachedNow(args), ...reachedLast(args)]),
     ),
@@ -235,8 +259,7 @@ export const serviceSetup = setup({
     ),
     tellVerdict: enqueueActions(({ context, enqueue }) => {
       const params = verdict({ context });
-      // The actions of one setup() do not know each other's types.
-      if (params.to.length > 0) enqueue({ type: 'message.send', params } as never);
+      if (params.to.length > 0) sendAll(enqueue, [params]);
     }),
     noteJudged: assign(({ context }) => ({
       wants: context.wants.map((want) => (want.judged ? want : { ...want, judged: true as const })),

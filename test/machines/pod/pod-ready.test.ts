@@ -347,6 +347,13 @@ describe('docs/features/routes.md §6.5: “No order of events leaves a True con
     expect(pod.patience).toBe(10_000);
   });
 
+  test('news of a loss that come late, perhaps of one that is over, leave time to ask', () => {
+    const pod = watchedPod();
+    pod.wait(60_000).take(lost('web', ['pod-1'], 'web-1', pod.now - 50_000));
+    expect(servicesAsked(pod)).toEqual(['web']);
+    expect(pod.patience).toBe(4_000);
+  });
+
   test('a route that is proven again while the withdrawal fails leaves the condition True', () => {
     const pod = watchedPod().take(lost('web')).wait(30_000).take(refused('error'), proven('web'));
     expect(pod.state).toBe('gated.ready.proven');

@@ -6,6 +6,7 @@
 import type { PodContext } from '../../../src/machines/pod/pod-context.ts';
 import type { PodEvent } from '../../../src/machines/pod/pod-events.ts';
 import type { PodFacts } from '../../../src/machines/pod/pod-facts.ts';
+import type { RouteProven } from '../../../src/machines/service/route-events.ts';
 import { ActorDriver } from '../actor-driver.ts';
 
 export type PodDriver = ActorDriver<PodEvent, PodContext>;
@@ -37,7 +38,7 @@ export const observed = (change: Partial<PodFacts> = {}): PodEvent => ({
 });
 export const forgotten: PodEvent = { type: 'pod.observed', facts: null };
 
-/** The Service's statement that it reached the Pod; by default as in `podFacts`. */
+/** The Service's statement that it reached the Pod, and watches it; by default as in `podFacts`. */
 export const proven = (
   service: string,
   about: { serviceUid?: string; uid?: string; ip?: string } = {},
@@ -47,7 +48,17 @@ export const proven = (
   serviceUid: `${service}-1`,
   uid: 'pod-1',
   ip: '10.0.0.1',
+  watched: true,
   ...about,
+});
+/** The same, by a Service that watches nobody. */
+export function provenOnly(service: string): PodEvent {
+  const { watched: _, ...rest } = proven(service) as RouteProven;
+  return rest;
+}
+/** The Service's word that it watches the route from now on. */
+export const confirmed = (service: string): PodEvent => ({
+  ...{ type: 'route.watching', service, serviceUid: `${service}-1`, uid: 'pod-1', ip: '10.0.0.1' },
 });
 export const allProven = [proven('api'), proven('web'), proven('www')];
 export const unverifiable = (service: string, serviceUid = `${service}-1`): PodEvent => ({

@@ -1,8 +1,8 @@
 /** What a busy Pod takes in one step: the words of several Services. */
 import { describe, expect, test } from 'vitest';
 import type { PodEvent } from '../../../src/machines/pod/pod-events.ts';
-import { mergedForPod } from '../../../src/machines/pod/pod-waiting-events.ts';
-import { lost, missed, newPod, observed, proven, recheck } from './pod-script.ts';
+import { mergedForPod, patienceOfPod } from '../../../src/machines/pod/pod-waiting-events.ts';
+import { confirmed, lost, missed, newPod, observed, proven, recheck, withdrawing } from './pod-script.ts';
 
 function joint(...events: readonly PodEvent[]): PodEvent {
   return events.reduce((waiting, next) => {
@@ -58,5 +58,23 @@ describe('what is never joined', () => {
   test('more than 24 words', () => {
     const many = Array.from({ length: 24 }, (_, n) => proven(`s${n}`));
     expect(mergedForPod(joint(...many), proven('last'))).toBeNull();
+  });
+});
+
+describe('the words of Services that watch', () => {
+  const watched = () => newPod(observed({ gate: withdrawing, condition: 'True' }));
+
+  test('count together as if each had come alone', () => {
+    const pod = watched().take(joint(confirmed('api'), confirmed('web'), confirmed('www')));
+    expect(pod.context.watches).toEqual({ api: true, web: true, www: true });
+  });
+
+  test('wait for each other, but less than it takes to be told again', () => {
+    const { context } = watched();
+    const standing = { states: ['gated.ready.proven'], context };
+    expect(patienceOfPod(standing, [confirmed('api')])).toBeLessThan(5_000);
+    expect(patienceOfPod(standing, [confirmed('api')])).toBeGreaterThan(0);
+    expect(patienceOfPod(standing, ['api', 'web', 'www'].map(confirmed))).toBe(0);
+    expect(patienceOfPod(standing, [confirmed('api'), lost('api')])).toBe(0);
   });
 });

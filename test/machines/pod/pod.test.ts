@@ -140,7 +140,10 @@ describe('the address', () => {
       const pod = newPod(observed({ address }));
       expect(pod.askedOf('message.send')).toEqual([
         expect.objectContaining({
-          event: { type: 'route.wanted', pod: 'pod/shop/web-0', uid: 'pod-1', ...address, curious: true },
+          event: {
+            ...{ type: 'route.wanted', pod: 'pod/shop/web-0', uid: 'pod-1', ...address, curious: true },
+            spokenAt: pod.now,
+          },
         }),
       ]);
     },

@@ -41,17 +41,24 @@ const place = (n: number) => ({
 /** Pod n wants a proof: uid `pod-<n>`, address `10.0.0.<n>`. */
 export const wanted = (
   n: number,
-  change: { uid?: string; ip?: string; family?: 'IPv4' | 'IPv6' } = {},
+  change: { uid?: string; ip?: string; family?: 'IPv4' | 'IPv6'; spokenAt?: number } = {},
 ): ServiceEvent => ({
   type: 'route.wanted',
   ...place(n),
   ...change,
 });
 export const watched = (n: number): ServiceEvent => ({ type: 'route.watched', ...place(n) });
-export const unwanted = (n: number, uid = `pod-${n}`): ServiceEvent => ({
+/** The same, and it wants to hear that it is watched. */
+export const confirmable = (n: number): ServiceEvent => ({
+  type: 'route.watched',
+  ...place(n),
+  confirm: true,
+});
+export const unwanted = (n: number, uid = `pod-${n}`, spokenAt?: number): ServiceEvent => ({
   type: 'route.unwanted',
   pod: `pod/shop/web-${n}`,
   uid,
+  ...(spokenAt === undefined ? {} : { spokenAt }),
 });
 /** Pod n answered in a round. */
 export const answered = (n: number, round: number): ServiceEvent => ({
@@ -92,6 +99,9 @@ export function told(service: ServiceDriver): Array<[string, string]> {
     .askedOf('message.send')
     .flatMap(({ to, event }) => to.map((id): [string, string] => [event.type, id.split('/')[2] ?? '']));
 }
+
+/** The messages since the last look. */
+export const sent = (service: ServiceDriver) => service.askedOf('message.send');
 
 /** The rounds that were begun since the last look. */
 export const rounds = (service: ServiceDriver) => service.askedOf('route.sample');

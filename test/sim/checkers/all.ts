@@ -10,6 +10,7 @@ import type { SimWorld } from '../sim-world.ts';
 import { askedTwice } from './asked-twice.ts';
 import { neverEarly } from './never-early.ts';
 import { restMs, settled } from './settled.ts';
+import { watchedByAll } from './watched-by-all.ts';
 import { withdrawn } from './withdrawn.ts';
 import { worldOrder } from './world-order.ts';
 
@@ -29,6 +30,7 @@ export const checkers: readonly CheckerKind<SimWorld>[] = [
   neverEarly,
   askedTwice,
   withdrawn,
+  watchedByAll,
   owners(),
   // A Pod waits for routes, an owner, an address; liveness checks that it is released in the end.
   nothingStarves({ charts, restMs, standing: ['route.sample'], mayWait: () => true }),

@@ -204,36 +204,6 @@ const engineMutations: ReadonlyArray<Omit<Mutation, 'feature'>> = [
     ],
   },
   {
-    name: 'a Service forgets whom it watches while the gate says keep',
-    changes: [
-      {
-        file: 'src/machines/service/service-context.ts',
-        find: 'watched: context.watched.map((one) => ({',
-        replace: 'watched: (facts?.readyAddresses === null ? [] : context.watched).map((one) => ({',
-      },
-    ],
-  },
-  {
-    name: 'a Service that goes tells nobody whom it forgets',
-    changes: [
-      {
-        file: 'src/machines/service/routes-region.ts',
-        find: "actions: ['tellForgotten', 'forgetRoutes']",
-        replace: "actions: ['forgetRoutes']",
-      },
-    ],
-  },
-  {
-    name: 'a Pod takes each proof for the word that it is watched',
-    changes: [
-      {
-        file: 'src/machines/pod/pod-watches.ts',
-        find: 'watched === true && asked.includes(service)',
-        replace: 'asked.includes(service) || watched === true',
-      },
-    ],
-  },
-  {
     name: 'a fence that cannot be read ends the replica',
     changes: [
       {

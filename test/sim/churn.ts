@@ -99,10 +99,14 @@ const ambushShare = 0.05;
 type Action = () => string | null;
 
 function churnActions(parts: Parts) {
-  return { ...podActions(parts), ...serviceActions(parts), ...otherActions(parts) } satisfies Record<
-    Exclude<ChurnKind, 'replaceAtPatch'>,
-    Action
-  > & { replaceAtPatch(name: string): string | null };
+  return {
+    ...podActions(parts),
+    ...serviceActions(parts),
+    ...fickleActions(parts),
+    ...otherActions(parts),
+  } satisfies Record<Exclude<ChurnKind, 'replaceAtPatch'>, Action> & {
+    replaceAtPatch(name: string): string | null;
+  };
 }
 
 function podActions({ world, shop, chance, profile }: Parts) {
@@ -172,18 +176,6 @@ function podActions({ world, shop, chance, profile }: Parts) {
       shop.setCondition(found.name, 'False');
       return found.name;
     },
-    /** It leaves its group and comes back, which not everybody sees. */
-    blinkPod() {
-      const found = anyPod();
-      if (!found) return null;
-      const { name, digest } = found;
-      shop.change(name, { labels: { ...digest.labels, [groupLabel]: 'elsewhere' } });
-      clock.after(chance.seldomLong(0, 3_000), () => {
-        const now = kube.pod(namespace, name);
-        if (now?.uid === digest.uid) shop.change(name, { labels: digest.labels });
-      });
-      return name;
-    },
   };
 }
 
@@ -225,21 +217,45 @@ function serviceActions({ world, shop, chance, profile }: Parts) {
       shop.changeService(found.name, { labels });
       return `${found.name} to ${labels[groupLabel]}`;
     },
-    /** It leaves its group and comes back, which not everybody sees. */
-    blinkService() {
-      const found = anyService();
-      if (!found || profile.anonymousGroups > 0) return null;
-      const { name, digest } = found;
-      shop.changeService(name, { labels: {} });
-      clock.after(chance.seldomLong(0, 3_000), () => shop.changeService(name, { labels: digest.labels }));
-      return name;
-    },
     blackHole() {
       const found = anyService();
       if (!found) return null;
       routing.blackHoled.add(found.name);
       clock.after(chance.seldomLong(500, 20_000), () => void routing.blackHoled.delete(found.name));
       return found.name;
+    },
+  };
+}
+
+/** What is undone in a moment, and not seen by everybody. */
+function fickleActions({ world, shop, chance, profile }: Parts) {
+  const { kube, clock } = world;
+  return {
+    blinkPod() {
+      const found = chance.pick(kube.entries('pods'));
+      // Elsewhere it names itself, which its group remembers.
+      if (!found || profile.anonymousGroups > 0) return null;
+      const { name, digest } = found;
+      shop.change(name, { labels: { ...digest.labels, [groupLabel]: 'elsewhere' } });
+      clock.after(chance.seldomLong(0, 3_000), () => {
+        const now = kube.pod(namespace, name);
+        if (now?.uid === digest.uid) shop.change(name, { labels: digest.labels });
+      });
+      return name;
+    },
+    blinkService() {
+      const found = chance.pick(kube.entries('services'));
+      if (!found || profile.anonymousGroups > 0) return null;
+      const { name, digest } = found;
+      shop.changeService(name, { labels: {} });
+      clock.after(chance.seldomLong(0, 3_000), () => shop.changeService(name, { labels: digest.labels }));
+      return name;
+    },
+    /** Perhaps twice in a moment. */
+    changeMind() {
+      shop.changeMind();
+      if (chance.happens(0.5)) clock.after(chance.seldomLong(0, 3_000), () => shop.changeMind());
+      return 'withdraw or keep';
     },
   };
 }
@@ -254,12 +270,6 @@ function otherActions({ world, shop, chance, profile, people }: Parts) {
     editGate() {
       shop.makeGate({ attemptsPerReplica: chance.int(1, 4) });
       return 'a new generation';
-    },
-    /** Perhaps twice in a moment. */
-    changeMind() {
-      shop.changeMind();
-      if (chance.happens(0.5)) clock.after(chance.seldomLong(0, 3_000), () => shop.changeMind());
-      return 'withdraw or keep';
     },
     recreateGate() {
       shop.removeGate();

@@ -56,9 +56,6 @@ export function createShop(world: SimWorld, options: ShopOptions): Shop {
   const { family } = options;
   let uids = 0;
   let ips = 0;
-  let generation = 1;
-  let gateUid = '';
-  let { whenRouteIsLost } = options;
   // The first eight characters of their uids distinguish Services.
   const uid = (kind: string) => `${String(++uids).padStart(6, '0')}-${kind}`;
   const freshIp = () => podIp(family, ++ips);
@@ -81,20 +78,9 @@ export function createShop(world: SimWorld, options: ShopOptions): Shop {
   kube.onChange(({ resource }) => {
     if (resource === 'pods' || resource === 'services') fillSlices();
   });
-  const makeGate: Shop['makeGate'] = ({ isNew = false, attemptsPerReplica } = {}) => {
-    if (isNew || gateUid === '') gateUid = uid('gate');
-    generation = isNew ? 1 : generation + 1;
-    const more = attemptsPerReplica === undefined ? {} : { attemptsPerReplica };
-    const all = { ...options, ...more, whenRouteIsLost, uid: gateUid, generation };
-    kube.put('routegates', namespace, 'gate', gate(all));
-  };
   return {
     freshIp,
-    makeGate,
-    changeMind() {
-      whenRouteIsLost = whenRouteIsLost === 'keep' ? 'withdraw' : 'keep';
-      if (kube.get('routegates', namespace, 'gate') !== null) makeGate();
-    },
+    ...gateOf(world, options, () => uid('gate')),
     removeGate: () => kube.remove('routegates', namespace, 'gate'),
     makeOwner: (group, replicas, type) =>
       kube.put(groupKind.resource, namespace, group, owner(uid('owner'), replicas, type)),
@@ -119,6 +105,31 @@ export function createShop(world: SimWorld, options: ShopOptions): Shop {
     setCondition(name, status) {
       const known = kube.pod(namespace, name);
       if (known) changePod(name, { conditions: { ...known.conditions, [conditionType]: status } });
+    },
+  };
+}
+
+/** Its RouteGate. */
+function gateOf(
+  { kube }: SimWorld,
+  options: ShopOptions,
+  newUid: () => string,
+): Pick<Shop, 'makeGate' | 'changeMind'> {
+  let generation = 1;
+  let uid = '';
+  let { whenRouteIsLost } = options;
+  const makeGate: Shop['makeGate'] = ({ isNew = false, attemptsPerReplica } = {}) => {
+    if (isNew || uid === '') uid = newUid();
+    generation = isNew ? 1 : generation + 1;
+    const more = attemptsPerReplica === undefined ? {} : { attemptsPerReplica };
+    const all = { ...options, ...more, whenRouteIsLost, uid, generation };
+    kube.put('routegates', namespace, 'gate', gate(all));
+  };
+  return {
+    makeGate,
+    changeMind() {
+      whenRouteIsLost = whenRouteIsLost === 'keep' ? 'withdraw' : 'keep';
+      if (kube.get('routegates', namespace, 'gate') !== null) makeGate();
     },
   };
 }

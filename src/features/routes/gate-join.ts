@@ -8,7 +8,7 @@
 import type { Affected, Join } from '../../actors/world/join.ts';
 import { createStatusJoin } from '../../actors/world/status-join.ts';
 import type { World } from '../../actors/world/world.ts';
-import { type AnyDigest, asDigest } from '../../base/digests.ts';
+import { type AnyDigest, asDigest, type SyncedDigest } from '../../base/digests.ts';
 import type { RouteGateDigest } from './digests.ts';
 
 export interface GateJoin extends Join {
@@ -44,6 +44,7 @@ export function createGateJoin(parts: {
         if (!isSame(digest, before)) return stirrings.setGate(namespace, name, digest !== null);
         return isSaidAnew(digest, before) ? [`routegate/${namespace}/${name}`] : [];
       }
+      if (kind === 'synced') return resourceOf(digest) === resourceOf(before) ? [] : stirrings.stir('');
       return kindsThatTell.includes(kind) ? stirrings.stir(namespace) : [];
     },
     members: () => stirrings.members(),
@@ -71,6 +72,10 @@ export const createGateStatusJoin = (world: Pick<World, 'get'>): Join =>
 
 const isSaidAnew = (digest: AnyDigest | null, before: AnyDigest | null): boolean =>
   routeGateOf(digest)?.said !== routeGateOf(before)?.said;
+
+/** What a statement says that a kind is called by the cluster; null: it has no such kind. */
+const resourceOf = (digest: AnyDigest | null): string | null =>
+  asDigest<SyncedDigest>(digest, 'synced')?.resource ?? null;
 
 /** Whether only the status differs: then nothing has to be counted. */
 function isSame(digest: AnyDigest | null, before: AnyDigest | null): boolean {

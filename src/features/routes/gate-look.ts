@@ -26,6 +26,7 @@ const named = (all: Iterable<string>): Named => {
  * @param isForeign whether the owner of the group with this label value is not one that it requires: that
  * group does not concern it
  * @param unlistedOwner the kind of the groups' owner, if that alone has not
+ * @param unservedOwner the same, if the cluster has no such kind
  */
 export function lookAt(
   spec: RouteGateSpec,
@@ -34,6 +35,7 @@ export function lookAt(
     groups,
     isComplete,
     unlistedOwner = null,
+    unservedOwner = null,
     refusal = null,
     isForeign = () => false,
   }: {
@@ -41,6 +43,7 @@ export function lookAt(
     readonly groups: readonly Group[];
     readonly isComplete: boolean;
     readonly unlistedOwner?: string | null;
+    readonly unservedOwner?: string | null;
     readonly refusal?: Refusal | null;
     readonly isForeign?: (value: string) => boolean;
   },
@@ -49,6 +52,7 @@ export function lookAt(
   return {
     isComplete,
     ...(unlistedOwner === null ? {} : { unlistedOwner }),
+    ...(unservedOwner === null ? {} : { unservedOwner }),
     refusal,
     conditionType: spec.conditionType,
     ...podsOf(spec, selectedOf(spec, pods, isForeign), own),

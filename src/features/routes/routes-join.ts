@@ -33,6 +33,8 @@ export interface RoutesJoin extends Join {
   isForeign(namespace: string, gate: string, value: string): boolean;
   /** The kind of the groups' owner, `<apiVersion>/<kind>`, if nothing else is unlisted; otherwise null. */
   unlistedOwner(namespace: string, gate: string): string | null;
+  /** The kind of the groups' owner if the cluster has no such kind; otherwise null. */
+  unservedOwner(namespace: string, gate: string): string | null;
 }
 
 /** Resources that every RouteGate needs. */
@@ -73,6 +75,11 @@ export function createRoutesJoin(parts: {
     unlistedOwner(namespace, name) {
       const gate = gateNamed(namespace, name);
       return gate !== undefined && isOwnListed(gate) && !isOwnerListed(gate) ? ownerKindOf(gate) : null;
+    },
+    unservedOwner(namespace, name) {
+      const gate = gateNamed(namespace, name);
+      const owner = gate === undefined || !isOwnerListed(gate) ? null : ownerKindOf(gate);
+      return owner !== null && world.statement(owner)?.resource === null ? owner : null;
     },
     kinds: ['pod', 'service'],
     fold: (entry, before) => fold(groups, entry, before, later),
@@ -308,9 +315,13 @@ function serviceFacts(
     pods: podsByAddress(group),
     peers: [...group.services.keys()].filter((peer) => peer !== name).sort(),
     ...(gate.spec.whenUnverifiable === 'hold' && { holds: true as const }),
-    readyAddresses: gate.spec.whenRouteIsLost === 'withdraw' ? ready : null,
+    readyAddresses: isLossNoticed(world, group) ? ready : null,
   };
 }
+
+/** Of Pods that the gate does not hold nothing is probed (docs/features/routes.md §2.7). */
+const isLossNoticed = (world: Pick<World, 'get' | 'statement'>, { gate, value }: Group): boolean =>
+  gate.spec.whenRouteIsLost === 'withdraw' && ownerStateOf(world, gate, value) !== 'mismatch';
 
 function probeOf(
   gate: Gate,

@@ -21,7 +21,6 @@ import { lastChanceMs } from '../service/route-words.ts';
 import type { Stamp } from '../stamp.ts';
 import type { ConditionPatched, ConditionRefused, PodEvent, PodObserved } from './pod-events.ts';
 import type { PodFacts } from './pod-facts.ts';
-import { watchesSince, watchesStill } from './pod-watches.ts';
 
 type ByService<T> = Readonly<Record<string, T>>;
 
@@ -187,7 +186,6 @@ export function remembered(context: PodContext, facts: PodFacts | null): Partial
     proofs: stillOf(context.proofs, facts, isElsewhere),
     unverified: stillOf(context.unverified, facts, isElsewhere),
     adopted: isElsewhere ? [] : context.adopted,
-    ...watchesStill(context, facts, isStill),
     asked: context.asked.filter(isStill),
     answers: Object.fromEntries(Object.entries(context.answers).filter(([service]) => isStill(service))),
     awaitsFalse: context.awaitsFalse && facts.condition === 'True',
@@ -222,7 +220,6 @@ export function withProof(context: PodContext, event: RouteProven): Partial<PodC
     doubts: without(context.doubts, ...names),
     adopted: context.adopted.filter((name) => !names.includes(name)),
     asked: context.asked.filter((name) => !names.includes(name)),
-    ...watchesSince(context, own),
   };
 }
 

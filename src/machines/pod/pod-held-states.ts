@@ -48,7 +48,7 @@ const askAgainAloud = <const T extends string>(here: T) =>
 export const heldStates = {
   groupMissing: {
     description:
-      'The object that owns the group does not exist, at least not yet, or the group is too large.',
+      'The object that owns the group does not exist, at least not yet, or the group is too large; or it turned out not to match, and the condition is about to say so.',
     tags: 'wrong',
     entry: 'noteWaiting',
     initial: 'unsaid',

@@ -31,27 +31,35 @@ import {
   type PodContext,
   type PodInput,
   provable,
-  remembered,
   spokenNow,
   takenBack,
   unasked,
   unproven,
   withAnswer,
   withoutProof,
-  withProof,
   withVerdict,
 } from './pod-context.ts';
 import { podEffects } from './pod-effects.ts';
 import {
   confirmedBy,
   isWatched,
+  provenAndWatched,
+  rememberedWatches,
   toldToWatch,
   unconfirmed,
   unwatched,
   watchPauseMs,
   withWatches,
 } from './pod-watches.ts';
-import { curiousQuestion, isUntold, question, telling, watching, withdrawn } from './pod-words.ts';
+import {
+  curiousQuestion,
+  isToldWrongly,
+  isUntold,
+  question,
+  telling,
+  watching,
+  withdrawn,
+} from './pod-words.ts';
 
 /**
  * How long a Pod waits before its condition says why. By then most have their address, or their routes; and
@@ -111,7 +119,9 @@ export const podSetup = setup({
     isUngated: ({ context }: Args) => context.facts?.gated === false,
     isGated: ({ context }: Args) => context.facts?.gated === true,
     isGroupMissing: ({ context }: Args) => context.facts?.groupResource === 'missing',
-    isGroupFound: ({ context }: Args) => context.facts?.groupResource !== 'missing',
+    isGroupFound: ({ context }: Args) =>
+      context.facts?.groupResource !== 'missing' && !isToldWrongly(context),
+    isToldWrongly: ({ context }: Args) => isToldWrongly(context),
     isNotApplicable: ({ context }: Args) => context.facts?.groupResource === 'mismatch',
     isApplicable: ({ context }: Args) => context.facts?.groupResource !== 'mismatch',
     hasNoAddress: ({ context }: Args) => context.facts?.address === null,
@@ -184,8 +194,8 @@ export const podSetup = setup({
       backOffMs(context.failures, 250, 10_000) * (0.75 + 0.5 * event.random),
   },
   actions: {
-    remember: assign(change('pod.observed', (context, { facts }) => remembered(context, facts))),
-    keepProof: assign(change('route.proven', withProof)),
+    remember: assign(change('pod.observed', (context, { facts }) => rememberedWatches(context, facts))),
+    keepProof: assign(change('route.proven', provenAndWatched)),
     keepVerdict: assign(change('route.unverifiable', withVerdict)),
     keepAnswer: assign(change('route.missed', withAnswer)),
     dropProof: assign(change('route.lost', (context, event) => withoutProof(context, event, event.at))),

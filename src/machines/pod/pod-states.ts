@@ -38,6 +38,7 @@ const gatedStates = keepIds('pod', {
     always: [
       { guard: 'isConditionTrue', target: 'ready', actions: 'adoptProofs' },
       { guard: 'isGroupMissing', target: 'groupMissing' },
+      { guard: 'isToldWrongly', target: 'groupMissing' },
       { guard: 'isNotApplicable', target: 'notApplicable' },
       { guard: 'hasNoAddress', target: 'waitingForAddress' },
       { guard: 'isAddressInvalid', target: 'invalid' },

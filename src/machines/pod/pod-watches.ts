@@ -1,10 +1,19 @@
 /**
  * Which Services watch the routes of a Pod whose gate withdraws (docs/features/routes.md §6): each that has
- * proven it has to, and says so with its proof, or once it is told. A Service that watches no longer tells the
- * Pod so. Pure.
+ * proven it has to, and says so with its proof, or once it is told. One that watches no longer tells the Pod
+ * so. Pure.
  */
-import type { RouteProof, RouteWatching } from '../service/route-events.ts';
-import { isWithdrawn, type PodContext, valid, without } from './pod-context.ts';
+import { equal } from '../../base/equal.ts';
+import type { RouteProven, RouteWatching } from '../service/route-events.ts';
+import {
+  isWithdrawn,
+  ownProofs,
+  type PodContext,
+  remembered,
+  valid,
+  without,
+  withProof,
+} from './pod-context.ts';
 import type { PodFacts } from './pod-facts.ts';
 
 /** Whether lost routes are to be noticed, and can be noticed. */
@@ -12,31 +21,30 @@ export function isWatched(context: Pick<PodContext, 'facts'>): boolean {
   return isWithdrawn(context) && context.facts?.verifiable === true && valid(context.facts) !== null;
 }
 
-/** Of a gate that does not withdraw nobody need watch anything. */
-export function watchesStill(
-  { watches = {} }: PodContext,
-  facts: PodFacts,
-  isStill: (service: string) => boolean,
-): Pick<PodContext, 'watches'> {
-  if (!isWatched({ facts })) return Object.keys(watches).length === 0 ? {} : { watches: {} };
-  return { watches: Object.fromEntries(Object.entries(watches).filter(([service]) => isStill(service))) };
+/** What new facts change, with who still watches: the same Services, the same Pod, at the same address. */
+export function rememberedWatches(context: PodContext, facts: PodFacts | null): Partial<PodContext> {
+  const { facts: before, watches = {} } = context;
+  const changes = remembered(context, facts);
+  if (facts === null || Object.keys(watches).length === 0) return changes;
+  const isSamePod = before?.uid === facts.uid && equal(before.address, facts.address);
+  const isStill = ([service]: readonly [string, unknown]) =>
+    isSamePod && facts.services[service] === before.services[service] && isWatched({ facts });
+  return { ...changes, watches: Object.fromEntries(Object.entries(watches).filter(isStill)) };
 }
 
 /**
- * A proof says whether the Service watches the route. One that crossed the withdrawal of its question does
- * not count: the Service has forgotten the Pod.
+ * What a proof changes: it says whether the Service watches the route. One that crossed the withdrawal of its
+ * question does not: the Service has forgotten the Pod.
  */
-export function watchesSince(
-  context: PodContext,
-  proofs: readonly RouteProof[],
-): Pick<PodContext, 'watches'> {
+export function provenAndWatched(context: PodContext, event: RouteProven): Partial<PodContext> {
   const { watches = {}, asked } = context;
-  if (!isWatched(context)) return {};
+  const changes = withProof(context, event);
+  if (!isWatched(context)) return changes;
+  const proofs = ownProofs(context, event);
   const known = without(watches, ...proofs.map(({ service }) => service));
   const news = proofs.filter(({ service, watched }) => watched === true && asked.includes(service));
-  return {
-    watches: { ...known, ...Object.fromEntries(news.map(({ service }) => [service, true as const])) },
-  };
+  const added = news.map(({ service }) => [service, true as const]);
+  return { ...changes, watches: { ...known, ...Object.fromEntries(added) } };
 }
 
 /** Services that have proven this Pod and do not know that it wants to be watched. */

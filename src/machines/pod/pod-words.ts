@@ -11,7 +11,7 @@ import {
   valid,
 } from './pod-context.ts';
 import type { PodConditionPatch } from './pod-effects.ts';
-import type { Hindrance } from './pod-facts.ts';
+import type { Hindrance, PodFacts } from './pod-facts.ts';
 
 export interface Moment {
   readonly context: PodContext;
@@ -89,6 +89,10 @@ function missingMessage({ facts }: PodContext): string {
   return `${kind} ${name}${version}, which owns this Pod's group by ${gate}, does not exist. Create it, or correct the Pod's label ${label}${otherwise}.`;
 }
 
+function foreignMessage({ gate }: PodFacts): string {
+  return `The object that owns this Pod's group does not match what RouteGate ${gate.name} requires (groupResource.require), so that verifies nothing, and does not set this condition to True. If the Pod is to become Ready, remove ${gate.conditionType} from spec.readinessGates of its template, or correct require.`;
+}
+
 function invalidMessage({ facts }: PodContext): string {
   const text = facts?.address && 'invalid' in facts.address ? facts.address.invalid : '';
   return `The Pod's first address (status.podIPs), which its node's network sets, is no IP address: ${JSON.stringify(text)}. No Service is probed until it is one.`;
@@ -139,6 +143,7 @@ function held(context: PodContext): { readonly reason: string; readonly message:
   const { facts, lostRoute } = context;
   if (facts?.refused !== undefined) return facts.refused;
   if (facts?.groupResource === 'missing') return { reason: 'GroupMissing', message: missingMessage(context) };
+  if (facts?.groupResource === 'mismatch') return { reason: 'NotApplicable', message: foreignMessage(facts) };
   if (facts?.address === null)
     return { reason: 'WaitingForAddress', message: 'This Pod has no address yet (status.podIPs).' };
   if (facts !== null && 'invalid' in facts.address)
@@ -198,6 +203,16 @@ export function isUntold(context: PodContext): boolean {
   const { reason, message } = held(context);
   return context.told?.reason !== reason || context.told.message !== message;
 }
+
+/**
+ * Whether the condition still says why the gate holds the Pod, which it does not: nobody else corrects that
+ * (docs/features/routes.md §2.7).
+ */
+export const isToldWrongly = (context: PodContext): boolean =>
+  context.facts?.groupResource === 'mismatch' &&
+  context.facts.condition === 'False' &&
+  context.told !== null &&
+  isUntold(context);
 
 /** Notes what is being written, before it is known whether the write succeeds. */
 export const telling = ({ context, event }: Moment): Partial<PodContext> => ({

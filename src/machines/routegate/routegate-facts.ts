@@ -24,6 +24,8 @@ export interface GateFindings {
   readonly isComplete: boolean;
   /** The kind of the groups' owner, if that alone was not listed. */
   readonly unlistedOwner?: string;
+  /** The kind of the groups' owner, if the cluster has no such kind. */
+  readonly unservedOwner?: string;
   readonly conditionType: string;
   /** Why the RouteGate is not in use although its specification is valid; null: it is in use. */
   readonly refusal: { readonly reason: string; readonly message: string } | null;

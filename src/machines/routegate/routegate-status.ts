@@ -119,6 +119,7 @@ function verifyingOf(findings: GateFindings): Judgement {
       reason: 'NotListed',
       message: unlistedText(findings),
     };
+  if (findings.unservedOwner !== undefined) return no('NoSuchKind', unservedText(findings.unservedOwner));
   if (services === 0)
     return no(
       'NothingToVerify',
@@ -149,6 +150,9 @@ function unlistedText({ unlistedOwner }: GateFindings): string {
   if (unlistedOwner === undefined) return 'not every object that the RouteGate names has been listed yet';
   return `${unlistedOwner}, the kind that owns the groups, has not been listed yet, and no Pod is released before; if this goes on, Orrery may lack the right to list it: give a ClusterRole that allows get, list and watch the label orrery.dev/aggregate-to-group-resources: "true"`;
 }
+
+const unservedText = (kind: string): string =>
+  `the cluster has no kind ${kind}, which owns the groups by spec.groupResource, so no Pod is released; install its definition, or correct spec.groupResource`;
 
 /** Why Pods and Services wait for each other, and what to change: docs/features/routes.md §7.4. */
 export function deadlocksOf({ notPublished, affine, local }: GateFindings): string[] {

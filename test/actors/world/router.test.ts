@@ -340,6 +340,19 @@ describe('“groupResource (if set)”', () => {
     });
     expect(scene.pod()?.groupResource).toBe(state);
   });
+
+  test.each([
+    [{ 'spec.type': 'egress' }, []],
+    [{ 'spec.type': 'ingress' }, null],
+  ])(
+    '§2.7: of a gate that withdraws, Services watch the Pods of an owner with %j: %j',
+    async (fields, ready) => {
+      const groupResource = ownedBy({ require });
+      const scene = await (await shop({ groupResource, whenRouteIsLost: 'withdraw' })).ownersSynced();
+      await scene.put({ 'owners.example.com//one': ownerDigest(fields as never) });
+      expect(scene.service()?.readyAddresses).toEqual(ready);
+    },
+  );
 });
 
 describe('“replicas: groupResource’s number, else the count of the group’s Pods; at least 1”', () => {

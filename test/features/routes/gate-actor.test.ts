@@ -14,7 +14,7 @@ import {
   routeGateLook,
 } from '../../../src/machines/routegate/routegate-effects.ts';
 import { saidIn } from '../../../src/machines/routegate/routegate-status.ts';
-import { gateSpec, pod, reachable, TestCluster } from '../../actors/harness.ts';
+import { gateSpec, pod, reachable, service, TestCluster } from '../../actors/harness.ts';
 
 /** The part of the feature that speaks to RouteGates; Pods and Services are the cluster's own. */
 const gates: Feature = {
@@ -144,6 +144,26 @@ test('§2.7: an owner that comes to match, or no longer does, is counted with it
   await cluster.put(resource, '', 'one', fleet('ingress'));
   await cluster.clock.advance(3_000);
   expect(statuses(cluster).at(-1)?.counts).toMatchObject({ pods: 0, waiting: 0 });
+});
+
+test('a kind of owner that the cluster does not have is told, until it has it', async () => {
+  const cluster = clusterOfGates();
+  await cluster.replica('a');
+  const owned = { apiVersion: 'example.com/v1', kind: 'Fleet', require: {}, replicas: null };
+  await cluster.shopGate({ spec: { ...gateSpec, groupResource: owned } });
+  await cluster.put('services', 'shop', 'svc-0', service(0));
+  const state = (resource: string | null) =>
+    cluster.put('_synced', '', 'example.com/v1/Fleet', { kind: 'synced', gates: ['gate-uid/1'], resource });
+  await state(null);
+  await cluster.synced();
+  await cluster.clock.advance(3_000);
+  expect(statuses(cluster).at(-1)?.verifying).toMatchObject({ status: 'False', reason: 'NoSuchKind' });
+  await state('fleets.example.com');
+  await cluster.clock.advance(3_000);
+  expect(statuses(cluster).at(-1)?.verifying).toMatchObject({ status: 'True' });
+  await state(null);
+  await cluster.clock.advance(3_000);
+  expect(statuses(cluster).at(-1)?.verifying).toMatchObject({ reason: 'NoSuchKind' });
 });
 
 test('a RouteGate that is deleted ends its actor', async () => {

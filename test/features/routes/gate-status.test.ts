@@ -41,12 +41,13 @@ function statusOf(
   services = [service()],
   {
     isComplete = true,
-    unlistedOwner = null,
-    isForeign = () => false,
-  }: { isComplete?: boolean; unlistedOwner?: string | null; isForeign?: (group: string) => boolean } = {},
+    ...about
+  }: Partial<
+    Pick<Parameters<typeof lookAt>[1], 'isComplete' | 'unlistedOwner' | 'unservedOwner' | 'isForeign'>
+  > = {},
 ) {
   const groups = [groupOf(held, services)];
-  const findings = lookAt(gateSpec, { pods, groups, isComplete, unlistedOwner, isForeign });
+  const findings = lookAt(gateSpec, { pods, groups, isComplete, ...about });
   const status = judged(facts, findings, 60_000);
   return { ...status.counts, ...status, warnings: warningsOf(status, findings) };
 }
@@ -236,4 +237,11 @@ describe('a group that is beyond a bound', () => {
     ]);
     expect(statusOf(pods.slice(0, 500)).warnings).toEqual([]);
   });
+});
+
+test('a kind of owner that the cluster does not have is told before any Pod waits for it', () => {
+  const { verifying, warnings } = statusOf([], [], [service()], { unservedOwner: 'example.com/v1/Owner' });
+  expect(verifying).toMatchObject({ status: 'False', reason: 'NoSuchKind' });
+  expect(verifying.message).toContain('the cluster has no kind example.com/v1/Owner');
+  expect(warnings).toEqual([expect.objectContaining({ reason: 'NoSuchKind' })]);
 });

@@ -343,3 +343,48 @@ describe('docs/features/routes.md §5: what cannot be verified', () => {
     expect(pod.take(observed(portless)).state).toBe('gated.marking.patching');
   });
 });
+
+describe('§2.7: the owner that was missing, or waited with the Pod, turns out not to match', () => {
+  const said = patches;
+  const isFalse = { condition: 'False' } as const;
+
+  test.each([
+    ['it was missing', { groupResource: 'missing' } as const],
+    ['the Pod waited for routes', {}],
+  ])('%s: the condition says so once, instead of what it said', (_, before) => {
+    const pod = toldWhy(newPod(observed(before))).take(observed({ ...before, ...isFalse }));
+    expect(said(pod)).toHaveLength(1);
+    pod.take(observed({ ...isFalse, groupResource: 'mismatch' })).wait(30_000);
+    expect(said(pod)).toMatchObject([
+      { status: 'False', reason: 'NotApplicable', at: null, message: expect.stringContaining('require') },
+    ]);
+    pod.take(patched('False')).wait(3_600_000);
+    expect(pod.state).toBe('gated.notApplicable');
+    expect(said(pod)).toEqual([]);
+  });
+
+  test('it is tried again until it is written', () => {
+    const pod = toldWhy(newPod(observed({ groupResource: 'missing' })));
+    pod.take(observed({ ...isFalse, groupResource: 'missing' }));
+    pod.take(observed({ ...isFalse, groupResource: 'mismatch' })).wait(30_000);
+    pod.take(refused('error')).wait(60_000);
+    expect(said(pod).filter(({ reason }) => reason === 'NotApplicable').length).toBeGreaterThan(1);
+  });
+
+  test('one of which nothing was said is left alone, as is a condition of somebody else', () => {
+    const pod = newPod(observed({ groupResource: 'mismatch', ...isFalse })).wait(3_600_000);
+    expect(pod.state).toBe('gated.notApplicable');
+    expect(said(pod)).toEqual([]);
+  });
+
+  test('an owner that comes to match after all: the Pod is held, and says what for', () => {
+    const pod = toldWhy(newPod(observed({ groupResource: 'missing' })));
+    pod
+      .take(observed({ ...isFalse, groupResource: 'mismatch' }))
+      .wait(30_000)
+      .take(patched('False'));
+    pod.asked();
+    pod.take(observed({ ...isFalse, groupResource: 'found' })).wait(30_000);
+    expect(said(pod)).toMatchObject([{ reason: 'WaitingForRoutes' }]);
+  });
+});

@@ -71,6 +71,12 @@ describe('the Services that did not say so are told once the Pod is ready', () =
   });
 });
 
+test('a Pod that has replaced it under its name is watched by nobody', () => {
+  const pod = newPod(isTrue(), ...names.map(confirmed));
+  pod.asked();
+  expect(watches(pod.take(isTrue({ uid: 'pod-2' })))).toEqual(names);
+});
+
 describe('who was told confirms it', () => {
   const unconfirmed = () => newPod(isTrue());
 

@@ -12,7 +12,7 @@ import type { RoutesJoin } from '../routes-join.ts';
 /** Outcome: routegate.counted, or routegate.refused if the RouteGate is gone or cannot be used. */
 export function lookAtGate(parts: {
   readonly world: Pick<World, 'get' | 'entries'>;
-  readonly join: Pick<RoutesJoin, 'groups' | 'isComplete' | 'isForeign' | 'unlistedOwner'>;
+  readonly join: Pick<RoutesJoin, 'groups' | 'isComplete' | 'isForeign' | 'unlistedOwner' | 'unservedOwner'>;
   readonly gates: Pick<GateJoin, 'look' | 'noteRefused'>;
 }): EffectRunner<RouteGateLook> {
   const { world, join, gates } = parts;
@@ -31,6 +31,7 @@ export function lookAtGate(parts: {
       groups: join.groups.groupsOfGate(namespace, name),
       isComplete: join.isComplete(namespace, name),
       unlistedOwner: join.unlistedOwner(namespace, name),
+      unservedOwner: join.unservedOwner(namespace, name),
       refusal,
       isForeign: (value) => join.isForeign(namespace, name, value),
     });

@@ -8,6 +8,7 @@ import type { FeatureParts, FeatureRun, Keeper, StartFeature } from '../../actor
 import type { World } from '../../actors/world/world.ts';
 import { type HostPort, hostPortText } from '../../base/config-values.ts';
 import { asDigest } from '../../base/digests.ts';
+import type { Log } from '../../base/log-port.ts';
 import {
   acmeAuthorize,
   acmeFinalize,
@@ -24,6 +25,7 @@ import { issuerReport, issuerSecretsWatch, issuerVerify } from '../../machines/i
 import { createHttpClient, type HttpClient } from './acme/authority-http.ts';
 import type { ChallengeBoard } from './acme/challenge.ts';
 import { startChallengeServer } from './acme/challenge-server.ts';
+import { type ProxyEnv, proxyEnvOf, unusableProxies } from './acme/proxy-env.ts';
 import { attemptOutcome, certificateGauges } from './certificate-metrics.ts';
 import {
   createCertificatesJoin,
@@ -84,7 +86,7 @@ export function startCertificates({
       effects: certificateEffects(parts, {
         board,
         issuerOf: issuersIn(world),
-        http: createHttpClient(),
+        http: createHttpClient(usualProxies(log)),
         names: createNames({ random, ...(acmeDns ? { servers: [hostPortText(acmeDns)] } : {}) }),
         service,
       }),
@@ -104,6 +106,16 @@ export function startCertificates({
     };
   };
 }
+
+function usualProxies(log: Log): ProxyEnv | undefined {
+  const proxies = proxyEnvOf(process.env);
+  const unusable = proxies === undefined ? [] : unusableProxies(proxies);
+  if (unusable.length > 0) log.warn({ variables: unusable }, unusableProxy);
+  return proxies;
+}
+
+const unusableProxy =
+  'a proxy for certificate authorities is not used: only http:// and https:// can be one. Correct the variable or remove it';
 
 const together = (keepers: readonly Keeper[]): Keeper => ({
   start() {

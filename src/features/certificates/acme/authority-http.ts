@@ -1,6 +1,6 @@
 /**
  * HTTP to certificate authorities and webhooks: one bounded call, with the authorities' own roots of trust if
- * they are given.
+ * they are given, and through the proxy that the environment names.
  *
  * Owns the connections. Promises: a call ends when its signal is aborted, at its timeout, or beyond its size;
  * redirects are not followed; a call without an answer is ACME_UNREACHABLE. Absent: retries, and the meaning
@@ -10,6 +10,7 @@ import { Agent as HttpAgent, request as httpRequest, type IncomingHttpHeaders } 
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { connectionFault, OrreryError } from '../../../base/errors.ts';
 import { limits } from '../../../base/limits.ts';
+import type { ProxyEnv } from './proxy-env.ts';
 
 export interface HttpCall {
   readonly method: 'GET' | 'HEAD' | 'POST';
@@ -33,16 +34,22 @@ export type HttpClient = (call: HttpCall, signal: AbortSignal) => Promise<HttpAn
 /** Few Issuers have roots of their own; beyond this number, connection pools are recreated. */
 const poolsMax = 32;
 
-export function createHttpClient(): HttpClient {
-  const plain = new HttpAgent({ keepAlive: true, maxSockets: limits.acmeConnections });
+/** It may be the proxy that cannot be reached, or that should not have been asked. */
+const byProxy = ' (the environment names a proxy: HTTPS_PROXY, HTTP_PROXY, NO_PROXY)';
+
+export function createHttpClient(proxies?: ProxyEnv): HttpClient {
+  const common = {
+    ...{ keepAlive: true, maxSockets: limits.acmeConnections },
+    ...(proxies && { proxyEnv: { ...proxies } }),
+  };
+  const plain = new HttpAgent(common);
   const pools = new Map<string, HttpsAgent>();
   const poolOf = (caBundle: string | null) => {
     const key = caBundle ?? '';
     const known = pools.get(key);
     if (known) return known;
     if (pools.size >= poolsMax) pools.clear();
-    const options = { keepAlive: true, maxSockets: limits.acmeConnections };
-    const made = new HttpsAgent(caBundle === null ? options : { ...options, ca: caBundle });
+    const made = new HttpsAgent(caBundle === null ? common : { ...common, ca: caBundle });
     pools.set(key, made);
     return made;
   };
@@ -56,7 +63,7 @@ export function createHttpClient(): HttpClient {
       signal.throwIfAborted();
       const timedOut = time.aborted;
       const reason = timedOut ? 'no answer in time' : connectionFault(thrown);
-      const text = `${placeOf(call.url)}: ${reason}`;
+      const text = `${placeOf(call.url)}: ${reason}${proxies === undefined ? '' : byProxy}`;
       throw new OrreryError('ACME_UNREACHABLE', text, { cause: thrown, facts: { timedOut } });
     }
   };

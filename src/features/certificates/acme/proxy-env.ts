@@ -28,7 +28,7 @@ function withScheme(text: string | undefined): string | undefined {
   return text.includes('://') ? text : `http://${text}`;
 }
 
-/** The variables whose proxy Node.js would leave out silently: only http:// and https:// are proxies to it. */
+/** Variables whose proxy Node.js would leave out silently: it takes http:// and https:// only. */
 export function unusableProxies(proxies: ProxyEnv): readonly string[] {
   return (['HTTPS_PROXY', 'HTTP_PROXY'] as const).filter((name) => {
     const url = proxies[name];

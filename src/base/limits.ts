@@ -145,11 +145,10 @@ export const limits = {
   leaseWatches: 64,
   /** Their names together, bytes: each occurs up to five times in a record, which stays below recordBytes. */
   electionNamesBytes: 64 * 1024,
-  /**
-   * A service proxy's report that was not taken within this time is repeated; also the longest pause before
-   * that (ms).
-   */
+  /** A proxy's report that was not taken in this time is repeated; also the longest pause before that, ms. */
   proxierReportMs: 5_000,
+  /** After this time a report that was taken is said anew, ms. */
+  proxierRestateMs: 900_000,
   /** Rounds that changed something whose changes a release remembers. */
   releaseChangesKept: 10,
   /** Objects of each sort that are named for one such round; the others are counted. */

@@ -33,8 +33,8 @@ export interface ProxierHealthParts {
   readonly clock?: Clock;
   readonly random?: Random;
   /**
-   * Reports the families' state elsewhere, such as to Orrery: called with each change, and again until it
-   * resolves.
+   * Reports the families' state elsewhere, such as to Orrery: called with each change, again until it
+   * resolves, and anew each quarter of an hour.
    */
   readonly report?: SendReport;
 }

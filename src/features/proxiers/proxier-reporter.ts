@@ -5,12 +5,13 @@
  * A report states how a family stands, not what just happened: the next one makes up for a lost one, and of
  * several that wait only the latest is sent (docs/features/proxiers.md §1). Sequences grow across restarts,
  * because they start at the time. Promises: one report is in transit at a time; one that fails or is not
- * answered in time is repeated after a pause, with the newest level, as often as necessary. Absent: how it is
- * sent.
+ * answered in time is repeated after a pause, with the newest level, as often as necessary; one that was
+ * taken is said anew after a while, because whoever takes it may lose it, and forgets who is silent for a
+ * day. Absent: how it is sent.
  */
 import type { IpFamily } from '../../base/address.ts';
 import { backOffMs } from '../../base/back-off.ts';
-import { type Clock, sleep } from '../../base/clock.ts';
+import { type Clock, sleep, type Timer } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import { jittered, type Random } from '../../base/random.ts';
 import type { FamilyHealth } from '../../machines/proxier/health-family.ts';
@@ -49,6 +50,7 @@ function startLine(
   let level: ProxierReport = { type: 'proxier.reported', family, queuedAt: null, updatedAt: null, seq: 0 };
   let taken = 0;
   let isSaying = false;
+  let anew: Timer | null = null;
 
   const attempt = async (report: ProxierReport): Promise<boolean> => {
     const patience = new AbortController();
@@ -77,16 +79,25 @@ function startLine(
       await sleep(clock, jittered(pause, 0.3, random), ending.signal).catch(() => {});
     }
   };
+  const say = (change: Partial<ProxierReport> = {}) => {
+    level = { ...level, ...change, seq: Math.max(level.seq + 1, Math.floor(clock.now())) };
+    if (isSaying) return;
+    isSaying = true;
+    anew?.cancel();
+    void sayAll().finally(() => {
+      isSaying = false;
+      if (ending.signal.aborted) return;
+      const isTaken = taken >= level.seq;
+      anew = clock.after(isTaken ? jittered(limits.proxierRestateMs, 0.1, random) : 0, say);
+    });
+  };
   return {
     tell({ pendingSince: queuedAt, lastUpdated: updatedAt }) {
-      if (queuedAt === level.queuedAt && updatedAt === level.updatedAt) return;
-      level = { ...level, queuedAt, updatedAt, seq: Math.max(level.seq + 1, Math.floor(clock.now())) };
-      if (isSaying) return;
-      isSaying = true;
-      void sayAll().finally(() => {
-        isSaying = false;
-      });
+      if (queuedAt !== level.queuedAt || updatedAt !== level.updatedAt) say({ queuedAt, updatedAt });
     },
-    stop: () => ending.abort(new Error('the reporter ends')),
+    stop() {
+      ending.abort(new Error('the reporter ends'));
+      anew?.cancel();
+    },
   };
 }

@@ -318,6 +318,25 @@ describe('reports to somebody else', () => {
     expect(seqs).toEqual(seqs.toSorted((a, b) => a - b));
   });
 
+  test('are said anew each quarter of an hour: whoever lost them, or forgets who is silent, knows them again', async () => {
+    const { clock, health, said } = reporting(async () => {});
+    await clock.advance(3_600_000);
+    expect(said).toEqual([]);
+    health.updated('IPv4');
+    await clock.advance(1_000);
+    expect(said).toHaveLength(1);
+    await clock.advance(17 * 60_000);
+    const [first, second] = said;
+    expect(said).toHaveLength(2);
+    expect(second).toEqual({ ...first, seq: second?.seq });
+    expect(second?.seq).toBeGreaterThan(first?.seq ?? 0);
+    await clock.advance(17 * 60_000);
+    expect(said).toHaveLength(3);
+    health.stop();
+    await clock.advance(17 * 60_000);
+    expect(said).toHaveLength(3);
+  });
+
   test('that are never answered are said again; a process that starts anew goes on with greater sequences', async () => {
     const { clock, health, said } = reporting(() => new Promise(() => {}));
     health.updated('IPv4');

@@ -58,6 +58,7 @@ import {
   question,
   telling,
   watching,
+  withdrawalFromLeft,
   withdrawn,
 } from './pod-words.ts';
 
@@ -230,6 +231,11 @@ export const podSetup = setup({
       askings: 0,
       askedAt: event.at,
     })),
+    withdrawFromLeft: enqueueActions(({ context, event, enqueue }) => {
+      if (event.type !== 'pod.observed' || event.facts === null) return;
+      const params = withdrawalFromLeft(context, event.facts);
+      if (params.to.length > 0) enqueue({ type: 'message.send', params } as never);
+    }),
     forgetAsked: assign({ asked: [] }),
     countFailure: assign(({ context }) => ({ failures: context.failures + 1 })),
     release: assign(({ context }) => ({

@@ -294,6 +294,13 @@ export function withdrawal({ context }: { context: PodContext }): Sending {
   };
 }
 
+/** The same from those that are no longer of its group: they would look for it in vain. */
+export function withdrawalFromLeft(context: PodContext, facts: PodFacts): Sending {
+  return withdrawal({
+    context: { ...context, asked: context.asked.filter((name) => facts.services[name] === undefined) },
+  });
+}
+
 function ownAddress(context: PodContext) {
   const known = valid(context.facts);
   const pod: ActorId = `pod/${context.namespace}/${context.name}`;

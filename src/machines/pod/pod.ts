@@ -33,8 +33,8 @@ export const podMachine = podSetup.createMachine({
     'pod.observed': [
       { guard: 'isGoneWhileAsking', target: '.gone', actions: { type: 'message.send', params: withdrawal } },
       { guard: 'isGone', target: '.gone' },
-      { guard: 'isAnotherPod', actions: 'remember', target: '.deciding' },
-      { guard: 'isNews', actions: 'remember' },
+      { guard: 'isAnotherPod', actions: ['withdrawFromLeft', 'remember'], target: '.deciding' },
+      { guard: 'isNews', actions: ['withdrawFromLeft', 'remember'] },
     ],
     'route.proven': { guard: 'isProofForMe', actions: 'keepProof' },
     'route.unverifiable': { guard: 'isVerdictForMe', actions: 'keepVerdict' },

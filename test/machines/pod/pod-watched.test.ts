@@ -141,6 +141,17 @@ describe('a Service that was gone for a moment says so', () => {
   });
 });
 
+test('Services that are no longer of the group hear that they need not look for the Pod', () => {
+  const pod = newPod(observed(), proven('api'));
+  pod.asked();
+  pod.take(observed({ services: { web: 'web-1', other: 'other-1' } }));
+  const sent = pod.askedOf('message.send').map(({ event, to }) => [event.type, to]);
+  expect(sent).toEqual([
+    ['route.unwanted', ['service/shop/www']],
+    ['route.wanted', ['service/shop/other']],
+  ]);
+});
+
 describe('what a Pod says to Services is ordered', () => {
   const spoken = (pod: PodDriver) =>
     pod.askedOf('message.send').map(({ event }) => [event.type, event.spokenAt] as const);

@@ -18,6 +18,7 @@ import { encode } from '../../src/bus/codec.ts';
 import { connectNats } from '../../src/bus/nats/nats.ts';
 import { subjects as subjectsOf } from '../../src/bus/subjects.ts';
 import { connectKube, type KubeConnection } from '../../src/kube/api/kube-connection.ts';
+import { program } from '../suite/program.ts';
 import { until } from '../until.ts';
 
 export interface OwnStage {
@@ -50,7 +51,7 @@ export interface OwnStageOptions {
   /** The features to load, by file name. */
   readonly features: Readonly<Record<string, string>>;
   readonly env?: Readonly<Record<string, string>>;
-  /** What the replicas run; default: the sources. */
+  /** What the replicas run; default: what the run has built. */
   readonly program?: string | undefined;
 }
 
@@ -68,7 +69,14 @@ export async function startOwnStage(options: OwnStageOptions): Promise<OwnStage>
   const kube = connectKube({ kubeconfig, clock, random, log: silentLog });
   const replicas = await createReplicas({
     ...{ count: options.replicas, http: { host: '127.0.0.1', port: 0 }, dir, natsUrl: nats.url, kubeconfig },
-    ...{ cluster, env: options.env ?? {}, restarts: false, clock, print: () => {}, program: options.program },
+    ...{
+      cluster,
+      env: options.env ?? {},
+      restarts: false,
+      clock,
+      print: () => {},
+      program: options.program ?? program,
+    },
     flags: [...withoutOthers, ...files.flatMap((file) => ['--feature', file])],
   });
   for (const replica of replicas) replica.start();

@@ -11,6 +11,7 @@ import { outsideVariable } from '../../packages/dev-cluster/network/outside-netw
 import { freePort } from '../../packages/dev-cluster/network/ports.ts';
 import { createReplica, type ReplicaProcess } from '../../packages/dev-cluster/processes/processes.ts';
 import { systemClock as clock } from '../../src/base/clock.ts';
+import { program } from '../suite/program.ts';
 import { type Link, openLink } from './link.ts';
 
 const host = '127.0.0.1';
@@ -140,6 +141,7 @@ async function prepare(
   const args = Object.entries(flags).flatMap(([flag, value]) => [`--${flag}`, value]);
   const process = createReplica({
     name,
+    program,
     args: ['run', ...args, ...parts.flags],
     logFile: file('log'),
     env: {

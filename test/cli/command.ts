@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { runCommandLine } from '../../src/cli/program.ts';
 import type { Terminal } from '../../src/cli/terminal.ts';
+import { program } from '../suite/program.ts';
 
 export const root = join(import.meta.dirname, '../..');
 
@@ -23,13 +24,13 @@ export interface Running {
 export interface CommandOptions {
   readonly cwd: string;
   readonly env?: Record<string, string>;
-  /** The name by which it is called; absent: as in this checkout. */
+  /** The name by which it is called; absent: by its file. */
   readonly program?: string;
 }
 
 /** @param options.cwd a folder from which no `.orrery` of this working copy is found by chance */
 export function start(args: readonly string[], options: CommandOptions): Running {
-  const child = spawn(process.execPath, [options.program ?? join(root, 'src/main.ts'), ...args], {
+  const child = spawn(process.execPath, [options.program ?? program, ...args], {
     cwd: options.cwd,
     // Nothing of the tester's own environment influences the output.
     env: { PATH: process.env.PATH ?? '', HOME: options.cwd, ...options.env },

@@ -10,9 +10,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import type { ActorId } from '../../src/base/ids.ts';
 import type { ActorSummary, ActorView, ControlPort, ShardView, Transition } from '../../src/base/views.ts';
+import { program } from '../suite/program.ts';
 import { type FakeOrrery, startFakeOrrery } from './fake-orrery.ts';
 
-const root = join(import.meta.dirname, '../..');
 const count = 2_000;
 /** Far more than a pipe holds, 64 KiB. */
 const long = 'a reason with many words in it '.repeat(6);
@@ -86,7 +86,7 @@ afterAll(() => fake?.stop());
 type Child = ChildProcessByStdio<null, Readable, Readable>;
 
 function start(args: readonly string[]): { child: Child; ended: Promise<{ code: unknown; err: string }> } {
-  const child = spawn(process.execPath, [join(root, 'src/main.ts'), ...args], {
+  const child = spawn(process.execPath, [program, ...args], {
     cwd: fake.dir,
     env: { PATH: process.env.PATH ?? '', HOME: fake.dir, NATS_URL: fake.url, ORRERY_CLUSTER: fake.cluster },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -14,6 +14,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import type { Readiness } from '../../src/base/views.ts';
+import { program } from '../suite/program.ts';
 import { until } from '../until.ts';
 import { gaps, markings, readStory } from './story.ts';
 
@@ -42,7 +43,14 @@ test.each([
     undos.push(async () => rmSync(dir, { recursive: true, force: true }));
     const lines: string[] = [];
     const print = (line: string) => void lines.push(line);
-    const options = { dir, replicas: 2, http: { host: '127.0.0.1', port: 0 }, restarts: false, print };
+    const options = {
+      dir,
+      program,
+      replicas: 2,
+      http: { host: '127.0.0.1', port: 0 },
+      restarts: false,
+      print,
+    };
     const cluster = await startDevCluster({ ...basics, ...options }, new AbortController().signal);
     undos.push(() => cluster.stop());
     const stage = { kube: cluster.kube, routing: cluster.routing, print, routingDelay: '200ms-600ms' };

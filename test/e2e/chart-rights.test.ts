@@ -16,7 +16,8 @@ import { systemClock } from '../../src/base/clock.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { Client, type JsonObject } from '../conformance/client.ts';
 import { readKubeconfig } from '../conformance/kubeconfig.ts';
-import { readYaml, root, yamlFiles } from '../deploy/manifests.ts';
+import { readYaml, yamlFiles } from '../deploy/manifests.ts';
+import { program } from '../suite/program.ts';
 import { until } from '../until.ts';
 
 let folder: string;
@@ -106,7 +107,7 @@ test.each([
   async (set, objects) => {
     const { kube, api, kubeconfig } = await cluster(set);
     const port = await freePort('127.0.0.1', 0);
-    const replica = spawn(process.execPath, [join(root, 'src/main.ts'), 'run', '--cluster', set], {
+    const replica = spawn(process.execPath, [program, 'run', '--cluster', set], {
       env: {
         ...{ PATH: process.env.PATH, KUBECONFIG: kubeconfig, NATS_URL: nats.url },
         ...{ ORRERY_HTTP: `127.0.0.1:${port}`, ORRERY_ACME_HTTP: '127.0.0.1:0' },

@@ -15,6 +15,7 @@ import { silentLog as log } from '../../src/base/log.ts';
 import { systemRandom as random } from '../../src/base/random.ts';
 import { routeGates } from '../../src/features/routes/resources.ts';
 import { events, services } from '../../src/kube/api/resources.ts';
+import { program } from '../suite/program.ts';
 import { until } from '../until.ts';
 
 const { signal } = new AbortController();
@@ -28,7 +29,7 @@ beforeAll(async () => {
   const http = { host: '127.0.0.1', port: 0 };
   const basics = { clock, random, log };
   cluster = await startDevCluster(
-    { ...basics, dir, replicas: 1, http, restarts: false, print: () => {} },
+    { ...basics, dir, program, replicas: 1, http, restarts: false, print: () => {} },
     signal,
   );
   for (const replica of cluster.replicas) await untilReady(replica, clock, signal);

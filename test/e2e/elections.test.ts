@@ -21,6 +21,7 @@ import { connectNats } from '../../src/bus/nats/nats.ts';
 import { subjects as subjectsOf } from '../../src/bus/subjects.ts';
 import { leaseRecordOf } from '../../src/features/elections/lease.ts';
 import { elections, leases } from '../../src/features/elections/resources.ts';
+import { program } from '../suite/program.ts';
 import { until as untilBy } from '../until.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -52,7 +53,7 @@ async function setStage(): Promise<Stage> {
   const basics = { clock, random, log };
   const http = { host: '127.0.0.1', port: 0 };
   const own = kubeconfig === undefined ? {} : { kubeconfig };
-  const options = { ...basics, ...own, dir, replicas: 3, http, restarts: true, print: () => {} };
+  const options = { ...basics, ...own, dir, program, replicas: 3, http, restarts: true, print: () => {} };
   const cluster = await startDevCluster(options, signal);
   undos.push(() => cluster.stop());
   for (const replica of cluster.replicas) await untilReady(replica, clock, signal);

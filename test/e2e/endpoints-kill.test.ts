@@ -11,6 +11,7 @@ import { type DevCluster, startDevCluster } from '../../packages/dev-cluster/clu
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { seededRandom, systemRandom } from '../../src/base/random.ts';
+import { program } from '../suite/program.ts';
 import { until } from '../until.ts';
 import { namesIn, Outside, type SliceObject } from './outside.ts';
 
@@ -95,6 +96,7 @@ async function play() {
       random: systemRandom,
       log: silentLog,
       dir,
+      program,
       replicas: 3,
       http: { host: '127.0.0.1', port: 0 },
       ...(kubeconfig === undefined ? {} : { kubeconfig }),

@@ -12,6 +12,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { events } from '../../src/kube/api/resources.ts';
+import { program } from '../suite/program.ts';
 import { until } from '../until.ts';
 import { Outside } from './outside.ts';
 
@@ -41,7 +42,7 @@ export function stage(): Stage {
   beforeAll(async () => {
     dir = mkdtempSync(join(tmpdir(), 'orrery-endpoints-'));
     const http = { host: '127.0.0.1', port: 0 };
-    const options = { ...basics, dir, replicas: 1, http, print: () => {} };
+    const options = { ...basics, dir, program, replicas: 1, http, print: () => {} };
     cluster = await startDevCluster(
       { ...options, ...(kubeconfig === undefined ? {} : { kubeconfig }) },
       signal,

@@ -13,6 +13,7 @@ import { systemRandom } from '../../src/base/random.ts';
 import type { ActorView, Readiness } from '../../src/base/views.ts';
 import { releases } from '../../src/features/releases/resources.ts';
 import { orrery } from '../cli/command.ts';
+import { program } from '../suite/program.ts';
 import { until } from '../until.ts';
 
 const basics = { clock: systemClock, random: systemRandom, log: silentLog };
@@ -152,6 +153,7 @@ async function startReplica(
   const args = ['run', ...Object.entries(flags).flatMap(([flag, value]) => [`--${flag}`, value])];
   const child = createReplica({
     name,
+    program,
     args,
     logFile,
     clock: systemClock,

@@ -21,6 +21,7 @@ import type { KubeObject } from '../../src/base/kube-port.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import type { ActorView, Transition } from '../../src/base/views.ts';
+import { program } from '../suite/program.ts';
 import { until } from '../until.ts';
 import { gaps, markings, proofsIn, readStory } from './story.ts';
 import {
@@ -69,7 +70,7 @@ async function installed(): Promise<DevCluster> {
   const dir = mkdtempSync(join(tmpdir(), 'orrery-e2e-'));
   undos.push(async () => rmSync(dir, { recursive: true, force: true }));
   const http = { host: '127.0.0.1', port: 0 };
-  const options = { dir, replicas: 2, http, restarts: false, print: () => {} };
+  const options = { dir, program, replicas: 2, http, restarts: false, print: () => {} };
   const cluster = await startDevCluster(
     { ...basics, ...options, ...(kubeconfig === undefined ? {} : { kubeconfig }) },
     signal,

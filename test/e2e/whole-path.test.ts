@@ -18,6 +18,7 @@ import { silentLog } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import type { ShardsView } from '../../src/base/views.ts';
 import { routeGates } from '../../src/features/routes/resources.ts';
+import { program } from '../suite/program.ts';
 import { until } from '../until.ts';
 import { replayOwnFeed } from './own-feed.ts';
 import { gaps, markings, questionsAskedTwice, readStory } from './story.ts';
@@ -53,6 +54,7 @@ async function play(): Promise<Stage> {
       ...basics,
       dir,
       replicas: 3,
+      program,
       http: { host: '127.0.0.1', port: 0 },
       ...(kubeconfig === undefined ? {} : { kubeconfig }),
       restarts: false,

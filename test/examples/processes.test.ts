@@ -10,6 +10,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import type { KubeObject, KubeResource } from '../../src/base/kube-port.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
+import { program } from '../suite/program.ts';
 import { until } from '../until.ts';
 
 const feature = join(import.meta.dirname, '../../examples/node-drain/feature.ts');
@@ -26,7 +27,14 @@ test('a replica is killed while it drains a Node: another one ends what it began
   const { signal } = new AbortController();
   const cluster = await startDevCluster(
     {
-      ...{ dir, replicas: 2, http: { host: '127.0.0.1', port: 0 }, restarts: false, print: () => {} },
+      ...{
+        dir,
+        program,
+        replicas: 2,
+        http: { host: '127.0.0.1', port: 0 },
+        restarts: false,
+        print: () => {},
+      },
       ...{ clock: systemClock, random: systemRandom, log: silentLog },
       replicaFlags: () => ['--feature', feature],
     },

@@ -14,6 +14,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { requestToken } from '../../src/cli/token.ts';
+import { program } from '../suite/program.ts';
 import { until } from '../until.ts';
 import { accessibilityFaults, hasBrowser, launch, openTab, picture, type Tab } from './browser.ts';
 import { cutNames } from './cut-names.ts';
@@ -40,6 +41,7 @@ describe.skipIf(!hasBrowser)('the inspector', { timeout: timeoutMs }, () => {
         ...basics,
         dir,
         replicas: 3,
+        program,
         http: { host: '127.0.0.1', port: 0 },
         restarts: true,
         replicaFlags: () => ['--inspector-auth', 'kubernetes'],

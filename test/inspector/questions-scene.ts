@@ -31,6 +31,7 @@ import { connectNats } from '../../src/bus/nats/nats.ts';
 import { subjects as subjectsOf } from '../../src/bus/subjects.ts';
 import { routeGates } from '../../src/features/routes/resources.ts';
 import { services } from '../../src/kube/api/resources.ts';
+import { program } from '../suite/program.ts';
 
 const basics = { clock, random: systemRandom, log: silentLog, print() {} };
 export const subjects = subjectsOf('dev');
@@ -50,7 +51,7 @@ export async function startQuestionsScene(): Promise<QuestionsScene> {
   const dir = mkdtempSync(join(tmpdir(), 'orrery-questions-'));
   const cluster = await startDevCluster(
     {
-      ...{ ...basics, dir, replicas: 2, http: { host: '127.0.0.1', port: 0 }, restarts: true },
+      ...{ ...basics, dir, program, replicas: 2, http: { host: '127.0.0.1', port: 0 }, restarts: true },
       replicaFlags: (folder) => [...prepareBundle(folder), '--inspector-auth', 'none'],
     },
     signal,

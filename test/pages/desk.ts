@@ -21,6 +21,7 @@ import { dirname, join } from 'node:path';
 import { systemClock } from '../../src/base/clock.ts';
 import { inThisProcess } from '../cli/command.ts';
 import { kubectlProgram } from '../kubectl.ts';
+import { program } from '../suite/program.ts';
 import { until } from '../until.ts';
 
 export const root = join(import.meta.dirname, '../..');
@@ -97,7 +98,7 @@ function environment(folder: string): Record<string, string> {
   mkdirSync(bin);
   const node = join(root, 'node_modules/.bin/node');
   const programs = {
-    orrery: `exec '${node}' '${root}/src/main.ts' "$@"`,
+    orrery: `exec '${node}' '${program}' "$@"`,
     kubectl: `exec '${kubectlProgram}' "$@"`,
     nats: `exec '${node}' '${root}/test/pages/nats.mjs' "$@"`,
   };

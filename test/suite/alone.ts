@@ -42,6 +42,9 @@ export const longest: readonly string[] = [
   'test/replica/tracing/traces.test.ts',
 ];
 
+/** Whether a test file starts the program that the run has built (program.ts). */
+export const startsProgram = createReach((text) => text.includes("/suite/program.ts'"));
+
 /** Paths, from the root, of all test files with a worker of their own. */
 export function aloneFiles(): string[] {
   const startsProcesses = createReach((text) => text.includes("from 'node:child_process'"));

@@ -1,11 +1,14 @@
 /**
  * The order of the run: the longest files first (alone.ts), so that none runs on when all others have ended.
+ * Before the first one begins, the program is built that some of them start.
  */
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
-import { placeOf } from './alone.ts';
+import { placeOf, startsProgram } from './alone.ts';
+import { provideProgram } from './program.ts';
 
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    if (files.some(({ moduleId }) => startsProgram(moduleId))) await provideProgram();
     const place = ({ moduleId, project }: TestSpecification) => placeOf(moduleId, project.config.isolate);
     return (await super.sort(files)).toSorted((a, b) => place(a) - place(b));
   }

@@ -17,6 +17,7 @@ import { domains, issuers, secrets } from '../../../src/features/certificates/re
 import { readPair } from '../../../src/features/certificates/stored-certificate.ts';
 import { events } from '../../../src/kube/api/resources.ts';
 import { readStory } from '../../e2e/story.ts';
+import { program as builtProgram } from '../../suite/program.ts';
 import { until } from '../../until.ts';
 import type { Pebble } from './pebble.ts';
 import { makeAuthority } from './test-authority.ts';
@@ -46,7 +47,7 @@ export interface DomainStatusSeen {
 export interface StageOptions {
   readonly replicas?: number;
   readonly restarts?: boolean;
-  /** What the replicas run; default: the sources. */
+  /** What the replicas run; default: what the run has built. */
   readonly program?: string | undefined;
   readonly replicaEnv?: Readonly<Record<string, string>>;
 }
@@ -64,7 +65,7 @@ export class Stage {
   static async start({
     replicas = 3,
     restarts = false,
-    program,
+    program = builtProgram,
     replicaEnv = {},
   }: StageOptions = {}): Promise<Stage> {
     const dir = mkdtempSync(join(tmpdir(), 'orrery-certificates-'));

@@ -13,6 +13,7 @@ import { startScenario } from '../../../packages/dev-cluster/scenarios/shop.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { silentLog } from '../../../src/base/log.ts';
 import { systemRandom } from '../../../src/base/random.ts';
+import { program } from '../../suite/program.ts';
 import { until } from '../../until.ts';
 import { type ReceivedSpan, startOtlpReceiver } from './otlp-receiver.ts';
 import { traceText } from './trace-text.ts';
@@ -50,6 +51,7 @@ test('a Pod that becomes ready is one trace: watch, steps, messages, samples, pa
     {
       ...basics,
       dir,
+      program,
       replicas: 2,
       http: { host: '127.0.0.1', port: 0 },
       restarts: false,

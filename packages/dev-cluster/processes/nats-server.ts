@@ -143,8 +143,28 @@ export async function startNatsCluster(parts: {
   return { servers, startAgain: (index) => start(index, servers[index]?.port) };
 }
 
-/** The program and its version: `NATS_SERVER`, else from the project's `.tools`, else from the PATH. */
-export async function findNatsServer(): Promise<{ path: string; version: string }> {
+interface NatsProgram {
+  readonly path: string;
+  readonly version: string;
+}
+
+/** By where they were looked for. */
+const programs = new Map<string, Promise<NatsProgram>>();
+
+/**
+ * The program and its version: `NATS_SERVER`, else from the project's `.tools`, else from the PATH. Once it
+ * is found, it is looked for anew only somewhere else: each look runs the program and reads a folder tree.
+ */
+export function findNatsServer(): Promise<NatsProgram> {
+  const { NATS_SERVER, PATH } = process.env;
+  const where = JSON.stringify([NATS_SERVER, PATH]);
+  const finding = programs.get(where) ?? lookForNatsServer();
+  programs.set(where, finding);
+  finding.catch(() => programs.delete(where));
+  return finding;
+}
+
+async function lookForNatsServer(): Promise<NatsProgram> {
   const reasons: string[] = [];
   for (const path of await candidates()) {
     const version = await versionOf(path);

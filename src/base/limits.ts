@@ -255,10 +255,9 @@ export const limits = {
   cliConnectMs: 5_000,
   /** Pages of rpc.list that `orrery get` combines: 200,000 actors, more than anybody reads. */
   listPages: 100,
-  /**
-   * How long an answer of Kubernetes about access to the inspector is cached, ms: a withdrawn permission
-   * takes effect soon.
-   */
+  /** Reviews of tokens at once; others wait: a flood of unknown tokens delays no Lease and no condition. */
+  accessReviews: 8,
+  /** How long their answers are cached, ms: a withdrawn permission takes effect soon. */
   accessCacheMs: 10_000,
   /** Such cached answers at the same time: people and dashboards, not the whole world. */
   accessCacheEntries: 256,

@@ -103,6 +103,8 @@ export interface FollowOptions {
    * a stream that lost its end is followed from its present end.
    */
   readonly onAnother?: () => void;
+  /** Ends following, also before it has begun: then the promise is rejected. Absent: only `stop` does. */
+  readonly signal?: AbortSignal;
 }
 
 /** The present state of a stream, as its leader reports it. */

@@ -22,6 +22,31 @@ function storyOf(s: Subjects) {
 const words = (messages: readonly StoredMessage[]) =>
   messages.map((message) => `${message.subject.split('.').at(-1)}=${text(message.data)}`);
 
+export function followingGivenUp(clients: Clients, s: Subjects): void {
+  const { write, all } = storyOf(s);
+
+  test('whoever gives up is told nothing more, and who gave up before it began is refused', async () => {
+    const { a, b } = clients();
+    await write(a, 'given-up', ['a=1']);
+    const told: string[] = [];
+    const giving = new AbortController();
+    const options = {
+      subjects: all('given-up'),
+      from: { kind: 'sequence', sequence: 1 },
+      onMessage: ({ data }: StoredMessage) => void told.push(text(data)),
+      signal: giving.signal,
+    } as const;
+    const following = await b.follow('event', options);
+    await following.caughtUp;
+    giving.abort();
+    await following.stop();
+    await write(a, 'given-up', ['a=2']);
+    await flush(b, s);
+    expect(told).toEqual(['1']);
+    await expect(b.follow('event', options)).rejects.toMatchObject({ code: 'BUS_UNREACHABLE' });
+  });
+}
+
 export function followingFromBefore(clients: Clients, s: Subjects): void {
   const { write, all } = storyOf(s);
 

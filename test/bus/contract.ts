@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe } from 'vitest';
 import type { Bus } from '../../src/bus/bus.ts';
 import { subjects } from '../../src/bus/subjects.ts';
 import { closing, coreMessages, manyAnswers, requests, subscriptions } from './contract-core.ts';
-import { followingFromBefore, followingFromNow, followingOn } from './contract-follow.ts';
+import { followingFromBefore, followingFromNow, followingGivenUp, followingOn } from './contract-follow.ts';
 import {
   appending,
   batches,
@@ -65,6 +65,7 @@ export function contract(makeBackend: (cluster: string) => Promise<Backend>): vo
     followingFromBefore(clients, s);
     followingFromNow(clients, s);
     followingOn(clients, s);
+    followingGivenUp(clients, s);
   });
   describe('closing', () => closing(() => backend.connect(), s));
 }

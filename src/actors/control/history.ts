@@ -52,9 +52,11 @@ export async function readHistory(
   };
   const ending = new AbortController();
   const from = { kind: 'time', at: clock.now() - dayMs } as const;
-  const beginning = bus.follow('event', { subjects: [subjects.eventsOf(id)], from, onMessage });
+  const { signal } = ending;
+  const subject = subjects.eventsOf(id);
+  const beginning = bus.follow('event', { subjects: [subject], from, onMessage, signal });
   const whole = beginning.then(({ caughtUp }) => caughtUp).then(() => 'whole' as const);
-  const late = sleep(clock, limits.historyMs, ending.signal).then(() => 'late' as const);
+  const late = sleep(clock, limits.historyMs, signal).then(() => 'late' as const);
   late.catch(() => {});
   const end = await Promise.race([whole, late]).finally(() => {
     ending.abort();

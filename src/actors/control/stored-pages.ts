@@ -73,7 +73,9 @@ export function placeOf(
   keptMs: number,
 ): FollowFrom {
   if (after !== undefined) return { kind: 'sequence', sequence: after + 1 };
-  return { kind: 'time', at: Math.max(since ?? 0, clock.now() - keptMs) };
+  // A stream has nothing of later, and refuses times that its server cannot write.
+  const now = clock.now();
+  return { kind: 'time', at: Math.min(Math.max(since ?? 0, now - keptMs), now) };
 }
 
 export interface Page {
@@ -104,9 +106,10 @@ export async function readPage(
     messages.push(message);
   };
   const ending = new AbortController();
-  const beginning = bus.follow(stream, { subjects: [subject], from, onMessage });
+  const { signal } = ending;
+  const beginning = bus.follow(stream, { subjects: [subject], from, onMessage, signal });
   const whole = beginning.then(({ caughtUp }) => caughtUp).then(() => 'whole' as const);
-  const late = sleep(clock, (limits.requestTimeoutMs * 3) / 4, ending.signal).then(() => 'late' as const);
+  const late = sleep(clock, (limits.requestTimeoutMs * 3) / 4, signal).then(() => 'late' as const);
   late.catch(() => {});
   const end = await Promise.race([whole, full.promise, late]).finally(() => {
     ending.abort();

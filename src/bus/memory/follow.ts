@@ -67,7 +67,10 @@ export function memoryFollow(parts: ClientParts): Bus['follow'] {
       };
       link.onChange.add(onChange);
       starters.add(startOver);
-      link.toServer(attach);
+      const { signal } = options;
+      signal?.addEventListener('abort', end, { once: true });
+      if (signal?.aborted) end();
+      else link.toServer(attach);
     });
 }
 

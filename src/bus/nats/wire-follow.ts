@@ -81,7 +81,10 @@ export function follow(
       return Promise.resolve();
     },
   };
-  onStatus(wire.status);
+  const { signal } = options;
+  signal?.addEventListener('abort', end, { once: true });
+  if (signal?.aborted) end();
+  else onStatus(wire.status);
   return promise;
 }
 

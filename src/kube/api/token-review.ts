@@ -4,9 +4,10 @@
  *
  * Promises: answers are cached for `limits.accessCacheMs` and for at most `limits.accessCacheEntries`
  * callers, under a hash of the token (the token itself is stored nowhere, I9); a question without an answer
- * is an error and grants nothing.
+ * is an error and grants nothing; few questions are asked at once, and each once, however many wait for it.
  */
 import { createHash } from 'node:crypto';
+import { createTurnstile } from '../../actors/host/turnstile.ts';
 import type { Clock } from '../../base/clock.ts';
 import { attempt } from '../../base/errors.ts';
 import type { KubeObject, KubePort } from '../../base/kube-port.ts';
@@ -35,12 +36,24 @@ interface Owner {
 
 export function createKubeAuthorizer(kube: Pick<KubePort, 'create'>, clock: Clock): Authorize {
   const remembered = new Map<string, Remembered>();
+  const asked = new Map<string, Promise<Access>>();
+  const turnstile = createTurnstile(limits.accessReviews);
+  const ask = async (token: string, verb: AccessVerb, signal: AbortSignal): Promise<Access> => {
+    await turnstile.enter();
+    try {
+      return await review(kube, { token, now: clock.now() }, verb, signal);
+    } finally {
+      turnstile.leave();
+    }
+  };
   return async (token, verb, signal) => {
     if (token === null) return { granted: false, status: 401, reason: 'a bearer token is needed' };
     const key = `${verb} ${createHash('sha256').update(token).digest('base64url')}`;
     const known = remembered.get(key);
     if (known && known.until > clock.monotonic()) return known.access;
-    const access = await review(kube, { token, now: clock.now() }, verb, signal);
+    const asking = asked.get(key) ?? ask(token, verb, signal).finally(() => asked.delete(key));
+    asked.set(key, asking);
+    const access = await asking;
     remembered.delete(key);
     const oldest = remembered.keys().next();
     if (remembered.size >= limits.accessCacheEntries && !oldest.done) remembered.delete(oldest.value);

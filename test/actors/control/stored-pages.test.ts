@@ -1,7 +1,7 @@
 /** History and dead letters by request, page by page: whoever asks needs no right on the streams. */
 import { expect, test } from 'vitest';
 import { createControl } from '../../../src/actors/control/control-client.ts';
-import { pageEndpoints } from '../../../src/actors/control/stored-pages.ts';
+import { pageEndpoints, placeOf } from '../../../src/actors/control/stored-pages.ts';
 import { limits } from '../../../src/base/limits.ts';
 import type { Transition } from '../../../src/base/views.ts';
 import { encodeJson } from '../../../src/bus/codec.ts';
@@ -71,6 +71,13 @@ test('I6: a page is bounded in bytes, and by nobody’s wish in number', async (
   expect(page.steps).toHaveLength(2);
   expect(JSON.stringify(page).length).toBeLessThan(limits.pageBytes);
   expect(page.next).toBe(2);
+});
+
+test('a time that has not come is now: no server writes the year 33658', () => {
+  const { bus, clock } = scene();
+  const place = (since: number) => placeOf({ bus, subjects, clock }, { since }, 1_000);
+  expect(place(1e15)).toEqual({ kind: 'time', at: clock.now() });
+  expect(place(0)).toEqual({ kind: 'time', at: clock.now() - 1_000 });
 });
 
 test('since when is told, and only that is', async () => {

@@ -11,7 +11,7 @@ import { createSilenceWatch } from '../../../src/bus/nats/silence.ts';
 import type { Wire, WireMessage } from '../../../src/bus/nats/wire.ts';
 import { silenceBounds } from '../../../src/bus/nats/wire-consumer.ts';
 import { follow } from '../../../src/bus/nats/wire-follow.ts';
-import { createTroubles } from '../../../src/bus/troubles.ts';
+import { createTroubles, type Troubles } from '../../../src/bus/troubles.ts';
 import { until } from '../../until.ts';
 import { bytes } from '../bus-parts.ts';
 
@@ -98,6 +98,7 @@ async function followed(
   from: FollowFrom = { kind: 'new' },
   log: Log = silentLog,
   toldAt = new Map<string, number>(),
+  { troubles = createTroubles(systemClock), signal }: { troubles?: Troubles; signal?: AbortSignal } = {},
 ) {
   const messages: StoredMessage[] = [];
   const counts = { restarts: 0, others: 0 };
@@ -113,7 +114,7 @@ async function followed(
       deliver: (handler, message) => handler(message),
       onRestart: () => counts.restarts++,
       anew,
-      troubles: createTroubles(systemClock),
+      troubles,
       toldAt,
     },
     'S',
@@ -122,6 +123,7 @@ async function followed(
       from,
       onMessage: (message) => messages.push(message),
       onAnother: () => counts.others++,
+      ...(signal ? { signal } : {}),
     },
   );
   const madeAnew = (stream: string) => {
@@ -254,6 +256,21 @@ describe('a follower', () => {
     expect(server.made).toHaveLength(2);
     expect(said).toHaveLength(1);
     expect(said[0]).toMatch(/^a consumer could not be created; trying again.*\$JS\.API\.CONSUMER\.CREATE/);
+  });
+
+  test('that nobody waits for any more is given up, and its trouble is over', async () => {
+    const server = playedServer();
+    server.stream.failures = Number.POSITIVE_INFINITY;
+    const giving = new AbortController();
+    const troubles = createTroubles(systemClock);
+    const following = followed(server, { kind: 'new' }, silentLog, new Map(), {
+      troubles,
+      signal: giving.signal,
+    });
+    await until(() => troubles.all().length === 1, { what: 'the trouble' });
+    giving.abort();
+    await expect(following).rejects.toMatchObject({ code: 'BUS_UNREACHABLE' });
+    expect(troubles.all()).toEqual([]);
   });
 
   test('that hears nothing of a server that does not answer makes another consumer', async () => {

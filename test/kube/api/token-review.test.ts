@@ -86,6 +86,25 @@ test('at the bound the oldest answer is forgotten', async () => {
   expect(asked).toHaveLength(before + 2);
 });
 
+test('a flood of tokens asks few questions at once, and everybody is answered', async () => {
+  const { create, clock } = setUp();
+  let [now, most, all] = [0, 0, 0];
+  const slow: KubePort['create'] = async (...args) => {
+    most = Math.max(most, ++now);
+    all++;
+    await new Promise((resolve) => setImmediate(resolve));
+    now--;
+    return create(...args);
+  };
+  const authorize = createKubeAuthorizer({ create: slow }, clock);
+  const flood = Array.from({ length: 200 }, (_, n) => authorize(`unknown-${n}`, 'get', signal));
+  const known = Array.from({ length: 50 }, () => authorize('ann-token', 'get', signal));
+  expect((await Promise.all(known)).every(({ granted }) => granted)).toBe(true);
+  expect((await Promise.all(flood)).some(({ granted }) => granted)).toBe(false);
+  expect(most).toBe(limits.accessReviews);
+  expect(all).toBe(200 + 2);
+});
+
 test('a question that Kubernetes did not answer grants nothing and is not remembered', async () => {
   const { create, clock } = setUp();
   let away = true;

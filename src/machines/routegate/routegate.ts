@@ -88,7 +88,7 @@ const routeGateMachine = setup({
     backOff: ({ context, event }) =>
       backOffMs(context.failures - 1, 5_000, 60_000) * (0.75 + 0.5 * event.random),
     /** What happens to the object will be observed; this only catches a lost observation. */
-    lookAgain: 300_000,
+    lookAgain: 10_000,
     /** Nothing changes, but the status may have been overwritten. */
     restate: limits.restateMs,
   },
@@ -292,8 +292,15 @@ const routeGateMachine = setup({
         },
       },
     },
+    // It may be missing only because it was not listed again yet.
     waitingForNews: {
       description: 'The RouteGate was missing or had been replaced; waits to observe what happened to it.',
+      on: {
+        'routegate.observed': [
+          { guard: 'isGone', target: 'gone' },
+          { guard: 'isNews', actions: 'remember', target: 'deciding' },
+        ],
+      },
       after: { lookAgain: 'deciding' },
     },
     backingOff: {

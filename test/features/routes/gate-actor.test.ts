@@ -103,6 +103,23 @@ test('a replica that takes over looks once, and writes nothing that is said alre
   expect(statuses(cluster)).toHaveLength(written);
 });
 
+test('§7.8: a look before RouteGates were listed again is made again within seconds of the list', async () => {
+  const cluster = clusterOfGates();
+  const first = await cluster.replica('a');
+  await cluster.shop(2, 1);
+  await cluster.clock.advance(30_000);
+  first.engine.kill();
+  cluster.hub.makeAnew('world');
+  await cluster.clock.advance(15_000);
+  await cluster.replica('b');
+  await cluster.clock.advance(15_000);
+  expect(cluster.ranOf('routegate.look').filter(({ replica }) => replica === 'b').length).toBeGreaterThan(0);
+  const written = statuses(cluster).length;
+  await cluster.shop(2, 1);
+  await cluster.clock.advance(15_000);
+  expect(statuses(cluster).length).toBeGreaterThan(written);
+});
+
 test('a status that somebody wrote over is written again within seconds; what the actor wrote is no news', async () => {
   const cluster = clusterOfGates();
   await cluster.replica('a');

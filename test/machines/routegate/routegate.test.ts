@@ -308,6 +308,12 @@ describe('a write that fails', () => {
     expect(gate.state).toBe('waitingForNews');
     expect(gate.take(forgotten).isOver).toBe(true);
   });
+
+  test('because the object was not known yet is made again when it is observed', () => {
+    const gate = newGate(observed(), counted(1), refused('gone'));
+    gate.asked();
+    expect(looks(gate.take(stirred))).toHaveLength(1);
+  });
 });
 
 test('a recheck writes the status anew, whoever changed it', () => {

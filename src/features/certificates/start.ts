@@ -40,6 +40,7 @@ import { createAcmeAccounts, type IssuerLookup } from './effects/acme-accounts.t
 import { authorizeOrder } from './effects/acme-authorize.ts';
 import { finalizeOrder } from './effects/acme-finalize.ts';
 import { makeOrder } from './effects/acme-order.ts';
+import { afterList } from './effects/after-list.ts';
 import { askForWindow } from './effects/ari-fetch.ts';
 import { createAuthorities } from './effects/certificate-authorities.ts';
 import { inspectCertificate } from './effects/certificate-inspect.ts';
@@ -84,7 +85,7 @@ export function startCertificates({
         createDomainStatusJoin(world, asked),
       ],
       effects: certificateEffects(parts, {
-        board,
+        ...{ world, board },
         issuerOf: issuersIn(world),
         http: createHttpClient(usualProxies(log)),
         names: createNames({ random, ...(acmeDns ? { servers: [hostPortText(acmeDns)] } : {}) }),
@@ -137,6 +138,7 @@ function issuersIn(world: Pick<World, 'get'>): IssuerLookup {
 
 /** What certificates need beside Kubernetes. */
 export interface CertificateParts {
+  readonly world: Pick<World, 'statement'>;
   readonly board: ChallengeBoard;
   readonly http: HttpClient;
   readonly issuerOf: IssuerLookup;
@@ -151,19 +153,22 @@ function certificateEffects(
   const own = { ...certificates, kube, clock, random, replica, log, turns: createTurns() };
   const accounts = createAcmeAccounts(own);
   const authorities = createAuthorities(own);
-  return [
-    runs(certificateInspect, inspectCertificate(kube)),
+  const ofIssuers = [
     runs(acmeOrder, makeOrder(accounts, clock)),
     runs(challengePlan, planChallenge(accounts, own)),
-    runs(challengeClear, clearChallenges(own, own.turns)),
     runs(acmeAuthorize, authorizeOrder(accounts, own)),
     runs(acmeFinalize, finalizeOrder(accounts, own)),
     runs(certificateStore, storeCertificate({ kube, clock, authorities })),
     runs(ariFetch, askForWindow(accounts, own)),
-    runs(pendingDiscard, discardPending(kube)),
-    runs(domainReport, reportDomain(own)),
     runs(issuerVerify, verifyIssuer({ ...own, accounts, authorities })),
     runs(issuerSecretsWatch, watchIssuerSecrets({ ...own, authorities })),
+  ];
+  return [
+    ...afterList(own, ofIssuers),
+    runs(certificateInspect, inspectCertificate(kube)),
+    runs(challengeClear, clearChallenges(own, own.turns)),
+    runs(pendingDiscard, discardPending(kube)),
+    runs(domainReport, reportDomain(own)),
     runs(issuerReport, reportIssuer(own)),
   ];
 }

@@ -14,7 +14,14 @@ import { equal } from '../../base/equal.ts';
 import { type DomainSource, type IssuerFacts, secretNameOf } from '../../machines/domain/domain-facts.ts';
 import { Askings } from './claims/askings.ts';
 import { type Asking, claimsOf, toldFirst } from './claims/claims.ts';
-import type { DomainDigest, IngressDigest, IssuerDigest, NamespaceDigest, ServiceDigest } from './digests.ts';
+import type {
+  DomainDigest,
+  IngressDigest,
+  IssuerDigest,
+  NamespaceDigest,
+  SecretDigest,
+  ServiceDigest,
+} from './digests.ts';
 
 const needed = [
   'services',
@@ -47,17 +54,35 @@ export function createCertificatesJoin(
       const was = askedBy(entry, before);
       const is = askedBy(entry, digest);
       if (was.size === 0 && is.size === 0) return [];
-      return domainIds(asked.replace(`${resource}/${namespace}/${name}`, is, was.keys()));
+      const concerned = asked.replace(`${resource}/${namespace}/${name}`, is, was.keys());
+      return domainIds(new Set([...concerned, ...heirsOf(world, asked, was)]));
     },
     members: () => membersOf(world, asked),
     observe(kind, _namespace, name) {
       if (!isComplete()) return null;
       if (kind === 'issuer') return { type: 'issuer.observed', facts: issuerFacts(world, name) };
       if (!areNamespacesKnown()) return null;
-      const [facts = null, ...rivals] = claimsOf(world, name, asked.of(name), asked.otherClaim(name));
+      const promised = {
+        otherClaim: asked.otherClaim(name),
+        hostsOf: (at: string, secretName: string) => asked.hostsOf(at, secretName),
+      };
+      const [facts = null, ...rivals] = claimsOf(world, name, asked.of(name), promised);
       return { type: 'domain.observed', facts, ...(rivals.length === 0 ? {} : { rivals }) };
     },
   };
+}
+
+/** Who may have a Secret now that nothing asks any more for the host whose certificate it holds. */
+function heirsOf(
+  world: Pick<World, 'get'>,
+  asked: Askings,
+  was: ReadonlyMap<string, Asking>,
+): readonly string[] {
+  return [...was].flatMap(([host, { source, secretName }]) => {
+    const digest = asDigest<SecretDigest>(world.get('secrets', source.namespace, secretName), 'secrets');
+    const hosts = digest?.host === host ? [...asked.hostsOf(source.namespace, secretName)] : [];
+    return hosts.includes(host) ? [] : hosts;
+  });
 }
 
 /** What the status of an Issuer says, for its actor to compare with what it reported. */

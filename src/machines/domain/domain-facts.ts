@@ -11,6 +11,8 @@
 export interface Target {
   readonly namespace: string;
   readonly secretName: string;
+  /** Another host, whose certificate it holds and for which nothing asks there any more; absent: none. */
+  readonly former?: string;
 }
 
 /** An object that asks for the host. */

@@ -42,8 +42,7 @@ function lackAt({ facts, foreign, missing, lastError }: Lacking, target: Target)
   const key = keyOf(target);
   const isThis = (one: Target) => keyOf(one) === key;
   const taken = facts?.taken.find(isThis);
-  if (taken !== undefined)
-    return { reason: 'SecretNotOurs', message: `Secret ${key} belongs to ${taken.by} and is left alone.` };
+  if (taken !== undefined) return { reason: 'SecretNotOurs', message: `${takenText(key, taken.by)}.` };
   if (foreign.some(isThis)) return { reason: 'SecretNotOurs', message: `${foreignText(key)}.` };
   if (missing.some(isThis)) {
     const why = lastError?.includes(`Secret ${key} `) ? `: ${lastError.replace(/\.+$/, '')}` : '';
@@ -56,6 +55,10 @@ function lackAt({ facts, foreign, missing, lastError }: Lacking, target: Target)
         message: `A certificate is written into at most ${targetsMax} Secrets; Secret ${key} is one too many.`,
       };
 }
+
+/** @param key `<ns>/<name>` @param by the other host */
+export const takenText = (key: string, by: string) =>
+  `Secret ${key} belongs to ${by} and is left alone (name another, or delete it once nothing asks for ${by})`;
 
 /** What helps where a Secret of somebody else stands in the way. */
 export const waysOn = "delete it, name another, or take over cert-manager's with orrery adopt certificates";

@@ -5,7 +5,7 @@ import { isSaidByOther } from '../said.ts';
 import type { DomainContext, Held, Moment } from './domain-context.ts';
 import type { DomainReport, DomainStatus, Notice, StatusCondition } from './domain-effects.ts';
 import type { DomainSource } from './domain-facts.ts';
-import { foreignText as foreignSecretText, lackingIn } from './domain-lacking.ts';
+import { foreignText as foreignSecretText, lackingIn, takenText } from './domain-lacking.ts';
 import { isInTime, renewAt } from './domain-schedule.ts';
 import { dateText, isAttempt, refusalReason, type StateWord, sentence } from './domain-words.ts';
 import { leftoversText, sweepsMax } from './exhibit-steps.ts';
@@ -193,8 +193,8 @@ export const givenUpNotice: Notices = ({ context, event }) =>
 
 /** Why no requested Secret may be written. */
 export function foreignText({ foreign, facts }: Pick<DomainContext, 'foreign' | 'facts'>): string {
-  const taken = (facts?.taken ?? []).map(
-    ({ namespace, secretName, by }) => `Secret ${namespace}/${secretName} belongs to ${by} and is left alone`,
+  const taken = (facts?.taken ?? []).map(({ namespace, secretName, by }) =>
+    takenText(`${namespace}/${secretName}`, by),
   );
   const names = foreign.map(({ namespace, secretName }) => `${namespace}/${secretName}`).join(', ');
   const others = names === '' ? [] : [foreignSecretText(names)];

@@ -248,37 +248,42 @@ describe('a look', () => {
 });
 
 describe('§3.3: a Secret of another host', () => {
-  test('is left untouched, and the message says whose it is', async () => {
+  const metadata = {
+    name: 'app',
+    namespace: 'shop',
+    labels: { 'orrery.dev/domain': 'other.example.com' },
+    annotations: { 'orrery.dev/host': 'other.example.com' },
+  };
+  const held = async () => {
     const other = await authority.issue('other.example.com');
-    const metadata = {
-      name: 'app',
-      namespace: 'shop',
-      labels: { 'orrery.dev/domain': 'other.example.com' },
-      annotations: { 'orrery.dev/host': 'other.example.com' },
-    };
     const data = { 'tls.crt': base64(other.chain), 'tls.key': base64(other.key) };
     api.put({ metadata, type: 'kubernetes.io/tls', data });
+    return data;
+  };
+
+  test('is left untouched, and the message says whose it is', async () => {
+    const data = await held();
     await pend();
-    const outcome = await run();
-    expect(outcome).toMatchObject({ type: 'acquisition.failed', outcome: 'foreign' });
-    expect(outcome).toMatchObject({ message: expect.stringContaining('other.example.com') });
+    const message = expect.stringContaining('other.example.com');
+    expect(await run()).toMatchObject({ type: 'acquisition.failed', outcome: 'foreign', message });
     expect(api.objects.get('shop/app')).toMatchObject({ data });
+  });
+
+  test('for which nothing asks there any more is replaced', async () => {
+    await held();
+    const mine = { ...target, former: 'other.example.com' };
+    await pend();
+    const others = { ...target, former: 'third.example.com' };
+    expect(await run({ targets: [others] })).toMatchObject({ outcome: 'foreign' });
+    expect(await run({ targets: [mine] })).toMatchObject({ type: 'certificate.stored', foreign: [] });
+    expect(api.objects.get('shop/app')?.metadata.annotations).toMatchObject({ 'orrery.dev/host': host });
   });
 
   test('that comes into being at the same moment has it', async () => {
     await pend();
     api.meanwhile = () => {
       api.meanwhile = () => {};
-      api.put(
-        secret({
-          metadata: {
-            name: 'app',
-            namespace: 'shop',
-            labels: { 'orrery.dev/domain': 'other.example.com' },
-            annotations: { 'orrery.dev/host': 'other.example.com' },
-          },
-        }),
-      );
+      api.put(secret({ metadata }));
     };
     expect(await run()).toMatchObject({ type: 'acquisition.failed', outcome: 'foreign' });
     expect(api.writes.filter((name) => name === 'shop/app')).toEqual([]);

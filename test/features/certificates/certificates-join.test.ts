@@ -51,12 +51,8 @@ class Scene {
   }
 
   issuer(name: string, hosts: string[], change: object = {}): string[] {
-    const spec = {
-      domains: hosts,
-      acme: { challenge: 'http01', server: 'https://ca' },
-      ca: null,
-      budget: null,
-    };
+    const acme = { challenge: 'http01', server: 'https://ca' };
+    const spec = { domains: hosts, acme, ca: null, budget: null };
     return this.put('issuers.orrery.dev', '', name, {
       kind: 'issuers',
       uid: `i-${name}`,
@@ -309,16 +305,16 @@ test('§2.5: an Issuer serves the Namespaces that it selects, by their labels as
 });
 
 describe('§3.3: two hosts, one Secret name', () => {
+  /** The Secret has a certificate of this host. */
+  const holds = (scene: Scene, host: string) => {
+    const secret = { kind: 'secrets', uid: 's', ...base, host, fingerprint: 'f'.repeat(64), hosts: [] };
+    scene.put('secrets', 'shop', 'tls', { ...secret, notBefore: 0, notAfter: 0 });
+  };
   const two = () => {
     const scene = new Scene().listed();
-    scene.domain('shop', 'a', { host: 'a.example.com', secretName: 'tls' }, { createdAt: 1 });
-    const concerned = scene.domain(
-      'shop',
-      'b',
-      { host: 'b.example.com', secretName: 'tls' },
-      { createdAt: 2 },
-    );
-    return { scene, concerned };
+    const tls = (host: string) => ({ host, secretName: 'tls' });
+    scene.domain('shop', 'a', tls('a.example.com'), { createdAt: 1 });
+    return { scene, concerned: scene.domain('shop', 'b', tls('b.example.com'), { createdAt: 2 }) };
   };
 
   test('the first has it, the second is told whose it is', () => {
@@ -362,10 +358,29 @@ describe('§3.3: two hosts, one Secret name', () => {
     expect(told).toBeLessThanOrEqual(1_001);
   });
 
+  test('a Domain that is edited to name another host has its Secret still, and replaces what it holds', () => {
+    const scene = new Scene().listed();
+    scene.domain('shop', 'app', { host: 'a.example.com', secretName: 'tls' }, { createdAt: 1 });
+    holds(scene, 'a.example.com');
+    scene.domain('shop', 'app', { host: 'b.example.com', secretName: 'tls' }, { createdAt: 1 });
+    const place = { namespace: 'shop', secretName: 'tls' };
+    expect(scene.facts('b.example.com')?.targets).toEqual([{ ...place, former: 'a.example.com' }]);
+    holds(scene, 'b.example.com');
+    expect(scene.facts('b.example.com')?.targets).toEqual([place]);
+  });
+
+  test('when nothing asks any more for the host that has it, the others hear of it, whoever asked first', () => {
+    const { scene } = two();
+    scene.domain('shop', 'c', { host: 'c.example.com', secretName: 'tls' }, { createdAt: 3 });
+    holds(scene, 'c.example.com');
+    expect(scene.facts('a.example.com')?.taken).toMatchObject([{ by: 'c.example.com' }]);
+    expect(scene.put('domains.orrery.dev', 'shop', 'c', null)).toContain('domain/_/a.example.com');
+    expect(scene.facts('a.example.com')?.targets).toMatchObject([{ former: 'c.example.com' }]);
+  });
+
   test('whose certificate stands there has it, whoever asked first', () => {
     const { scene } = two();
-    const secret = { kind: 'secrets', uid: 's', ...base, host: 'b.example.com', fingerprint: 'f'.repeat(64) };
-    scene.put('secrets', 'shop', 'tls', { ...secret, hosts: [], notBefore: 0, notAfter: 0 });
+    holds(scene, 'b.example.com');
     expect(scene.facts('b.example.com')?.targets).toHaveLength(1);
     expect(scene.facts('a.example.com')?.taken).toMatchObject([{ by: 'b.example.com' }]);
   });

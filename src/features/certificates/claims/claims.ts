@@ -40,6 +40,13 @@ type Reading = Pick<World, 'get' | 'entries'>;
 /** Another host to which the Secret was promised, and since when; null: none. */
 export type OtherClaim = (target: Target) => { readonly host: string; readonly first: Asking } | null;
 
+/** What is promised of Secrets. */
+export interface Promised {
+  readonly otherClaim: OtherClaim;
+  /** The hosts that something asks to have in this Secret. */
+  hostsOf(namespace: string, secretName: string): Iterable<string>;
+}
+
 const issuers = 'issuers.orrery.dev';
 export const secretKey = (namespace: string, name: string) => `${namespace}/${name}`;
 const keyOf = ({ source }: Asking) => `${source.kind}/${source.namespace}/${source.name}`;
@@ -52,13 +59,13 @@ export function claimsOf(
   world: Reading,
   host: string,
   asking: Iterable<Asking>,
-  otherClaim: OtherClaim,
+  promised: Promised,
 ): readonly DomainFacts[] {
   const all = [...asking].sort(byAge);
   const inOrder = all.filter(({ isShown }) => isShown !== true);
   const shown = all.filter(({ isShown }) => isShown === true);
   const owners = [...new Set(inOrder.map(({ source }) => source.namespace))];
-  return owners.map((owner) => factsOf(world, host, { inOrder, shown, owner, otherClaim }));
+  return owners.map((owner) => factsOf(world, host, { inOrder, shown, owner, promised }));
 }
 
 /** The most objects that are told that the host belongs to another namespace. */
@@ -80,10 +87,10 @@ interface Claim {
   readonly inOrder: readonly Asking[];
   readonly shown: readonly Asking[];
   readonly owner: string;
-  readonly otherClaim: OtherClaim;
+  readonly promised: Promised;
 }
 
-function factsOf(world: Reading, host: string, { inOrder, shown, owner, otherClaim }: Claim): DomainFacts {
+function factsOf(world: Reading, host: string, { inOrder, shown, owner, promised }: Claim): DomainFacts {
   const own = inOrder.filter(({ source }) => source.namespace === owner);
   const shared = new Set(own.flatMap(({ sharedWith }) => sharedWith));
   const granted = inOrder.filter(({ source }) => source.namespace !== owner && shared.has(source.namespace));
@@ -94,9 +101,11 @@ function factsOf(world: Reading, host: string, { inOrder, shown, owner, otherCla
     admitted.map(({ source, secretName }) => ({ namespace: source.namespace, secretName })),
   );
   const first = own[0];
-  const taken = wanted.flatMap((target) => takenBy(world, host, target, { first, otherClaim }));
+  const taken = wanted.flatMap((target) => takenBy(world, host, target, { first, promised }));
   const lost = new Set(taken.map(({ namespace, secretName }) => secretKey(namespace, secretName)));
-  const targets = wanted.filter(({ namespace, secretName }) => !lost.has(secretKey(namespace, secretName)));
+  const targets = wanted
+    .filter(({ namespace, secretName }) => !lost.has(secretKey(namespace, secretName)))
+    .map((target) => withFormer(world, host, target));
   const choice = chooseIssuer(world, host, { owner, asking: own });
   return {
     owner,
@@ -124,21 +133,27 @@ function distinct(targets: readonly Target[]): readonly Target[] {
 }
 
 /**
- * A Secret belongs to the host whose certificate it contains, or, without a certificate, to the host that
- * asked first.
+ * A Secret belongs to the host whose certificate it contains, as long as something asks for that there;
+ * otherwise to the host that asked first.
  */
 function takenBy(
   world: Reading,
   host: string,
   target: Target,
-  { first, otherClaim }: { readonly first: Asking | undefined; readonly otherClaim: OtherClaim },
+  { first, promised }: { readonly first: Asking | undefined; readonly promised: Promised },
 ): readonly TakenTarget[] {
   const holder = secretAt(world, target)?.host ?? '';
   if (holder === host) return [];
-  if (holder !== '') return [{ ...target, by: holder }];
-  const other = otherClaim(target);
+  const isKept = [...promised.hostsOf(target.namespace, target.secretName)].includes(holder);
+  if (isKept) return [{ ...target, by: holder }];
+  const other = promised.otherClaim(target);
   const isOlder = other !== null && first !== undefined && byAge(other.first, first) < 0;
   return isOlder ? [{ ...target, by: other.host }] : [];
+}
+
+function withFormer(world: Reading, host: string, target: Target): Target {
+  const holder = secretAt(world, target)?.host ?? '';
+  return holder === '' || holder === host ? target : { ...target, former: holder };
 }
 
 function storedAt(world: Reading, target: Target): string | null {

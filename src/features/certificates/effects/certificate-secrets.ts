@@ -12,7 +12,7 @@ import type { KubeObject, KubePort } from '../../../base/kube-port.ts';
 import { isAnother, unlessAnother, unlessGone } from '../../../kube/api/absent.ts';
 import { preconditions } from '../../../kube/effects/object-edit.ts';
 import type { DomainSource, Target } from '../../../machines/domain/domain-facts.ts';
-import { waysOn } from '../../../machines/domain/domain-lacking.ts';
+import { takenText, waysOn } from '../../../machines/domain/domain-lacking.ts';
 import { domainLabel, hostLabel } from '../hosts.ts';
 import { secrets } from '../resources.ts';
 import { isFor, type PublicPart, readPair, sha256Hex } from '../stored-certificate.ts';
@@ -49,12 +49,12 @@ const secretNameCharsMax = 253;
 export async function readTarget(
   kube: KubePort,
   host: string,
-  { namespace, secretName }: Target,
+  { namespace, secretName, former }: Target,
   signal: AbortSignal,
 ): Promise<Stored> {
   const object = await find(kube, namespace, secretName, signal);
   if (object === null) return { is: 'absent' };
-  const why = foreignIn(object, host);
+  const why = foreignIn(object, host, former);
   if (why !== null) return { is: 'foreign', why };
   const pair = pairIn(object);
   const facts = readPair(pair.chain, pair.key);
@@ -65,15 +65,20 @@ export async function readTarget(
   return { is: 'good', object, pair, facts, isMislabelled };
 }
 
-/** Why a Secret is not this host's, for people; null: it is. Without the annotation, its label counts. */
-function foreignIn({ metadata }: KubeObject, host: string): string | null {
+/**
+ * Why a Secret is not this host's, for people; null: it is. Without the annotation, its label counts.
+ *
+ * @param former a host whose certificate it may replace; undefined: none
+ */
+function foreignIn({ metadata }: KubeObject, host: string, former: string | undefined): string | null {
   const place = `Secret ${metadata.namespace ?? ''}/${metadata.name}`;
   const label = metadata.labels?.[domainLabel];
   if (label === undefined)
     return `${place} exists without the label ${domainLabel} and is not overwritten (${waysOn})`;
   const holder = metadata.annotations?.[hostAnnotation] ?? '';
-  if (holder === host || (holder === '' && label === hostLabel(host))) return null;
-  return `${place} holds the certificate of ${holder === '' ? label : holder} and is left alone`;
+  const isMine = holder === host || (holder === '' && label === hostLabel(host));
+  if (isMine || (holder !== '' && holder === former)) return null;
+  return takenText(`${metadata.namespace ?? ''}/${metadata.name}`, holder === '' ? label : holder);
 }
 
 /**

@@ -83,7 +83,7 @@ export const leftOut: readonly LeftOut[] = [
     because: 'goes on until somebody ends it, or changes what the next command does; test/cli has it',
   },
   {
-    what: /^(orrery (explain|elect|chart|replay|dead resend)|kubectl (wait|rollout undo|describe \w+)|orrery forget KIND)$/,
+    what: /^(orrery (explain|elect|chart|replay|dead resend)|kubectl (wait|rollout undo|delete -k|describe \w+)|orrery forget KIND)$/,
     because: 'names a command in a sentence, without what it needs',
   },
   {

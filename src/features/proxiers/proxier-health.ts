@@ -113,18 +113,17 @@ export function createProxierHealth(parts: ProxierHealthParts = {}): ProxierHeal
       clock,
       random,
     });
-  let actor = begin();
+  const chart = createLasting(begin, timeoutMs);
+  const { families } = chart;
   const tell = (event: ProxierEvent) => {
-    // A chart that heard nothing for a day has ended; start a new one.
-    if (actor.snapshot().status !== 'active') actor = begin();
-    actor.send({ ...event });
+    chart.tell(event);
     reporter?.tell(families());
   };
-  const families = () => (actor.snapshot().context as ProxierContext).families;
   const excuses = createExcuses(clock, timeoutMs);
   const report = () => {
-    const report = proxierReport({ state: actor.state(), context: actor.snapshot().context }, timeoutMs);
-    return { ...report, families: excuses.applied(report.families) };
+    const report = proxierReport(chart.standing(), timeoutMs);
+    const nodeEligible = report.nodeEligible && !chart.isDeletedNode();
+    return { ...report, nodeEligible, families: excuses.applied(report.families) };
   };
   const reporter = parts.report && createReporter({ send: parts.report, clock, random });
   const answer = (endpoint: HealthEndpoint) => {
@@ -156,10 +155,53 @@ export function createProxierHealth(parts: ProxierHealthParts = {}): ProxierHeal
     counts: () => [...counts.values()],
     stop() {
       reporter?.stop();
-      actor.stop();
+      chart.stop();
     },
   };
 }
+
+/**
+ * A chart that heard nothing for long ends, as the proxier of a node that is gone should. Here it stands for
+ * the one node that there is: what it knew stays, and the next event begins a new chart with that.
+ */
+function createLasting(begin: () => LocalActor, timeoutMs: number) {
+  let actor = begin();
+  /** As last told, once the Node was seen; before, one that is absent may only not be there yet. */
+  let node: ProxierFacts['node'] = 'unknown';
+  const families = () => (actor.snapshot().context as ProxierContext).families;
+  const hasEnded = () => actor.snapshot().status !== 'active';
+  const observed = (as: ProxierFacts['node']): ProxierEvent => ({
+    type: 'proxier.observed',
+    facts: { timeoutMs, node: as },
+  });
+  const beginAgain = () => {
+    const seen = node === 'unknown' ? [] : [observed('eligible'), observed(node)];
+    const known = [...eventsOf(families()), ...seen];
+    actor = begin();
+    for (const one of known) actor.send({ ...one });
+  };
+  return {
+    families,
+    standing: () => ({ state: actor.state(), context: actor.snapshot().context }),
+    isDeletedNode: () => hasEnded() && node === 'absent',
+    tell(event: ProxierEvent): void {
+      if (hasEnded()) beginAgain();
+      const now = event.type === 'proxier.observed' ? event.facts.node : node;
+      if (node !== 'unknown' || now !== 'absent') node = now;
+      actor.send({ ...event });
+    },
+    stop: () => actor.stop(),
+  };
+}
+
+/** What leads a new chart to this knowledge. */
+const eventsOf = (families: ProxierContext['families']): readonly ProxierEvent[] =>
+  (['IPv4', 'IPv6'] as const).flatMap((family) => {
+    const { lastUpdated, pendingSince } = families[family];
+    const event = (type: 'proxier.updated' | 'proxier.queued', at: number | null) =>
+      at === null ? [] : [{ type, family, happenedAt: at }];
+    return [...event('proxier.updated', lastUpdated), ...event('proxier.queued', pendingSince)];
+  });
 
 function judged(node: NodeObject | null): ProxierFacts['node'] {
   if (node === null) return 'absent';

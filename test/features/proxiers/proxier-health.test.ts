@@ -364,3 +364,20 @@ test('nodeEligible tells whether the node may get traffic: yes until its Node sa
   health.syncNode(null);
   expect(health.nodeEligible()).toBe(false);
 });
+
+test('a Node that was deleted stays ineligible, however long nothing is heard, and what was late stays late', async () => {
+  const { clock, health } = proxier();
+  health.updated('IPv4');
+  health.queued('IPv4');
+  health.syncNode({ metadata: {} });
+  health.syncNode(null);
+  await clock.advance(3 * 3_600_000);
+  expect(health.nodeEligible()).toBe(false);
+  expect([health.answer('healthz').status, health.answer('livez').status]).toEqual([503, 503]);
+  health.syncNode(null);
+  expect(health.answer('livez').status).toBe(503);
+  health.updated('IPv4');
+  expect([health.answer('healthz').status, health.answer('livez').status]).toEqual([503, 200]);
+  health.syncNode({ metadata: {} });
+  expect(health.answer('healthz').status).toBe(200);
+});

@@ -204,6 +204,16 @@ const engineMutations: ReadonlyArray<Omit<Mutation, 'feature'>> = [
     ],
   },
   {
+    name: 'a Service that goes tells nobody whom it forgets',
+    changes: [
+      {
+        file: 'src/machines/service/routes-region.ts',
+        find: "actions: ['tellForgotten', 'forgetRoutes']",
+        replace: "actions: ['forgetRoutes']",
+      },
+    ],
+  },
+  {
     name: 'a fence that cannot be read ends the replica',
     changes: [
       {

@@ -72,6 +72,7 @@ export class Store {
   #stale = new Set<ActorId>();
   #staleSince = 0;
   #isDue = false;
+  #isTimed = false;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -85,6 +86,7 @@ export class Store {
       onMessage: (message) => this.#onMessage(message),
       onState: (connection) => {
         this.#connection = connection;
+        this.#isTimed ||= connection !== 'connecting';
         if (connection === 'refused' || connection === 'lost') void this.#who.readSession();
         this.#changed();
       },
@@ -151,6 +153,11 @@ export class Store {
   /** The latest steps of all actors, newest first. */
   get news(): readonly News[] {
     return this.#news;
+  }
+
+  /** Whether `now` is the replica's time, or will not be so soon: this machine's clock may be wrong. */
+  get isTimed(): boolean {
+    return this.#isTimed;
   }
 
   /** The replica's time, ms since the epoch. */

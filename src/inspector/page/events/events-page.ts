@@ -11,7 +11,7 @@ import { VirtualList } from '../overview/virtual-list.ts';
 import { type EventsPlace, eventsHref } from '../page-address.ts';
 import type { Store } from '../page-store.ts';
 import { ActorLink, FilterForm, Mark } from '../pieces.ts';
-import { html, useEffect, useState, type VNode } from '../vendor.ts';
+import { html, useEffect, useRef, useState, type VNode } from '../vendor.ts';
 import { Sequence } from './sequence.ts';
 import { readWhen } from './when.ts';
 
@@ -23,26 +23,34 @@ interface Read {
   /** null: all is well. */
   readonly problem: string | null;
   readonly isReading: boolean;
+  /** When it was read, ms since the epoch; what happened later is not shown. 0: not yet. */
+  readonly at: number;
 }
 
-const nothing: Read = { steps: [], next: null, problem: null, isReading: true };
+const nothing: Read = { steps: [], next: null, problem: null, isReading: true, at: 0 };
 
 export function EventsPage({ store, place }: { store: Store; place: EventsPlace }): VNode {
   const [read, setRead] = useState<Read>(nothing);
   const [, setLoaded] = useState(0);
   const { from, to, kind, text, utc } = place;
+  const turn = useRef(0);
   const load = async (before: Read) => {
+    turn.current++;
+    const mine = turn.current;
     setRead({ ...before, isReading: true });
-    setRead(await readOn(store, place, before));
+    const found = await readOn(store, place, before);
+    // An earlier question may be answered last.
+    if (mine === turn.current) setRead(found);
   };
-  useEffect(() => void load(nothing), [from, to, kind, text, utc]);
+  const { isTimed } = store;
+  useEffect(() => void (isTimed && load(nothing)), [from, to, kind, text, utc, isTimed]);
   for (const one of new Set(read.steps.map(({ id }) => id.split('/', 1)[0] ?? '')))
     layoutOf(one, () => setLoaded((count) => count + 1));
   const change = (part: Partial<EventsPlace>) => go(eventsHref({ ...place, ...part }), { replace: true });
   const name = stepOf(place);
   const chosen = name === null ? -1 : indexOfStep(read.steps, name);
   return html`<div class="list-page events-page">
-    <h1>Time line <span class="quiet">${read.steps.length}${read.next === null ? '' : '+'} step${read.steps.length === 1 ? '' : 's'}</span></h1>
+    <h1>Time line <span class="quiet">${read.steps.length}${read.next === null ? '' : '+'} step${read.steps.length === 1 ? '' : 's'}${read.at > 0 && `, read at ${shownTime(read.at, utc).slice(11, 19)}`}</span> ${read.at > 0 && html`<button onClick=${() => load(nothing)} disabled=${read.isReading}>Read again</button>`}</h1>
     <${Filters} place=${place} kinds=${store.allKinds ?? []} change=${change} />
     ${name && html`<${Sequence} key="${name.id}@${name.rev}@${name.by}" name=${name} isUtc=${utc} onClose=${() => change({ step: '' })} />`}
     ${read.problem && html`<p class="problem" role="alert">${read.problem} <button onClick=${() => load(read)}>Try again</button></p>`}
@@ -71,7 +79,7 @@ async function readOn(store: Store, { from, to, kind, text, utc }: EventsPlace, 
   const answer = await readEvents({ from: since, to: until, kind, text, after: before.next });
   if ('refused' in answer) return { ...before, isReading: false, problem: answer.refused.reason };
   const { steps, next } = answer.ok;
-  return { steps: [...before.steps, ...steps], next, problem: null, isReading: false };
+  return { steps: [...before.steps, ...steps], next, problem: null, isReading: false, at: before.at || now };
 }
 
 function stepOf({ step, when }: EventsPlace): StepName | null {

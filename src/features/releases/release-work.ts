@@ -13,6 +13,7 @@ import type { RoundSummary } from '../../machines/release/release-events.ts';
 import type { KindName } from '../../machines/release/release-table.ts';
 import { type Bundle, type BundleObject, objectName } from './bundle.ts';
 import { releaseRound, wantedIn } from './bundle-round.ts';
+import { patientKube } from './patient-kube.ts';
 import { isAppliedByUs, selectorOf } from './release-prune.ts';
 
 /** Fields of a manifest that say nothing about the object's content. */
@@ -35,7 +36,7 @@ interface Applied {
 export type ReleaseWork = ReturnType<typeof startReleaseWork>;
 
 export function startReleaseWork(parts: ReleaseWorkParts) {
-  const { kube, bundle } = parts;
+  const { kube, clock, bundle } = parts;
   const kinds = new Map<string, WatchedKind>();
   const ended = new AbortController();
   const joined = new Set<string>();
@@ -50,9 +51,10 @@ export function startReleaseWork(parts: ReleaseWorkParts) {
     release: bundle.release,
     async round(more: readonly KindName[], signal: AbortSignal): Promise<RoundSummary> {
       roundsUnderWay++;
+      const both = AbortSignal.any([signal, ended.signal]);
       return await releaseRound(
         {
-          kube,
+          kube: patientKube(kube, clock, both),
           joined,
           bundle,
           onApplied: (manifest, resource, object) => {
@@ -60,7 +62,7 @@ export function startReleaseWork(parts: ReleaseWorkParts) {
           },
         },
         more,
-        AbortSignal.any([signal, ended.signal]),
+        both,
       ).finally(() => {
         roundsUnderWay--;
       });

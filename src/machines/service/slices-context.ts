@@ -28,6 +28,8 @@ export interface SlicesContext {
   readonly endedAt: number;
   /** Failed passes in a row. */
   readonly failures: number;
+  /** Why the last of them failed; null: it did not; absent: an earlier release noted it. */
+  readonly error?: string | null;
   /** How long the API server asked to wait before the next pass, ms. */
   readonly retryAfterMs: number;
   readonly compactable: boolean;
@@ -159,7 +161,14 @@ export const slicesChanges = {
   noteReconciled: change('slices.reconciled', (context, event) => {
     const { made, standing, compactable } = event;
     const { failures, pass } = context.slices;
-    const ended = { done: { wanted: made, standing }, good: pass, failures: 0, retryAfterMs: 0, compactable };
+    const ended = {
+      done: { wanted: made, standing },
+      good: pass,
+      failures: 0,
+      retryAfterMs: 0,
+      compactable,
+      error: null,
+    };
     const { slices } = changed(context, { ...ended, ...ending(context, event, event.at) });
     return { slices, ...(failures > 0 ? { lastError: null } : {}) };
   }),
@@ -174,13 +183,17 @@ export const slicesChanges = {
   startAfresh: ({ context }: Args) => changed(context, { failures: 0 }),
 };
 
+/** The rounds of the region `routes` have errors of their own, which replace the Service's last one. */
+export const sliceError = ({ slices, lastError }: Pick<Holder, 'slices' | 'lastError'>): string =>
+  slices.error ?? lastError ?? 'unknown error';
+
 function changed(context: Holder, change: Partial<SlicesContext>): { slices: SlicesContext } {
   return { slices: { ...context.slices, ...change } };
 }
 
 function failed(context: Holder, lastError: string, how: Partial<SlicesContext>): Partial<Holder> {
   const failures = context.slices.failures + 1;
-  return { ...changed(context, { failures, done: null, ...how }), lastError };
+  return { ...changed(context, { failures, error: lastError, done: null, ...how }), lastError };
 }
 
 /** The pass saw the world at least as new as the last observation; its own writes are no news. */
@@ -242,12 +255,12 @@ function passOf({ context }: Moment, gather: Pass['gather']): Pass {
 }
 
 export function stuckWarning({ context, event }: Args): Omit<KubeEventWrite, 'type'> {
-  const { namespace, name, lastError } = context;
+  const { namespace, name } = context;
   return {
     regarding: regarding(context),
     eventType: 'Warning',
     reason: 'EndpointSlicesStuck',
-    note: `EndpointSlices of ${namespace}/${name} cannot be written; retried every few minutes and whenever something changes: ${lastError ?? ''}`,
+    note: `EndpointSlices of ${namespace}/${name} cannot be written; retried every few minutes and whenever something changes: ${sliceError(context)}`,
     at: event.at,
   };
 }

@@ -2,6 +2,7 @@
 import type { Fact } from '../../base/views.ts';
 import { isIn, type Standing } from '../tell.ts';
 import type { ServiceContext } from './service-context.ts';
+import { sliceError } from './slices-context.ts';
 
 type ServiceStanding = Standing<ServiceContext>;
 
@@ -49,8 +50,11 @@ function sentenceOf(standing: ServiceStanding): string {
 const stuckText = (context: ServiceContext) =>
   `the EndpointSlices cannot be written, ${failuresText(context)}`;
 
-function failuresText({ slices: { failures }, lastError }: ServiceContext): string {
-  return `${failures} ${failures === 1 ? 'try' : 'tries'} failed: ${lastError ?? 'unknown error'}`;
+function failuresText(context: ServiceContext): string {
+  const { failures } = context.slices;
+  const tries = `${failures} ${failures === 1 ? 'try' : 'tries'}`;
+  // News of a stuck Service start the count anew.
+  return `${failures === 0 ? 'the last try' : tries} failed: ${sliceError(context)}`;
 }
 
 export function slicesFacts({ slices }: ServiceContext): readonly Fact[] {

@@ -109,6 +109,18 @@ test('a stuck Service is wrong, until a pass succeeds (docs/features/endpoints.m
   });
 });
 
+test('the errors of rounds for Pods are not told as those of the slices', () => {
+  const service = failing(16).take(observed(), wantedBy(1));
+  const { round } = service.context;
+  service.take({ type: 'sample.failed', round, message: 'no name server answers' });
+  expect(service.context.lastError).toBe('no name server answers');
+  expect(told(service).text).toMatch(
+    /^the EndpointSlices cannot be written, 16 tries failed: PATCH .*: 403;/,
+  );
+  service.take(seen({ wanted: 'B' }));
+  expect(told(service).text).toMatch(/^the EndpointSlices cannot be written, the last try failed: PATCH/);
+});
+
 test('lists that are waited for are no failure (§5.6)', () => {
   const service = begin(seen(), { type: 'slices.unlisted', pass: 1 });
   expect(told(service)).toMatchObject({

@@ -2,7 +2,7 @@
 
 import { once } from 'node:events';
 import { createControl } from '../../actors/control/control-client.ts';
-import { systemClock } from '../../base/clock.ts';
+import { machineClock } from '../../actors/time/machine-clock.ts';
 import type { HostPort } from '../../base/config-values.ts';
 import type { Log } from '../../base/log-port.ts';
 import { systemRandom } from '../../base/random.ts';
@@ -25,7 +25,7 @@ export async function runAgent(
   { cluster, nats, node, http, timeoutMs }: AgentConfig,
   { err, interrupted }: Pick<Terminal, 'err' | 'interrupted'>,
 ): Promise<void> {
-  const basics = { clock: systemClock, random: systemRandom, log: lines(err) };
+  const basics = { clock: machineClock, random: systemRandom, log: lines(err) };
   const subjects = subjectsOf(cluster);
   const name = `orrery health ${node}`;
   const agent = await startAgent({

@@ -4,12 +4,14 @@
  *
  * For programs that are the proxy, or run beside it: call `queued` when a change arrives and `updated` when
  * all are applied, and pass `handle` to an HTTP server. Promises: an answer never waits; the caller's times
- * count (it is trusted). Absent: the listening socket, and the source of Node objects.
+ * count (it is trusted); setting the machine's clock makes no change late and keeps none from it; what cannot
+ * be meant is an exception. Absent: the listening socket, and the source of Node objects.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type LocalActor, startLocal } from '../../actors/host/local.ts';
+import { machineClock } from '../../actors/time/machine-clock.ts';
 import type { IpFamily } from '../../base/address.ts';
-import { type Clock, systemClock } from '../../base/clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import { type Random, systemRandom } from '../../base/random.ts';
 import { proxierChart } from '../../machines/proxier/proxier.ts';
 import { defaultTimeoutMs, type ProxierContext } from '../../machines/proxier/proxier-context.ts';
@@ -24,6 +26,7 @@ import {
   proxierReport,
 } from './health-body.ts';
 import { createReporter, type SendReport } from './proxier-reporter.ts';
+import { createRealTimes, type RealTimes } from './real-times.ts';
 
 export type { HealthAnswer, HealthEndpoint, IpFamily, ProxierReport, SendReport };
 
@@ -52,7 +55,11 @@ export interface HealthResponse {
 }
 
 export interface ProxierHealth {
-  /** A change arrived that is not applied yet. @param at milliseconds since the epoch; default: now */
+  /**
+   * A change arrived that is not applied yet. @param at milliseconds since the epoch; default: now
+   *
+   * @throws TypeError for another family, or a time that is no number; so do `updated` and `reported`
+   */
   queued(family: IpFamily, at?: number): void;
   /** Every change is applied. @param at milliseconds since the epoch; default: now */
   updated(family: IpFamily, at?: number): void;
@@ -103,8 +110,10 @@ export interface ProxierHealth {
 const deletionTaint = 'ToBeDeletedByClusterAutoscaler';
 
 export function createProxierHealth(parts: ProxierHealthParts = {}): ProxierHealth {
-  const { timeoutMs = defaultTimeoutMs, clock = systemClock, random = systemRandom } = parts;
-  const counts = new Map<string, { endpoint: HealthEndpoint; code: number; count: number }>();
+  const { timeoutMs = defaultTimeoutMs, clock = machineClock, random = systemRandom } = parts;
+  checkTimeout(timeoutMs);
+  const times = createRealTimes(clock);
+  const counts = createCounts();
   const begin = (): LocalActor =>
     startLocal({
       chart: proxierChart,
@@ -117,42 +126,40 @@ export function createProxierHealth(parts: ProxierHealthParts = {}): ProxierHeal
   const { families } = chart;
   const tell = (event: ProxierEvent) => {
     chart.tell(event);
-    reporter?.tell(families());
+    reporter?.tell(times.shown(families()));
   };
-  const excuses = createExcuses(clock, timeoutMs);
+  const excuses = createExcuses(times.clock, timeoutMs);
   const report = () => {
     const report = proxierReport(chart.standing(), timeoutMs);
     const nodeEligible = report.nodeEligible && !chart.isDeletedNode();
-    return { ...report, nodeEligible, families: excuses.applied(report.families) };
+    return { ...report, nodeEligible, families: times.shown(excuses.applied(report.families)) };
   };
   const reporter = parts.report && createReporter({ send: parts.report, clock, random });
   const answer = (endpoint: HealthEndpoint) => {
     const given = healthAnswer(endpoint, report(), clock.now());
-    const key = `${endpoint} ${given.status}`;
-    const known = counts.get(key);
-    if (known) known.count++;
-    else counts.set(key, { endpoint, code: given.status, count: 1 });
+    counts.add(endpoint, given.status);
     return given;
   };
+  const happening = (family: IpFamily, at: number) => happened(times, family, at);
   const nodeIs = (node: ProxierFacts['node']) =>
     tell({ type: 'proxier.observed', facts: { timeoutMs, node } });
   return {
-    queued: (family, at = clock.now()) => tell({ type: 'proxier.queued', family, happenedAt: at }),
-    updated: (family, at = clock.now()) => tell({ type: 'proxier.updated', family, happenedAt: at }),
+    queued: (family, at = clock.now()) => tell({ type: 'proxier.queued', ...happening(family, at) }),
+    updated: (family, at = clock.now()) => tell({ type: 'proxier.updated', ...happening(family, at) }),
     reported: (report, { at = clock.now(), isTimed = true } = {}) =>
-      tell({ ...report, type: 'proxier.reported', happenedAt: at, isTimed }),
+      tell({ type: 'proxier.reported', ...level(times, report), ...happening(report.family, at), isTimed }),
     away: () => excuses.away(families()),
     back: () => excuses.back(),
     nodeEligible: () => report().nodeEligible,
     syncNode: (node) => nodeIs(judged(node)),
     nodeIs,
     isHealthy: () => lateFamilies(report(), clock.now()).length === 0,
-    families,
+    families: () => times.shown(families()),
     answer,
     respond: (method, path) => respond(method, path, answer),
     handle: ({ method = '', url = '/' }, response) =>
       write(response, respond(method, url.split('?', 1)[0] ?? '', answer)),
-    counts: () => [...counts.values()],
+    counts: counts.all,
     stop() {
       reporter?.stop();
       chart.stop();
@@ -202,6 +209,40 @@ const eventsOf = (families: ProxierContext['families']): readonly ProxierEvent[]
       at === null ? [] : [{ type, family, happenedAt: at }];
     return [...event('proxier.updated', lastUpdated), ...event('proxier.queued', pendingSince)];
   });
+
+/** The numbers of answers, by endpoint and code. */
+function createCounts() {
+  const counts = new Map<string, { endpoint: HealthEndpoint; code: number; count: number }>();
+  return {
+    add(endpoint: HealthEndpoint, code: number): void {
+      const key = `${endpoint} ${code}`;
+      const known = counts.get(key);
+      if (known) known.count++;
+      else counts.set(key, { endpoint, code, count: 1 });
+    },
+    all: () => [...counts.values()],
+  };
+}
+
+function checkTimeout(ms: number): void {
+  if (!(Number.isFinite(ms) && ms > 0))
+    throw new RangeError(`timeoutMs is ${ms}: it must be a number of milliseconds above 0`);
+}
+
+/** A word that no chart knows would be ignored, and the node would count as healthy for ever. */
+function happened(times: RealTimes, family: IpFamily, at: number) {
+  if (family !== 'IPv4' && family !== 'IPv6')
+    throw new TypeError(`the family is ${JSON.stringify(family)}: it must be "IPv4" or "IPv6"`);
+  if (!Number.isFinite(at))
+    throw new TypeError(`the time is ${String(at)}: it must be milliseconds since the epoch`);
+  return { family, happenedAt: times.of(at) };
+}
+
+const level = (times: RealTimes, { family, queuedAt, updatedAt, seq }: Omit<ProxierReport, 'type'>) => ({
+  queuedAt: times.repeated(`${family} queued`, queuedAt),
+  updatedAt: times.repeated(`${family} updated`, updatedAt),
+  seq,
+});
 
 function judged(node: NodeObject | null): ProxierFacts['node'] {
   if (node === null) return 'absent';

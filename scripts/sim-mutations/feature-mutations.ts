@@ -80,8 +80,8 @@ const certificates: readonly Mutation[] = [
     'certificates',
     'permits are given whatever the budget says',
     'src/machines/issuer/issuer-queue.ts',
-    'one.exempt ? 0 : Math.max(...Object.values(budgetTimes(context, one)));',
-    'Math.min(0, ...Object.values(budgetTimes(context, one)));',
+    'return Math.max(orders, certificates, duplicates);',
+    'return Math.min(0, orders, certificates, duplicates);',
   ),
   one(
     'certificates',
@@ -239,8 +239,8 @@ const endpoints: readonly Mutation[] = [
     'endpoints',
     'slices of an earlier Service of the name are kept',
     'src/features/endpoints/packing/pack.ts',
-    "return content.ownerReferences.some(({ kind, uid }) => kind === 'Service' && uid !== owner.uid);",
-    'return content.ownerReferences.length < 0 && owner.uid === null;',
+    'return owners.length > 0 && owners.every(({ uid }) => uid !== owner.uid);',
+    'return owners.length < 0 && owner.uid === null;',
   ),
   one(
     'endpoints',

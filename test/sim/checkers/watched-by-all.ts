@@ -12,25 +12,11 @@ import { isWatched } from '../../../src/machines/pod/pod-watches.ts';
 import type { ServiceContext } from '../../../src/machines/service/service-context.ts';
 import { conditionType, namespace } from '../objects.ts';
 import type { RoutesScene } from '../routes-scene.ts';
-import { createSince } from './since.ts';
-
-const limitMs = 31_000;
+import { neverForLong } from './never-for-long.ts';
 
 export const watchedByAll: CheckerKind<RoutesScene> = {
   name: 'each Service that has proven a Pod watches it',
-  create(eye) {
-    const records = new Map<string, ActorRecord>();
-    const since = createSince(eye.now);
-    let isCalm = false;
-    return (sighting) => {
-      if (sighting.kind === 'lost' && sighting.stream === 'state') records.clear();
-      if (sighting.kind === 'saved') records.set(sighting.id, sighting.record);
-      if (sighting.kind === 'calm') isCalm = true;
-      if (sighting.kind !== 'second' || !isCalm) return;
-      for (const [one, from] of since(unwatched(eye.world, records)))
-        if (eye.now() - from > limitMs) eye.breach(`${one} since ${limitMs / 1000} s`);
-    };
-  },
+  create: neverForLong(31_000, unwatched),
 };
 
 function unwatched({ kube }: Pick<RoutesScene, 'kube'>, records: ReadonlyMap<string, ActorRecord>): string[] {

@@ -12,25 +12,11 @@ import type { ActorRecord } from '../../../src/actors/host/records.ts';
 import { type PodContext, unproven } from '../../../src/machines/pod/pod-context.ts';
 import { conditionType, namespace } from '../objects.ts';
 import type { RoutesScene } from '../routes-scene.ts';
-import { createSince } from './since.ts';
-
-const limitMs = 31_000;
+import { neverForLong } from './never-for-long.ts';
 
 export const withdrawn: CheckerKind<RoutesScene> = {
   name: 'no True condition beside an unproven Pod',
-  create(eye) {
-    const records = new Map<string, ActorRecord>();
-    const since = createSince(eye.now);
-    let isCalm = false;
-    return (sighting) => {
-      if (sighting.kind === 'lost' && sighting.stream === 'state') records.clear();
-      if (sighting.kind === 'saved') records.set(sighting.id, sighting.record);
-      if (sighting.kind === 'calm') isCalm = true;
-      if (sighting.kind !== 'second' || !isCalm) return;
-      for (const [one, from] of since(trueAndUnproven(eye.world, records)))
-        if (eye.now() - from > limitMs) eye.breach(`${one} since ${limitMs / 1000} s`);
-    };
-  },
+  create: neverForLong(31_000, trueAndUnproven),
 };
 
 /** Pods that are True although they know that they are not proven, in words. */

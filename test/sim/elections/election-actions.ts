@@ -29,9 +29,9 @@ export function electionActions(parts: ActingParts, actors: Actors): readonly Ac
     ...movesOf(parts, actors),
     ...meddling(parts),
   ];
-  // If both the Election and its Lease are deleted, nothing says any more what the term was (§4.3).
-  const not = chance.happens(0.5) ? 'lease deleted' : 'election made anew';
-  return all.filter(([name]) => name !== not && chance.happens(0.6));
+  // An Election that is deleted takes its knowledge along, and its Lease has to say what the term was (§4.3).
+  const not = chance.happens(0.5) ? ['lease deleted', 'election moved'] : ['election made anew'];
+  return all.filter(([name]) => !not.includes(name) && chance.happens(0.6));
 }
 
 function meddling({ stage, chance }: ActingParts): readonly Action[] {

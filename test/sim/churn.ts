@@ -236,6 +236,8 @@ function fickleActions({ world, shop, chance, profile }: Parts) {
       // Elsewhere it names itself, which its group remembers.
       if (!found || profile.anonymousGroups > 0) return null;
       const { name, digest } = found;
+      // Who is away already comes back by itself.
+      if (digest.labels[groupLabel] === 'elsewhere') return null;
       shop.change(name, { labels: { ...digest.labels, [groupLabel]: 'elsewhere' } });
       clock.after(chance.seldomLong(0, 3_000), () => {
         const now = kube.pod(namespace, name);
@@ -247,6 +249,7 @@ function fickleActions({ world, shop, chance, profile }: Parts) {
       const found = chance.pick(kube.entries('services'));
       if (!found || profile.anonymousGroups > 0) return null;
       const { name, digest } = found;
+      if (Object.keys(digest.labels).length === 0) return null;
       shop.changeService(name, { labels: {} });
       clock.after(chance.seldomLong(0, 3_000), () => shop.changeService(name, { labels: digest.labels }));
       return name;
@@ -321,7 +324,9 @@ function heal({ world, shop, profile }: Parts): void {
   if (kube.entries('routegates').length === 0) shop.makeGate({ isNew: true });
   for (const { name, digest } of kube.entries('pods')) {
     const isReachable = digest.address !== null && 'ip' in digest.address;
-    if (digest.deleting) shop.removePod(name);
+    // A restored etcd may have put it back to where it was for a moment.
+    const isAway = digest.labels[groupLabel] === 'elsewhere';
+    if (digest.deleting || isAway) shop.removePod(name);
     else if (!isReachable) shop.giveAddress(name);
   }
   if (!profile.hasOwner) return;

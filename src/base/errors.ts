@@ -107,6 +107,12 @@ export function hasCode(thrown: unknown, ...codes: ErrorCode[]): thrown is Orrer
   return codes.some((code) => 'code' in thrown && thrown.code === code);
 }
 
+/** How long the other side asked to wait before the next try, ms; null: it did not say. */
+export function retryAfterOf(thrown: unknown): number | null {
+  const ms = thrown instanceof OrreryError ? thrown.facts.retryAfterMs : null;
+  return typeof ms === 'number' ? ms : null;
+}
+
 /** Throws an INVARIANT error unless `condition` holds. `claim` states what must always be true. */
 export function invariant(condition: unknown, claim: string, facts: ErrorFacts = {}): asserts condition {
   if (!condition) throw new OrreryError('INVARIANT', `broken invariant: ${claim}`, { facts });

@@ -1,6 +1,6 @@
 /** The Kubernetes tools in one replica, over its port (tools.ts states the promises). */
 import { runs } from '../../actors/effect-runner.ts';
-import { hasCode, OrreryError } from '../../base/errors.ts';
+import { hasCode, OrreryError, retryAfterOf } from '../../base/errors.ts';
 import type { ActorId } from '../../base/ids.ts';
 import type { KubeObject, KubePort, KubeResource } from '../../base/kube-port.ts';
 import { unlessGone } from '../../kube/api/absent.ts';
@@ -150,9 +150,7 @@ async function evict(
     if (hasCode(thrown, 'KUBE_NOT_FOUND', 'KUBE_CONFLICT'))
       return { outcome: 'gone', retryAfterMs: null, message: thrown.message };
     if (!hasCode(thrown, 'KUBE_THROTTLED')) throw thrown;
-    const { retryAfterMs } = thrown.facts;
-    const waitMs = typeof retryAfterMs === 'number' ? retryAfterMs : null;
-    return { outcome: 'blocked', retryAfterMs: waitMs, message: thrown.message };
+    return { outcome: 'blocked', retryAfterMs: retryAfterOf(thrown), message: thrown.message };
   }
 }
 

@@ -7,7 +7,7 @@
  * times at most, and never longer than a minute at once; then its object fails, and the round goes on.
  */
 import { type Clock, sleep } from '../../base/clock.ts';
-import { hasCode } from '../../base/errors.ts';
+import { hasCode, retryAfterOf } from '../../base/errors.ts';
 import type { KubePort } from '../../base/kube-port.ts';
 
 const waitsMax = 3;
@@ -41,8 +41,5 @@ export function patientKube(kube: KubePort, clock: Clock, signal: AbortSignal): 
 }
 
 /** null: it does not ask to wait. */
-function waitOf(thrown: unknown): number | null {
-  if (!hasCode(thrown, 'KUBE_THROTTLED')) return null;
-  const { retryAfterMs } = thrown.facts;
-  return typeof retryAfterMs === 'number' ? retryAfterMs : usualMs;
-}
+const waitOf = (thrown: unknown): number | null =>
+  hasCode(thrown, 'KUBE_THROTTLED') ? (retryAfterOf(thrown) ?? usualMs) : null;

@@ -12,7 +12,7 @@
  * failure. Absent: when to request what, which the chart decides.
  */
 
-import { asError, type ErrorCode, hasCode, OrreryError } from '../../base/errors.ts';
+import { asError, type ErrorCode, hasCode, OrreryError, retryAfterOf } from '../../base/errors.ts';
 import type { KubeList, KubeObject, KubePort, KubeResource, KubeWatchEvent } from '../../base/kube-port.ts';
 import { limits } from '../../base/limits.ts';
 import type { Ambient } from '../../base/log-port.ts';
@@ -269,7 +269,6 @@ function failed<T>(
 ): WatchFailed {
   const error = asError(thrown);
   const code = error instanceof OrreryError ? error.code : 'INVARIANT';
-  const retryAfterMs = error instanceof OrreryError ? error.facts.retryAfterMs : undefined;
   if (!(error instanceof OrreryError && error.facts.aborted === true)) {
     onRestart(code);
     const level = code === 'KUBE_REFUSED' ? 'warn' : 'info';
@@ -280,7 +279,7 @@ function failed<T>(
     attempt,
     code,
     message: error.message,
-    retryAfterMs: typeof retryAfterMs === 'number' ? retryAfterMs : null,
+    retryAfterMs: retryAfterOf(error),
     resourceVersion,
   };
 }

@@ -3,7 +3,7 @@
  * NATS into the domain chart's outcomes.
  */
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
-import { asError, OrreryError } from '../../../base/errors.ts';
+import { asError, OrreryError, retryAfterOf } from '../../../base/errors.ts';
 import type {
   AcquisitionFailed,
   FailureOutcome,
@@ -28,7 +28,7 @@ export function acquiring<E extends { readonly type: string; readonly attempt: n
 
 export function acquisitionFailed(attempt: number, thrown: unknown): AcquisitionFailed {
   const facts = thrown instanceof OrreryError ? thrown.facts : {};
-  const { retryAfterMs, orderLost, issued } = facts;
+  const { orderLost, issued } = facts;
   const outcome = outcomeOf(thrown);
   // Not every authority, nor what is in front of it, says so in a problem document.
   const isUnknown = facts.status === 404 && (outcome === 'refused' || outcome === 'down');
@@ -37,7 +37,7 @@ export function acquisitionFailed(attempt: number, thrown: unknown): Acquisition
     attempt,
     outcome,
     message: asError(thrown).message.slice(0, 500),
-    retryAfterMs: typeof retryAfterMs === 'number' ? retryAfterMs : null,
+    retryAfterMs: retryAfterOf(thrown),
     orderLost: orderLost === true || isUnknown,
     ...(issued === true ? { issued } : {}),
     ...(outcome === 'rateLimited' ? { scope: scopeIn(facts.scope) } : {}),

@@ -5,7 +5,7 @@
 
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
 import type { Clock } from '../../../base/clock.ts';
-import { OrreryError } from '../../../base/errors.ts';
+import { retryAfterOf } from '../../../base/errors.ts';
 import type { AriFetch } from '../../../machines/domain/domain-effects.ts';
 import { fetchWindow } from '../acme/ari.ts';
 import type { HttpClient } from '../acme/authority-http.ts';
@@ -24,12 +24,7 @@ export function askForWindow(
       return { type: 'ari.fetched', fingerprint, ...window };
     } catch (thrown) {
       signal.throwIfAborted();
-      const retryAfterMs = thrown instanceof OrreryError ? thrown.facts.retryAfterMs : null;
-      return {
-        type: 'ari.unavailable',
-        fingerprint,
-        retryAfterMs: typeof retryAfterMs === 'number' ? retryAfterMs : null,
-      };
+      return { type: 'ari.unavailable', fingerprint, retryAfterMs: retryAfterOf(thrown) };
     }
   };
 }

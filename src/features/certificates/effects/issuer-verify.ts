@@ -7,7 +7,7 @@
  */
 
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
-import { asError, hasCode } from '../../../base/errors.ts';
+import { asError, hasCode, retryAfterOf } from '../../../base/errors.ts';
 import type { IssuerVerify } from '../../../machines/issuer/issuer-effects.ts';
 import type { IssuerFailed } from '../../../machines/issuer/issuer-events.ts';
 import { checkChallenge, type ExhibitParts } from '../solvers/exhibits.ts';
@@ -42,9 +42,8 @@ export function verifyIssuer(
 function failed(check: number, thrown: unknown): IssuerFailed {
   const message = asError(thrown).message.slice(0, 500);
   if (hasCode(thrown, 'ACME_LIMITED')) {
-    const { retryAfterMs } = thrown.facts;
-    const waitMs = typeof retryAfterMs === 'number' ? retryAfterMs : null;
-    return { type: 'issuer.failed', check, outcome: 'rateLimited', message, retryAfterMs: waitMs };
+    const retryAfterMs = retryAfterOf(thrown);
+    return { type: 'issuer.failed', check, outcome: 'rateLimited', message, retryAfterMs };
   }
   const isTerminal = hasCode(
     thrown,

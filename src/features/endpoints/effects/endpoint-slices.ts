@@ -11,7 +11,7 @@
 import { createHash } from 'node:crypto';
 import type { EffectContext, EffectRunner } from '../../../actors/effect-runner.ts';
 import { type Clock, sleep } from '../../../base/clock.ts';
-import { OrreryError } from '../../../base/errors.ts';
+import { OrreryError, retryAfterOf } from '../../../base/errors.ts';
 import type { KubePort } from '../../../base/kube-port.ts';
 import { limits } from '../../../base/limits.ts';
 import { isOlderVersion } from '../../../base/resource-version.ts';
@@ -242,8 +242,7 @@ function reconciled(compactable: boolean, end: PassEnd): SlicesReconciled {
 }
 
 function failed(error: Error, end: PassEnd): SlicesFailed {
-  const wait = error instanceof OrreryError ? error.facts.retryAfterMs : undefined;
-  const retryAfterMs = typeof wait === 'number' ? wait : 0;
+  const retryAfterMs = retryAfterOf(error) ?? 0;
   return { type: 'slices.failed', pass: end.pass, message: error.message, retryAfterMs, end };
 }
 

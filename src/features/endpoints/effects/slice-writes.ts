@@ -8,7 +8,7 @@
 import { createTurnstile } from '../../../actors/host/turnstile.ts';
 import { type Clock, sleep } from '../../../base/clock.ts';
 import type { Labels } from '../../../base/digests.ts';
-import { asError, hasCode, type OrreryError } from '../../../base/errors.ts';
+import { asError, hasCode, type OrreryError, retryAfterOf } from '../../../base/errors.ts';
 import type { KubeObject, KubePort } from '../../../base/kube-port.ts';
 import { limits } from '../../../base/limits.ts';
 import { endpointSlices } from '../../../kube/api/resources.ts';
@@ -95,7 +95,7 @@ async function tryOne(write: PlannedWrite, at: number, parts: WriteParts): Promi
       }
       if (isClosed(thrown)) return 'closed';
       if (!hasCode(thrown, 'KUBE_THROTTLED') || throttled++ >= throttledMax) return asError(thrown);
-      await sleep(parts.clock, Number(thrown.facts.retryAfterMs ?? throttledMs), parts.signal);
+      await sleep(parts.clock, retryAfterOf(thrown) ?? throttledMs, parts.signal);
     }
   }
 }

@@ -9,10 +9,10 @@
 import { timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, request as requestHttp, type ServerResponse } from 'node:http';
 import { request as requestHttps } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { asError, inPlainWords } from '../../base/errors.ts';
 import { joinSockets } from '../../base/http/joined-sockets.ts';
+import { listenOn } from '../../base/http/listen.ts';
 import { systemRandom } from '../../base/random.ts';
 import { isForeign, isLoopbackName } from '../../inspector/http/credentials.ts';
 import type { Access } from '../../kube/api/kube-http.ts';
@@ -47,11 +47,7 @@ export async function serveLocalPage(
     if (!isMeant(request) || !isKnown(request, secret)) return socket.destroy();
     void joinUp(way, request, socket, head);
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, '127.0.0.1', resolve);
-  });
-  const { port: actual } = server.address() as AddressInfo;
+  const actual = await listenOn(server, { host: '127.0.0.1', port });
   return {
     url: `http://127.0.0.1:${actual}/open/${secret}`,
     close: () =>

@@ -73,12 +73,9 @@ const digestOf = (text: string) => createHash('sha256').update(text).digest('hex
 async function build(folder: string): Promise<void> {
   mkdirSync(cache, { recursive: true });
   const draft = mkdtempSync(join(cache, 'draft-'));
-  const dist = join(draft, 'dist');
-  const run = (command: string, ...args: string[]) => promisify(execFile)(command, args, { cwd: root });
   copyFileSync(join(root, 'package.json'), join(draft, 'package.json'));
-  await run(join(root, 'node_modules/.bin/tsc'), '-p', 'tsconfig.page-build.json', '--outDir', dist);
-  await run(process.execPath, 'scripts/copy-assets.mjs', dist);
-  await run(process.execPath, 'scripts/bundle.mjs', dist);
+  const build = ['scripts/build.mjs', join(draft, 'dist'), '--program-only'];
+  await promisify(execFile)(process.execPath, build, { cwd: root });
   try {
     renameSync(draft, folder);
   } catch (error) {

@@ -17,6 +17,15 @@ export interface MessageSend {
 
 export const messageSend = effect<MessageSend>('message.send', { untilDone: true });
 
+/**
+ * Asks for messages in `enqueueActions`, except for those to nobody. The actions of one setup() do not know
+ * each other's types.
+ */
+export function send(enqueue: unknown, ...messages: ReadonlyArray<Omit<MessageSend, 'type'>>): void {
+  const run = enqueue as (action: { type: 'message.send'; params: object }) => void;
+  for (const params of messages) if (params.to.length > 0) run({ type: 'message.send', params });
+}
+
 /** Writes a Kubernetes Event about an object. Outcome: effect.settled. */
 export interface KubeEventWrite {
   readonly type: 'kube-event.write';

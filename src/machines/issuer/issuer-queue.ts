@@ -168,7 +168,7 @@ export function allowedAt(context: IssuerContext, one: Waiting): number {
 }
 
 function budgetAt(context: IssuerContext, one: Waiting): number {
-  if (one.exempt || !context.facts?.budget) return 0;
+  if (one.exempt) return 0;
   const { orders, certificates, duplicates } = budgetTimes(context, one);
   return Math.max(orders, certificates, duplicates);
 }

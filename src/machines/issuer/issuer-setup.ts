@@ -8,6 +8,7 @@ import type { ActorInput } from '../actor-input.ts';
 import type { PermitAsked, PermitDeferred } from '../domain/domain-events.ts';
 import { attemptMaxMs, limitMs } from '../domain/domain-schedule.ts';
 import { actionsOf } from '../effect.ts';
+import { send } from '../effects.ts';
 import { leftOf, type Stamp } from '../stamp.ts';
 import type { IssuerContext, IssuerInput } from './issuer-context.ts';
 import { called } from './issuer-crowd.ts';
@@ -60,10 +61,6 @@ function askerIn({ event }: Args) {
   return isAsking ? event : null;
 }
 
-function say(enqueue: unknown, message: object): void {
-  (enqueue as (action: { type: string; params: object }) => void)({ type: 'message.send', params: message });
-}
-
 /** Tells a domain that has no place why, and when it asks again. */
 function turnAway(
   { context, event }: Args,
@@ -74,7 +71,7 @@ function turnAway(
   const caller = { at: timeOf(event), random: chanceOf(event), from: why.until };
   const { calls, until } = called(context, one, caller);
   enqueue.assign({ calls });
-  say(enqueue, deferral(context, domain, { ...why, until }));
+  send(enqueue, deferral(context, domain, { ...why, until }));
 }
 
 type Turned = Pick<PermitAsked, 'domain' | 'exempt' | 'namespace'>;
@@ -89,12 +86,12 @@ const serving = (widthOf: (context: IssuerContext) => number) =>
     const asker = askerIn(args);
     const now = { ...context, ...change };
     const deaf = event.type === 'permit.asked' && isDeaf(context, event, at) ? [event.domain] : [];
-    for (const to of [...granted, ...deaf]) say(enqueue, grant(now, to));
+    for (const to of [...granted, ...deaf]) send(enqueue, grant(now, to));
     if (asker === null || deaf.length > 0) return;
     const message = 'message' in event ? (event.message ?? null) : null;
     const why = whyWaiting(now, asker.domain, at, message);
     if (why?.reason === 'full') turnAway({ context: now, event }, enqueue, asker, why);
-    else if (why !== null) say(enqueue, deferral(context, asker.domain, why));
+    else if (why !== null) send(enqueue, deferral(context, asker.domain, why));
   });
 
 /** Tells a domain that asks while nobody is served why. */
@@ -107,7 +104,7 @@ const deferring = (reason: PermitDeferred['reason']) =>
     const isKnown =
       context.inWork[asker.domain] !== undefined ||
       context.queue.some(({ domain }) => domain === asker.domain);
-    if (isKnown) say(enqueue, deferral(context, asker.domain, why));
+    if (isKnown) send(enqueue, deferral(context, asker.domain, why));
     else turnAway(args, enqueue, asker, why);
   });
 

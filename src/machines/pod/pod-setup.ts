@@ -5,6 +5,7 @@ import { backOffMs } from '../../base/back-off.ts';
 import { equal } from '../../base/equal.ts';
 import type { ActorInput } from '../actor-input.ts';
 import { actionsOf } from '../effect.ts';
+import { send } from '../effects.ts';
 import { leftOf } from '../stamp.ts';
 import { eventsOf } from '../typed-events.ts';
 import {
@@ -46,6 +47,7 @@ import {
   provenAndWatched,
   rememberedWatches,
   toldToWatch,
+  toTell,
   unconfirmed,
   unwatched,
   watchPauseMs,
@@ -208,19 +210,11 @@ export const podSetup = setup({
     noteSilence: assign({ lastError: 'the condition patch timed out' }),
     noteWithdrawn: assign((moment) => withdrawn(moment)),
     noteSpeaking: assign(({ context, event }) => ({ spokenAt: spokenNow(context, event.at) })),
-    ask: enqueueActions(({ context, enqueue }) => {
-      // The actions of one setup() do not know each other's types.
-      for (const params of [curiousQuestion({ context }), question({ context })])
-        if (params.to.length > 0) enqueue({ type: 'message.send', params } as never);
-    }),
-    tellUnwatched: enqueueActions(({ context, enqueue }) => {
-      enqueue({ type: 'message.send', params: watching(context, unwatched(context)) } as never);
-    }),
-    noteWatchTold: assign(({ context }) => toldToWatch(context, unwatched(context))),
-    tellUnconfirmed: enqueueActions(({ context, enqueue }) => {
-      enqueue({ type: 'message.send', params: watching(context, unconfirmed(context)) } as never);
-    }),
-    noteWatchToldAgain: assign(({ context }) => toldToWatch(context, unconfirmed(context))),
+    ask: enqueueActions(({ context, enqueue }) =>
+      send(enqueue, curiousQuestion({ context }), question({ context })),
+    ),
+    tellToWatch: enqueueActions(({ context, enqueue }) => send(enqueue, watching(context, toTell(context)))),
+    noteWatchTold: assign(({ context }) => toldToWatch(context, toTell(context))),
     noteWatch: assign(change('route.watching', withWatches)),
     askAnew: assign(
       change('route.lost', ({ asked }, { service }) => ({ asked: asked.filter((name) => name !== service) })),
@@ -233,8 +227,7 @@ export const podSetup = setup({
     })),
     withdrawFromLeft: enqueueActions(({ context, event, enqueue }) => {
       if (event.type !== 'pod.observed' || event.facts === null) return;
-      const params = withdrawalFromLeft(context, event.facts);
-      if (params.to.length > 0) enqueue({ type: 'message.send', params } as never);
+      send(enqueue, withdrawalFromLeft(context, event.facts));
     }),
     forgetAsked: assign({ asked: [] }),
     countFailure: assign(({ context }) => ({ failures: context.failures + 1 })),

@@ -135,7 +135,7 @@ const gatedStates = keepIds('pod', {
             guard: 'isUnwatched',
             target: 'proven',
             reenter: true,
-            actions: ['noteSpeaking', 'tellUnwatched', 'noteWatchTold'],
+            actions: ['noteSpeaking', 'tellToWatch', 'noteWatchTold'],
           },
           { guard: 'isRouteOwedAndWithdrawn', actions: 'forgetAsked', target: 'doubted' },
           // It passed because nothing could be verified; Services that came since have reached it. The patch
@@ -150,7 +150,7 @@ const gatedStates = keepIds('pod', {
             guard: 'isUnconfirmed',
             target: 'proven',
             reenter: true,
-            actions: ['noteSpeaking', 'tellUnconfirmed', 'noteWatchToldAgain'],
+            actions: ['noteSpeaking', 'tellToWatch', 'noteWatchTold'],
           },
         },
       },

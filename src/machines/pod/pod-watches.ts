@@ -59,6 +59,12 @@ export function unconfirmed({ watches = {} }: PodContext): string[] {
   return Object.keys(watches).filter((name) => watches[name] !== true);
 }
 
+/** Whom the Pod tells now: those that do not know it yet, or else those that it told in vain. */
+export function toTell(context: PodContext): string[] {
+  const names = unwatched(context);
+  return names.length > 0 ? names : unconfirmed(context);
+}
+
 /** The Services have been told once more. */
 export function toldToWatch({ watches = {} }: PodContext, names: readonly string[]): Partial<PodContext> {
   const told = names.map((name): [string, number] => [name, Number(watches[name] ?? 0) + 1]);

@@ -62,11 +62,7 @@ export type RouteProven = RouteProof & {
   /** Proofs of other Services that came while the Pod was busy. */
   readonly also?: readonly RouteProof[];
 };
-export type RouteProof = {
-  readonly service: string;
-  readonly serviceUid: string;
-  readonly uid: string;
-  readonly ip: string;
+export type RouteProof = WatchedRoute & {
   /** From now on the Service watches this route: the Pod will hear if it is lost. */
   readonly watched?: true;
 };

@@ -185,9 +185,13 @@ function bounded(wants: readonly Want[]): readonly Want[] {
 
 /** The watched Pods, with one that asks for it. */
 export function withWatch({ watched, facts }: ServiceContext, event: RouteWatched & Stamp): readonly Want[] {
-  const listed = facts?.readyAddresses?.includes(event.ip) ?? false;
-  return withWatched(watched, { ...newWant(event, event.at), listed });
+  return withWatched(watched, watchOf(facts, event, event.at));
 }
+
+const watchOf = (facts: ServiceFacts | null, pod: PodPlace, at: number): Want => ({
+  ...newWant({ ...pod, curious: false }, at),
+  listed: facts?.readyAddresses?.includes(pod.ip) ?? false,
+});
 
 /** Adds a Pod to watch, unless there is no room: those that are already watched stay. */
 export function withWatched(watched: readonly Want[], one: Want): readonly Want[] {
@@ -235,11 +239,7 @@ export function nowWatched(
   at: number,
 ): Pick<ServiceContext, 'watched'> {
   if (!isWatching(context)) return { watched: context.watched };
-  const ready = context.facts?.readyAddresses ?? [];
-  const added = pods.map((one) => ({
-    ...newWant({ ...one, curious: false }, at),
-    listed: ready.includes(one.ip),
-  }));
+  const added = pods.map((one) => watchOf(context.facts, one, at));
   return { watched: added.reduce(withWatched, context.watched) };
 }
 

@@ -4,6 +4,7 @@ import { assign, enqueueActions, setup } from 'xstate';
 import { equal } from '../../base/equal.ts';
 import type { ActorInput } from '../actor-input.ts';
 import { actionsOf } from '../effect.ts';
+import { send } from '../effects.ts';
 import { hasPassed, leftOf } from '../stamp.ts';
 import { eventsOf } from '../typed-events.ts';
 import type { PodPlace } from './route-events.ts';
@@ -65,19 +66,10 @@ const reachedLast = list('sample.finished', (context, { last }) =>
 );
 const whoWasMet = list('route.wanted', alreadyMet);
 
-function sendAll(enqueue: unknown, messages: readonly object[]): void {
-  // The actions of one setup() do not know each other's types.
-  const run = enqueue as (action: { type: 'message.send'; params: object }) => void;
-  for (const params of messages) run({ type: 'message.send', params });
-}
-
 /** One message for each Pod, because every proof names its Pod. */
 function tellProven(enqueue: unknown, context: ServiceContext, pods: readonly PodPlace[]): void {
   const { watched } = nowWatched(context, pods, 0);
-  sendAll(
-    enqueue,
-    pods.map((pod) => proof(context, pod, watched)),
-  );
+  send(enqueue, ...pods.map((pod) => proof(context, pod, watched)));
 }
 
 const unanswered = (fruitless: number, lastError: string): Partial<ServiceContext> => ({
@@ -198,8 +190,7 @@ export const serviceSetup = setup({
     keepWatch: assign(change('route.watched', (context, event) => ({ watched: withWatch(context, event) }))),
     confirmWatch: enqueueActions(({ context, event, enqueue }) => {
       if (event.type !== 'route.watched' || event.confirm !== true) return;
-      if (context.watched.some((one) => isSamePod(one, event)))
-        sendAll(enqueue, [confirmation(context, event)]);
+      if (context.watched.some((one) => isSamePod(one, event))) send(enqueue, confirmation(context, event));
     }),
     dropUnwanted: assign(
       change('route.unwanted', ({ wants, watched }, event) => {
@@ -221,9 +212,9 @@ export const serviceSetup = setup({
       const wants = context.wants.map((want) => (told.includes(want) ? { ...want, curious: false } : want));
       return { wants };
     }),
-    tellLost: enqueueActions(({ context, event, enqueue }) => sendAll(enqueue, losses({ context, event }))),
+    tellLost: enqueueActions(({ context, event, enqueue }) => send(enqueue, ...losses({ context, event }))),
     tellForgotten: enqueueActions(({ context, event, enqueue }) =>
-      sendAll(enqueue, farewells({ context, event })),
+      send(enqueue, ...farewells({ context, event })),
     ),
     tellReached: enqueueActions((args) =>
       tellProven(args.enqueue, args.context, [...reachedNow(args), ...reachedLast(args)]),
@@ -257,10 +248,7 @@ export const serviceSetup = setup({
     noteUnseen: assign(
       change('header.unseen', ({ unseen }, { service }) => ({ unseen: [...new Set([...unseen, service])] })),
     ),
-    tellVerdict: enqueueActions(({ context, enqueue }) => {
-      const params = verdict({ context });
-      if (params.to.length > 0) sendAll(enqueue, [params]);
-    }),
+    tellVerdict: enqueueActions(({ context, enqueue }) => send(enqueue, verdict({ context }))),
     noteJudged: assign(({ context }) => ({
       wants: context.wants.map((want) => (want.judged ? want : { ...want, judged: true as const })),
     })),

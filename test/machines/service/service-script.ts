@@ -86,6 +86,11 @@ export const headerUnseen = (name: string): ServiceEvent => ({
 export const newService = (...events: readonly ServiceEvent[]): ServiceDriver =>
   new ActorDriver<ServiceEvent, ServiceContext>('service', 'shop', 'web').take(...events);
 
+/** The facts of a gate that withdraws: these Pods are ready endpoints. */
+export const ready = (...pods: number[]): Partial<ServiceFacts> => ({
+  readyAddresses: pods.map((n) => `10.0.0.${n}`),
+});
+
 /** The state of region `routes`. */
 export const routes = (service: ServiceDriver): string =>
   service.state

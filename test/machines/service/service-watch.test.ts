@@ -3,7 +3,6 @@
  * docs/features/routes.md §6; tests in quotes say it in short.
  */
 import { describe, expect, test } from 'vitest';
-import type { ServiceFacts } from '../../../src/machines/service/route-facts.ts';
 import { serviceChart } from '../../../src/machines/service/service.ts';
 import { stateWords } from '../../../src/machines/tell.ts';
 import {
@@ -11,6 +10,7 @@ import {
   finished,
   newService,
   observed,
+  ready,
   rounds,
   routes,
   type ServiceDriver,
@@ -19,10 +19,6 @@ import {
   wanted,
   watched,
 } from './service-script.ts';
-
-const ready = (...pods: number[]): Partial<ServiceFacts> => ({
-  readyAddresses: pods.map((n) => `10.0.0.${n}`),
-});
 
 /** A Service that has reached Pods 1 and 2 and watches them. */
 function watching(): ServiceDriver {

@@ -12,6 +12,7 @@ import {
   forgotten,
   newService,
   observed,
+  ready,
   rounds,
   routes,
   type ServiceDriver,
@@ -22,9 +23,6 @@ import {
   watched,
 } from './service-script.ts';
 
-const ready = (...pods: number[]): Partial<ServiceFacts> => ({
-  readyAddresses: pods.map((n) => `10.0.0.${n}`),
-});
 const all = ready(1, 2);
 const watchedPods = ({ context }: ServiceDriver) => context.watched.map(({ uid }) => uid).sort();
 

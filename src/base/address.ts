@@ -23,10 +23,21 @@ export function parseAddress(text: string): Address | undefined {
   const version = text.includes('%') ? 0 : isIP(text);
   if (version === 0) return undefined;
   if (version === 4) return { ip: text, family: 'IPv4' };
-  const parsed = ipaddr.IPv6.parse(text);
+  const parsed = ipaddr.IPv6.parse(inGroups(text));
   return parsed.isIPv4MappedAddress()
     ? { ip: parsed.toIPv4Address().toString(), family: 'IPv4' }
     : { ip: parsed.toRFC5952String(), family: 'IPv6' };
+}
+
+/**
+ * The address without dots: ipaddr.js takes `::10.0.0.1`, an IPv6 address of a form that nobody uses any
+ * more, for `::ffff:10.0.0.1`.
+ */
+function inGroups(text: string): string {
+  return text.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, ...quad: string[]) => {
+    const [a = 0, b = 0, c = 0, d = 0] = quad.slice(0, 4).map(Number);
+    return `${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`;
+  });
 }
 
 const unreachable: Readonly<Record<string, string>> = {

@@ -14,6 +14,10 @@ describe('an address has one canonical form', () => {
     ['fe80::0001', 'fe80::1', 'IPv6'],
     ['::ffff:192.0.2.1', '192.0.2.1', 'IPv4'],
     ['::FFFF:c000:0201', '192.0.2.1', 'IPv4'],
+    // As in Go and in the WHATWG URL parser: only the prefix ::ffff: makes an IPv4 address.
+    ['::10.0.0.1', '::a00:1', 'IPv6'],
+    ['64:ff9b::192.0.2.1', '64:ff9b::c000:201', 'IPv6'],
+    ['1:2:3:4:5:6:192.0.2.1', '1:2:3:4:5:6:c000:201', 'IPv6'],
   ])('%s is %s', (text, ip, family) => {
     expect(parseAddress(text)).toEqual({ ip, family });
   });

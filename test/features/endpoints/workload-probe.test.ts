@@ -64,6 +64,7 @@ test.each([
   ['100.100.100.200', false],
   ['192.0.0.192', false],
   ['64:ff9b::a9fe:a9fe', false],
+  ['::a9fe:a9fe', false],
   ['64:ff9b::7f00:1', false],
   ['64:ff9b::a01:203', true],
   ['localhost', false],

@@ -25,7 +25,8 @@ const neverByDefault: readonly Cidr[] = [
   { address: '127.0.0.0', prefix: 8 },
   { address: '169.254.0.0', prefix: 16 },
   { address: '224.0.0.0', prefix: 4 },
-  { address: '::', prefix: 127 },
+  // Nobody's, loopback, and IPv4 addresses in a form that nobody uses any more.
+  { address: '::', prefix: 96 },
   { address: 'fe80::', prefix: 10 },
   { address: 'ff00::', prefix: 8 },
   { address: '255.255.255.255', prefix: 32 },

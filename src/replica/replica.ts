@@ -109,6 +109,8 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
   const subjects = subjectsOf(config.cluster);
   const mirrors = new Set<Mirror>();
   const { node } = config;
+  const starters = await Promise.all(features.map((feature) => feature.load()));
+  // Nothing is awaited until there is an engine, which health looks at.
   const health: Pipelines = startOwnHealth({
     engine: () => engine,
     mirrors,
@@ -120,7 +122,7 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
   const over = endOf(bus, stop);
   const featureCare = startFeatureCare(features, log, config.replica);
   const connections = { bus, storing, subjects, kube, log, metrics, health, featureCare, tracing };
-  const engine: Engine = await createEngine({ ...config, release }, features, connections, over);
+  const engine: Engine = createEngine({ ...config, release }, features, starters, connections, over);
   const watching = mirrorParts(config, { ...connections, engine, features, mirrors });
   metrics.observed(() => [...gaugesOf(engine, bus, health, machineClock.now()), ...leftOutGauges(mirrors)]);
   // HTTP first: /readyz shows what the start is waiting for.
@@ -132,23 +134,26 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
   await Promise.race([starting, abortOf(stop), over.promise]);
   if (stop.aborted) starting.catch(() => {});
   else followNamedKinds(watching, engine.ownership);
-  const inspection = startInspection({ ...basics, engine, bus, subjects, replica: config.replica });
-  const control = serveControl({
-    engine,
-    bus,
-    subjects,
-    clock: machineClock,
-    replica: config.replica,
-    release: config.release,
-    requests: engine.runs.flatMap(({ requests }) => requests ?? []),
-  });
+  // Whoever ends before it has started knows nothing to answer.
+  const answering = stop.aborted ? [] : answerRequests(config, { engine, bus, subjects });
   return {
     http: http.address,
-    ended: Promise.race([
-      end(stop, { engine, control, inspection, inspector, http, ...connections }),
-      over.promise,
-    ]),
+    ended: Promise.race([end(stop, { engine, answering, inspector, http, ...connections }), over.promise]),
   };
+}
+
+type Answering = ReadonlyArray<{ stop(): void }>;
+
+/** Answers over NATS, for the whole cluster. */
+function answerRequests(
+  { replica, release }: RunConfig,
+  parts: Pick<Connections, 'bus' | 'subjects'> & { readonly engine: Engine },
+): Answering {
+  const requests = parts.engine.runs.flatMap(({ requests }) => requests ?? []);
+  return [
+    serveControl({ ...parts, clock: machineClock, replica, release, requests }),
+    startInspection({ ...basics, ...parts, replica }),
+  ];
 }
 
 /** Rejects when the replica cannot go on. */
@@ -234,16 +239,16 @@ function natsOptions({ nats, cluster, replica, streamReplicas }: RunConfig) {
   };
 }
 
-async function createEngine(
+function createEngine(
   config: RunConfig,
   features: readonly Feature[],
+  starters: ReadonlyArray<Awaited<ReturnType<Feature['load']>>>,
   { bus, subjects, kube, log, metrics, health, featureCare: { care }, tracing }: Connections,
   over: PromiseWithResolvers<never>,
-): Promise<Engine> {
+): Engine {
   const incarnation = systemRandom.id();
   const { replica, release } = config;
   const common = { ...basics, bus, subjects, log, metrics, replica, incarnation, release };
-  const starters = await Promise.all(features.map((feature) => feature.load()));
   const engine: Engine = new Engine({
     ...common,
     onNameTaken: over.reject,
@@ -347,8 +352,7 @@ async function end(
   stop: AbortSignal,
   parts: {
     readonly engine: Engine;
-    readonly control: { stop(): void };
-    readonly inspection: { stop(): void };
+    readonly answering: Answering;
     readonly inspector: Inspector;
     readonly http: HttpOfReplica;
     readonly bus: Bus;
@@ -362,8 +366,7 @@ async function end(
   await abortOf(stop);
   const started = systemClock.monotonic();
   await parts.engine.stop(handOverMs);
-  parts.control.stop();
-  parts.inspection.stop();
+  for (const one of parts.answering) one.stop();
   parts.inspector.stop();
   parts.health.stop();
   await parts.featureCare.stop();

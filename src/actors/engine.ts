@@ -52,6 +52,8 @@ export interface EngineParts extends Pick<HostParts, 'bus' | 'subjects' | 'clock
    * it does.
    */
   readonly isFit?: () => boolean;
+  /** What else its heartbeats tell. */
+  readonly alsoTold?: () => Pick<Member, 'kubernetes'>;
   /** Runs the effects of charts; by default the runners in `effects` and those of the features. */
   readonly runEffect?: HostParts['runEffect'];
   /** Effects that charts of every feature may request. */
@@ -333,6 +335,7 @@ export class Engine implements EngineView {
       shards,
       editions: editionsIn(this.#parts.features),
       ...(suspects.length === 0 ? {} : { suspects }),
+      ...this.#parts.alsoTold?.(),
       actors,
       stepsPerSecond: this.#stepsPerSecond,
     };

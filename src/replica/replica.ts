@@ -29,6 +29,7 @@ import { type HttpServer, type HttpServerParts, startHttp } from '../inspector/h
 import { readTls } from '../inspector/http/tls-files.ts';
 import { everybodyMay } from '../kube/api/access.ts';
 import { connectKube, type KubeConnection } from '../kube/api/kube-connection.ts';
+import { OneKubernetes } from '../kube/api/one-kubernetes.ts';
 import { createKubeAuthorizer } from '../kube/api/token-review.ts';
 import { writeKubeEvent } from '../kube/effects/kube-event.ts';
 import {
@@ -247,13 +248,15 @@ function createEngine(
   over: PromiseWithResolvers<never>,
 ): Engine {
   const incarnation = systemRandom.id();
-  const { replica, release } = config;
+  const { replica, release, cluster } = config;
+  const one = new OneKubernetes({ ...basics, kube, log, cluster });
   const common = { ...basics, bus, subjects, log, metrics, replica, incarnation, release };
   const engine: Engine = new Engine({
     ...common,
     onNameTaken: over.reject,
     features,
-    start: (engine) => starters.map((start) => start({ ...common, engine, kube })),
+    start: (engine) => [...starters.map((start) => start({ ...common, engine, kube })), one.run(engine)],
+    alsoTold: () => one.told(),
     effects: [
       runs(
         messageSend,

@@ -9,6 +9,12 @@ import { groupOf, pluralOf } from '../api/kind-name.ts';
 /** Those of the replica as a whole, whatever its features. */
 const ownRights: readonly Need[] = [
   {
+    apiGroup: '',
+    resources: ['namespaces'],
+    verbs: ['get'],
+    why: 'kube-system, whose uid tells one Kubernetes cluster from another',
+  },
+  {
     apiGroup: 'events.k8s.io',
     resources: ['events'],
     verbs: ['create', 'get', 'patch'],

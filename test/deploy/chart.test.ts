@@ -145,7 +145,9 @@ describe('rights', () => {
     const places = granted(rendered('some-features'), 'orrery');
     const off = ['endpoints', 'certificates', 'releases', 'proxiers'] as const;
     const all = declared(false, off);
-    const clusterWide = all.filter(({ resources }) => /nodes|events|reviews/.test(resources.join()));
+    const clusterWide = all.filter(({ resources }) =>
+      /nodes|namespaces|events|reviews/.test(resources.join()),
+    );
     expect([...places.keys()].sort()).toEqual(['*', 'bank', 'shop']);
     expect(pairsOf(places.get('*') ?? [])).toEqual(pairsOf(clusterWide));
     for (const namespace of ['bank', 'shop']) {

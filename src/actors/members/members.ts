@@ -30,6 +30,8 @@ export interface Beat {
   readonly suspects?: readonly string[];
   readonly actors: number;
   readonly stepsPerSecond: number;
+  /** Which Kubernetes cluster it works for; absent: it does not know. */
+  readonly kubernetes?: string;
   /** The age of the process, ms. Absent: a release before 0.1.0. */
   readonly ageMs?: number;
 }
@@ -118,6 +120,7 @@ export function readBeat(data: Uint8Array): Beat | null {
       ...(Array.isArray(beat.suspects) ? { suspects: beat.suspects.filter(isText) } : {}),
       actors: Number(beat.actors ?? 0),
       stepsPerSecond: Number(beat.stepsPerSecond ?? 0),
+      ...(typeof beat.kubernetes === 'string' ? { kubernetes: beat.kubernetes } : {}),
       ...(typeof beat.ageMs === 'number' ? { ageMs: beat.ageMs } : {}),
     };
   }, null);

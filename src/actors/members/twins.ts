@@ -57,7 +57,11 @@ export function createTwins(parts: {
   };
 }
 
-function isElder(twin: Twin, own: { readonly incarnation: string; readonly ageMs: number }): boolean {
+/** Whether the other process is the older one; all who ask decide alike. */
+export function isElder(
+  twin: Pick<Twin, 'incarnation' | 'ageMs'>,
+  own: { readonly incarnation: string; readonly ageMs: number },
+): boolean {
   if (twin.ageMs === undefined) return true;
   const difference = twin.ageMs - own.ageMs;
   return Math.abs(difference) > ageDoubtMs ? difference > 0 : twin.incarnation > own.incarnation;

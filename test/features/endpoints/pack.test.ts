@@ -188,6 +188,18 @@ describe('an endpoint that moves', () => {
     ]);
   });
 
+  test('stands as it is wanted before it leaves the slice in which it does, also where another lists it', () => {
+    const theirs = { ...slice('b', 'http', range(12)), labels: { look: 'theirs' } };
+    const stale = standingOf(wanted([['v4', 'http', range(12)]], { changed: [3] }), quiet);
+    for (const other of [theirs, ...stale]) {
+      const next = wanted([['v4', 'http', range(12)]]);
+      expect(pack(next, [slice('a', 'http', range(10)), other], quiet).writes).toMatchObject([
+        { operation: 'update', slice: { name: other.name }, after: [] },
+        { operation: 'delete', slice: { name: 'a' }, after: [0] },
+      ]);
+    }
+  });
+
   test('two slices that would exchange endpoints do it by way of a new one', () => {
     const standing = [slice('a', 'http', range(10)), slice('b', 'grpc', range(10, 50))];
     const next = wanted([

@@ -4,9 +4,10 @@
  * Each write names the writes that must succeed before it. Creates depend on nothing; deletes come last. If
  * two slices exchange endpoints and would wait for each other, a new slice takes what one of them gains.
  */
+import type { Labels } from '../../../base/digests.ts';
 import type { SliceEndpoint, SlicePort } from '../digests.ts';
 import type { Bin } from './slices.ts';
-import { type StandingSlice, workloadOf } from './slices.ts';
+import { portsText, type StandingSlice, textOf, workloadOf } from './slices.ts';
 
 interface Contents {
   readonly addressType: string;
@@ -25,27 +26,45 @@ export type PlannedWrite = { readonly after: readonly number[] } & (
 interface Node {
   readonly bin: Bin | null;
   readonly slice: StandingSlice | null;
-  readonly loses: ReadonlySet<string>;
+  loses: ReadonlySet<string>;
+  /** Also those that it lists already, but not as they are wanted: another slice may hold them better. */
   gains: ReadonlySet<string>;
+}
+
+export interface OrderOptions {
+  readonly isChanged: (bin: Bin) => boolean;
+  /** The most endpoints in one slice. */
+  readonly max: number;
+  /** Those of all our slices; one with others may be another controller's until it is written. */
+  readonly labels: Labels;
 }
 
 /** @param surplus slices that must go, whatever they hold */
 export function inOrder(
   bins: readonly Bin[],
   surplus: readonly StandingSlice[],
-  isChanged: (bin: Bin) => boolean,
-  max: number,
+  options: OrderOptions,
 ): PlannedWrite[] {
-  const nodes = bins.filter(isChanged).map((bin) => nodeOf(bin, bin.slice));
-  nodes.push(...surplus.map((slice) => nodeOf(null, slice)));
-  for (let cycle = findCycle(nodes); cycle !== null; cycle = findCycle(nodes)) untie(nodes, cycle, max);
+  const nodes = bins.filter(options.isChanged).map((bin) => nodeOf(bin, bin.slice, options));
+  nodes.push(...surplus.map((slice) => nodeOf(null, slice, options)));
+  for (let cycle = findCycle(nodes); cycle !== null; cycle = findCycle(nodes)) untie(nodes, cycle, options);
   return written(nodes);
 }
 
-function nodeOf(bin: Bin | null, slice: StandingSlice | null): Node {
-  const before = idsOf(slice?.content.addressType ?? bin?.family ?? '', slice?.content.endpoints ?? []);
+function nodeOf(bin: Bin | null, slice: StandingSlice | null, options: OrderOptions): Node {
+  const family = slice?.content.addressType ?? bin?.family ?? '';
+  const before = idsOf(family, slice?.content.endpoints ?? []);
   const after = idsOf(bin?.family ?? '', bin?.endpoints ?? []);
-  return { bin, slice, loses: minus(before, after), gains: minus(after, before) };
+  return { bin, slice, loses: minus(before, after), gains: minus(after, idsOf(family, held(bin, options))) };
+}
+
+/** What the slice of the bin holds already as it is wanted. */
+function held(bin: Bin | null, { labels }: OrderOptions): readonly SliceEndpoint[] {
+  if (bin === null || bin.slice === null || textOf(bin.slice.labels) !== textOf(labels)) return [];
+  const { ports, endpoints } = bin.slice.content;
+  if (portsText(ports) !== portsText(bin.group?.ports ?? [])) return [];
+  const texts = new Set(endpoints.map(textOf));
+  return bin.endpoints.filter((one) => texts.has(textOf(one)));
 }
 
 function minus(a: ReadonlySet<string>, b: ReadonlySet<string>): Set<string> {
@@ -91,7 +110,7 @@ function findCycle(nodes: readonly Node[]): Node | null {
 }
 
 /** Moves what the slice gains from slices of this plan to a new one. */
-function untie(nodes: Node[], tied: Node, max: number): void {
+function untie(nodes: Node[], tied: Node, options: OrderOptions): void {
   const { bin } = tied;
   if (bin === null || bin.group === null) return;
   const isMoving = (endpoint: SliceEndpoint) => {
@@ -100,11 +119,12 @@ function untie(nodes: Node[], tied: Node, max: number): void {
   };
   const moving = bin.endpoints.filter(isMoving);
   bin.endpoints = bin.endpoints.filter((one) => !moving.includes(one));
-  const left = nodeOf(bin, bin.slice);
+  const left = nodeOf(bin, bin.slice, options);
   tied.gains = left.gains;
-  for (let at = 0; at < moving.length; at += max) {
-    const endpoints = moving.slice(at, at + max);
-    nodes.push(nodeOf({ slice: null, family: bin.family, group: bin.group, endpoints }, null));
+  tied.loses = left.loses;
+  for (let at = 0; at < moving.length; at += options.max) {
+    const endpoints = moving.slice(at, at + options.max);
+    nodes.push(nodeOf({ slice: null, family: bin.family, group: bin.group, endpoints }, null, options));
   }
 }
 

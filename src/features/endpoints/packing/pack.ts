@@ -51,7 +51,10 @@ export function pack(wanted: WantedSlices, standing: readonly StandingSlice[], o
   const bins = packed.flatMap((one) => one.bins);
   const kept = wanted.mayCreate ? bins : bins.filter(({ slice }) => slice !== null);
   return {
-    writes: inOrder(kept, surplus, (bin) => isChanged(wanted, bin), options.max),
+    writes: inOrder(kept, surplus, {
+      isChanged: (bin) => isChanged(wanted, bin),
+      ...{ max: options.max, labels: wanted.labels },
+    }),
     compactable: packed.some((one) => one.compactable),
   };
 }

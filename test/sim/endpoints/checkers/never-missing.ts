@@ -1,7 +1,7 @@
 /**
- * "Creations and updates come before deletions: an endpoint that moves stands in its new slice before it
- * leaves the old one" (docs/features/endpoints.md §5.1): no write of ours removes the last place of an
- * endpoint that its Service and workload have wanted, unchanged, for a while in which every replica could
+ * "Creations and updates come before deletions: a moving endpoint is in its new slice, as it is wanted,
+ * before it leaves the old one" (docs/features/endpoints.md §5.1): no write of ours removes the last place of
+ * an endpoint that its Service and workload have wanted, unchanged, for a while in which every replica could
  * hear of it. Nor is a slice given to a Service while the garbage collector may still take it for an orphan
  * of an earlier one (§5.8).
  */

@@ -8,6 +8,8 @@ import { nothingStarves } from '../../packages/testing/checkers/nothing-starves.
 import type { Sighting } from '../../packages/testing/simulation/sightings.ts';
 import type { ActorRecord, TimerRecord } from '../../src/actors/host/records.ts';
 import { charts } from '../../src/replica/charts.ts';
+import type { AcmeAuthority } from './certificates/acme-authority.ts';
+import { ordersInBudget } from './certificates/checkers/orders-in-budget.ts';
 import { settled } from './checkers/settled.ts';
 
 const id = 'release/_/platform';
@@ -78,6 +80,17 @@ test('a deadline that is not heard counts from its moment, also if the actor ste
   expect(breaches.length).toBeGreaterThan(0);
 });
 
+test('an effect that has ended may stand in its record until housekeeping, slow in peace, has come by twice', () => {
+  const { see, breaches, pass } = judged(deadlines([]) as CheckerKind<never>);
+  const missing = () => breaches.filter((text) => text.includes('no outcome'));
+  see({ kind: 'calm' });
+  see(saved(1, { outbox: [{ key: `${id}/1/0`, effect: { type: 'message.send' } }] as never }));
+  pass(120_000);
+  expect(missing()).toEqual([]);
+  pass(10_000);
+  expect(missing().length).toBeGreaterThan(0);
+});
+
 const told = (rev: number): Sighting => ({ kind: 'told', transition: { id, rev } as never });
 const step = (rev: number) => saved(rev, { feed: [{ id, rev }] as never });
 
@@ -128,4 +141,21 @@ test('what is missing at the end has its time each by itself: of many watched ro
   expect(breaches).toEqual([]);
   pass(182_000);
   expect(breaches[0]).toContain(`${id}/300/0`);
+});
+
+test('each order whose effect begins again may be made once more; another one is beyond the budget', () => {
+  const orders: Array<{ madeAt: number; isSuggested: boolean }> = [];
+  const authority = { orders } as unknown as AcmeAuthority;
+  const scene = { authority, ordersPer3h: 5, issuersMadeAt: [0] };
+  const { see, breaches, now, pass } = judged(ordersInBudget(scene) as CheckerKind<never>);
+  const order = (key: string) => {
+    see({ kind: 'effect', key, effect: { type: 'acme.order' } } as never);
+    orders.push({ madeAt: now(), isSuggested: false });
+    pass(1_000);
+  };
+  const keys = [1, 2, 3, 4, 5].map((n) => `domain/_/h${n}/4/0`);
+  for (const key of [...keys, ...keys]) order(key);
+  expect(breaches).toEqual([]);
+  order('domain/_/h1/9/0');
+  expect(breaches).toHaveLength(1);
 });

@@ -8,11 +8,17 @@
 import { type ActorRecord, isForgotten } from '../../../src/actors/host/records.ts';
 import { createStepper, type Stepper } from '../../../src/actors/host/step.ts';
 import type { Chart } from '../../../src/machines/chart.ts';
+import { slowness } from '../time/sim-clock.ts';
 import type { CheckerKind, Eye } from './checker.ts';
 import { createDueTimes, type DueTimes } from './due-times.ts';
 
 /** Allowance for clocks that differ, a shard that was claimed again, and messages that lag. */
 const slackMs = 45_000;
+/**
+ * Until the end of an effect is stored where its actor does nothing more: at the housekeeping of each second
+ * that finds it a second at rest, and in peace the time of housekeeping goes slowly. The first may miss that.
+ */
+const tidyMs = 2 * slowness * 1_000;
 
 interface Kept {
   readonly record: ActorRecord;
@@ -66,7 +72,7 @@ function lookAt(
       eye.breach(`${id} rev ${record.rev}: the deadline ${overdue.id} is ${now - overdue.at} ms over`);
     const stuck = record.outbox.find(({ key, effect }) => {
       const asked = Math.max(since.get(key) ?? now, calmAt);
-      return asked + timeoutOf(effect) + slackMs < now;
+      return asked + timeoutOf(effect) + tidyMs + slackMs < now;
     });
     if (stuck) eye.breach(`${id}: the effect ${stuck.key} (${stuck.effect.type}) has no outcome`);
   }

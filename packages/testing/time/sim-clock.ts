@@ -12,7 +12,7 @@ import { TimerHeap, type VirtualTimer } from './timer-heap.ts';
 import { eachTurn } from './turns.ts';
 
 /** How much slower the time of rhythms is: a beat every eight seconds instead of five a second. */
-const slowness = 40;
+export const slowness = 40;
 
 export class SimClock implements Clock {
   readonly startedAt: number;

@@ -280,8 +280,10 @@ export const limits = {
   inspectWatchers: 64,
   /** Actors whose steps one watcher follows: open pages of one replica. */
   inspectActors: 64,
-  /** Open live feeds of one replica; more are refused. */
+  /** Open live feeds of one replica; more are closed, with the reason. */
   inspectSessions: 64,
+  /** A live feed's client that does not answer its closing is cut off after this time, ms. */
+  inspectCloseMs: 2_000,
   /**
    * Bytes that a live feed may leave unread; rows wait meanwhile and are then sent once, in their latest
    * form.

@@ -2,6 +2,7 @@
 import { connect } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
+import { sleep, systemClock } from '../../src/base/clock.ts';
 import { limits } from '../../src/base/limits.ts';
 import { type HttpServer, type HttpServerParts, startHttp } from '../../src/inspector/http/server.ts';
 import type { Access } from '../../src/kube/api/access.ts';
@@ -34,6 +35,8 @@ interface Opened {
   readonly refused: number | null;
   readonly heard: string[];
   code(): number | null;
+  /** What the replica said when it closed. */
+  reason(): string;
 }
 
 function open(
@@ -47,17 +50,23 @@ function open(
   undos.push(() => socket.terminate());
   const heard: string[] = [];
   let code: number | null = null;
+  let reason = '';
   socket.on('message', (data) => heard.push(String(data)));
-  socket.on('close', (closed) => {
+  socket.on('close', (closed, why) => {
     code = closed;
+    reason = String(why);
   });
   return new Promise((resolve) => {
-    const done = (refused: number | null) => resolve({ socket, refused, heard, code: () => code });
+    const done = (refused: number | null) =>
+      resolve({ socket, refused, heard, code: () => code, reason: () => reason });
     socket.on('open', () => done(null));
     socket.on('unexpected-response', (_, answer) => done(answer.statusCode ?? 0));
     socket.on('error', () => {});
   });
 }
+
+const upgradeOf = (path: string) =>
+  `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`;
 
 const bearer = (token: string) =>
   `base64url.bearer.authorization.k8s.io.${Buffer.from(token).toString('base64url')}`;
@@ -104,9 +113,7 @@ test('another path is not upgraded', async () => {
   socket.on('data', (data) => {
     answer += data;
   });
-  socket.write(
-    'GET /livez HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n',
-  );
+  socket.write(upgradeOf('/livez'));
   await until(() => answer.includes('\r\n\r\n'), { what: 'an answer' });
   expect(answer).toContain('404');
 });
@@ -143,11 +150,56 @@ test('while Kubernetes cannot be asked, who was let in stays and nobody else com
   expect(inside.code()).toBeNull();
 });
 
-test('more than the allowed number are refused', async () => {
-  const server = await serve();
-  const all = await Promise.all(Array.from({ length: limits.inspectSessions }, () => open(server)));
+const slowly: HttpServerParts['authorize'] = async () => {
+  await sleep(systemClock, 50);
+  return { granted: true, user: 'ann' };
+};
+
+test.each<[string, Partial<HttpServerParts>]>([
+  ['at once', {}],
+  ['while Kubernetes is asked for each of them', { authorize: slowly }],
+])('of 200 opened %s, as many stay as are allowed, and the others are told why', async (_, overrides) => {
+  const server = await serve(overrides);
+  const all = await Promise.all(Array.from({ length: 200 }, () => open(server)));
   expect(all.every(({ refused }) => refused === null)).toBe(true);
-  expect((await open(server)).refused).toBe(503);
+  const staying = () => all.filter(({ code }) => code() === null);
+  await until(() => staying().length <= limits.inspectSessions, { what: 'the others to be closed' });
+  expect(staying()).toHaveLength(limits.inspectSessions);
+  const others = all.filter(({ code }) => code() !== null);
+  for (const { code, reason, heard } of others) {
+    expect([code(), heard]).toEqual([1013, []]);
+    expect(reason()).toContain(`${limits.inspectSessions} live feeds are open`);
+  }
+  staying()[0]?.socket.close();
+  await until(() => staying().length < limits.inspectSessions, { what: 'one to be closed' });
+  expect((await open(server)).code()).toBeNull();
+});
+
+test('who is refused and does not hang up holds no connection', async () => {
+  const server = await serve({ authorize: byToken });
+  const socket = connect({ port: server.address.port, host: '127.0.0.1', allowHalfOpen: true });
+  undos.push(() => socket.destroy());
+  let answer = '';
+  let isCut = false;
+  socket.on('data', (data) => {
+    answer += data;
+  });
+  socket.on('error', () => {
+    isCut = true;
+  });
+  socket.write(upgradeOf('/api/v1/inspect'));
+  await until(() => answer.includes('401'), { what: 'the refusal' });
+  // The other side has ended; what is written to it now is answered by a reset.
+  await until(() => isCut || !socket.write('x'), { what: 'the connection to be gone' });
+});
+
+test('a client that no longer reads does not delay a replica that ends', async () => {
+  const server = await serve();
+  const { socket } = await open(server);
+  socket.pause();
+  const began = systemClock.monotonic();
+  await server.close();
+  expect(systemClock.monotonic() - began).toBeLessThan(10_000);
 });
 
 test('a message over the limit closes the socket of the one who sent it', async () => {

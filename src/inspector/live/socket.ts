@@ -4,11 +4,12 @@
  *
  * Promises: only callers that may `get` the inspector are admitted, and no page of another site; the
  * permission is checked again while the socket is open, and a socket whose client is gone or whose permission
- * was withdrawn is closed. At most `limits.inspectSessions` are open.
+ * was withdrawn is closed. At most `limits.inspectSessions` are open; one more is told so and closed. A
+ * client that does not hang up holds no connection.
  */
 import type { IncomingHttpHeaders, IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { type WebSocket, WebSocketServer } from 'ws';
+import { WebSocket, WebSocketServer } from 'ws';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { asError } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
@@ -28,21 +29,36 @@ export interface SocketParts {
 
 const path = '/api/v1/inspect';
 /** Close codes: those below 4000 are RFC 6455's; 4401 and 4403 correspond to HTTP's 401 and 403. */
-const closing = { away: 1001, unauthenticated: 4401, forbidden: 4403 } as const;
+const closing = { away: 1001, full: 1013, unauthenticated: 4401, forbidden: 4403 } as const;
+const full = `${limits.inspectSessions} live feeds are open on this replica, as many as it serves; it is tried again`;
+
+const options = {
+  noServer: true,
+  maxPayload: limits.inspectMessageBytes,
+  // Not worth it for small messages; lists shrink to a tenth.
+  perMessageDeflate: { threshold: 4_096, zlibDeflateOptions: { level: 3 }, concurrencyLimit: 2 },
+  closeTimeout: limits.inspectCloseMs,
+  handleProtocols: (offered: ReadonlySet<string>) => (offered.has(liveProtocol) ? liveProtocol : false),
+} as const;
 
 export function serveSockets(server: Server, parts: SocketParts) {
-  const sockets = new WebSocketServer({
-    noServer: true,
-    maxPayload: limits.inspectMessageBytes,
-    // Not worth it for small messages; lists shrink to a tenth.
-    perMessageDeflate: { threshold: 4_096, zlibDeflateOptions: { level: 3 }, concurrencyLimit: 2 },
-    handleProtocols: (offered) => (offered.has(liveProtocol) ? liveProtocol : false),
-  });
+  const sockets = new WebSocketServer(options);
+  const isFull = () => {
+    const open = [...sockets.clients].filter(({ readyState }) => readyState === WebSocket.OPEN);
+    return open.length > limits.inspectSessions;
+  };
+  /** Whose permission is still asked for. */
+  const waiting = new Set<Duplex>();
   const open = async (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     const url = new URL(request.url ?? '/', 'http://orrery');
-    const refusal = await refusalOf(request, url, sockets.clients.size, parts);
+    waiting.add(socket);
+    const refusal = await refusalOf(request, url, parts).finally(() => waiting.delete(socket));
     if (refusal !== null) return end(socket, refusal);
-    sockets.handleUpgrade(request, socket, head, (opened) => attend(opened, request, url, parts));
+    sockets.handleUpgrade(request, socket, head, (opened) => {
+      // Many may have asked at the same time. A browser hears a reason from an open socket only.
+      if (isFull()) dismiss(opened);
+      else attend(opened, request, url, parts);
+    });
   };
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on('error', () => socket.destroy());
@@ -51,16 +67,21 @@ export function serveSockets(server: Server, parts: SocketParts) {
   return {
     /** Closes all sockets and accepts no more. */
     close(): void {
+      for (const socket of waiting) socket.destroy();
       for (const one of sockets.clients) one.close(closing.away, 'the replica is stopping');
       sockets.close();
     },
   };
 }
 
+function dismiss(socket: WebSocket): void {
+  socket.on('error', () => {});
+  socket.close(closing.full, full);
+}
+
 async function refusalOf(
   { headers }: IncomingMessage,
   url: URL,
-  count: number,
   { authorize, isMeant }: SocketParts,
 ): Promise<string | null> {
   if (url.pathname.replace(/\/$/, '') !== path) return '404 Not Found';
@@ -68,13 +89,14 @@ async function refusalOf(
   if (offered.length > 0 && !offered.includes(liveProtocol)) return '400 Bad Request';
   if (!isMeant(headers.host)) return '403 Forbidden';
   if (!isDeliberate(headers) && isForeign(headers)) return '403 Forbidden';
-  if (count >= limits.inspectSessions) return '503 Service Unavailable';
   const access = await ask(authorize, headers);
   if (access.granted) return null;
   return access.status === 401 ? '401 Unauthorized\r\nWWW-Authenticate: Bearer' : '403 Forbidden';
 }
 
 function end(socket: Duplex, status: string): void {
+  // Whatever the client does then: a connection that it left open would keep the server from closing.
+  socket.once('finish', () => socket.destroy());
   socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
 }
 

@@ -129,6 +129,7 @@ const liveWords = {
   connecting: 'connecting',
   live: 'live',
   lost: 'reconnecting',
+  full: 'too many open pages; trying again',
   refused: 'signed out',
 } as const;
 
@@ -139,7 +140,7 @@ function Live({ store }: { store: Store }): VNode {
   const asOf = silence !== null && silence.asOf > 0 ? ` (as of ${shownClock(silence.asOf)})` : '';
   const word = isSilent
     ? `no news since ${age(silence.ms)}${asOf}`
-    : `${liveWords[connection]}${connection === 'lost' ? asOf : ''}`;
+    : `${liveWords[connection]}${['lost', 'full'].includes(connection) ? asOf : ''}`;
   const why = isSilent && silence.isReplica ? `${replica} says nothing` : `served by ${replica}`;
   return html`<span class="live ${isSilent ? 'silent' : connection}" role="status" title=${why}>
     <span class="live-dot" aria-hidden="true"></span>${word}<span class="live-replica">${replica}</span>

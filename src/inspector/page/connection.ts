@@ -1,27 +1,34 @@
 /**
  * The page's live feed: a WebSocket that reconnects.
  *
- * Promises: after a loss it retries, first at once, then with pauses that grow to a few seconds; each
+ * Promises: after a loss it retries, first at once, then with pauses that grow to a few seconds; a connection
+ * that says nothing for long is taken for lost (a machine that slept, a way in between that is gone); each
  * connection is told what is watched; after its token was refused it does not retry before somebody signs in.
  */
 import type { Clock, Timer } from '../../base/clock.ts';
 import type { LiveMessage, LiveRequest } from '../live/live-messages.ts';
 import { liveProtocol } from '../live/live-protocol.ts';
 
-export type ConnectionState = 'connecting' | 'live' | 'lost' | 'refused';
+/** `full`: the replica serves as many pages as it can. */
+export type ConnectionState = 'connecting' | 'live' | 'lost' | 'full' | 'refused';
 
 export type Connection = ReturnType<typeof connectLive>;
 
 const pausesMs = [100, 400, 1_000, 2_000, 3_000] as const;
 /** The close codes for HTTP's 401 and 403. */
 const refusals = [4401, 4403];
+const full = 1013;
+/** Fifteen beats: a bundle of rows takes a few seconds where the way is slow. */
+const lostMs = 15_000;
 
 export function connectLive(parts: {
   readonly clock: Clock;
+  /** Of the feed. */
+  readonly address: string;
   readonly onState: (state: ConnectionState) => void;
   readonly onMessage: (message: LiveMessage) => void;
 }) {
-  const { clock, onState, onMessage } = parts;
+  const { clock, address, onState, onMessage } = parts;
   let socket: WebSocket | null = null;
   let request: LiveRequest = { rows: true, actor: null };
   let timer: Timer | null = null;
@@ -30,24 +37,33 @@ export function connectLive(parts: {
   const open = () => {
     timer?.cancel();
     if (socket) return;
-    const opened = new WebSocket(`${location.origin.replace(/^http/, 'ws')}/api/v1/inspect`, [liveProtocol]);
+    const opened = new WebSocket(address, [liveProtocol]);
     socket = opened;
-    onState('connecting');
+    // Else what was said about the last attempt stays.
+    if (failures === 0) onState('connecting');
+    const hush = awaitHush(clock, () => {
+      lose(0);
+      opened.close();
+    });
+    const lose = (code: number) => {
+      if (socket !== opened) return;
+      socket = null;
+      hush.stop();
+      if (refusals.includes(code)) return onState('refused');
+      onState(code === full ? 'full' : 'lost');
+      timer = clock.after(pausesMs[Math.min(failures, pausesMs.length - 1)] ?? 1_000, open);
+      failures++;
+    };
     opened.onopen = () => opened.send(JSON.stringify(request));
     opened.onmessage = ({ data }) => {
+      if (socket !== opened) return;
       failures = 0;
+      hush.heard();
       const message = JSON.parse(String(data)) as LiveMessage;
       if (message.type === 'hello') onState('live');
       onMessage(message);
     };
-    opened.onclose = ({ code }) => {
-      socket = null;
-      if (refusals.includes(code)) return onState('refused');
-      onState('lost');
-      const pause = pausesMs[Math.min(failures, pausesMs.length - 1)] ?? 1_000;
-      failures++;
-      timer = clock.after(pause, open);
-    };
+    opened.onclose = ({ code }) => lose(code);
   };
   open();
 
@@ -63,5 +79,17 @@ export function connectLive(parts: {
       failures = 0;
       open();
     },
+  };
+}
+
+/** Reports when nothing was heard for too long. */
+function awaitHush(clock: Clock, onHush: () => void) {
+  let timer = clock.after(lostMs, onHush);
+  return {
+    heard(): void {
+      timer.cancel();
+      timer = clock.after(lostMs, onHush);
+    },
+    stop: () => timer.cancel(),
   };
 }

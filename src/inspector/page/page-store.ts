@@ -83,6 +83,7 @@ export class Store {
     this.#history = createPersistentReading({ clock, read: readHistory, onAnswer });
     this.#live = connectLive({
       clock,
+      address: `${location.origin.replace(/^http/, 'ws')}/api/v1/inspect`,
       onMessage: (message) => this.#onMessage(message),
       onState: (connection) => {
         this.#connection = connection;

@@ -4,8 +4,8 @@
  *
  * Owns the announcements to the replicas (renewed while somebody watches, withdrawn when nobody does), and a
  * picture of the whole cluster: every actor's row, replicas and shards, dead letters. Rows are read once,
- * updated from the replicas' messages, and read again from time to time, which repairs lost messages. Nothing
- * runs while nobody watches.
+ * updated from the replicas' messages, and read again from time to time, which repairs lost messages and
+ * follows a store that was restored from a backup. Nothing runs while nobody watches.
  */
 
 import { isDeepStrictEqual } from 'node:util';
@@ -52,6 +52,8 @@ export class LiveWatch {
   #missingShards: readonly ShardName[] = [];
   #deadLetters: ClusterNow['deadLetters'] = { count: 0, newest: [] };
   #timers: Timer[] = [];
+  /** Actors told of since the last page of a list was requested: they are newer than that page. */
+  readonly #heard = new Set<ActorId>();
   /** Increases when watching rows starts or ends: late answers from before are dropped. */
   #time = 0;
 
@@ -169,7 +171,9 @@ export class LiveWatch {
     this.#subscriptions.set(
       'rows',
       bus.subscribe(subjects.peer('rows'), ({ data }) => {
-        this.#take((decode(data) as { rows: readonly LiveRow[] }).rows);
+        const { rows } = decode(data) as { rows: readonly LiveRow[] };
+        for (const { id } of rows) this.#heard.add(id);
+        this.#take(rows);
       }),
     );
     this.#subscriptions.set(
@@ -209,11 +213,12 @@ export class LiveWatch {
     work().then(again, again);
   }
 
-  #take(rows: readonly LiveRow[]): void {
+  /** @param isBinding whether the row counts though its revision is lower than the known one */
+  #take(rows: readonly LiveRow[], isBinding: (row: LiveRow) => boolean = () => false): void {
     const changed: ActorId[] = [];
     for (const row of rows) {
       const known = this.rows.get(row.id);
-      if (!this.#isNews(row, known)) continue;
+      if (!this.#isNews(row, known) && !(row.rev < (known?.rev ?? 0) && isBinding(row))) continue;
       if (row.gone) this.rows.delete(row.id);
       else if (known || this.rows.size < limits.inspectRows)
         this.rows.set(row.id, known ? this.#completed(row, known) : row);
@@ -228,6 +233,7 @@ export class LiveWatch {
     if (row.rev < known.rev) return false;
     return (
       row.gone === true ||
+      row.state !== known.state ||
       row.owner !== known.owner ||
       row.parked !== known.parked ||
       row.lastError !== known.lastError ||
@@ -259,21 +265,23 @@ export class LiveWatch {
   async #readRows(time: number): Promise<void> {
     const seen = new Set<ActorId>();
     const before = new Set(this.rows.keys());
-    let missing: readonly ShardName[] = [];
+    const missing = new Set<ShardName>();
+    // A revision goes back when the store was restored.
+    const isBinding = ({ id }: LiveRow) => !this.#heard.has(id);
     let after: string | null = '';
     while (after !== null && seen.size < limits.inspectRows) {
       const request = after === '' ? {} : { after };
+      this.#heard.clear();
       const answer = await this.#parts.control.list({ ...request, limit: limits.listActors });
       if (time !== this.#time) return;
+      this.#take(newestOf(answer.actors), isBinding);
       for (const { id } of answer.actors) seen.add(id);
-      this.#take(answer.actors);
-      missing = answer.missingShards;
+      for (const shard of answer.missingShards) missing.add(shard);
       after = answer.next;
     }
-    const isMissing = new Set(missing);
-    const ended = [...before].filter((id) => !seen.has(id) && !isMissing.has(this.rows.get(id)?.shard ?? -1));
+    const ended = [...before].filter((id) => !seen.has(id) && !missing.has(this.rows.get(id)?.shard ?? -1));
     for (const id of ended) this.rows.delete(id);
-    this.#missingShards = missing;
+    this.#missingShards = [...missing];
     this.isWhole = true;
     this.#tell(ended);
     for (const kind of this.#factsOf.keys()) await this.#readFacts(kind, time);
@@ -301,6 +309,13 @@ export class LiveWatch {
     };
     for (const listener of this.#rowsListeners) listener.cluster(this.#cluster);
   }
+}
+
+/** A former owner that does not know it yet lists its actors as well. */
+function newestOf(rows: readonly LiveRow[]): LiveRow[] {
+  const newest = new Map<ActorId, LiveRow>();
+  for (const row of rows) if (row.rev >= (newest.get(row.id)?.rev ?? 0)) newest.set(row.id, row);
+  return [...newest.values()];
 }
 
 function kindOf(id: ActorId): string {

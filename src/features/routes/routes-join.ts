@@ -278,11 +278,11 @@ export function unaskable(gate: Gate, service: ServiceDigest): string | null {
 }
 
 /**
- * Address → uid of the Pods whose answers may be kept; empty if they are too many for every Service to know.
+ * Address → uid of the Pods whose answers may be kept; absent if they are too many for every Service to know.
  */
-function podsByAddress({ pods, nodeAddresses }: Group): Record<string, string> {
+function podsByAddress({ pods, nodeAddresses }: Group): Pick<ServiceFacts, 'pods' | 'shared'> {
   if (pods.size > limits.probeKeptAnswers) return {};
-  return Object.fromEntries(
+  const known = Object.fromEntries(
     [...pods.values()]
       .flatMap(({ uid, address, deleting, finished }): Array<[string, string]> => {
         if (address === null || !('ip' in address) || deleting || finished) return [];
@@ -290,6 +290,8 @@ function podsByAddress({ pods, nodeAddresses }: Group): Record<string, string> {
       })
       .sort(([a], [b]) => (a < b ? -1 : 1)),
   );
+  const shared = [...nodeAddresses].flatMap(([ip, actors]) => (actors.size > 1 ? [ip] : [])).sort();
+  return { pods: known, ...(shared.length > 0 && { shared }) };
 }
 
 function serviceFacts(
@@ -312,7 +314,7 @@ function serviceFacts(
     },
     replicas: replicasOf(world, group),
     routesToken: `${group.podsSum.toString(36)}.${hash(ready.join()).toString(36)}`,
-    pods: podsByAddress(group),
+    ...podsByAddress(group),
     peers: [...group.services.keys()].filter((peer) => peer !== name).sort(),
     ...(gate.spec.whenUnverifiable === 'hold' && { holds: true as const }),
     readyAddresses: isLossNoticed(world, group) ? ready : null,

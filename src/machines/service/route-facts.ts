@@ -24,10 +24,12 @@ export interface ServiceFacts {
   /** Changes with the Service's endpoints and with the group's set of Pods: a reason to sample at once. */
   readonly routesToken: string;
   /**
-   * Address → uid of the group's Pods, whose answers may be kept until they ask; empty if there are more than
-   * `limits.probeKeptAnswers`.
+   * Address → uid of the group's Pods, whose answers may be kept until they ask; absent if there are more
+   * than `limits.probeKeptAnswers` (empty in facts of an earlier release).
    */
   readonly pods?: Readonly<Record<string, string>>;
+  /** Addresses of nodes that several of the group's Pods have, which are not in `pods`; absent: none. */
+  readonly shared?: readonly string[];
   /** The RouteGate holds Pods even if the Service cannot be verified: rounds go on for them. */
   readonly holds?: true;
   /** The other Services of the group, by name. */

@@ -255,8 +255,8 @@ export const missesMax = 3;
 
 /**
  * What new facts change: watched Pods among the ready endpoints are marked, so that leaving is noticed. Pods
- * that another gate does not hold are told that they are lost, in case they have not heard of it. Those that
- * it does hold see no change, so they do not ask again.
+ * that another gate does not hold, or that the group has no more, are told that they are lost, in case they
+ * have not heard of it. Those that it does hold see no change, so they do not ask again.
  */
 export function remembered(
   context: ServiceContext,
@@ -269,12 +269,15 @@ export function remembered(
   const isOther = before !== null && facts !== null && isOtherGate(before, facts);
   const isLarger = facts?.peers.some((peer) => !before?.peers.includes(peer)) ?? false;
   const isLeft = (one: Want) => isOther && !isHeld(facts, one);
+  const isEnded = (one: Want) => isGoneFrom(before, facts, one);
+  // A Pod whose gate says keep need not hear of it: it asks again once the gate says withdraw.
+  const kept = isWatching({ facts }) ? context.watched : context.watched.filter((one) => !isEnded(one));
   return {
     facts,
-    watched: context.watched.map((one) => ({
+    watched: kept.map((one) => ({
       ...one,
       ...(isResumed ? { at, lookedAt: at, missed: 0 } : {}),
-      ...(isLeft(one) ? { missed: missesMax } : {}),
+      ...(isLeft(one) || isEnded(one) ? { missed: missesMax } : {}),
       listed: one.listed || ready.includes(one.ip),
     })),
     met: isRerouted(context, facts) ? {} : stillMet(context, facts),
@@ -285,6 +288,16 @@ export function remembered(
       ...{ wants: context.wants.filter((want) => !isLeft(want)), header: 'unknown' as const, unseen: [] },
     }),
   };
+}
+
+/**
+ * Whether the Pod is gone from its address, or another has it, as on the network of a node: answers that name
+ * it would keep the watch for ever. One that the Service has not heard of yet is not gone, nor is one whose
+ * address several Pods share.
+ */
+function isGoneFrom(before: ServiceFacts | null, facts: ServiceFacts | null, { uid, ip }: Want): boolean {
+  if (facts?.pods === undefined || facts.shared?.includes(ip)) return false;
+  return facts.pods[ip] === undefined ? before?.pods?.[ip] === uid : facts.pods[ip] !== uid;
 }
 
 /** Whether the Pod is one of the group's; in a group too large to be told of, it may be. */

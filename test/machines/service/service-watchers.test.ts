@@ -53,6 +53,42 @@ function missThrice(service: ServiceDriver, met: readonly number[]): void {
   }
 }
 
+describe('a watched Pod that is gone', () => {
+  const [first, second] = [wanted(1) as RouteWanted, wanted(2) as RouteWanted];
+  const both = { [first.ip]: first.uid, [second.ip]: second.uid };
+
+  test('is not watched any more, though another answers at its address', () => {
+    const service = reached({ ...all, pods: both });
+    service.asked();
+    service.take(observed({ ...all, pods: { [first.ip]: 'successor', [second.ip]: second.uid } }));
+    expect(watchedPods(service)).toEqual([second.uid]);
+    expect(sent(service)).toMatchObject([
+      { to: [first.pod], event: { type: 'route.lost', uids: [first.uid] } },
+    ]);
+  });
+
+  test('nor if it was the last, or the gate says keep', () => {
+    expect(watchedPods(reached({ ...all, pods: both }).take(observed({ ...all, pods: {} })))).toEqual([]);
+    const kept = reached({ ...all, pods: both }).take(observed({ pods: both }), observed({ pods: {} }));
+    expect(watchedPods(kept)).toEqual([]);
+  });
+
+  test('nor if several had the address for a while; meanwhile it is', () => {
+    const service = reached({ ...all, pods: both });
+    service.take(observed({ ...all, pods: { [second.ip]: second.uid }, shared: [first.ip] }));
+    expect(watchedPods(service)).toEqual([first.uid, second.uid]);
+    service.take(observed({ ...all, pods: { [first.ip]: 'successor', [second.ip]: second.uid } }));
+    expect(watchedPods(service)).toEqual([second.uid]);
+  });
+
+  test('one that the Service has not heard of yet, or in a group too large to hear of, stays watched', () => {
+    const unheard = reached({ ...all, pods: {} }).take(observed({ ...all, pods: { '10.9.9.9': 'other' } }));
+    expect(watchedPods(unheard)).toEqual([first.uid, second.uid]);
+    const crowd = reached({ ...all, pods: both }).take(observed(all));
+    expect(watchedPods(crowd)).toEqual([first.uid, second.uid]);
+  });
+});
+
 describe('the gate says keep for a moment', () => {
   const back = () => {
     const service = reached(all).take(observed(), observed(all));

@@ -37,6 +37,11 @@ export interface PodContext {
   readonly adopted: readonly string[];
   /** Services that have been asked for a proof since the Pod began to prove. */
   readonly asked: readonly string[];
+  /**
+   * Services that were asked to say what answers in the Pod's place as well. Absent in records of an earlier
+   * release.
+   */
+  readonly curious?: readonly string[];
   /** Of the last message to Services that asks for anything. Absent in records of an earlier release. */
   readonly spokenAt?: SpokenAt;
   /**

@@ -26,6 +26,8 @@ const telling = <const T extends string>(then: T) =>
     after: { patchPatience: { target: 'unsaid', actions: ['noteUntold', 'noteSilence'] } },
   }) as const;
 
+const provingTelling = telling('told');
+
 /** What the condition says is out of date. */
 const isOutdated = { guard: 'isUntold', target: 'unsaid' } as const;
 const groupIsFound = { guard: 'isGroupFound', target: '#pod.deciding' } as const;
@@ -138,7 +140,7 @@ export const heldStates = {
         always: allIsProven,
         after: { tellPause: 'telling', askAgain: [askAgainAloud('unsaid'), askAgain('unsaid')] },
       },
-      telling: telling('told'),
+      telling: { ...provingTelling, entry: ['askByName', ...provingTelling.entry] },
       told: {
         description:
           'The condition says which Services have not reached the Pod; they are asked again later.',

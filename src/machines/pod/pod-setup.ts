@@ -54,6 +54,8 @@ import {
   withWatches,
 } from './pod-watches.ts';
 import {
+  askedByName,
+  askedNow,
   curiousQuestion,
   isToldWrongly,
   isUntold,
@@ -258,7 +260,8 @@ export const podSetup = setup({
       failures: 0,
       lastError: null,
     }),
-    noteAsked: assign(({ context }) => ({ asked: [...context.asked, ...unasked(context)] })),
+    noteAsked: assign(({ context }) => askedNow(context)),
+    askByName: assign(({ context }) => askedByName(context)),
     countAsking: assign(({ context, event }) => ({
       askings: context.askings + 1,
       askedAt: event.at,

@@ -256,6 +256,21 @@ const service = ({ namespace }: PodContext, name: string): ActorId => `service/$
 /** The Services that a message names. */
 const named = (context: PodContext) => unproven(context).slice(0, namesMax);
 
+/** The Services that have been asked, and those of them that were to say what answers. */
+export function askedNow(context: PodContext): Pick<PodContext, 'asked' | 'curious'> {
+  const news = unasked(context);
+  const those = news.filter((name) => named(context).includes(name));
+  const before = (context.curious ?? []).filter((name) => !news.includes(name));
+  return { asked: [...context.asked, ...news], curious: [...before, ...those] };
+}
+
+/** Services that a message names now, and that never were to say what answers, have to be asked once more. */
+export function askedByName(context: PodContext): Pick<PodContext, 'asked'> {
+  const { asked, curious = [], answers } = context;
+  const untold = named(context).filter((name) => !curious.includes(name) && answers[name] === undefined);
+  return { asked: asked.filter((name) => !untold.includes(name)) };
+}
+
 /** The question to the Services that have not been asked, except those that a message names. */
 export function question({ context }: { context: PodContext }): Sending {
   const names = unasked(context).filter((name) => !named(context).includes(name));

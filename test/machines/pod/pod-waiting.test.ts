@@ -121,9 +121,10 @@ describe('docs/features/routes.md §7.1: “its condition is False, with a reaso
     ]);
   });
 
+  const eight = Object.fromEntries(Array.from({ length: 8 }, (_, n) => [`s${n}`, `s${n}-1`]));
+
   test('five by name, the number of the rest; those five alone are asked to say what answers', () => {
-    const services = Object.fromEntries(Array.from({ length: 8 }, (_, n) => [`s${n}`, `s${n}-1`]));
-    const pod = newPod(observed({ services }));
+    const pod = newPod(observed({ services: eight }));
     const curious = pod
       .asked()
       .flatMap((effect) => (effect.type === 'message.send' && 'curious' in effect.event ? effect.to : []));
@@ -131,6 +132,15 @@ describe('docs/features/routes.md §7.1: “its condition is False, with a reaso
     expect(patches(pod.wait(4_000))).toMatchObject([
       { message: expect.stringMatching(/s4 \(no answer yet\) and 3 more/) },
     ]);
+  });
+
+  test('docs/features/routes.md §7.1: a Service that is named later is asked then to say what answers, once', () => {
+    const pod = newPod(observed({ services: eight }), ...[0, 1, 2, 3, 4, 5].map((n) => proven(`s${n}`)));
+    pod.asked();
+    const [question] = pod.wait(4_000).askedOf('message.send');
+    expect(question).toMatchObject({ to: ['service/shop/s6', 'service/shop/s7'], event: { curious: true } });
+    pod.take({ type: 'condition.patched', uid: 'pod-1', status: 'False' }, proven('s6')).wait(10_000);
+    expect(pod.askedOf('message.send')).toEqual([]);
   });
 
   test('a Pod that waits for less than four seconds is not written', () => {

@@ -7,7 +7,7 @@ import { hasPassed, isToRestate, leftOf, type Stamp } from '../stamp.ts';
 import type { RouteGateLook, RouteGateStatusPatch } from './routegate-effects.ts';
 import type { RouteGateEvent } from './routegate-events.ts';
 import type { GateFindings, RouteGateFacts } from './routegate-facts.ts';
-import { type GateStatus, saidIn, statusOf, type Warning, warningsOf } from './routegate-status.ts';
+import { type GateStatus, keyOf, saidIn, statusOf, type Warning, warningsOf } from './routegate-status.ts';
 
 export interface RouteGateContext {
   readonly namespace: string;
@@ -30,7 +30,7 @@ export interface RouteGateContext {
   readonly reportedAt?: number;
   /** The object said something else while its status was being written. */
   readonly doubted?: boolean;
-  /** Reasons already reported in a Warning Event for this generation of the object. */
+  /** Keys of the Warning Events already written for this generation of the object. */
   readonly told: readonly string[];
   /** Consecutive failed attempts. */
   readonly failures: number;
@@ -157,7 +157,7 @@ export function report({ context, event }: Moment): Omit<RouteGateStatusPatch, '
 export function untold(context: RouteGateContext): Warning[] {
   const status = wanted(context);
   const all = status === null ? [] : warningsOf(status, context.findings);
-  return all.filter(({ reason }) => !context.told.includes(reason));
+  return all.filter((one) => !context.told.includes(keyOf(one)));
 }
 
 export function warning(

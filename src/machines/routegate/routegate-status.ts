@@ -3,6 +3,7 @@
  * (docs/features/routes.md, “What people are told”). Pure.
  */
 import { checksum } from '../checksum.ts';
+import type { Deadlock } from '../pod/pod-facts.ts';
 import type { GateFindings, Named, RouteGateFacts } from './routegate-facts.ts';
 
 export interface Judgement {
@@ -52,9 +53,13 @@ export function saidIn(status: {
 
 /** The content of a Warning Event. */
 export interface Warning {
+  /** Each is told once; absent: the reason. */
+  readonly key?: string;
   readonly reason: string;
   readonly message: string;
 }
+
+export const keyOf = ({ key, reason }: Warning): string => key ?? reason;
 
 /** @param now ms since the epoch, when the findings were made */
 export function statusOf(facts: RouteGateFacts, findings: GateFindings | null, now: number): GateStatus {
@@ -136,8 +141,8 @@ function verifyingOf(findings: GateFindings): Judgement {
     const message = `${unaskable.count} of ${services} Services cannot be probed: ${listed(unaskable)}`;
     return no(isPortMissing ? 'PortMissing' : 'Unverified', message);
   }
-  const [deadlock] = deadlocksOf(findings);
-  if (deadlock !== undefined) return no('Deadlock', deadlock);
+  const deadlocks = deadlocksOf(findings);
+  if (deadlocks.length > 0) return no('Deadlock', deadlocks.map(({ message }) => message).join('. '));
   if (pods.unverified > 0)
     return no(
       'Unverified',
@@ -155,25 +160,29 @@ const unservedText = (kind: string): string =>
   `the cluster has no kind ${kind}, which owns the groups by spec.groupResource, so no Pod is released; install its definition, or correct spec.groupResource`;
 
 /** Why Pods and Services wait for each other, and what to change: docs/features/routes.md §7.4. */
-export function deadlocksOf({ notPublished, affine, local }: GateFindings): string[] {
-  const says = (named: Named, text: string) => (named.count > 0 ? [`${listed(named)}: ${text}`] : []);
+export function deadlocksOf(findings: GateFindings): Warning[] {
+  const says = (deadlock: Deadlock, text: string): Warning[] => {
+    const named = findings[deadlock];
+    const message = `${listed(named)}: ${text}`;
+    return named.count > 0 ? [{ key: `Deadlock/${deadlock}`, reason: 'Deadlock', message }] : [];
+  };
   return [
     ...says(
-      notPublished,
+      'notPublished',
       'the Service publishes Ready Pods only, and they become Ready only through the Service; set publishNotReadyAddresses: true, or remove it from serviceSelector',
     ),
     ...says(
-      affine,
+      'affine',
       'with sessionAffinity ClientIP each replica of Orrery always reaches the same Pod; remove the affinity, or gate on a Service without it',
     ),
     ...says(
-      local,
+      'local',
       'with internalTrafficPolicy Local only Pods on nodes with a replica of Orrery are reached; remove the policy, or gate on a Service without it',
     ),
   ];
 }
 
-/** The Events beside the status, one for each reason: errors, and likely mistakes. */
+/** The Events beside the status, one for each reason and deadlock: errors, and likely mistakes. */
 export function warningsOf({ valid, verifying }: GateStatus, findings: GateFindings | null): Warning[] {
   const inUse = findings?.refusal === null ? findings : null;
   const isEarly = inUse !== null && isWithoutPods(inUse);
@@ -182,16 +191,15 @@ export function warningsOf({ valid, verifying }: GateStatus, findings: GateFindi
       status === 'False' && reason !== 'Deadlock' && !(isEarly && reason === 'NothingToVerify'),
   );
   const unlisted = inUse?.unlistedOwner === undefined ? [] : [verifying];
-  const deadlocks = inUse === null ? [] : deadlocksOf(inUse);
   const all: Warning[] = [
     ...wrong,
     ...unlisted,
-    ...deadlocks.map((message) => ({ reason: 'Deadlock', message })),
+    ...(inUse === null ? [] : deadlocksOf(inUse)),
     ...(inUse?.largeGroups ?? []).map(tooLarge),
     ...ungatedWarning(inUse),
   ];
   // Valid and Verifying have the same reason if the specification is unusable.
-  return all.filter(({ reason }, n) => all.findIndex((one) => one.reason === reason) === n);
+  return all.filter((one, n) => all.findIndex((other) => keyOf(other) === keyOf(one)) === n);
 }
 
 /** A RouteGate is mostly created a moment before the Services and Pods that it is for. */

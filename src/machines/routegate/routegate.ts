@@ -40,6 +40,7 @@ import {
   warning,
 } from './routegate-context.ts';
 import { routeGateEffects } from './routegate-effects.ts';
+import { keyOf } from './routegate-status.ts';
 import { tellRouteGate } from './routegate-telling.ts';
 
 type Args = { readonly context: RouteGateContext };
@@ -118,7 +119,7 @@ const routeGateMachine = setup({
         enqueue({ type: 'kube-event.write', params: warning({ context, event }, one) } as never);
     }),
     noteTold: assign(({ context }) => ({
-      told: [...context.told, ...untold(context).map(({ reason }) => reason)],
+      told: [...context.told, ...untold(context).map(keyOf)],
     })),
     ...actionsOf(...routeGateEffects),
   },

@@ -26,6 +26,22 @@ test('docs/features/routes.md §7.1: a Pod is told which Services wait for it', 
   expect(await deadlocksOf(undefined)).toBeUndefined();
 });
 
+test('docs/features/routes.md §7.1: a Pod that was alone hears that another makes session affinity a deadlock', async () => {
+  const scene = await shop({});
+  await scene.put({
+    'pods/web-0': podDigest({}),
+    'services/web': serviceDigest({ routing: { affine: true } }),
+  });
+  expect(scene.pod()?.deadlocks).toBeUndefined();
+  scene.affected();
+  await scene.put({ 'pods/web-1': podDigest({ uid: 'other-uid', address: null }) });
+  expect(scene.affected()).toContain('pod/shop/web-0');
+  expect(scene.pod()?.deadlocks).toEqual({ web: ['affine'] });
+  await scene.put({ 'pods/web-1': null });
+  expect(scene.affected()).toContain('pod/shop/web-0');
+  expect(scene.pod()?.deadlocks).toBeUndefined();
+});
+
 test('docs/features/routes.md §5.5: a Pod that is watched hears that its condition says that nothing was verified', async () => {
   const type = 'example.com/routes';
   for (const whenRouteIsLost of ['withdraw', 'keep'] as const) {

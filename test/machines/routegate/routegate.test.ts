@@ -272,14 +272,19 @@ describe('Warnings', () => {
     expect(gate.askedOf('kube-event.write')).toHaveLength(1);
   });
 
-  test('of several deadlocks the Event tells the first, the condition too', () => {
+  test('of several deadlocks each has an Event, and the condition names all', () => {
     const one = { names: ['svc-0'], count: 1 };
     const gate = newGate(observed(), counted(1, { affine: one, local: one }));
-    expect(patches(gate)).toMatchObject([{ status: { verifying: { reason: 'Deadlock' } } }]);
+    const message = expect.stringMatching(/remove the affinity.*\. svc-0: .*remove the policy/);
+    expect(patches(gate)).toMatchObject([{ status: { verifying: { reason: 'Deadlock', message } } }]);
     gate.take(reported);
     expect(gate.askedOf('kube-event.write')).toMatchObject([
       { reason: 'Deadlock', note: expect.stringContaining('remove the affinity') },
+      { reason: 'Deadlock', note: expect.stringContaining('remove the policy') },
     ]);
+    gate.take(stirred).wait(1_000);
+    gate.take(counted(2, { affine: one, local: { names: ['svc-0', 'svc-1'], count: 2 } }, 'a.1'), reported);
+    expect(gate.askedOf('kube-event.write')).toEqual([]);
   });
 });
 

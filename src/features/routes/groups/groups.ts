@@ -190,6 +190,7 @@ export class Groups {
     for (const group of new Set([...before.values(), ...after.values()])) {
       const [was, is] = [before, after].map((places) => actorIn(places, group));
       const old = was === undefined ? undefined : group.pods.get(was);
+      const wasAlone = group.pods.size <= 1;
       if (was !== undefined) group.pods.delete(was);
       if (is !== undefined && digest) group.pods.set(is, digest);
       const [hadSum, hasSum] = [old ? podHash(old) : 0, is !== undefined && digest ? podHash(digest) : 0];
@@ -201,6 +202,9 @@ export class Groups {
       ];
       const isSameHost = isSamePod && old?.hostNetwork === digest?.hostNetwork;
       for (const sharer of isSameHost ? [] : sharers) affected.add(`pod/${namespace}/${sharer}`);
+      // Session affinity hinders no Pod that is alone (deadlocks.ts).
+      if (wasAlone !== group.pods.size <= 1 && isAnyAffine(group))
+        for (const other of group.pods.keys()) affected.add(`pod/${namespace}/${other}`);
       if (was !== undefined && was !== is) group.podsSince.delete(was);
       if (is !== undefined && !isSamePod) group.podsSince.set(is, this.podChanges);
       for (const service of isSamePod ? [] : group.services.keys())
@@ -305,6 +309,9 @@ function podHash({ uid, address, deleting, finished }: PodDigest): number {
     `${uid}/${address !== null && 'ip' in address ? address.ip : ''}/${deleting || finished === true}`,
   );
 }
+
+const isAnyAffine = ({ services }: Group): boolean =>
+  [...services.values()].some(({ routing }) => routing?.affine === true);
 
 function addAll(group: Group, affected: Affected): void {
   const { namespace } = group.gate;

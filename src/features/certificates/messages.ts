@@ -16,6 +16,7 @@ const asking = {
   exempt: v.boolean(),
   namespace: v.optional(v.pipe(v.string(), v.maxLength(253))),
   due: v.optional(v.boolean()),
+  ends: v.optional(v.number()),
   question: v.optional(v.number()),
   since: v.optional(v.number()),
 };

@@ -122,8 +122,10 @@ export type PermitAsked = {
   readonly exempt: boolean;
   /** The owner of the host; permits are shared out by namespace. Absent: unknown. */
   readonly namespace?: string;
-  /** A stored certificate is due for renewal: it comes before hosts that never had one. */
+  /** A stored certificate is due for renewal, or has expired: it comes before hosts that never had one. */
   readonly due?: boolean;
+  /** With `due`: when that certificate ends, ms since the epoch; absent: an earlier release. */
+  readonly ends?: number;
   /** Its number, the same however often it is asked; absent: an earlier release. */
   readonly question?: number;
   /** When it was asked first, ms since the epoch; absent: an earlier release. */
@@ -146,6 +148,7 @@ export type PermitReturned = {
   readonly again: boolean;
   readonly namespace?: string;
   readonly due?: boolean;
+  readonly ends?: number;
   /** The question that was answered, or that is not asked any more; absent: an earlier release. */
   readonly question?: number;
   /** With `again`: since when the domain has waited, as in `PermitAsked`. */

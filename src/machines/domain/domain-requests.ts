@@ -17,7 +17,7 @@ import type {
 } from './domain-effects.ts';
 import type { AcquisitionFailed, PermitOutcome, PermitReturned } from './domain-events.ts';
 import type { DomainSource, Target } from './domain-facts.ts';
-import { isDue, isInTime, isSuggested, limitMs } from './domain-schedule.ts';
+import { isSuggested, limitMs, renewAt } from './domain-schedule.ts';
 
 const self = ({ host }: DomainContext): ActorId => `domain/_/${host}`;
 
@@ -26,10 +26,16 @@ const asking = (context: DomainContext, at: number) => ({
   registered: context.facts?.registered ?? context.host,
   exempt: isSuggested(context, at),
   namespace: context.facts?.owner ?? '',
-  due: !context.forced && isInTime(context, at) && isDue(context, at),
+  ...renewing(context, at),
   question: context.question,
   ...(context.waitsSince > 0 ? { since: context.waitsSince } : {}),
 });
+
+/** Whether it is a renewal that is due, and when the certificate ends: what people force goes no faster. */
+function renewing({ certificate, window }: DomainContext, at: number) {
+  if (certificate === null || at < renewAt(certificate, window)) return { due: false };
+  return { due: true, ends: certificate.notAfter };
+}
 
 /** The number of the question that follows: higher, also when the domain begins anew. */
 export const nextQuestion = ({ question }: DomainContext, at: number) => Math.max(at, question + 1);

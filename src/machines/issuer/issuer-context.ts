@@ -16,6 +16,8 @@ export interface Waiting {
   readonly namespace: string;
   /** A renewal that is due. */
   readonly due: boolean;
+  /** When its certificate ends, ms since the epoch; absent: none is due, or asked by an earlier release. */
+  readonly ends?: number;
   /** The number of its question; absent: asked by an earlier release. */
   readonly question?: number;
   /** Since when it has waited, ms since the epoch; absent: asked by an earlier release. */
@@ -69,6 +71,8 @@ export interface IssuerContext {
    * release.
    */
   readonly turns?: readonly string[];
+  /** Permits for renewals since the last one for a new host; absent: none, or an earlier release's record. */
+  readonly renewals?: number;
   /**
    * When the last of the domains without a place was told to ask again, by namespace, ms since the epoch;
    * absent: none was.

@@ -11,6 +11,7 @@ import { hostOf, type IssuerContext, type Waiting } from './issuer-context.ts';
 import { limitedUntil } from './issuer-limits.ts';
 import { dayMs, hourMs } from './issuer-periods.ts';
 import { allowedAt, sizes } from './issuer-queue.ts';
+import { turnsBefore } from './issuer-turns.ts';
 
 /** When the turn of a waiting domain comes, as far as can be told, ms since the epoch. */
 export function turnAt(context: IssuerContext, one: Waiting, at: number): number {
@@ -23,8 +24,8 @@ export function turnAt(context: IssuerContext, one: Waiting, at: number): number
   const rivals = counted.filter((other) => other === one || !isHeldBack(context, other, at));
   return Math.max(
     allowed,
-    after(buckets.orders, orders, turnsBefore(rivals, one), at),
-    after(buckets.certificates[one.registered], certificates, turnsBefore(neighbours, one), at),
+    after(buckets.orders, orders, turnsBefore(context, rivals, one, at), at),
+    after(buckets.certificates[one.registered], certificates, turnsBefore(context, neighbours, one, at), at),
   );
 }
 
@@ -43,25 +44,6 @@ function isHeldBack(context: IssuerContext, one: Waiting, at: number): boolean {
     limitedUntil(context, one),
   );
   return own > Math.max(at, availableAt(buckets.orders, orders));
-}
-
-/** How many others have their turn before: namespaces take turns, and renewals that are due go first. */
-function turnsBefore(all: readonly Waiting[], one: Waiting): number {
-  const counts = new Map<string, number>();
-  let own = 0;
-  let first = 0;
-  let isPassed = false;
-  for (const other of all) {
-    if (other === one) isPassed = true;
-    else if (other.due && !one.due) first++;
-    else if (other.due !== one.due) continue;
-    else if (other.namespace !== one.namespace)
-      counts.set(other.namespace, (counts.get(other.namespace) ?? 0) + 1);
-    else if (!isPassed) own++;
-  }
-  let others = 0;
-  for (const count of counts.values()) others += Math.min(count, own + 1);
-  return first + own + others;
 }
 
 /** Namespaces whose calls are remembered. */

@@ -2,18 +2,18 @@
  * Whose turn it is: an Issuer's queue, its budgets, and the shares of namespaces
  * (docs/features/certificates.md §5). Pure.
  *
- * Among domains that budgets and limits allow, due renewals come first, then the namespace with the fewest
- * orders in progress, then the one that got a permit longest ago, then the earliest request. When the queue
- * is full, the one of the namespace with the most places that has waited least gives way, among those that a
- * budget or a limit blocks if there are such.
+ * In which order domains have their turn is in issuer-turns.ts. When the queue is full, one of the namespace
+ * with the most places gives way: a new host rather than a renewal, the one that has waited least, or whose
+ * certificate ends last; among those that a budget or a limit blocks if there are such.
  */
 import type { ActorId } from '../../base/ids.ts';
 import type { PermitAsked, PermitReturned } from '../domain/domain-events.ts';
 import type { IssuerBudget } from '../domain/domain-facts.ts';
 import { availableAt, type BucketSize, pruned, putBack, taken } from './budget.ts';
 import { type Buckets, hostOf, type IssuerContext, type Permit, type Waiting } from './issuer-context.ts';
-import { isDoubtful, limitedUntil, limitsAfter } from './issuer-limits.ts';
+import { limitedUntil, limitsAfter } from './issuer-limits.ts';
 import { hourMs, permitMs, weekMs } from './issuer-periods.ts';
+import { byEnd, byTurn, noteTurn } from './issuer-turns.ts';
 
 /** Concurrent orders at an authority; a private CA signs them itself and allows more. */
 export const inWorkMax = ({ facts }: Pick<IssuerContext, 'facts'>) => (facts?.kind === 'ca' ? 64 : 10);
@@ -24,8 +24,6 @@ export const inWorkMax = ({ facts }: Pick<IssuerContext, 'facts'>) => (facts?.ki
 export const queueMax = 1_000;
 /** Buckets remembered of each sort; the fullest are dropped. */
 const bucketsMax = 2_000;
-/** Namespaces whose turns are remembered; one that is forgotten was served longest ago, and goes first. */
-const turnsMax = 256;
 
 const waitingOf = ({
   domain,
@@ -33,12 +31,22 @@ const waitingOf = ({
   exempt,
   namespace = '',
   due = false,
+  ends,
   ...numbers
 }: PermitAsked | PermitReturned): Waiting => {
   const question = 'next' in numbers ? numbers.next : numbers.question;
   const known = question === undefined ? {} : { question };
   const waits = numbers.since === undefined ? {} : { since: numbers.since };
-  return { domain, registered, exempt, namespace, due, ...known, ...waits };
+  return {
+    domain,
+    registered,
+    exempt,
+    namespace,
+    due,
+    ...(ends === undefined ? {} : { ends }),
+    ...known,
+    ...waits,
+  };
 };
 
 /** Whether a question is no newer than another of its domain; of an earlier release's that is unknown. */
@@ -91,10 +99,14 @@ function givesWay(context: IssuerContext, entry: Waiting, at: number): Waiting {
   return latest(fresh.length > 0 ? fresh : its) ?? entry;
 }
 
-/** The one that has waited least; of those that have waited as long, the last. */
+/**
+ * The one whose certificate ends last; of new hosts, the one that has waited least; of those that have waited
+ * as long, the last.
+ */
 const latest = (all: readonly Waiting[]): Waiting | undefined =>
   all.reduce<Waiting | undefined>(
-    (last, one) => (last === undefined || (one.since ?? 0) >= (last.since ?? 0) ? one : last),
+    (last, one) =>
+      last === undefined || (byEnd(one, last) || (one.since ?? 0) - (last.since ?? 0)) >= 0 ? one : last,
     undefined,
   );
 
@@ -244,29 +256,23 @@ export function served(
       ...next,
       queue: next.queue.filter((one) => one !== turn),
       inWork: { ...next.inWork, [turn.domain]: permit },
-      turns: [...(next.turns ?? []).filter((one) => one !== turn.namespace), turn.namespace].slice(-turnsMax),
+      ...noteTurn(next, turn),
       buckets: spent(next, turn, at),
     };
   }
-  const { queue, inWork, buckets, limits, turns } = next;
-  const change = { queue, inWork, buckets, limits, ...(turns === undefined ? {} : { turns }) };
-  return { change, granted };
+  const { queue, inWork, buckets, limits, turns, renewals } = next;
+  const order = granted.length === 0 ? {} : { turns: turns ?? [], renewals: renewals ?? 0 };
+  return { change: { queue, inWork, buckets, limits, ...order }, granted };
 }
 
 /** Whose last permit is still to come back has to wait for that. */
 const isUnsettled = ({ inWork }: IssuerContext, { domain }: Waiting) => inWork[domain] !== undefined;
 
 function nextTurn(context: IssuerContext, at: number): Waiting | null {
-  const inWork = new Map<string, number>();
-  for (const { namespace = '' } of Object.values(context.inWork))
-    inWork.set(namespace, (inWork.get(namespace) ?? 0) + 1);
-  const lastTurns = new Map((context.turns ?? []).map((namespace, n) => [namespace, n + 1]));
-  const urgency = (one: Waiting) =>
-    isDoubtful(context, one) ? queueMax : one.due ? -1 : (inWork.get(one.namespace) ?? 0);
-  const rank = (one: Waiting) => urgency(one) * (turnsMax + 1) + (lastTurns.get(one.namespace) ?? 0);
+  const compare = byTurn(context, at);
   let best: Waiting | null = null;
   for (const one of context.queue) {
-    const isBetter = best === null || rank(one) < rank(best);
+    const isBetter = best === null || compare(one, best) < 0;
     if (isBetter && !isUnsettled(context, one) && allowedAt(context, one) <= at) best = one;
   }
   return best;

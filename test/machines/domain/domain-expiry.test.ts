@@ -54,6 +54,15 @@ describe('§9.1: a certificate that expires while its domain waits for its turn'
     expect(wordOf(domain.take(deferred))).toBe('expired');
   });
 
+  test('§5.5: stays a renewal, which comes before new hosts, and says when the certificate ended', () => {
+    const domain = expired();
+    domain.asked();
+    domain.wait(domain.patience ?? 0);
+    const [asked] = domain.askedOf('message.send').map(({ event }) => event);
+    const ends = domain.context.certificate?.notAfter;
+    expect(asked).toMatchObject({ type: 'permit.asked', due: true, ends });
+  });
+
   test('is renewed as soon as it is its turn', () => {
     expect(wordOf(expired().take(granted))).toBe('ordering');
   });

@@ -294,6 +294,14 @@ export function quietMs(context: IssuerContext, at: number, width: number): numb
   return Math.max(1_000, next - at);
 }
 
+/** Time until every budget is full again and every permit is back, ms: then nothing is left to remember. */
+export function memoryMs({ inWork, buckets }: IssuerContext, at: number): number {
+  const { orders, certificates, duplicates } = bucketsWithin(buckets, at);
+  const fullAts = [orders, ...Object.values(certificates), ...Object.values(duplicates)];
+  const ends = Object.values(untilAtMost(inWork, at + permitMs)).map(({ until }) => until);
+  return Math.max(...fullAts, ...ends) - at;
+}
+
 type Times = Pick<IssuerContext, 'inWork' | 'buckets' | 'limits'>;
 
 /** A limit lasts a day at most (`grownMs`). */

@@ -14,7 +14,7 @@ import type { IssuerContext, IssuerInput } from './issuer-context.ts';
 import { called } from './issuer-crowd.ts';
 import { issuerEffects } from './issuer-effects.ts';
 import { grownMs, isForEverybody, isItsOwnTrouble, limitMet, limitsAfterEdit } from './issuer-limits.ts';
-import { enqueued, inWorkMax, isDeaf, quietMs, returned, served } from './issuer-queue.ts';
+import { enqueued, inWorkMax, isDeaf, memoryMs, quietMs, returned, served } from './issuer-queue.ts';
 import { deferral, grant, isMistold, noted, type Why, whyAllWait, whyWaiting } from './issuer-report.ts';
 import type { StateWord } from './issuer-words.ts';
 
@@ -120,6 +120,7 @@ export const issuerSetup = setup({
     isNewSpec: ({ context, event }: Args) =>
       event.type === 'issuer.observed' &&
       (event.facts?.uid !== context.facts?.uid || event.facts?.generation !== context.facts?.generation),
+    isForgettable: ({ context, event }: Args) => memoryMs(context, timeOf(event)) <= 0,
     isInvalid: ({ context }: Args) => context.facts?.invalid != null,
     isThisCheck: ({ context, event }: Args) => 'check' in event && event.check === context.check,
     isRefused: (args: Args) => isFailed(args, 'refused'),
@@ -158,6 +159,7 @@ export const issuerSetup = setup({
       quietMs(context, timeOf(event), isOnTrial(context) ? 1 : inWorkMax(context)),
     /** The authority's opinion of our account may have been corrected. */
     tryAnyway: 300_000,
+    untilForgettable: ({ context, event }) => memoryMs(context, timeOf(event)),
     reportAgain: 30_000,
     /** An Issuer whose certificates are ordered is checked by that. */
     checkAgain: ({ context, event }) =>
@@ -172,6 +174,8 @@ export const issuerSetup = setup({
     ),
     numberCheck: assign(({ context, event }) => ({ check: context.check + 1, checkedAt: timeOf(event) })),
     noteCa: assign(({ event }) => (event.type === 'issuer.verified' ? { ca: event.ca ?? null } : {})),
+    /** A domain whose Issuer is deleted leaves the queue by itself. */
+    forgetObject: assign({ queue: [], calls: {}, limits: {}, ca: null, isReady: false, readySince: 0 }),
     noteReturn: assign({ limitedUntil: null, outageSince: null }),
     forgetTrouble: assign({
       limitedUntil: null,

@@ -55,7 +55,7 @@ export function tellIssuer({ states, context, at }: Standing<IssuerContext>): To
 
 function textOf(state: string, context: IssuerContext, at: number): string {
   const { name, queue } = context;
-  if (state === 'gone') return `There is no Issuer ${name}.`;
+  if (state === 'gone' || state === 'forgotten') return `There is no Issuer ${name}.`;
   const word = words[state];
   if (word === undefined) return `Domains ask for Issuer ${name}, which has not been seen yet.`;
   const others = isCalling(context, at) ? ', and others ask again later' : '';

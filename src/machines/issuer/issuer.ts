@@ -13,7 +13,8 @@
  * - While the authority is away it alone checks whether it is back: after 10 s, growing to 5 min.
  * - Ready is checked again each hour: a CA that has expired, or an account that was closed, is told before a
  *   domain needs it.
- * - Budgets are in the record: neither a restart nor a move of the shard forgets what was ordered.
+ * - Budgets are in the record: neither a restart nor a move of the shard forgets what was ordered, nor that
+ *   the Issuer is deleted and created again.
  * Absent: what a domain does with its permit; a domain that is lost with it is not waited for longer than 330
  * s.
  */
@@ -253,7 +254,22 @@ const issuerMachine = issuerSetup.createMachine({
       },
     },
     gone: {
-      description: 'The Issuer does not exist.',
+      description:
+        'The Issuer does not exist; what was ordered is remembered until its budgets are full again, for one that is created with this name.',
+      tags: 'settled',
+      entry: ['forgetTrouble', 'forgetObject'],
+      always: { guard: 'isForgettable', target: 'forgotten' },
+      on: {
+        'issuer.recheck': {},
+        'issuer.observed': [
+          { guard: 'isGone' },
+          { target: 'verifying', actions: ['forgetLimits', 'remember', 'forgetTrouble'] },
+        ],
+      },
+      after: { untilForgettable: 'forgotten' },
+    },
+    forgotten: {
+      description: 'The Issuer does not exist, and nothing is left to remember of it.',
       type: 'final',
     },
   },

@@ -33,7 +33,7 @@ export const domainMessages: MessageOptions = {
     'permit.granted': v.object({ issuer: name, question: v.optional(v.number()) }),
     'permit.deferred': v.object({
       issuer: name,
-      reason: v.picklist(['budget', 'rateLimited', 'down', 'notReady', 'full']),
+      reason: v.picklist(['budget', 'rateLimited', 'down', 'notReady', 'full', 'busy']),
       until: v.nullable(v.number()),
       message,
     }),
@@ -44,7 +44,7 @@ export const domainMessages: MessageOptions = {
 export const issuerMessages: MessageOptions = {
   messages: { 'issuer.recheck': v.pipe(v.object({}), v.description('is verified again')) },
   internal: {
-    'permit.asked': v.object({ ...asking }),
+    'permit.asked': v.object({ ...asking, times: v.optional(v.number()) }),
     'permit.returned': v.object({
       ...asking,
       outcome: v.picklist(['issued', 'refused', 'rateLimited', 'down', 'unused', 'unusable']),

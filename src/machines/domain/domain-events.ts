@@ -130,6 +130,8 @@ export type PermitAsked = {
   readonly question?: number;
   /** When it was asked first, ms since the epoch; absent: an earlier release. */
   readonly since?: number;
+  /** How often it was asked; absent: an earlier release, which knows no `busy`. */
+  readonly times?: number;
 };
 /**
  * How the permit was used; `again`: the domain stays in the Issuer's queue. It ends the question, and is sent
@@ -173,7 +175,8 @@ export type PermitGranted = {
 export type PermitDeferred = {
   readonly type: 'permit.deferred';
   readonly issuer: string;
-  readonly reason: 'budget' | 'rateLimited' | 'down' | 'notReady' | 'full';
+  /** `busy`: as many orders are in progress as may be; told to whoever asks again. */
+  readonly reason: 'budget' | 'rateLimited' | 'down' | 'notReady' | 'full' | 'busy';
   /**
    * When the domain may expect its turn, or, if it has no place in the queue, when it asks again; ms since
    * the epoch; null: unknown.

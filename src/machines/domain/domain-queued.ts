@@ -4,7 +4,6 @@
  * domain-setup.ts.
  */
 import { limitedNotice } from './domain-report.ts';
-import { question } from './domain-requests.ts';
 import {
   asking,
   byIssuer,
@@ -134,11 +133,7 @@ export const queued = {
         ],
       },
       after: {
-        askAfterOutage: {
-          actions: { type: 'message.send', params: question },
-          target: 'issuerDown',
-          reenter: true,
-        },
+        askAfterOutage: { actions: asking, target: 'issuerDown', reenter: true },
       },
     },
   },

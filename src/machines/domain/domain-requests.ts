@@ -45,7 +45,7 @@ export function question({ context, event }: Moment): Omit<MessageSend, 'type'> 
   const { facts } = context;
   return {
     to: facts?.issuer ? [`issuer/_/${facts.issuer.name}`] : [],
-    event: { type: 'permit.asked', ...asking(context, event.at) },
+    event: { type: 'permit.asked', ...asking(context, event.at), times: context.askings },
   };
 }
 

@@ -48,6 +48,9 @@ const isFailure = ({ context, event }: Args, outcome: FailureOutcome) =>
 const isExpired = ({ context, event }: Args) =>
   context.certificate !== null && !isInTime(context, timeOf(event));
 
+/** The Issuer works, and others have their turn before. */
+const byTheQueue = ['budget', 'full', 'busy'] as const;
+
 /** Whether the Issuer makes the domain wait, for one of these reasons, and that is new. */
 function isDeferral({ context, event }: Args, reasons?: ReadonlyArray<PermitDeferred['reason']>): boolean {
   if (event.type !== 'permit.deferred' || event.issuer !== context.facts?.issuer?.name) return false;
@@ -123,8 +126,8 @@ export const domainSetup = setup({
       exhibit.isNoted(context) && context.order !== null && timeOf(event) < context.order.expires,
     isDeferredByOutage: (args: Args) => isDeferral(args, ['down']),
     isDeferredByLimit: (args: Args) => isDeferral(args, ['rateLimited']),
-    isDeferredByQueue: (args: Args) => isDeferral(args, ['budget', 'full']),
-    isDeferredThoughExpired: (args: Args) => isDeferral(args, ['budget', 'full']) && isExpired(args),
+    isDeferredByQueue: (args: Args) => isDeferral(args, byTheQueue),
+    isDeferredThoughExpired: (args: Args) => isDeferral(args, byTheQueue) && isExpired(args),
     isExpired: (args: Args) => isExpired(args),
     isDeferredAsUnusable: (args: Args) =>
       isDeferral(args, ['notReady']) &&

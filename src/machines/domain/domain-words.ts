@@ -109,6 +109,7 @@ const deferrals: Readonly<Record<string, string>> = {
   down: 'cannot reach its authority',
   notReady: 'is not ready',
   full: 'has too many domains waiting',
+  busy: 'is busy',
 };
 
 /** When its turn comes, or when it asks again: what is told stays true until then. */

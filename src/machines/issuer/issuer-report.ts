@@ -122,26 +122,48 @@ export const deferral = (
   event: { type: 'permit.deferred', issuer: name, ...why, ...(message === null ? {} : { message }) },
 });
 
-/** Why a domain has to wait for more than its turn; null: it does not. */
+/** Whoever asks for this time without an answer is told also that others have their turn before. */
+const patienceAskings = 2;
+
+interface Asker {
+  readonly domain: ActorId;
+  readonly message?: string;
+  readonly times?: number;
+}
+
+/**
+ * Why a domain has to wait; null: it does not, or only for its turn, which mostly comes before it asks again.
+ *
+ * @param width concurrent orders
+ */
 export function whyWaiting(
   context: IssuerContext,
-  domain: ActorId,
+  { domain, message = '', times = 0 }: Asker,
   at: number,
-  message: string | null,
+  width: number,
 ): Why | null {
   if (context.inWork[domain] !== undefined) return null;
   const mine = context.queue.find((one) => one.domain === domain);
   if (mine === undefined) return { reason: 'full', until: null, message: null };
   const until = allowedAt(context, mine);
-  if (until <= at) return null;
+  if (until <= at) {
+    const isTold = times >= patienceAskings && Object.keys(context.inWork).length >= width;
+    return isTold ? { reason: 'busy', until: null, message: busyText(width) } : null;
+  }
   const isLimit = limitedUntil(context, mine) >= until;
-  if (isLimit) return { ...limitOn(context, mine, message), until: Math.round(until) };
+  if (isLimit) return { ...limitOn(context, mine, message || null), until: Math.round(until) };
   return {
     reason: 'budget',
     until: Math.round(turnAt(context, mine, at)),
     message: budgetText(context, mine),
   };
 }
+
+/** In words that stay true while the domain waits. */
+const busyText = (width: number) =>
+  width > 1
+    ? `${width} orders are in progress, as many as it allows`
+    : 'after a limit or an outage of its authority one domain tries first';
 
 export function whyAllWait(context: IssuerContext, reason: PermitDeferred['reason']): Why {
   return {

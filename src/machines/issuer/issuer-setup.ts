@@ -88,8 +88,7 @@ const serving = (widthOf: (context: IssuerContext) => number) =>
     const deaf = event.type === 'permit.asked' && isDeaf(context, event, at) ? [event.domain] : [];
     for (const to of [...granted, ...deaf]) send(enqueue, grant(now, to));
     if (asker === null || deaf.length > 0) return;
-    const message = 'message' in event ? (event.message ?? null) : null;
-    const why = whyWaiting(now, asker.domain, at, message);
+    const why = whyWaiting(now, asker, at, widthOf(context));
     if (why?.reason === 'full') turnAway({ context: now, event }, enqueue, asker, why);
     else if (why !== null) send(enqueue, deferral(context, asker.domain, why));
   });

@@ -85,3 +85,19 @@ test('a domain that never asked gives nothing up', () => {
 test('an Issuer of an earlier release, which names no question, is believed', () => {
   expect(wordOf(wanting().take(granted))).toBe('ordering');
 });
+
+test('§5.8: one that waits only for others says so, and asks seldom from then on', () => {
+  const domain = wanting();
+  const asked = () => domain.askedOf('message.send').map(({ event }) => event);
+  expect(asked()).toMatchObject([{ type: 'permit.asked', times: 1 }]);
+  domain.wait(4_000);
+  expect(asked()).toMatchObject([{ type: 'permit.asked', times: 2 }]);
+  const message = '10 orders are in progress, as many as it allows';
+  domain.take({ type: 'permit.deferred', issuer: 'acme', reason: 'busy', until: null, message });
+  expect(wordOf(domain)).toBe('waitingForPermit');
+  const ready = domain.askedOf('domain.report').at(-1)?.status.conditions[0];
+  expect(ready?.message).toBe(
+    'Issuer acme is busy: 10 orders are in progress, as many as it allows; app.example.com waits.',
+  );
+  expect(domain.patience).toBeGreaterThanOrEqual(60_000);
+});

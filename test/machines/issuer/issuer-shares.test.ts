@@ -317,3 +317,37 @@ test('§5.8: a host that a budget blocks is told which', () => {
   for (const host of ['a.two.test', 'a.three.test']) issue(host);
   expect(told('a.four.test')).toBe('4 orders in 3 hours (spec.budget.ordersPer3h)');
 });
+
+describe('§5.8: a host that only waits for others', () => {
+  const busy = () => {
+    const issuer = ready();
+    for (let n = 0; n < 10; n++) ask(issuer, `h${n}.bank.test`);
+    issuer.asked();
+    return issuer;
+  };
+  const told = (issuer: Issuer) => messages(issuer, 'permit.deferred').map(({ event }) => event);
+
+  test('is told so when it asks again; mostly its turn comes before', () => {
+    const issuer = busy();
+    expect(told(ask(issuer, 'next.bank.test', { times: 1 }))).toEqual([]);
+    const message = '10 orders are in progress, as many as it allows';
+    expect(told(ask(issuer, 'next.bank.test', { times: 2 }))).toMatchObject([
+      { reason: 'busy', until: null, message },
+    ]);
+  });
+
+  test('of an earlier release is told nothing, because it would not understand', () => {
+    const issuer = busy();
+    ask(ask(issuer, 'next.bank.test'), 'next.bank.test');
+    expect(told(issuer)).toEqual([]);
+  });
+
+  test('is told that one tries first, after an outage', () => {
+    const issuer = ask(ask(ready(), 'a.bank.test'), 'b.shop.test');
+    limited(issuer, 'a.bank.test', 'account', minute);
+    issuer.wait(minute);
+    issuer.asked();
+    const message = 'after a limit or an outage of its authority one domain tries first';
+    expect(told(ask(issuer, 'c.shop.test', { times: 2 }))).toMatchObject([{ reason: 'busy', message }]);
+  });
+});

@@ -33,6 +33,7 @@ import {
   tags,
   time,
 } from './der.ts';
+import { trustedOf } from './trust.ts';
 
 /** A CA that can sign; opened once, used many times. */
 export type CertificateAuthority = ReturnType<typeof openAuthority>;
@@ -43,8 +44,11 @@ export type CertificateAuthority = ReturnType<typeof openAuthority>;
  */
 const backdateMs = (lifetimeMs: number) => Math.min(60_000, Math.max(0, lifetimeMs) / 20);
 
-/** @throws OrreryError CERTIFICATE_UNUSABLE if the two do not match, or cannot sign for servers */
-export function openAuthority(chainPem: string, keyPem: string, now: number) {
+/**
+ * @param rootsPem what its clients trust, if its Secret says so
+ * @throws OrreryError CERTIFICATE_UNUSABLE if the two do not match, or cannot sign for servers
+ */
+export function openAuthority(chainPem: string, keyPem: string, now: number, rootsPem = '') {
   const { certificate, key } = checkedPair(chainPem, keyPem, now);
   const { subject, keyId, constraints, flaw } = readAuthority(chainPem);
   if (flaw !== null) throw unusable(flaw);
@@ -54,6 +58,8 @@ export function openAuthority(chainPem: string, keyPem: string, now: number) {
   return {
     /** Of the CA's own certificate, ms since the epoch. */
     life,
+    /** What clients trust, in PEM. */
+    trusted: trustedOf(chainPem, rootsPem),
     /**
      * A new certificate and its key.
      *

@@ -30,7 +30,8 @@ export function createAuthorities(
     const place = `${secret.namespace}/${secret.name}`;
     if (data === null) throw unusableIssuer(`the Secret ${place} does not exist`);
     try {
-      return openAuthority(data['tls.crt'] ?? '', data['tls.key'] ?? '', clock.now());
+      const { 'tls.crt': chain = '', 'tls.key': key = '', 'ca.crt': roots = '' } = data;
+      return openAuthority(chain, key, clock.now(), roots);
     } catch (thrown) {
       throw hasCode(thrown, 'CERTIFICATE_UNUSABLE')
         ? unusableIssuer(`the Secret ${place}: ${thrown.message}`)

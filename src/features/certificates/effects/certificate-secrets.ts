@@ -13,6 +13,7 @@ import { isAnother, unlessAnother, unlessGone } from '../../../kube/api/absent.t
 import { preconditions } from '../../../kube/effects/object-edit.ts';
 import type { DomainSource, Target } from '../../../machines/domain/domain-facts.ts';
 import { takenText, waysOn } from '../../../machines/domain/domain-lacking.ts';
+import { verifies } from '../acme/trust.ts';
 import { domainLabel, hostLabel } from '../hosts.ts';
 import { secrets } from '../resources.ts';
 import { isFor, type PublicPart, readPair, sha256Hex } from '../stored-certificate.ts';
@@ -22,6 +23,13 @@ export interface Pair {
   readonly chain: string;
   /** PEM; secret. */
   readonly key: string;
+}
+
+/** What is written. */
+interface Written extends Pair {
+  readonly order: string;
+  /** The `ca.crt`; null: none. */
+  readonly trusted: string | null;
 }
 
 /** The state of a target. */
@@ -89,7 +97,7 @@ export async function writeTarget(
   kube: KubePort,
   host: string,
   { target, before }: { readonly target: Target; readonly before: Stored },
-  pair: Pair & { readonly order: string },
+  pair: Written,
   signal: AbortSignal,
 ): Promise<string | null> {
   if (before.is === 'foreign') return before.why;
@@ -110,14 +118,15 @@ async function applyTarget(
   kube: KubePort,
   host: string,
   { namespace, secretName }: Target,
-  { chain, key, order }: Pair & { readonly order: string },
-  seen: KubeObject | null,
+  { chain, key, order, trusted }: Written,
+  before: KubeObject | null,
   signal: AbortSignal,
 ): Promise<void> {
+  const seen = before === null ? null : await withoutFormer(kube, before, { chain, trusted }, signal);
   // A Secret's type is immutable: one of ours that somebody recreated with another type is deleted first.
   if (seen !== null && seen.type !== 'kubernetes.io/tls') {
     await kube.delete(secrets, namespace, secretName, preconditions(seen.metadata), signal);
-    return applyTarget(kube, host, { namespace, secretName }, { chain, key, order }, null, signal);
+    return applyTarget(kube, host, { namespace, secretName }, { chain, key, order, trusted }, null, signal);
   }
   const metadata = {
     name: secretName,
@@ -129,7 +138,11 @@ async function applyTarget(
   const body = {
     metadata,
     type: 'kubernetes.io/tls',
-    data: { 'tls.crt': encoded(chain), 'tls.key': encoded(key) },
+    data: {
+      'tls.crt': encoded(chain),
+      'tls.key': encoded(key),
+      ...(trusted === null ? {} : { 'ca.crt': encoded(trusted) }),
+    },
   };
   // A missing one is created rather than applied: of two simultaneous hosts, the first wins.
   if (seen === null) {
@@ -138,6 +151,24 @@ async function applyTarget(
   }
   const options = { namespace, name: secretName, type: 'apply', body, fieldManager, force: true } as const;
   await kube.patch(secrets, options, signal);
+}
+
+/**
+ * Without a `ca.crt` that belongs to the certificate before and not to this one: clients that trust it alone
+ * would refuse the new one. What fits neither is somebody else's, such as a list of clients' CAs, and stays.
+ */
+async function withoutFormer(
+  kube: KubePort,
+  object: KubeObject,
+  { chain, trusted }: Pick<Written, 'chain' | 'trusted'>,
+  signal: AbortSignal,
+): Promise<KubeObject> {
+  const { 'ca.crt': former = '', 'tls.crt': before = '' } = decodedData(object);
+  if (former === '' || trusted !== null || verifies(former, chain) || !verifies(former, before))
+    return object;
+  const { namespace = '', name } = object.metadata;
+  const body = { metadata: preconditions(object.metadata), data: { 'ca.crt': null } };
+  return kube.patch(secrets, { namespace, name, type: 'merge', body }, signal);
 }
 
 /** The order, or the run of a CA's signature, that made the certificate; empty if unknown. */

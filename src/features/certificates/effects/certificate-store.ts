@@ -14,6 +14,7 @@ import type { KubePort } from '../../../base/kube-port.ts';
 import type { CertificateStore } from '../../../machines/domain/domain-effects.ts';
 import type { AcquisitionFailed, FailureOutcome } from '../../../machines/domain/domain-events.ts';
 import type { Target } from '../../../machines/domain/domain-facts.ts';
+import { verifies } from '../acme/trust.ts';
 import { readPair } from '../stored-certificate.ts';
 import { acquiring } from './acquisition-failure.ts';
 import type { Authorities } from './certificate-authorities.ts';
@@ -38,6 +39,8 @@ export function storeCertificate(parts: StoreParts): EffectRunner<CertificateSto
 
 /** A certificate, its origin, and whether it was just made. */
 type Sourced = Pair & { readonly order: string; readonly isNew: boolean };
+/** With what clients trust beside it; null: an authority's, or that of another CA than the present one. */
+type Storable = Sourced & { readonly trusted: string | null };
 
 interface Seen {
   readonly target: Target;
@@ -63,7 +66,8 @@ async function stored(parts: StoreParts, effect: CertificateStore, key: string, 
   if ('broken' in facts) {
     throw new OrreryError('CERTIFICATE_UNUSABLE', `the certificate to store: ${facts.broken}`);
   }
-  const outcomes = await Promise.all(seen.map((one) => written(kube, host, one, pair, signal)));
+  const storable = { ...pair, trusted: await trustedBeside(parts, effect, pair, signal) };
+  const outcomes = await Promise.all(seen.map((one) => written(kube, host, one, storable, signal)));
   if (!outcomes.some(({ is }) => is === 'written')) return nothingWritten(attempt, outcomes, pair.isNew);
   if (from === 'pending') await removePending(kube, at, signal);
   return {
@@ -85,7 +89,7 @@ async function written(
   kube: KubePort,
   host: string,
   { target, before }: Seen,
-  pair: Sourced,
+  pair: Storable,
   signal: AbortSignal,
 ): Promise<Outcome> {
   try {
@@ -143,6 +147,23 @@ async function pairOf(
         );
   if (held === null) throw gone();
   return { ...held.pair, order: orderOf(held.object), isNew: false };
+}
+
+/** From the CA's own Secret, also where the certificate is copied (docs/features/certificates.md §8.6). */
+async function trustedBeside(
+  { authorities }: StoreParts,
+  { issuer }: CertificateStore,
+  { chain }: Pair,
+  signal: AbortSignal,
+): Promise<string | null> {
+  try {
+    const { trusted } = (await authorities.of(issuer, signal)).authority;
+    return verifies(trusted, chain) ? trusted : null;
+  } catch (thrown) {
+    // No CA, or one that is gone meanwhile: a certificate that there is already is stored all the same.
+    if (hasCode(thrown, 'CERTIFICATE_UNUSABLE')) return null;
+    throw thrown;
+  }
 }
 
 /** An effect of an earlier release without a fingerprint takes the pending certificate. */

@@ -65,7 +65,7 @@ async function obtained(
     accountKey: key,
     ...others,
   };
-  const signal = AbortSignal.timeout(2_000);
+  const signal = AbortSignal.timeout(20_000);
   const way = async () => {
     const account = await openAccount(access, { http, clock: systemClock }, signal);
     const { url } = await account.newOrder(host, { profile: null, replaces: null }, signal);
@@ -83,6 +83,25 @@ async function obtained(
 
 test('without such an answer, the certificate comes', async () => {
   expect((await obtained({})).failure).toBeNull();
+});
+
+function proofs(one: unknown): HttpAnswer {
+  return json(200, { status: 'pending', challenges: [one] });
+}
+
+test('a nonce that is refused ten times in a row is replaced each time', async () => {
+  let refusals = 0;
+  const type = 'urn:ietf:params:acme:error:badNonce';
+  const answer = (path: string) =>
+    path === '/ask' && refusals++ < 10 ? json(400, { type, detail: 'not this one' }) : null;
+  expect((await obtained({}, { answer })).failure).toBeNull();
+});
+
+test('a challenge of a type that we do not know needs no token', async () => {
+  const other = { type: 'dns-persist-01', url: 'https://ca/challenge', status: 'pending' };
+  expect((await obtained({ '/authz': proofs(other) })).failure).not.toMatchObject({
+    message: expect.stringContaining('ca/authz'),
+  });
 });
 
 const maintenance = page(200, '<html><title>Maintenance</title>\n<body>Back  soon</body></html>');
@@ -104,6 +123,9 @@ test.each([
   ['/order', json(202, {}), 'ca/order answered 202, which cannot be used: {}'],
   ['/order', moved, 'ca/order answered 301: it leads to other/dir'],
   ['/authz', json(200, {}), 'ca/authz answered 200, which cannot be used: '],
+  ['/authz', proofs(null), 'ca/authz answered 200, which cannot be used: a challenge without'],
+  ['/authz', proofs({ ...challenge, token: undefined }), 'ca/authz answered 200, which cannot be used: '],
+  ['/authz', proofs({ ...challenge, token: '../x' }), 'ca/authz answered 200, which cannot be used: '],
   ['/finalize', json(200, {}), 'ca/finalize answered 200, which cannot be used: '],
   ['/certificate', maintenance, 'ca/certificate answered 200 with text/html instead of a certificate'],
   ['/certificate', json(200, {}), 'ca/certificate answered 200 with application/json instead of a cert'],

@@ -2,6 +2,7 @@
  * An authority that answers and does not come to an end with one order: that is this host's affair, and no
  * outage that would stop everybody else's (docs/features/certificates.md §7.4).
  */
+import { generateKeyPairSync } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { sleep, systemClock } from '../../../src/base/clock.ts';
 import { OrreryError } from '../../../src/base/errors.ts';
@@ -153,19 +154,24 @@ const chainIn = (secret: unknown): readonly string[] => {
   return chain === undefined ? [] : [Buffer.from(chain, 'base64').toString()];
 };
 
+interface Answers {
+  /** In turn; the last one again and again. */
+  readonly order: Partial<AcmeOrder> | ReadonlyArray<Partial<AcmeOrder>>;
+  readonly chain?: string;
+  readonly key?: string;
+  /** The answer to the request for a certificate; absent: the order, as it is. */
+  readonly refusal?: OrreryError;
+  /** The answer to the request for the certificate; absent: the chain. */
+  readonly kept?: OrreryError;
+}
+
+function handedOver({ kept, chain = '' }: Answers): string {
+  if (kept !== undefined) throw kept;
+  return chain;
+}
+
 /** The effect of an order, over an authority that answers so; `kept` is in the Secret since `createdAt`. */
-async function finalizing(
-  clock: VirtualClock,
-  answers: {
-    /** In turn; the last one again and again. */
-    readonly order: Partial<AcmeOrder> | ReadonlyArray<Partial<AcmeOrder>>;
-    readonly chain?: string;
-    readonly key?: string;
-    /** The answer to the request for a certificate; absent: the order, as it is. */
-    readonly refusal?: OrreryError;
-  },
-  createdAt: number | null = clock.now(),
-) {
+async function finalizing(clock: VirtualClock, answers: Answers, createdAt: number | null = clock.now()) {
   const orders = [answers.order].flat();
   const finalized: number[] = [];
   const asked: number[] = [];
@@ -198,7 +204,7 @@ async function finalizing(
       if (answers.refusal !== undefined) throw answers.refusal;
       return { url: order.url, retryAfterMs: null, status: 'ready' } as AcmeOrder;
     },
-    certificate: async () => answers.chain ?? '',
+    certificate: async () => handedOver(answers),
   });
   const at = { namespace: 'shop', secretName: 'app' };
   let isOver = false;
@@ -311,6 +317,25 @@ test('an order that stays pending after its proofs is given up', async () => {
   const { outcome, asked } = await finalizing(new VirtualClock(), { order: { status: 'pending' } }, null);
   expect(outcome).toMatchObject({ outcome: 'refused', orderLost: true });
   expect(asked.at(-1)).toBeLessThanOrEqual(31_000);
+});
+
+test.each(['no key', generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey])(
+  'a key that was put in the place of the order’s is replaced, or what was issued for it counts (§5.3)',
+  async (given) => {
+    const key = typeof given === 'string' ? given : String(given.export({ type: 'pkcs8', format: 'pem' }));
+    const order = ['ready', 'valid'].map((status) => ({ status }));
+    const ready = await finalizing(new VirtualClock(systemClock.now()), { order, key });
+    expect(ready.finalized).toHaveLength(1);
+    const valid = await finalizing(new VirtualClock(), { order: { status: 'valid' }, key });
+    expect(valid.outcome).toMatchObject({ outcome: 'refused', orderLost: true, issued: true });
+  },
+);
+
+test('a certificate that the authority refuses to hand over counts as issued (§5.3)', async () => {
+  const facts = { type: 'malformed', status: 404, hopeless: false };
+  const kept = new OrreryError('ACME_REFUSED', 'ca/cert/1 answered 404', { facts });
+  const { outcome } = await finalizing(new VirtualClock(), { order: { status: 'valid' }, kept });
+  expect(outcome).toMatchObject({ outcome: 'refused', orderLost: true, issued: true });
 });
 
 test('an order whose key was deleted says so', async () => {

@@ -92,6 +92,8 @@ type Run = <T>(signal: AbortSignal, work: () => Promise<T>, form?: Form) => Prom
 const calls = new AsyncLocalStorage<Call>();
 /** Each answer brings one; more than the calls in flight are useless. */
 const noncesMax = 16;
+/** Of an authority that refuses every other nonce, one call in two thousand fails. */
+const nonceRetriesMax = 10;
 
 /**
  * Opens the account that belongs to the key; creates it if there is none.
@@ -112,6 +114,7 @@ export async function openAccount(
       ? {}
       : { externalAccountBinding: { kid: access.eab.keyId, hmacKey: access.eab.hmac } }),
   });
+  (client as unknown as { http: { maxBadNonceRetries: number } }).http.maxBadNonceRetries = nonceRetriesMax;
   const run: Run = (callSignal, work, form = { wanted: 'JSON', creates: null }) => {
     const call: Call = {
       ...parts,
@@ -225,8 +228,17 @@ const retryAfterIn = (call: Call | undefined) =>
 function authorizationOf({ url, status, challenges }: Authorization): AcmeAuthorization {
   if (typeof status !== 'string' || !Array.isArray(challenges))
     throw new Error('an authorization without a status or challenges');
+  if (!challenges.every(isChallenge)) throw new Error('a challenge without a type, address or proper token');
   const retryAfterMs = retryAfterIn(calls.getStore());
   return { url, status, challenges: challenges as unknown as readonly AcmeChallenge[], retryAfterMs };
+}
+
+/** Types that we do not know may have no token. */
+function isChallenge(value: unknown): boolean {
+  const { type, url, token } = (value ?? {}) as Record<string, unknown>;
+  if (typeof type !== 'string' || typeof url !== 'string') return false;
+  if (type !== 'http-01' && type !== 'dns-01') return true;
+  return typeof token === 'string' && /^[\w-]+$/.test(token);
 }
 
 /** The library keeps the directory, but exposes only its older entries. */

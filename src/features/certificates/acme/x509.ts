@@ -6,6 +6,7 @@
  */
 import { createPrivateKey, generateKeyPair, type KeyObject, webcrypto } from 'node:crypto';
 import { promisify } from 'node:util';
+import { attempt } from '../../../base/errors.ts';
 
 /** All clients support it, and it is small (RFC 8422, CA/Browser Forum 6.1.5). */
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
@@ -16,6 +17,12 @@ const generate = promisify(generateKeyPair);
 export async function makeKey(): Promise<string> {
   const { privateKey } = await generate('ec', { namedCurve: 'P-256' });
   return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+}
+
+/** Whether `makeKey` could have made a key: whoever can edit a Secret may have put another one there. */
+export function isOwnKey(pem: string): boolean {
+  const key = attempt(() => createPrivateKey(pem), null);
+  return key?.asymmetricKeyDetails?.namedCurve === 'prime256v1';
 }
 
 /** A request for one host, in PEM. */

@@ -21,7 +21,7 @@ import { earlyMs } from '../../../machines/domain/domain-schedule.ts';
 import type { AcmeAccount, AcmeOrder } from '../acme/acme-client.ts';
 import { certificatesIn } from '../acme/der.ts';
 import { lostOrder } from '../acme/problem.ts';
-import { makeKey, makeRequest } from '../acme/x509.ts';
+import { isOwnKey, makeKey, makeRequest } from '../acme/x509.ts';
 import { isFor, readPair, readPublicPart } from '../stored-certificate.ts';
 import type { AcmeAccounts } from './acme-accounts.ts';
 import { acquiring } from './acquisition-failure.ts';
@@ -58,7 +58,7 @@ export function finalizeOrder(
     const { account } = await accounts.of(issuer, signal);
     const found = await provenOrder({ account, clock }, order.url, signal);
     const pending = await readPending(kube, at, signal);
-    const known = pending?.order === order.url && pending.key !== '' ? pending : null;
+    const known = pending?.order === order.url && isOwnKey(pending.key) ? pending : null;
     if (known !== null && known.chain !== '') return received(attempt, known.chain, clock.now());
     // It was issued for a key that is lost, so nobody can use it.
     if (known === null && found.status !== 'ready') throw unusableOrder(found, at);
@@ -67,7 +67,7 @@ export function finalizeOrder(
     const since = known?.createdAt ?? clock.now();
     const { issued, againMs } = await issuedOrder({ account, clock }, { host, key, since }, found, signal);
     if (isOngoing(issued)) return unfinished(attempt, clock.now() - since, againMs);
-    const chain = `${certificatesIn(await account.certificate(issued, signal))}\n`;
+    const chain = `${certificatesIn(await downloaded(account, issued, signal))}\n`;
     checkIssued(chain, { key, host, now: clock.now() });
     await writePending(kube, place, { order: order.url, key, chain }, signal);
     return received(attempt, chain, clock.now());
@@ -161,7 +161,19 @@ const spentOrder = ({ status, error }: AcmeOrder) => lostOrder(error, `the order
 function unusableOrder(order: AcmeOrder, at: Target): OrreryError {
   if (order.status !== 'valid' && order.status !== 'processing') return spentOrder(order);
   const text = `the Secret ${at.namespace}/${pendingName(at)} with the order's key is gone; another order is placed`;
-  return lostOrder(null, text);
+  const issued = order.status === 'valid' ? { issued: true } : {};
+  return new OrreryError('ACME_REFUSED', text, { facts: { orderLost: true, ...issued } });
+}
+
+/** One that the authority refuses to hand over was issued all the same, and counts (§5.3). */
+async function downloaded(account: AcmeAccount, order: AcmeOrder, signal: AbortSignal): Promise<string> {
+  try {
+    return await account.certificate(order, signal);
+  } catch (thrown) {
+    if (!hasCode(thrown, 'ACME_REFUSED')) throw thrown;
+    const facts = { ...thrown.facts, hopeless: false, issued: true };
+    throw new OrreryError('ACME_REFUSED', thrown.message, { cause: thrown, facts });
+  }
 }
 
 function checkIssued(

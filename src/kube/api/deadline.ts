@@ -37,7 +37,8 @@ export async function within<T>(
 }
 
 export function abortedError(what: string, signal: AbortSignal): OrreryError {
-  return new OrreryError('KUBE_UNREACHABLE', `${what} was given up`, {
+  const isLate = (signal.reason as Partial<Error> | undefined)?.name === 'TimeoutError';
+  return new OrreryError('KUBE_UNREACHABLE', `${what} ${isLate ? 'had no answer in time' : 'was given up'}`, {
     cause: signal.reason,
     facts: { aborted: true },
   });

@@ -209,6 +209,12 @@ describe('bounds', () => {
     expect(error.code).toBe('KUBE_UNREACHABLE');
   });
 
+  test('a request whose caller has waited as long as it may says that nothing was answered', async () => {
+    api.fault('other', () => {});
+    const error = await errorOf(connect().get(pods, 'shop', 'web-0', AbortSignal.timeout(50)));
+    expect(error.message).toBe('GET /api/v1/namespaces/shop/pods/web-0 had no answer in time');
+  });
+
   test('a connection that the server had closed meanwhile costs a new one, not an error', async () => {
     const kube = connect();
     for (let round = 0; round < 5; round += 1) {

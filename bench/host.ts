@@ -62,6 +62,7 @@ function hostOn(bus: Bus): { host: Host; ports: HostParts } {
     paces: createPaces(clock, () => undefined),
     elsewhere: () => new Set(),
     earlierHeardAt: () => 0,
+    isInWorld: () => false,
     admission: { eventsOf: () => [], admit: (_, event) => event },
   };
   return { host: new Host(ports), ports };

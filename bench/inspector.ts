@@ -169,6 +169,7 @@ async function hostOn(bus: Bus): Promise<Deliver> {
     paces: createPaces(clock, () => undefined),
     elsewhere: () => new Set(),
     earlierHeardAt: () => 0,
+    isInWorld: () => false,
     admission: { eventsOf: () => [], admit: (_, event) => event },
     onStep: (step, context) => watchStep?.(step, context),
   };

@@ -100,6 +100,7 @@ function sideOn(
     paces: createPaces(clock, () => undefined),
     elsewhere: () => new Set(),
     earlierHeardAt: () => 0,
+    isInWorld: () => false,
     admission: { eventsOf: () => [], admit: (_kind, event) => event },
     ...(care ? { care } : {}),
   };

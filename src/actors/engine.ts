@@ -391,6 +391,8 @@ function hostParts(
     effects: new Map(charts.flatMap(({ effects }) => effects.map((one) => [one.type, one] as const))),
     homes,
     paces,
+    isInWorld: ({ kind, namespace, name }) =>
+      runs().some(({ joins = [] }) => joins.some((join) => join.isInWorld?.(kind, namespace, name))),
     admission: createAdmission(parts.features.flatMap(({ kinds }) => kinds)),
     async runEffect(effect, context) {
       runner ??= runnerOf([...(parts.effects ?? []), ...runs().flatMap((run) => run.effects ?? [])]);

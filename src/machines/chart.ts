@@ -9,6 +9,14 @@ import type { PlainEvent } from '../base/plain-event.ts';
 import type { AnyEffect, EffectDeclaration } from './effect.ts';
 import type { Standing, Tell } from './tell.ts';
 
+/** In which a message would create an actor. */
+export interface Circumstances {
+  /** Actors of the kind in its shard. */
+  readonly alike: number;
+  /** The world has the object of that name. */
+  readonly isInWorld: boolean;
+}
+
 export interface Chart {
   /** The kind of its actors. */
   readonly name: string;
@@ -24,10 +32,9 @@ export interface Chart {
   /** Events that create a durable actor. */
   readonly createdBy: readonly string[];
   /**
-   * Why a message may not create an actor of this name beside `alike` others of its shard; null: it may.
-   * Absent: it may create any.
+   * Why a message may not create an actor of this name; null: it may. Absent: it may create any.
    */
-  readonly refuses?: (name: ActorName, alike: number) => string | null;
+  readonly refuses?: (name: ActorName, circumstances: Circumstances) => string | null;
   /**
    * Its actors live in the shard of the one replica that leads, not in the shards that all replicas share.
    */

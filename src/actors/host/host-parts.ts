@@ -2,7 +2,7 @@
  * What the parts of the host share: their dependencies, and the few calls between them.
  */
 
-import type { ActorId } from '../../base/ids.ts';
+import type { ActorId, ActorName } from '../../base/ids.ts';
 import type { Ambient } from '../../base/log-port.ts';
 import type { PlainEvent } from '../../base/plain-event.ts';
 import type { Tracing } from '../../base/tracing.ts';
@@ -49,6 +49,8 @@ export interface HostParts extends Ambient {
   readonly care?: Care;
   /** Kinds of features that only other replicas have or had: mail to their actors is not ours. */
   readonly elsewhere: () => ReadonlySet<string>;
+  /** Whether the world has the object after which an actor is named. */
+  readonly isInWorld: (name: ActorName) => boolean;
   /** Which messages actors accept from outside. */
   readonly admission: Admission;
   /** When a replica whose actors send over `send` was last heard, ms since the epoch; 0: never. */

@@ -121,7 +121,7 @@ export class Host {
     if (run.phase === 'closed' || run.phase === 'draining')
       return refuse(item, 'NOT_OWNER', 'the shard is moving');
     const known = run.cells.get(id);
-    const refused = known ? null : refusedToCreate(this.#parts.steppers, run, id, item);
+    const refused = known ? null : refusedToCreate(this.#parts, run, id, item);
     if (refused !== null) return refuse(item, ...refused);
     const cell = known ?? this.#newCell(run, id);
     const hot = this.#wake(cell);

@@ -7,6 +7,7 @@ import { type ActorId, parseActorId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import type { Chart } from '../../machines/chart.ts';
 import { isRepetition, kindOf } from './cell.ts';
+import type { HostParts } from './host-parts.ts';
 import { idsOf } from './next-record.ts';
 import type { Cell, Hot, MailboxItem, ShardRun, Taken } from './owned.ts';
 import type { Stepper } from './step.ts';
@@ -121,10 +122,14 @@ export function settle(cell: Cell, item: MailboxItem, outcome: Taken): Promise<v
   return held instanceof Promise ? held : undefined;
 }
 
+interface RefusalParts extends Pick<HostParts, 'isInWorld'> {
+  readonly steppers: ReadonlyMap<string, Pick<Stepper, 'chart'>>;
+}
+
 /** Why the item creates no actor of this name; null: it does. */
 export function refusedToCreate(
-  steppers: ReadonlyMap<string, Pick<Stepper, 'chart'>>,
-  run: ShardRun,
+  { steppers, isInWorld }: RefusalParts,
+  run: Pick<ShardRun, 'cells'>,
   id: ActorId,
   { event, world }: MailboxItem,
 ): readonly [ErrorCode, string] | null {
@@ -133,7 +138,7 @@ export function refusedToCreate(
   if (!chart?.createdBy.includes(event.type)) return ['ACTOR_MISSING', `there is no ${id}`];
   if (chart.refuses === undefined || world !== undefined) return null;
   const alike = [...run.cells.values()].filter((cell) => kindOf(cell) === name.kind).length;
-  const reason = chart.refuses(name, alike);
+  const reason = chart.refuses(name, { alike, isInWorld: isInWorld(name) });
   return reason === null ? null : ['MESSAGE_NOT_ALLOWED', `${id}: ${reason}`];
 }
 

@@ -25,6 +25,10 @@ export interface Join {
   readonly kinds: readonly string[];
   /** Processes a change of the world. @returns the actors concerned */
   fold(entry: WorldEntry, before: AnyDigest | null): Iterable<string>;
+  /**
+   * Whether the world has the object after which the actor is named. Absent: no actor is named after one.
+   */
+  isInWorld?(kind: string, namespace: string, name: string): boolean;
   /** Ids of the actors for which this part of the world has something. */
   members(): Iterable<string>;
   /**

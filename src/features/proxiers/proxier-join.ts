@@ -18,6 +18,7 @@ export function createProxierJoin(parts: {
   return {
     kinds: ['proxier'],
     fold: ({ resource, name }) => (resource === 'nodes' ? [`proxier/_/${name}`] : []),
+    isInWorld: (kind, _namespace, name) => kind === 'proxier' && world.get('nodes', '', name) !== null,
     members: () => [],
     observe(_kind, _namespace, name) {
       const node = nodeFact(world, name);

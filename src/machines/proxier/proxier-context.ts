@@ -1,6 +1,7 @@
 /** What a proxier remembers, and the pure decisions about it. */
 import type { IpFamily } from '../../base/address.ts';
 import type { ActorName } from '../../base/ids.ts';
+import type { Circumstances } from '../chart.ts';
 import { hasPassed, leftOf, type Stamp } from '../stamp.ts';
 import { type FamilyHealth, isStale, queued, reported, startingFamily, updated } from './health-family.ts';
 import type { ProxierEvent } from './proxier-events.ts';
@@ -32,18 +33,21 @@ export const heardEveryMs = 600_000;
 /** A DNS name in lower case, as Kubernetes requires of a Node. */
 const nodeName = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 /**
- * Proxiers of one shard. All 64 shards have room for twice the largest clusters; a record takes about a
- * kilobyte.
+ * Proxiers of one shard, beyond which only those of Nodes come into being: names that somebody invents keep
+ * no node out. All 64 shards have room for twice the largest clusters; a record takes about a kilobyte.
  */
 const proxiersMax = 2_048;
 
 /** Why a report may not create a proxier of this name; null: it may. */
-export function refusedNode({ namespace, name }: ActorName, alike: number): string | null {
+export function refusedNode(
+  { namespace, name }: ActorName,
+  { alike, isInWorld }: Circumstances,
+): string | null {
   if (namespace !== '_' || name.length > 253 || !nodeName.test(name))
     return 'no Node can have this name; name the proxier after its Node: proxier/_/<node>';
-  return alike < proxiersMax
+  return alike < proxiersMax || isInWorld
     ? null
-    : `the shard already has ${alike} proxiers, the maximum; one that is silent ends after a day`;
+    : `the shard already has ${alike} proxiers, the maximum for nodes without a Node object; one that is silent ends after a day`;
 }
 
 export function initialContext(timeoutMs = defaultTimeoutMs): ProxierContext {

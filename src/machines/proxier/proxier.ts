@@ -10,7 +10,7 @@
  * - A family that was never updated is never late.
  * - The node counts as eligible until something is known of it; then as the Node says; a deleted Node is
  *   ineligible.
- * - Only a name that a Node may have makes an actor, and a shard has room for 2,048 of them.
+ * - Only a name that a Node may have makes an actor, and beyond 2,048 in a shard only that of a Node.
  * - The actor ends: an hour after the last word of a deleted Node, a day after the last one of a node that
  *   nobody knows. Absent: HTTP (health/), and any effect. Whoever answers computes lateness from the context
  *   and the time: a deadline that comes a moment late must not make the answer wrong.

@@ -109,8 +109,25 @@ describe('a proxier', () => {
 
   test('a shard has room for 2,048 (docs/features/proxiers.md §1.7)', () => {
     const name = { kind: 'proxier', namespace: '_', name: 'node-1.example.com' };
-    expect(proxierChart.refuses?.(name, 2_047)).toBeNull();
-    expect(proxierChart.refuses?.(name, 2_048)).toMatch('2048 proxiers, the maximum');
+    const refusal = (alike: number, isInWorld = false) => proxierChart.refuses?.(name, { alike, isInWorld });
+    expect(refusal(2_047)).toBeNull();
+    expect(refusal(2_048)).toMatch('2048 proxiers, the maximum');
+    // Whoever invents names keeps no node out.
+    expect(refusal(2_048, true)).toBeNull();
+  });
+
+  test('whether its Node exists the world says', async () => {
+    const scene = new Scene();
+    await scene.start(1);
+    await scene.put('nodes', '', 'node-1', nodeDigest());
+    await scene.clock.advance(100);
+    const isInWorld = (name: string, kind = 'proxier') =>
+      scene.replicas[0]?.engine.parts.isInWorld({ kind, namespace: '_', name });
+    expect([isInWorld('node-1'), isInWorld('node-2'), isInWorld('node-1', 'pod')]).toEqual([
+      true,
+      false,
+      false,
+    ]);
   });
 
   test('nor one of a namespace', async () => {

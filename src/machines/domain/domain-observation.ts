@@ -88,13 +88,17 @@ function isWish(known: DomainFacts | null, next: DomainFacts): boolean {
   return next.sources.some(isNew);
 }
 
-/** A Secret no longer contains the good certificate, and that is new. */
+/**
+ * A Secret no longer contains the good certificate, and that is new; or one that was somebody else's shows a
+ * certificate, and so bears our label now.
+ */
 function isTampered({ facts: known, certificate, foreign }: DomainContext, next: DomainFacts) {
   const before = new Map((known?.targets ?? []).map((target, n) => [keyOf(target), known?.stored[n]]));
   const others = new Set(foreign.map(keyOf));
   return next.targets.some((target, n) => {
     const shown = next.stored[n] ?? null;
-    const isOurs = shown !== null && certificate?.fingerprint.startsWith(shown);
-    return !others.has(keyOf(target)) && !isOurs && shown !== before.get(keyOf(target));
+    if (shown === before.get(keyOf(target))) return false;
+    if (others.has(keyOf(target))) return shown !== null;
+    return shown === null || !certificate?.fingerprint.startsWith(shown);
   });
 }

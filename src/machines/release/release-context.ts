@@ -1,4 +1,5 @@
 /** What a release remembers, and the pure calculations over it. */
+import { backOffMs } from '../../base/back-off.ts';
 import { limits } from '../../base/limits.ts';
 import { hasPassed, type Stamp } from '../stamp.ts';
 import type { ReleaseRound, ReleaseStatusWrite } from './release-effects.ts';
@@ -41,6 +42,8 @@ export interface ReleaseContext {
   readonly retryInMs: number;
   /** Objects that were seen to differ from the bundle since the last round began. */
   readonly drift: readonly string[];
+  /** Objects that drifted again after each of the last rounds, and how often in a row; absent: none. */
+  readonly contested?: Readonly<Record<string, number>>;
   /** The last rounds that changed something, under any leader; the latest last. */
   readonly changes: readonly ChangingRound[];
 }
@@ -156,6 +159,24 @@ export function errorOf(event: ReleaseInput): string {
 
 export const withDrift = (drift: readonly string[], object: string): readonly string[] =>
   drift.includes(object) || drift.length >= driftMax ? drift : [...drift, object];
+
+/** From so many rounds in a row on, something else keeps writing an object, and rounds for it get rarer. */
+export const contestedMin = 10;
+/** Between two rounds because of drift, ms; objects are compared at the longest one regardless of drift. */
+const [driftPauseMinMs, driftPauseMaxMs] = [1_000, 30_000];
+
+/** How often in a row the one of these objects drifted that did so most. */
+export const timesContested = ({ contested = {} }: ReleaseContext, objects: readonly string[]): number =>
+  Math.max(0, ...objects.map((object) => contested[object] ?? 0));
+
+/** How long after a round the next one for these objects begins. */
+export const driftPauseMs = (context: ReleaseContext, objects: readonly string[]): number =>
+  backOffMs(timesContested(context, objects) - contestedMin, driftPauseMinMs, driftPauseMaxMs);
+
+/** When a round begins. */
+export const contestedNow = ({ drift, contested = {} }: ReleaseContext) => ({
+  contested: Object.fromEntries(drift.map((object) => [object, (contested[object] ?? 0) + 1])),
+});
 
 export function round({
   name,

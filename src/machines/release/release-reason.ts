@@ -4,7 +4,14 @@
  */
 import type { Fact } from '../../base/views.ts';
 import { isIn, type Standing, type Told, tells } from '../tell.ts';
-import { type ChangingRound, hindrances, type ReleaseContext } from './release-context.ts';
+import {
+  type ChangingRound,
+  contestedMin,
+  driftPauseMs,
+  hindrances,
+  type ReleaseContext,
+  timesContested,
+} from './release-context.ts';
 import { isOlder, type NodeFacts, newestRelease } from './release-table.ts';
 
 type ReleaseStanding = Standing<ReleaseContext>;
@@ -77,11 +84,25 @@ function keptSentence(standing: ReleaseStanding): Told {
   if (isIn(standing, 'leading.keeping.failing')) return { text: failsText(context), next };
   if (isIn(standing, 'leading.keeping.resting')) return { text: standsText(context), next };
   if (isIn(standing, 'leading.keeping.pausing')) {
-    return { text: `${context.drift.join(', ')} drifted right after a round; the next one waits a second` };
+    return pausedSentence(context, standing.since);
   }
   const since = context.lastError === null ? '' : `, after a failed round: ${context.lastError}`;
   return { text: `${context.leader} compares ${objects(context)} with ${release(context)}${since}` };
 }
+
+function pausedSentence(context: ReleaseContext, since: number): Told {
+  const { drift } = context;
+  const names = drift.join(', ');
+  const pauseMs = driftPauseMs(context, drift);
+  const next = { text: 'the objects are compared again', at: since + pauseMs };
+  if (timesContested(context, drift) < contestedMin)
+    return { text: `${names} drifted right after a round; the next one waits a second`, next };
+  return { text: contestedText(context, drift), next };
+}
+
+/** Another controller, or a person, wants an object otherwise. */
+export const contestedText = (context: ReleaseContext, objects: readonly string[]): string =>
+  `${objects.join(', ')} drifted ${timesContested(context, objects)} times in a row, each time after it was put back: something else writes it too (its managedFields name who); it is put back less and less often`;
 
 function factsOf(context: ReleaseContext): readonly Fact[] {
   const { leader, bundle, seen, waitingFor, drift, lastApplied, nodes, changes } = context;

@@ -6,6 +6,8 @@ import { actionsOf } from '../effect.ts';
 import { hasPassed } from '../stamp.ts';
 import {
   type Args,
+  contestedNow,
+  driftPauseMs,
   emptyContext,
   errorOf,
   hindrances,
@@ -23,9 +25,6 @@ import {
 import { releaseEffects } from './release-effects.ts';
 import { rowOf } from './release-table.ts';
 import { isToldOtherwise } from './release-telling.ts';
-
-/** Between two rounds because of drift: an object over which two controllers fight must not cause a loop. */
-const driftPauseMs = 1_000;
 
 const isClean = (args: Args) =>
   isOfThisRound(args) && args.event.type === 'round.finished' && args.event.summary.failed === 0;
@@ -58,7 +57,13 @@ export const releaseSetup = setup({
     isReportDue,
     hasDrifted: ({ context }) => context.drift.length > 0,
     isRested: (args) =>
-      isOfThisReign(args) && hasPassed(driftPauseMs, args.context.roundEndedAt ?? 0, args.event.at),
+      isOfThisReign(args) &&
+      args.event.type === 'drift.seen' &&
+      hasPassed(
+        driftPauseMs(args.context, [args.event.object]),
+        args.context.roundEndedAt ?? 0,
+        args.event.at,
+      ),
   },
   delays: {
     /** By then a former leader's requests to the API server have ended: docs/features/releases.md §2.5. */
@@ -74,7 +79,8 @@ export const releaseSetup = setup({
     retry: ({ context }) => context.retryInMs,
     /** Objects are compared this often, regardless of the watch: docs/features/releases.md §4.2. */
     roundInterval: 30_000,
-    driftPause: driftPauseMs,
+    /** An object over which two controllers fight must not cause a loop. */
+    driftPause: ({ context }) => driftPauseMs(context, context.drift),
     /** A deposed leader learns from its shard that it lost it; this only catches a lost message. */
     deposedPatience: 10_000,
   },
@@ -105,6 +111,7 @@ export const releaseSetup = setup({
     countRound: assign(({ context, event }) => ({
       round: context.round + 1,
       begunAt: context.begunAt ?? event.at,
+      ...contestedNow(context),
       drift: [],
     })),
     noteSuccess: assign(({ context, event }) => ({

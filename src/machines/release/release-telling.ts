@@ -6,6 +6,7 @@ import { equal } from '../../base/equal.ts';
 import {
   type Args,
   type ChangingRound,
+  contestedMin,
   errorOf,
   hindrances,
   type ReleaseContext,
@@ -18,17 +19,32 @@ import type {
   ReleaseReport,
   ReleaseResourceWrite,
 } from './release-effects.ts';
-import { failsText, replicaText, retiredText, standsText, waitsText, worksText } from './release-reason.ts';
+import {
+  contestedText,
+  failsText,
+  replicaText,
+  retiredText,
+  standsText,
+  waitsText,
+  worksText,
+} from './release-reason.ts';
 import { rowOf, unsuitedFor } from './release-table.ts';
 
-/** An Event for the round that made the state Done, not for each later one. */
-export function rested({ context, event }: Args) {
-  const text = standsText(context);
-  const isNews = event.type === 'status.written';
-  return resource(
-    { context, event },
-    isNews ? { eventType: 'Normal', reason: 'ReleaseApplied', text } : null,
+/** With an Event for the round that made the state Done, not for later ones, and about contested objects. */
+export function rested(args: Args) {
+  return resource(args, restedNote(args));
+}
+
+function restedNote({ context, event }: Args): ReleaseResourceWrite['note'] {
+  if (event.type === 'status.written')
+    return { eventType: 'Normal', reason: 'ReleaseApplied', text: standsText(context) };
+  const contested = Object.entries(context.contested ?? {}).filter(([, times]) => times === contestedMin);
+  if (event.type !== 'round.finished' || contested.length === 0) return null;
+  const text = contestedText(
+    context,
+    contested.map(([object]) => object),
   );
+  return { eventType: 'Warning', reason: 'ReleaseContested', text };
 }
 
 /** Nobody will write the Release again, so its content must stay true. */

@@ -260,6 +260,14 @@ describe('failure: hopeless', () => {
     expect(written.patience).toBeLessThanOrEqual(5 * minute);
   });
 
+  test('§7.5: a Secret that bears our label again is looked at at once', () => {
+    const domain = found(newDomain(), { foreign: [target] });
+    const certificate = fresh(domain, 90 * day, { fingerprint: '0123456789abcdef'.repeat(2) });
+    domain.take(observed({ ...domainFacts, stored: ['0123456789abcdef'] }));
+    expect(wordOf(domain)).toBe('checkingStored');
+    expect(wordOf(found(domain, { good: certificate }))).toBe('valid');
+  });
+
   test('§7: so is a CA that may not sign for the host', () => {
     const ca = { ...domainFacts.issuer, name: 'acme', version: 'ca/1', kind: 'ca', challenge: null } as const;
     const domain = fail(found(newDomain({ ...domainFacts, issuer: ca })).take(granted), 'hopeless');

@@ -124,6 +124,33 @@ describe('later rounds', () => {
     expect(release.wait(1_000).askedOf('release.round')).toHaveLength(1);
   });
 
+  test('§4.5: an object that something else keeps writing is put back less and less often, others at once', () => {
+    const release = resting().wait(10_000);
+    const contested = { type: 'drift.seen', fence: 7, object: 'ConfigMap shop/a' } as const;
+    release.asked();
+    const pauses: number[] = [];
+    for (let fight = 0; fight < 20; fight++) {
+      release.take(contested);
+      const before = release.now;
+      if (release.state === 'leading.keeping.pausing') release.wait(release.patience ?? 0);
+      pauses.push(release.now - before);
+      expect(release.state).toBe('leading.keeping.repeating');
+      release.round(clean);
+    }
+    expect(pauses.slice(1, 11)).toEqual(Array(10).fill(1_000));
+    expect(pauses.slice(11)).toEqual([2_000, 4_000, 8_000, 16_000, ...Array(5).fill(30_000)]);
+    const notes = release.askedOf('release-resource.write').flatMap(({ note }) => note ?? []);
+    expect(notes).toMatchObject([{ eventType: 'Warning', reason: 'ReleaseContested' }]);
+    expect(notes[0]?.text).toMatch(/^ConfigMap shop\/a drifted 10 times in a row/);
+    release.take(contested).wait(1_000);
+    expect(release.state).toBe('leading.keeping.pausing');
+    release.take({ ...contested, object: 'ConfigMap shop/b' });
+    expect(release.state).toBe('leading.keeping.repeating');
+    release.round(clean).wait(30_000).round(clean);
+    release.take(contested).wait(1_000);
+    expect(release.state).toBe('leading.keeping.repeating');
+  });
+
   test('drift during a round is looked at again after it', () => {
     const release = resting().wait(30_000);
     release.take({ type: 'drift.seen', fence: 7, object: 'ConfigMap shop/a' });

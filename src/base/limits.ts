@@ -355,11 +355,10 @@ export const limits = {
   issuerWatchMs: 330_000,
   /** A status that did not change is written again after this time, ms: others may have overwritten it. */
   restateMs: 3_600_000,
-  /**
-   * One round of reconciliation over all objects of a bundle, ms: some hundreds of them against a slow API
-   * server.
-   */
+  /** One part of a round of reconciliation over the objects of a bundle, ms; the next part goes on with it. */
   releaseRoundMs: 300_000,
+  /** After this time nothing more is begun in that part, ms: what has begun may wait for the API server. */
+  releaseRoundPartMs: 240_000,
   /**
    * Objects of a bundle that are applied at the same time: leaves the API server to others, and a hundred
    * take under two seconds.
@@ -367,10 +366,7 @@ export const limits = {
   releaseAppliesInFlight: 4,
   /** Errors of one round that are kept in words; the others are counted. */
   releaseErrors: 5,
-  /**
-   * Objects in a bundle: far more than the cluster objects of a service, and a round over them still ends in
-   * time.
-   */
+  /** Objects in a bundle: far more than the cluster objects of a service. */
   bundleObjects: 2_000,
   /** Bytes of one file of a bundle: Kubernetes takes no object above 1.5 MiB, and a file may hold several. */
   bundleFileBytes: 16 * 1024 * 1024,

@@ -4,7 +4,8 @@
  *
  * Promises: nothing is deleted after a failure (docs/features/releases.md §3.7); namespaces and definitions
  * come first; one object's error does not stop the others, and is in the summary; a kind that the cluster
- * does not have (yet) is an error of its objects only. Only an aborted signal ends a round early.
+ * does not have (yet) is an error of its objects only. Only an aborted signal, or the end of its time, ends a
+ * round early; it goes on where it stopped.
  */
 
 import { groupOf } from '../../api/kind-name.ts';
@@ -19,46 +20,68 @@ import { type AppliedObject, type ApplyParts, applyObject, placeOf } from './rel
 import { pruneKind } from './release-prune.ts';
 
 export interface RoundParts extends ApplyParts {
-  readonly bundle: Bundle;
+  /** Whether the time is over: nothing more is begun. */
+  readonly isOver: () => boolean;
   /** Called for each object that matches the bundle. */
   readonly onApplied: (manifest: BundleObject, resource: KubeResource, object: KubeObject) => void;
 }
 
-/** @param kinds further kinds that may have objects of an older bundle */
-export async function releaseRound(
-  { kube, joined, bundle, onApplied }: RoundParts,
-  kinds: readonly KindName[],
-  signal: AbortSignal,
-): Promise<RoundSummary> {
+export interface BundleRound {
+  /**
+   * Goes on where the round stopped.
+   *
+   * @param kinds further kinds that may have objects of an older bundle
+   * @returns what was done so far; with `toGo` if the time was over
+   */
+  goOn(parts: RoundParts, kinds: readonly KindName[], signal: AbortSignal): Promise<RoundSummary>;
+  /** The object differs from its manifest again. */
+  forget(manifest: BundleObject): void;
+}
+
+/** A round that has not begun. */
+export function bundleRound(bundle: Bundle): BundleRound {
   const problems = problemList();
-  const resolve = resolver(kube, signal);
   const counts = { applied: 0, replaced: 0 };
   const changes = changeList();
-  const left: string[] = [];
-  const applyOne = async (manifest: BundleObject) => {
-    try {
-      const resource = await resolve(manifest);
-      const outcome = await applyObject({ kube, joined }, resource, manifest, signal);
-      const { object, isReplaced } = outcome;
-      counts.applied++;
-      if (isReplaced) counts.replaced++;
-      changes.applied(objectName(manifest), outcome);
-      onApplied(manifest, resource, object);
-    } catch (thrown) {
-      signal.throwIfAborted();
-      problems.add(objectName(manifest), thrown);
+  const left = new Set<string>();
+  const done = new Set<BundleObject>();
+
+  const applyAll = async (parts: RoundParts, resolve: Resolve, signal: AbortSignal) => {
+    const applyOne = async (manifest: BundleObject) => {
+      try {
+        const resource = await resolve(manifest);
+        const outcome = await applyObject(parts, resource, manifest, signal);
+        const { object, isReplaced } = outcome;
+        counts.applied++;
+        if (isReplaced) counts.replaced++;
+        changes.applied(objectName(manifest), outcome);
+        parts.onApplied(manifest, resource, object);
+      } catch (thrown) {
+        signal.throwIfAborted();
+        problems.add(objectName(manifest), thrown);
+      }
+      done.add(manifest);
+    };
+    for (const tier of tiers(bundle.objects)) {
+      const undone = tier.filter((manifest) => !done.has(manifest));
+      await atOnce(undone, parts.isOver, applyOne);
     }
   };
-  for (const tier of tiers(bundle.objects)) await atOnce(tier, applyOne);
-  const prune = async (kind: KindName) => {
+  /** @returns whether all of the kind that had to go went, or could not */
+  const prune = async (
+    kind: KindName,
+    { kube, isOver }: RoundParts,
+    resolve: Resolve,
+    signal: AbortSignal,
+  ) => {
     try {
       const resource = await resolve(kind);
       const onError = (object: KubeObject, error: unknown) =>
         problems.add(`${nameOf(kind, object)}, to be deleted`, error);
       const onPruned = (object: KubeObject) => changes.pruned(nameOf(kind, object));
-      const onLeft = (object: KubeObject) => void left.push(nameOf(kind, object));
-      await pruneKind(
-        { kube, bundle, isWanted: wantedIn(bundle, resource), onPruned, onLeft, onError },
+      const onLeft = (object: KubeObject) => void left.add(nameOf(kind, object));
+      return await pruneKind(
+        { kube, bundle, isOver, isWanted: wantedIn(bundle, resource), onPruned, onLeft, onError },
         resource,
         signal,
       );
@@ -67,16 +90,33 @@ export async function releaseRound(
       // A kind that the cluster no longer has has no objects; errors of the bundle's kinds are already
       // reported.
       if (!hasCode(thrown, 'KUBE_NOT_FOUND')) problems.add(`the list of ${kind.kind}`, thrown);
+      return true;
     }
   };
-  // After a failure, too little is known of the cluster, and of our permissions there, to delete anything.
-  const kindsToPrune = problems.summary().failed === 0 ? distinctKinds([...bundle.kinds, ...kinds]) : [];
-  for (const kind of kindsToPrune) {
-    signal.throwIfAborted();
-    await prune(kind);
-  }
-  const others = left.length === 0 ? {} : { left: left.slice(0, limits.releaseNamesTold) };
-  return { ...counts, ...changes.summary(), ...problems.summary(), ...others };
+
+  const summary = (isCut: boolean): RoundSummary => ({
+    ...counts,
+    ...changes.summary(),
+    ...problems.summary(),
+    ...(left.size === 0 ? {} : { left: [...left].slice(0, limits.releaseNamesTold) }),
+    ...(isCut ? { toGo: bundle.objects.length - done.size } : {}),
+  });
+
+  return {
+    async goOn(parts, kinds, signal) {
+      const resolve = resolver(parts.kube, signal);
+      await applyAll(parts, resolve, signal);
+      if (done.size < bundle.objects.length) return summary(true);
+      // After a failure, too little is known of the cluster, and of our permissions there, to delete anything.
+      const kindsToPrune = problems.summary().failed === 0 ? distinctKinds([...bundle.kinds, ...kinds]) : [];
+      for (const kind of kindsToPrune) {
+        signal.throwIfAborted();
+        if (!(await prune(kind, parts, resolve, signal))) return summary(true);
+      }
+      return summary(false);
+    },
+    forget: (manifest) => void done.delete(manifest),
+  };
 }
 
 const nameOf = ({ kind }: KindName, { metadata }: KubeObject) =>
@@ -121,10 +161,12 @@ function problemList() {
   };
 }
 
+type Resolve = (kind: KindName) => Promise<KubeResource>;
+
 /** Looks each kind up once in a round; a missing one again, because the bundle may define it. */
-function resolver(kube: KubePort, signal: AbortSignal) {
+function resolver(kube: KubePort, signal: AbortSignal): Resolve {
   const known = new Map<string, KubeResource>();
-  return async ({ apiVersion, kind }: KindName): Promise<KubeResource> => {
+  return async ({ apiVersion, kind }) => {
     const key = `${apiVersion} ${kind}`;
     const resource = known.get(key) ?? (await kube.resolve(apiVersion, kind, signal));
     known.set(key, resource);
@@ -141,11 +183,16 @@ function tiers(objects: readonly BundleObject[]): BundleObject[][] {
 
 async function atOnce(
   objects: readonly BundleObject[],
+  isOver: () => boolean,
   run: (object: BundleObject) => Promise<void>,
 ): Promise<void> {
   const left = objects.values();
   const worker = async () => {
-    for (const object of left) await run(object);
+    while (!isOver()) {
+      const next = left.next();
+      if (next.done) return;
+      await run(next.value);
+    }
   };
   await Promise.all(Array.from({ length: limits.releaseAppliesInFlight }, worker));
 }

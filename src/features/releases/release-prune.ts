@@ -29,6 +29,8 @@ export interface PruneParts {
   readonly bundle: Bundle;
   /** Whether the bundle has the object. */
   readonly isWanted: (object: KubeObject) => boolean;
+  /** Whether the time is over: nothing more is deleted. */
+  readonly isOver: () => boolean;
   readonly onPruned: (object: KubeObject) => void;
   /** Called for each object with our label that we did not apply: it stays. */
   readonly onLeft: (object: KubeObject) => void;
@@ -36,12 +38,15 @@ export interface PruneParts {
   readonly onError: (object: KubeObject, error: unknown) => void;
 }
 
-/** @throws OrreryError if the objects cannot be listed */
+/**
+ * @returns false: the time was over before all were deleted
+ * @throws OrreryError if the objects cannot be listed
+ */
 export async function pruneKind(
-  { kube, bundle, isWanted, onPruned, onLeft, onError }: PruneParts,
+  { kube, bundle, isWanted, isOver, onPruned, onLeft, onError }: PruneParts,
   resource: KubeResource,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<boolean> {
   for (const object of await listAll(kube, resource, selectorOf(bundle), signal)) {
     const { name, namespace, deletionTimestamp } = object.metadata;
     if (isWanted(object) || deletionTimestamp !== undefined) continue;
@@ -49,6 +54,7 @@ export async function pruneKind(
       onLeft(object);
       continue;
     }
+    if (isOver()) return false;
     try {
       await kube.delete(resource, namespace, name, preconditions(object.metadata), signal);
       onPruned(object);
@@ -56,6 +62,7 @@ export async function pruneKind(
       if (!hasCode(thrown, 'KUBE_NOT_FOUND')) onError(object, thrown);
     }
   }
+  return true;
 }
 
 async function listAll(

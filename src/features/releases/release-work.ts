@@ -7,12 +7,13 @@
 
 import { asError } from '../../base/errors.ts';
 import type { KubeObject, KubeResource } from '../../base/kube-port.ts';
+import { limits } from '../../base/limits.ts';
 import { isOlderVersion } from '../../base/resource-version.ts';
 import { startWatch, type WatchParts } from '../../kube/mirror/start-watch.ts';
 import type { RoundSummary } from '../../machines/release/release-events.ts';
 import type { KindName } from '../../machines/release/release-table.ts';
 import { type Bundle, type BundleObject, objectName } from './bundle.ts';
-import { releaseRound, wantedIn } from './bundle-round.ts';
+import { type BundleRound, bundleRound, wantedIn } from './bundle-round.ts';
 import { patientKube } from './patient-kube.ts';
 import { isAppliedByUs, selectorOf } from './release-prune.ts';
 
@@ -23,6 +24,11 @@ export interface ReleaseWorkParts extends WatchParts {
   readonly bundle: Bundle;
   /** Called for an object that differs from the bundle: `ConfigMap shop/a`. */
   readonly onDrift: (object: string) => void;
+}
+
+interface WatchedParts extends ReleaseWorkParts {
+  /** Called for an object of the bundle that differs from it, before `onDrift`. */
+  readonly onChanged: (manifest: BundleObject) => void;
 }
 
 /** The state of an object after it was applied. */
@@ -41,31 +47,41 @@ export function startReleaseWork(parts: ReleaseWorkParts) {
   const ended = new AbortController();
   const joined = new Set<string>();
   let roundsUnderWay = 0;
+  /** A round that has begun and not ended, even if its effect has. */
+  let round: BundleRound | null = null;
+  const watched: WatchedParts = { ...parts, onChanged: (manifest) => round?.forget(manifest) };
   const kindOf = (resource: KubeResource) => {
     const key = `${resource.group}/${resource.kind}`;
-    const known = kinds.get(key) ?? new WatchedKind(parts, resource, () => roundsUnderWay > 0);
+    const known = kinds.get(key) ?? new WatchedKind(watched, resource, () => roundsUnderWay > 0);
     kinds.set(key, known);
     return known;
   };
   return {
     release: bundle.release,
+    /** Begins a round, or goes on with the one whose time was over. */
     async round(more: readonly KindName[], signal: AbortSignal): Promise<RoundSummary> {
       roundsUnderWay++;
       const both = AbortSignal.any([signal, ended.signal]);
-      return await releaseRound(
-        {
-          kube: patientKube(kube, clock, both),
-          joined,
-          bundle,
-          onApplied: (manifest, resource, object) => {
-            if (!ended.signal.aborted) kindOf(resource).remember(manifest, object);
+      const begunAt = clock.monotonic();
+      round ??= bundleRound(bundle);
+      const summary = await round
+        .goOn(
+          {
+            kube: patientKube(kube, clock, both),
+            joined,
+            isOver: () => clock.monotonic() - begunAt >= limits.releaseRoundPartMs,
+            onApplied: (manifest, resource, object) => {
+              if (!ended.signal.aborted) kindOf(resource).remember(manifest, object);
+            },
           },
-        },
-        more,
-        both,
-      ).finally(() => {
-        roundsUnderWay--;
-      });
+          more,
+          both,
+        )
+        .finally(() => {
+          roundsUnderWay--;
+        });
+      if (summary.toGo === undefined) round = null;
+      return summary;
     },
     stop(): void {
       ended.abort(new Error('the leadership is over'));
@@ -76,14 +92,14 @@ export function startReleaseWork(parts: ReleaseWorkParts) {
 
 /** The objects of one kind, followed from the first that was applied. */
 class WatchedKind {
-  readonly #parts: ReleaseWorkParts;
+  readonly #parts: WatchedParts;
   readonly #resource: KubeResource;
   readonly #isWanted: (object: KubeObject) => boolean;
   readonly #isRoundUnderWay: () => boolean;
   readonly #applied = new Map<string, Applied>();
   readonly #watch: { stop(): void };
 
-  constructor(parts: ReleaseWorkParts, resource: KubeResource, isRoundUnderWay: () => boolean) {
+  constructor(parts: WatchedParts, resource: KubeResource, isRoundUnderWay: () => boolean) {
     this.#parts = parts;
     this.#resource = resource;
     this.#isRoundUnderWay = isRoundUnderWay;
@@ -118,7 +134,7 @@ class WatchedKind {
 
   #onList(objects: readonly KubeObject[]): void {
     const there = new Set(objects.map(keyOf));
-    for (const [key, { manifest }] of this.#applied) if (!there.has(key)) this.#tell(objectName(manifest));
+    for (const [key, { manifest }] of this.#applied) if (!there.has(key)) this.#drifted(manifest);
     for (const object of objects) this.#onChange(object);
   }
 
@@ -136,13 +152,18 @@ class WatchedKind {
     if (resourceVersion === known.resourceVersion || isOlderVersion(resourceVersion, known.resourceVersion))
       return;
     if (uid === known.uid && shapeOf(known.manifest, object) === known.shape) return;
-    this.#tell(objectName(known.manifest));
+    this.#drifted(known.manifest);
   }
 
   /** It was deleted, or lost its label. */
   #onDeleted(object: KubeObject): void {
     const known = this.#applied.get(keyOf(object));
-    if (known !== undefined && known.uid === object.metadata.uid) this.#tell(objectName(known.manifest));
+    if (known !== undefined && known.uid === object.metadata.uid) this.#drifted(known.manifest);
+  }
+
+  #drifted(manifest: BundleObject): void {
+    this.#parts.onChanged(manifest);
+    this.#tell(objectName(manifest));
   }
 
   #tell(object: string): void {

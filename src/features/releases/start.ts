@@ -45,6 +45,8 @@ export function startReleases({ bundle, release }: ReleasesSettings): StartFeatu
           if (work?.release !== release)
             return { type: 'round.failed', fence, round, message: 'this leadership is over' };
           const summary = await work.round(kinds, signal);
+          if (summary.toGo !== undefined)
+            return { type: 'round.progressed', fence, round, toGo: summary.toGo };
           const outcome = summary.failed === 0 ? 'done' : 'failed';
           metrics.count('orrery_release_rounds_total', { outcome });
           return { type: 'round.finished', fence, round, summary };

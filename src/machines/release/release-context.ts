@@ -44,6 +44,8 @@ export interface ReleaseContext {
   readonly drift: readonly string[];
   /** Objects that drifted again after each of the last rounds, and how often in a row; absent: none. */
   readonly contested?: Readonly<Record<string, number>>;
+  /** Objects that the round under way has still to apply; null or absent: it has told nothing yet. */
+  readonly toGo?: number | null;
   /** The last rounds that changed something, under any leader; the latest last. */
   readonly changes: readonly ChangingRound[];
 }

@@ -20,7 +20,10 @@ export interface ReleaseStatusWrite {
   readonly status: ReleaseStatus;
 }
 
-/** One round over all objects of the leader's bundle. Outcome: round.finished | round.failed. */
+/**
+ * One round over all objects of the leader's bundle, or a part of it: the next one goes on. Outcome:
+ * round.finished | round.progressed | round.failed.
+ */
 export interface ReleaseRound {
   readonly type: 'release.round';
   readonly bundle: string;

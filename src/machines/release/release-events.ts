@@ -71,7 +71,17 @@ export interface RoundSummary {
   readonly changes?: RoundChanges;
   /** Objects with the bundle's label that Orrery did not apply, some by name; absent: there are none. */
   readonly left?: readonly string[];
+  /** Its time was over before it was: so many objects are still to be applied. Absent: it is over. */
+  readonly toGo?: number;
 }
+/** A round took as long as one effect may: the next effect goes on where it stopped. */
+export type RoundProgressed = {
+  readonly type: 'round.progressed';
+  readonly fence: number;
+  readonly round: number;
+  /** Objects that are still to be applied; 0: some that the bundle no longer has are still to be deleted. */
+  readonly toGo: number;
+};
 export type RoundFailed = {
   readonly type: 'round.failed';
   readonly fence: number;
@@ -102,6 +112,7 @@ export type ReleaseOwnEvent =
       readonly round: number;
       readonly summary: RoundSummary;
     }
+  | RoundProgressed
   | RoundFailed;
 
 export type ReleaseEvent = ReleaseOwnEvent | EffectSettled;

@@ -32,7 +32,9 @@ export const waitsText = (context: ReleaseContext, waitingFor: readonly string[]
 export const failsText = (context: ReleaseContext): string =>
   `${release(context)} is not applied: ${context.lastError ?? 'a round failed'}`;
 export const worksText = (context: ReleaseContext): string =>
-  `${context.leader} applies ${release(context)}: ${objects(context)}`;
+  `${context.leader} applies ${release(context)}: ${objects(context)}${toGoText(context)}`;
+
+const toGoText = ({ toGo = null }: ReleaseContext) => (toGo === null ? '' : `, ${toGo} still to go`);
 
 export const retiredText = ({ name }: ReleaseContext): string =>
   `the replicas now have a bundle with another name than ${name}`;
@@ -87,7 +89,9 @@ function keptSentence(standing: ReleaseStanding): Told {
     return pausedSentence(context, standing.since);
   }
   const since = context.lastError === null ? '' : `, after a failed round: ${context.lastError}`;
-  return { text: `${context.leader} compares ${objects(context)} with ${release(context)}${since}` };
+  return {
+    text: `${context.leader} compares ${objects(context)} with ${release(context)}${toGoText(context)}${since}`,
+  };
 }
 
 function pausedSentence(context: ReleaseContext, since: number): Told {

@@ -114,7 +114,9 @@ export const releaseSetup = setup({
       ...contestedNow(context),
       drift: [],
     })),
+    noteProgress: assign(({ event }) => (event.type === 'round.progressed' ? { toGo: event.toGo } : {})),
     noteSuccess: assign(({ context, event }) => ({
+      toGo: null,
       failures: 0,
       lastError: null,
       lastApplied: event.at,
@@ -122,6 +124,7 @@ export const releaseSetup = setup({
       ...withRound(context, event),
     })),
     noteFailure: assign(({ context, event }) => ({
+      toGo: null,
       failures: context.failures + 1,
       lastError: errorOf(event),
       roundEndedAt: event.at,

@@ -4,7 +4,6 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { BundleObject } from '../../../src/features/releases/bundle.ts';
-import { releaseRound } from '../../../src/features/releases/bundle-round.ts';
 import { until } from '../../until.ts';
 import {
   builtin,
@@ -18,6 +17,7 @@ import {
   type Scene,
   signal,
   startScene,
+  wholeRound,
 } from './round-scene.ts';
 
 let scene: Scene;
@@ -221,7 +221,7 @@ test('an object that changed since it was listed is not deleted in that round', 
     bundle: bundleOf([account]),
     onApplied: () => {},
   };
-  const summary = await releaseRound(parts, [configMapKind], signal);
+  const summary = await wholeRound(parts, [configMapKind], signal);
   expect(summary.failed).toBeGreaterThanOrEqual(1);
   expect(summary.errors.join()).toMatch(/to be deleted/);
   expect((await find(scene, ns, 'old'))?.data).toMatchObject({ just: 'now' });

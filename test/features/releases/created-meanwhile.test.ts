@@ -5,8 +5,17 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { OrreryError } from '../../../src/base/errors.ts';
 import type { KubeObject } from '../../../src/base/kube-port.ts';
-import { releaseRound } from '../../../src/features/releases/bundle-round.ts';
-import { bundleOf, configMap, configMaps, find, put, type Scene, signal, startScene } from './round-scene.ts';
+import {
+  bundleOf,
+  configMap,
+  configMaps,
+  find,
+  put,
+  type Scene,
+  signal,
+  startScene,
+  wholeRound,
+} from './round-scene.ts';
 
 let scene: Scene;
 beforeAll(async () => {
@@ -28,8 +37,8 @@ describe('an object that somebody creates between the look and the apply (§3.4)
     };
     const bundle = bundleOf([configMap(ns, 'a', { x: '1', both: 'same' })]);
     const parts = { kube: { ...kube, patch }, joined: new Set<string>(), bundle, onApplied: () => {} };
-    const first = await releaseRound(parts, [], signal);
-    const next = async () => (isLost ? await releaseRound(parts, [], signal) : first);
+    const first = await wholeRound(parts, [], signal);
+    const next = async () => (isLost ? await wholeRound(parts, [], signal) : first);
     return {
       first,
       last: await next(),
@@ -88,7 +97,7 @@ describe('an object that somebody creates between the look and the apply (§3.4)
     };
     const adopting = configMap(ns, 'a', { x: '1' }, { annotations: { 'orrery.dev/adopt': 'true' } });
     const parts = { bundle: bundleOf([adopting]), joined: new Set<string>(), onApplied: () => {} };
-    expect(await releaseRound({ kube: { ...kube, patch }, ...parts }, [], signal)).toMatchObject({
+    expect(await wholeRound({ kube: { ...kube, patch }, ...parts }, [], signal)).toMatchObject({
       failed: 0,
     });
     expect(await find(scene, ns, 'a')).toMatchObject({ data: { x: '1', from: 'elsewhere' } });

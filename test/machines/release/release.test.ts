@@ -91,6 +91,32 @@ describe('the first round', () => {
   });
 });
 
+describe('a round that takes longer than one effect may (§4.6)', () => {
+  const progress = (release: Release, toGo: number) => {
+    const { fence, round } = release.context;
+    return release.take({ type: 'round.progressed', fence, round, toGo });
+  };
+
+  test('goes on at once, and has not failed', () => {
+    const release = applying();
+    release.asked();
+    progress(release, 1_200);
+    expect(release.state).toBe('leading.applying.working');
+    expect(release.askedOf('release.round')).toHaveLength(1);
+    expect(release.context).toMatchObject({ failures: 0, toGo: 1_200 });
+    expect(release.round(clean).context.toGo).toBeNull();
+  });
+
+  test('so does a later one', () => {
+    const release = resting().wait(30_000);
+    release.asked();
+    progress(release, 0);
+    expect(release.state).toBe('leading.keeping.repeating');
+    expect(release.askedOf('release.round')).toHaveLength(1);
+    expect(release.round(clean).state).toBe('leading.keeping.resting');
+  });
+});
+
 describe('later rounds', () => {
   test('come every 30 s; their errors are warnings', () => {
     const release = resting();

@@ -34,6 +34,7 @@ export interface KubeMeta {
   readonly managedFields?: ReadonlyArray<{
     readonly manager?: string;
     readonly operation?: string;
+    readonly time?: string;
     readonly subresource?: string;
     readonly fieldsV1?: Readonly<Record<string, unknown>>;
   }>;

@@ -313,6 +313,14 @@ export const furtherSamples: Readonly<Record<string, readonly Sample[]>> = {
         { type: 'slices.reconciled', compactable: true, ...anyPassEnd },
       ],
     },
+    // Somebody else edits the slices after every pass.
+    {
+      ...service,
+      events: [
+        { type: 'service.endpoints.observed', facts: { ...endpointsFacts, standing: 'edited' } },
+        { type: 'slices.reconciled', compactable: false, ...anyPassEnd, made: endpointsFacts.wanted },
+      ],
+    },
     // Every outcome is lost: deadlines alone lead through all retries.
     {
       ...service,

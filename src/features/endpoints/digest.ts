@@ -19,7 +19,7 @@ import type {
   SlicePort,
   WorkloadDigest,
 } from './digests.ts';
-import { managedBy, managedByLabel, otherWriters, serviceNameLabel } from './slice-labels.ts';
+import { managedBy, managedByLabel, otherWriters, ownManager, serviceNameLabel } from './slice-labels.ts';
 
 /** The annotation that asks for a workload to be probed. */
 export const probeAnnotation = 'orrery.dev/probe';
@@ -121,9 +121,28 @@ export function slicePart(object: KubeObject): DigestPart<EndpointSliceDigest> {
   const service = labels[serviceNameLabel] ?? '';
   const writer = labels[managedByLabel];
   const annotations = textMap(object.metadata.annotations);
-  if (writer === managedBy) return { service, annotations, managed: contentOf(object) };
+  if (writer === managedBy)
+    return { service, annotations, managed: contentOf(object), ...editorOf(object.metadata) };
   if (!otherWriters.some((one) => one === writer) || writer === undefined) return { service };
   return { service, annotations, foreign: { writer, content: contentOf(object) } };
+}
+
+/** Whoever changes a field is its manager, until we revert it. */
+function editorOf({ managedFields = [] }: KubeObject['metadata']): Pick<EndpointSliceDigest, 'editor'> {
+  const [last] = managedFields
+    .filter(({ manager, fieldsV1 }) => manager !== ownManager && isOursToWrite(record(fieldsV1)))
+    .sort((a, b) => ((a.time ?? '') < (b.time ?? '') ? 1 : -1));
+  return last?.manager === undefined ? {} : { editor: last.manager };
+}
+
+function isOursToWrite(fields: Fields): boolean {
+  const metadata = record(fields['f:metadata']);
+  return (
+    'f:endpoints' in fields ||
+    'f:ports' in fields ||
+    'f:labels' in metadata ||
+    'f:ownerReferences' in metadata
+  );
 }
 
 function contentOf(object: KubeObject): SliceContent {

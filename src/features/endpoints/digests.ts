@@ -32,6 +32,8 @@ export interface EndpointSliceDigest extends DigestBase {
   readonly annotations?: Labels;
   /** Its content, if the slice is ours. */
   readonly managed?: SliceContent;
+  /** Who else last wrote something in it that is ours to write (`managedFields`); absent: nobody. */
+  readonly editor?: string;
   /** Its writer and content, if another controller made it for external workloads. */
   readonly foreign?: { readonly writer: string; readonly content: SliceContent };
 }

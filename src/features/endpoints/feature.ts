@@ -61,6 +61,11 @@ export function endpoints(settings: EndpointsSettings = { endpointsPerSlice: 100
         labels: [],
         help: 'Services of this replica whose EndpointSlices cannot be written now, after every retry.',
       },
+      orrery_endpoints_contested_total: {
+        type: 'counter',
+        labels: [],
+        help: 'How often a revert of EndpointSlices waited, because others keep changing them.',
+      },
       orrery_endpoints_stuck_total: {
         type: 'counter',
         labels: [],

@@ -5,6 +5,8 @@ export const serviceNameLabel = 'kubernetes.io/service-name';
 export const managedByLabel = 'endpointslice.kubernetes.io/managed-by';
 /** The value of `managedByLabel` on our slices. */
 export const managedBy = 'orrery-endpoints';
+/** Our name in `managedFields`, which the API server takes from our requests' user-agent. */
+export const ownManager = 'orrery';
 /** Other controllers that make slices for external workloads, by the same label. */
 export const otherWriters = ['linkerd-external-workloads-controller'] as const;
 export type OtherWriter = (typeof otherWriters)[number];

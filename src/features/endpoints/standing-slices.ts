@@ -68,10 +68,11 @@ export function createStandingSlices(
     remove: (namespace, name, uid) => latest.remove(`${namespace}/${name}`, uid),
     of: (namespace, service) =>
       staying(namespace, service).flatMap(([name, digest]) => {
-        const { uid, resourceVersion, annotations } = digest;
+        const { uid, resourceVersion, annotations, editor } = digest;
         const content = contentOf(digest);
         const labels = admitted.labelsOf(digest);
-        return content === undefined ? [] : [{ name, uid, resourceVersion, labels, annotations, content }];
+        if (content === undefined) return [];
+        return [{ name, uid, resourceVersion, labels, annotations, editor, content }];
       }),
     otherWriter(namespace, service) {
       const others = listAll(namespace, service).filter(

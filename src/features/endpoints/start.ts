@@ -45,6 +45,7 @@ export function startEndpoints({
       gauges: () => [{ name: 'orrery_endpoints_stuck', value: stuckIn(engine) }],
       onStep(transition) {
         if (becameStuck(transition)) metrics.count('orrery_endpoints_stuck_total');
+        if (becameContested(transition)) metrics.count('orrery_endpoints_contested_total');
         tellAgain(engine.shards, transition);
       },
       stop: () => join.index.stop(),
@@ -63,6 +64,12 @@ export function tellAgain(shards: Pick<EngineView['shards'], 'observe'>, { id, e
 /** Whether the Service has just used up every retry to write its EndpointSlices. */
 function becameStuck({ id, from, to }: Transition): boolean {
   return id.startsWith('service/') && isStuck(to) && !isStuck(from);
+}
+
+const isContested = (state: string | null) => state?.includes('endpoints.written.contested') === true;
+
+function becameContested({ id, from, to }: Transition): boolean {
+  return id.startsWith('service/') && isContested(to) && !isContested(from);
 }
 
 const isStuck = (state: string | null) => state?.includes('endpoints.stuck') === true;

@@ -11,6 +11,7 @@ import {
   alonePass,
   burstPass,
   compactingPass,
+  contestWarning,
   firstPass,
   floodPass,
   otherWarning,
@@ -20,6 +21,7 @@ import {
 
 /** The end of the last pass decides how long the next one gathers. */
 const whenDue = [
+  { guard: 'isRevertHeld', target: '#service.endpoints.written.contested' },
   { guard: 'isFirstPassDue', target: '#service.endpoints.reconciling.first' },
   { guard: 'isDensePassDue', target: '#service.endpoints.reconciling.burst' },
   { guard: 'isPassDue', target: '#service.endpoints.reconciling.alone' },
@@ -161,6 +163,10 @@ export const endpointsRegion = {
       actions: [{ type: 'kube-event.write', params: otherWarning }, 'noteOtherWriter'],
     },
     { guard: 'isOtherWriterGone', actions: 'noteOtherWriter' },
+    {
+      guard: 'isContestNews',
+      actions: [{ type: 'kube-event.write', params: contestWarning }, 'noteContestTold'],
+    },
   ],
   states: {
     ignored: {
@@ -186,9 +192,21 @@ export const endpointsRegion = {
           always: whenDue,
           after: { compactionPause: '#service.endpoints.reconciling.compacting' },
         },
+        contested: {
+          description: 'Somebody else keeps changing the slices; the next revert waits a moment.',
+          tags: 'wrong',
+          always: [
+            { guard: 'isOtherPassDue', target: '#service.endpoints.reconciling.alone' },
+            { guard: 'isNothingDue', target: 'current' },
+          ],
+          after: { contestPause: '#service.endpoints.reconciling.alone' },
+        },
         settling: {
           description: 'A burst of changes was written; more may follow.',
-          always: { guard: 'isPassDue', target: '#service.endpoints.reconciling.flood' },
+          always: [
+            { guard: 'isRevertHeld', target: 'contested' },
+            { guard: 'isPassDue', target: '#service.endpoints.reconciling.flood' },
+          ],
           after: { burstLull: [{ guard: 'isCompactable', target: 'sparse' }, { target: 'current' }] },
         },
       } as const),
@@ -197,6 +215,7 @@ export const endpointsRegion = {
     judging: {
       description: 'Decides what follows a pass.',
       always: [
+        { guard: 'isRevertHeld', target: 'written.contested' },
         { guard: 'isPassDue', target: 'reconciling.burst' },
         { guard: 'isCompactable', target: 'written.sparse' },
         { target: 'written' },

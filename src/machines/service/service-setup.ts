@@ -267,6 +267,7 @@ export const serviceSetup = setup({
     forgetSlices: assign((args) => slicesChanges.forgetSlices(args)),
     startPass: assign((args) => slicesChanges.startPass(args)),
     noteOtherWriter: assign((args) => slicesChanges.noteOtherWriter(args)),
+    noteContestTold: assign((args) => slicesChanges.noteContestTold(args)),
     noteReconciled: assign((args) => slicesChanges.noteReconciled(args)),
     noteSlicesFailure: assign((args) => slicesChanges.noteSlicesFailure(args)),
     noteSlicesSilence: assign((args) => slicesChanges.noteSlicesSilence(args)),

@@ -8,6 +8,7 @@ import type { KubeEventWrite } from '../effects.ts';
 import { hasPassed, type Stamp } from '../stamp.ts';
 import { eventsOf } from '../typed-events.ts';
 import type { ServiceEvent } from './route-events.ts';
+import { afterEdit, type Contest, contestNote, contestPause, isToBeTold } from './slices-contest.ts';
 import type { SlicesReconcile } from './slices-effects.ts';
 import type { EndpointsFacts, PassEnd } from './slices-events.ts';
 
@@ -35,6 +36,8 @@ export interface SlicesContext {
   readonly compactable: boolean;
   /** The other controller that a warning named; '' if none. */
   readonly toldOf: string;
+  /** Others keep changing the slices; null or absent: nobody does. */
+  readonly contest?: Contest | null;
 }
 
 export const noSlices: SlicesContext = {
@@ -103,6 +106,12 @@ const isDue = ({ facts, done }: SlicesContext) =>
   !isIgnorable(facts) &&
   (done?.wanted !== facts.wanted || done.standing !== facts.standing);
 
+/** Only the slices themselves have changed: not by us. */
+const isEdited = ({ facts, done }: SlicesContext) =>
+  facts !== null && done !== null && done.wanted === facts.wanted && done.standing !== facts.standing;
+
+const contestOf = ({ contest = null }: SlicesContext) => contest;
+
 const otherWriter = ({ facts }: SlicesContext) => facts?.otherWriter ?? '';
 
 const isIgnorable = ({ selects, empty }: EndpointsFacts) => !selects && empty;
@@ -129,6 +138,12 @@ export const slicesGuards = {
   isFirstPassDue: ({ context }: { context: Holder }) => isDue(context.slices) && context.slices.endedAt === 0,
   isDensePassDue: ({ context, event }: Args) =>
     isDue(context.slices) && !hasPassed(denseMs, context.slices.endedAt, event.at),
+  /** Others keep changing the slices, and the next revert is not due yet. */
+  isRevertHeld: ({ context: { slices }, event }: Args) =>
+    isDue(slices) && isEdited(slices) && contestPause(contestOf(slices), event.at) > 0,
+  isOtherPassDue: ({ context: { slices } }: { context: Holder }) => isDue(slices) && !isEdited(slices),
+  isNothingDue: ({ context: { slices } }: { context: Holder }) => !isDue(slices),
+  isContestNews: ({ context: { slices } }: { context: Holder }) => isToBeTold(contestOf(slices)),
   isSlicesSeen: when('service.endpoints.observed', (_, { facts }) => facts !== null),
   isSliceless: ({ context }: { context: Holder }) => {
     const { facts } = context.slices;
@@ -155,12 +170,21 @@ export const slicesChanges = {
   rememberSlices: change('service.endpoints.observed', (context, { facts }) => changed(context, { facts })),
   /** If something calls for slices again, they start afresh; versions and counts continue. */
   forgetSlices: ({ context }: Args) =>
-    changed(context, { facts: null, done: null, failures: 0, compactable: false, toldOf: '' }),
-  startPass: ({ context }: Args) => changed(context, { pass: context.slices.pass + 1 }),
+    changed(context, { facts: null, done: null, failures: 0, compactable: false, toldOf: '', contest: null }),
+  startPass: ({ context, event }: Args) => {
+    const { slices } = context;
+    const contest = isEdited(slices) ? { contest: afterEdit(contestOf(slices), event.at) } : {};
+    return changed(context, { pass: slices.pass + 1, ...contest });
+  },
+  noteContestTold: ({ context }: Args) => {
+    const contest = contestOf(context.slices);
+    return changed(context, { contest: contest && { ...contest, toldAt: contest.at } });
+  },
   noteOtherWriter: ({ context }: Args) => changed(context, { toldOf: otherWriter(context.slices) }),
   noteReconciled: change('slices.reconciled', (context, event) => {
-    const { made, standing, compactable } = event;
+    const { made, standing, compactable, editor } = event;
     const { failures, pass } = context.slices;
+    const contest = contestOf(context.slices);
     const ended = {
       done: { wanted: made, standing },
       good: pass,
@@ -168,6 +192,7 @@ export const slicesChanges = {
       retryAfterMs: 0,
       compactable,
       error: null,
+      ...(contest === null || editor === undefined ? {} : { contest: { ...contest, by: editor } }),
     };
     const { slices } = changed(context, { ...ended, ...ending(context, event, event.at) });
     return { slices, ...(failures > 0 ? { lastError: null } : {}) };
@@ -220,6 +245,7 @@ export const slicesDelays = {
   listPatience: 10_000,
   /** A burst lasts as long as passes follow each other within this time, ms. */
   burstLull: 100,
+  contestPause: ({ context, event }: Args) => contestPause(contestOf(context.slices), event.at),
   /** This long without news is a quiet moment: docs/features/endpoints.md §4.4. */
   compactionPause: 10_000,
 };
@@ -274,6 +300,11 @@ export function otherWarning({ context, event }: Args): Omit<KubeEventWrite, 'ty
     note: `${other} also writes EndpointSlices for this Service: its endpoints appear twice, and the two may contradict each other. Stop one of them; --take-over-slices ${other} adopts what it left.`,
     at: event.at,
   };
+}
+
+export function contestWarning({ context, event }: Args): Omit<KubeEventWrite, 'type'> {
+  const contest = contestOf(context.slices) ?? afterEdit(null, event.at);
+  return { regarding: regarding(context), ...contestNote(contest), at: event.at };
 }
 
 function regarding({ namespace, name, slices }: Holder): KubeEventWrite['regarding'] {

@@ -23,6 +23,8 @@ export type PassEnd = {
   readonly version: string;
   /** Creates, updates and deletes that were made. */
   readonly writes: number;
+  /** Who else had written to the slices before the pass, as in `managedFields`; absent: nobody. */
+  readonly editor?: string;
 };
 
 /** The slices are as they must be. `compactable`: half as many could hold the endpoints. */

@@ -2,6 +2,7 @@
 import type { Fact } from '../../base/views.ts';
 import { isIn, type Standing } from '../tell.ts';
 import type { ServiceContext } from './service-context.ts';
+import { contestText } from './slices-contest.ts';
 import { sliceError } from './slices-context.ts';
 
 type ServiceStanding = Standing<ServiceContext>;
@@ -35,10 +36,14 @@ const words: ReadonlyArray<readonly [string, (context: ServiceContext) => string
     () => 'the endpoints are being moved into half as many EndpointSlices',
   ],
   ['endpoints.reconciling', () => 'the EndpointSlices are being updated to match the workloads'],
+  ['endpoints.written.contested', ({ slices }) => contestedText(slices)],
   ['endpoints.written.sparse', () => 'the EndpointSlices match the workloads; half as many would do'],
   ['endpoints.written.settling', () => 'the EndpointSlices match the workloads, after a burst of changes'],
   ['endpoints', () => 'the EndpointSlices match the workloads'],
 ];
+
+const contestedText = ({ contest }: ServiceContext['slices']) =>
+  contest ? `${contestText(contest)}; the next one waits a moment` : '';
 
 const listsText = 'nothing is written until Services, workloads and slices have all been listed again';
 

@@ -86,12 +86,17 @@ export function reconcileSlices(parts: SlicesParts): EffectRunner<SlicesReconcil
       writes += 1;
       parts.onWrite(operation);
     };
-    const end = (made?: string) => endOf(scene, effect, writes, made);
+    let editor: string | undefined;
+    const end = (made?: string): PassEnd => {
+      const ended = endOf(scene, effect, writes, made);
+      return editor === undefined ? ended : { ...ended, editor };
+    };
     await gather(scene, effect, parts.clock, context.signal);
     if (!(await isComplete(scene, parts.clock, context.signal))) return unlisted(effect);
     const isStillBehind = () => isBehind(scene, effect);
     if (isStillBehind()) await reading.read(effect, isStillBehind, context.signal);
     let isWritten = false;
+    editor = editorOf(scene, effect);
     for (let round = 0; round <= limits.sliceRereads; round += 1) {
       const outcome = await makeRound({ ...parts, onWrite }, scene, effect, context, round);
       if (outcome instanceof Error) return failed(outcome, end());
@@ -103,6 +108,11 @@ export function reconcileSlices(parts: SlicesParts): EffectRunner<SlicesReconcil
     }
     return failed(unsettled(effect, isWritten), end());
   };
+}
+
+function editorOf(scene: EndpointsScene, { namespace, name }: SlicesReconcile): string | undefined {
+  const editors = (scene.read(namespace, name)?.slices ?? []).map(({ editor }) => editor);
+  return editors.find((editor) => editor !== undefined);
 }
 
 /** @param isWritten the last round was written as planned, and is not what stands there now */

@@ -39,6 +39,8 @@ export interface StandingSlice {
   readonly labels: Labels;
   /** Absent: not known. */
   readonly annotations?: Labels | undefined;
+  /** Who else last wrote something in it that is ours to write. */
+  readonly editor?: string | undefined;
   readonly content: SliceContent;
 }
 

@@ -31,7 +31,7 @@ import { createShards, type Shards } from './shards/shard-work.ts';
 import { type Care, noCare } from './time/care.ts';
 import { carefulStepper } from './time/careful-stepper.ts';
 import { createPaces, heldBack, pacedEffect } from './time/pace.ts';
-import { createRouter, type Router } from './world/router.ts';
+import { createRouter, isInWorldOf, type Router } from './world/router.ts';
 import { createTraceNotes } from './world/trace-notes.ts';
 import { World } from './world/world.ts';
 
@@ -389,10 +389,7 @@ function hostParts(
     ...parts,
     steppers: new Map(charts.map((chart) => [chart.name, stepperOf(chart)])),
     effects: new Map(charts.flatMap(({ effects }) => effects.map((one) => [one.type, one] as const))),
-    homes,
-    paces,
-    isInWorld: ({ kind, namespace, name }) =>
-      runs().some(({ joins = [] }) => joins.some((join) => join.isInWorld?.(kind, namespace, name))),
+    ...{ homes, paces, isInWorld: isInWorldOf(runs) },
     admission: createAdmission(parts.features.flatMap(({ kinds }) => kinds)),
     async runEffect(effect, context) {
       runner ??= runnerOf([...(parts.effects ?? []), ...runs().flatMap((run) => run.effects ?? [])]);

@@ -355,7 +355,7 @@ export const limits = {
   issuerWatchMs: 330_000,
   /** A status that did not change is written again after this time, ms: others may have overwritten it. */
   restateMs: 3_600_000,
-  /** One part of a round of reconciliation over the objects of a bundle, ms; the next part goes on with it. */
+  /** One part of a round of reconciliation over a bundle, ms; the next part goes on with it. */
   releaseRoundMs: 300_000,
   /** After this time nothing more is begun in that part, ms: what has begun may wait for the API server. */
   releaseRoundPartMs: 240_000,

@@ -3,6 +3,7 @@
  * each is told (join.ts); an actor may be told by several joins, with an event from each. An actor that could
  * not be told, because a mirror had not listed everything, is told once it has.
  */
+import type { ActorName } from '../../base/ids.ts';
 import type { Affected, Join, Observation } from './join.ts';
 import type { World } from './world.ts';
 
@@ -52,3 +53,9 @@ export function createRouter(world: Pick<World, 'onChange' | 'onStatement'>, joi
     },
   };
 }
+
+/** Whether the world has the object after which an actor is named, as some join of these runs says. */
+export const isInWorldOf =
+  (runs: () => ReadonlyArray<{ readonly joins?: readonly Join[] }>) =>
+  ({ kind, namespace, name }: ActorName): boolean =>
+    runs().some(({ joins = [] }) => joins.some((join) => join.isInWorld?.(kind, namespace, name)));

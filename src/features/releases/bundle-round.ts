@@ -26,60 +26,83 @@ export interface RoundParts extends ApplyParts {
   readonly onApplied: (manifest: BundleObject, resource: KubeResource, object: KubeObject) => void;
 }
 
-export interface BundleRound {
+/** A round: not begun, or stopped because its time was over. */
+export class BundleRound {
+  readonly #bundle: Bundle;
+  readonly #problems = problemList();
+  readonly #changes = changeList();
+  readonly #counts = { applied: 0, replaced: 0 };
+  readonly #left = new Set<string>();
+  /** Objects that were applied, or could not be. */
+  readonly #done = new Set<BundleObject>();
+
+  constructor(bundle: Bundle) {
+    this.#bundle = bundle;
+  }
+
   /**
    * Goes on where the round stopped.
    *
    * @param kinds further kinds that may have objects of an older bundle
    * @returns what was done so far; with `toGo` if the time was over
    */
-  goOn(parts: RoundParts, kinds: readonly KindName[], signal: AbortSignal): Promise<RoundSummary>;
-  /** The object differs from its manifest again. */
-  forget(manifest: BundleObject): void;
-}
-
-/** A round that has not begun. */
-export function bundleRound(bundle: Bundle): BundleRound {
-  const problems = problemList();
-  const counts = { applied: 0, replaced: 0 };
-  const changes = changeList();
-  const left = new Set<string>();
-  const done = new Set<BundleObject>();
-
-  const applyAll = async (parts: RoundParts, resolve: Resolve, signal: AbortSignal) => {
-    const applyOne = async (manifest: BundleObject) => {
-      try {
-        const resource = await resolve(manifest);
-        const outcome = await applyObject(parts, resource, manifest, signal);
-        const { object, isReplaced } = outcome;
-        counts.applied++;
-        if (isReplaced) counts.replaced++;
-        changes.applied(objectName(manifest), outcome);
-        parts.onApplied(manifest, resource, object);
-      } catch (thrown) {
-        signal.throwIfAborted();
-        problems.add(objectName(manifest), thrown);
-      }
-      done.add(manifest);
-    };
-    for (const tier of tiers(bundle.objects)) {
-      const undone = tier.filter((manifest) => !done.has(manifest));
-      await atOnce(undone, parts.isOver, applyOne);
+  async goOn(parts: RoundParts, kinds: readonly KindName[], signal: AbortSignal): Promise<RoundSummary> {
+    const resolve = resolver(parts.kube, signal);
+    const { objects } = this.#bundle;
+    for (const tier of tiers(objects)) {
+      const undone = tier.filter((manifest) => !this.#done.has(manifest));
+      await atOnce(undone, parts.isOver, (manifest) => this.#apply(manifest, parts, resolve, signal));
     }
-  };
-  /** @returns whether all of the kind that had to go went, or could not */
-  const prune = async (
+    if (this.#done.size < objects.length) return this.#summary(true);
+    // After a failure, too little is known of the cluster, and of our permissions there, to delete.
+    const isFailed = this.#problems.summary().failed > 0;
+    for (const kind of isFailed ? [] : distinctKinds([...this.#bundle.kinds, ...kinds])) {
+      signal.throwIfAborted();
+      if (!(await this.#prune(kind, parts, resolve, signal))) return this.#summary(true);
+    }
+    return this.#summary(false);
+  }
+
+  /** The object differs from its manifest again. */
+  forget(manifest: BundleObject): void {
+    this.#done.delete(manifest);
+  }
+
+  async #apply(
+    manifest: BundleObject,
+    parts: RoundParts,
+    resolve: Resolve,
+    signal: AbortSignal,
+  ): Promise<void> {
+    try {
+      const resource = await resolve(manifest);
+      const outcome = await applyObject(parts, resource, manifest, signal);
+      const { object, isReplaced } = outcome;
+      this.#counts.applied++;
+      if (isReplaced) this.#counts.replaced++;
+      this.#changes.applied(objectName(manifest), outcome);
+      parts.onApplied(manifest, resource, object);
+    } catch (thrown) {
+      signal.throwIfAborted();
+      this.#problems.add(objectName(manifest), thrown);
+    }
+    this.#done.add(manifest);
+  }
+
+  /** @returns false: the time was over before all of the kind that has to go was gone */
+  async #prune(
     kind: KindName,
     { kube, isOver }: RoundParts,
     resolve: Resolve,
     signal: AbortSignal,
-  ) => {
+  ): Promise<boolean> {
+    const bundle = this.#bundle;
     try {
       const resource = await resolve(kind);
       const onError = (object: KubeObject, error: unknown) =>
-        problems.add(`${nameOf(kind, object)}, to be deleted`, error);
-      const onPruned = (object: KubeObject) => changes.pruned(nameOf(kind, object));
-      const onLeft = (object: KubeObject) => void left.add(nameOf(kind, object));
+        this.#problems.add(`${nameOf(kind, object)}, to be deleted`, error);
+      const onPruned = (object: KubeObject) => this.#changes.pruned(nameOf(kind, object));
+      const onLeft = (object: KubeObject) => void this.#left.add(nameOf(kind, object));
       return await pruneKind(
         { kube, bundle, isOver, isWanted: wantedIn(bundle, resource), onPruned, onLeft, onError },
         resource,
@@ -89,34 +112,21 @@ export function bundleRound(bundle: Bundle): BundleRound {
       signal.throwIfAborted();
       // A kind that the cluster no longer has has no objects; errors of the bundle's kinds are already
       // reported.
-      if (!hasCode(thrown, 'KUBE_NOT_FOUND')) problems.add(`the list of ${kind.kind}`, thrown);
+      if (!hasCode(thrown, 'KUBE_NOT_FOUND')) this.#problems.add(`the list of ${kind.kind}`, thrown);
       return true;
     }
-  };
+  }
 
-  const summary = (isCut: boolean): RoundSummary => ({
-    ...counts,
-    ...changes.summary(),
-    ...problems.summary(),
-    ...(left.size === 0 ? {} : { left: [...left].slice(0, limits.releaseNamesTold) }),
-    ...(isCut ? { toGo: bundle.objects.length - done.size } : {}),
-  });
-
-  return {
-    async goOn(parts, kinds, signal) {
-      const resolve = resolver(parts.kube, signal);
-      await applyAll(parts, resolve, signal);
-      if (done.size < bundle.objects.length) return summary(true);
-      // After a failure, too little is known of the cluster, and of our permissions there, to delete anything.
-      const kindsToPrune = problems.summary().failed === 0 ? distinctKinds([...bundle.kinds, ...kinds]) : [];
-      for (const kind of kindsToPrune) {
-        signal.throwIfAborted();
-        if (!(await prune(kind, parts, resolve, signal))) return summary(true);
-      }
-      return summary(false);
-    },
-    forget: (manifest) => void done.delete(manifest),
-  };
+  #summary(isCut: boolean): RoundSummary {
+    const left = [...this.#left].slice(0, limits.releaseNamesTold);
+    return {
+      ...this.#counts,
+      ...this.#changes.summary(),
+      ...this.#problems.summary(),
+      ...(left.length === 0 ? {} : { left }),
+      ...(isCut ? { toGo: this.#bundle.objects.length - this.#done.size } : {}),
+    };
+  }
 }
 
 const nameOf = ({ kind }: KindName, { metadata }: KubeObject) =>

@@ -13,7 +13,7 @@ import { startWatch, type WatchParts } from '../../kube/mirror/start-watch.ts';
 import type { RoundSummary } from '../../machines/release/release-events.ts';
 import type { KindName } from '../../machines/release/release-table.ts';
 import { type Bundle, type BundleObject, objectName } from './bundle.ts';
-import { type BundleRound, bundleRound, wantedIn } from './bundle-round.ts';
+import { BundleRound, wantedIn } from './bundle-round.ts';
 import { patientKube } from './patient-kube.ts';
 import { isAppliedByUs, selectorOf } from './release-prune.ts';
 
@@ -63,7 +63,7 @@ export function startReleaseWork(parts: ReleaseWorkParts) {
       roundsUnderWay++;
       const both = AbortSignal.any([signal, ended.signal]);
       const begunAt = clock.monotonic();
-      round ??= bundleRound(bundle);
+      round ??= new BundleRound(bundle);
       const summary = await round
         .goOn(
           {

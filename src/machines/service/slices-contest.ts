@@ -3,8 +3,8 @@
  * people are told. Pure.
  *
  * One edit is reverted at once. Whoever goes on is reverted a little later each time: another controller that
- * answers each of our writes with its own must not keep the API server busy, and wrong endpoints must not stay
- * for long.
+ * answers each of our writes with its own must not keep the API server busy, and wrong endpoints must not
+ * stay for long.
  */
 import type { KubeEventWrite } from '../effects.ts';
 import { hasPassed, leftOf } from '../stamp.ts';

@@ -1,5 +1,7 @@
 /** Nodes in the world: the little that proxiers need of them. */
 import { expect, test } from 'vitest';
+import { isInWorldOf } from '../../../src/actors/world/router.ts';
+import { createProxierJoin } from '../../../src/features/proxiers/proxier-join.ts';
 import { nodes } from '../../../src/features/proxiers/resources.ts';
 import { interestIn } from '../../kube/mirror/declared.ts';
 import { Scene } from '../../kube/mirror/mirror-scene.ts';
@@ -43,4 +45,18 @@ test('heartbeats of a Node end here, its taints go on; a list makes the statemen
   expect(stored()).toBe(2);
   expect(scene.history.some(({ subject }) => subject.endsWith('.world._synced._.nodes'))).toBe(true);
   running.stop();
+});
+
+test('whether the Node of a proxier exists the world says', () => {
+  const world = {
+    get: (_: string, __: string, name: string) => (name === 'node-1' ? ({ kind: 'nodes' } as never) : null),
+    statement: () => null,
+  };
+  const isInWorld = isInWorldOf(() => [{ joins: [createProxierJoin({ world, timeoutMs: 1 })] }]);
+  const named = (kind: string, name: string) => isInWorld({ kind, namespace: '_', name });
+  expect([named('proxier', 'node-1'), named('proxier', 'node-2'), named('pod', 'node-1')]).toEqual([
+    true,
+    false,
+    false,
+  ]);
 });

@@ -116,20 +116,6 @@ describe('a proxier', () => {
     expect(refusal(2_048, true)).toBeNull();
   });
 
-  test('whether its Node exists the world says', async () => {
-    const scene = new Scene();
-    await scene.start(1);
-    await scene.put('nodes', '', 'node-1', nodeDigest());
-    await scene.clock.advance(100);
-    const isInWorld = (name: string, kind = 'proxier') =>
-      scene.replicas[0]?.engine.parts.isInWorld({ kind, namespace: '_', name });
-    expect([isInWorld('node-1'), isInWorld('node-2'), isInWorld('node-1', 'pod')]).toEqual([
-      true,
-      false,
-      false,
-    ]);
-  });
-
   test('nor one of a namespace', async () => {
     const scene = new Scene();
     await scene.start(1);

@@ -1,7 +1,7 @@
-/** A round that takes longer than one effect may goes on where it stopped (docs/features/releases.md §4.6). */
+/** A round that takes longer than an effect may goes on where it stopped (docs/features/releases.md §4.6). */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { BundleObject } from '../../../src/features/releases/bundle.ts';
-import { bundleRound } from '../../../src/features/releases/bundle-round.ts';
+import { BundleRound } from '../../../src/features/releases/bundle-round.ts';
 import { bundleOf, configMap, find, putOurs, type Scene, signal, startScene } from './round-scene.ts';
 
 let scene: Scene;
@@ -13,7 +13,7 @@ afterAll(() => scene?.stop());
 /** A round over these objects, each part of which has time for so many requests that write. */
 function slowRound(objects: readonly BundleObject[], writesMax: number) {
   const bundle = bundleOf(objects);
-  const round = bundleRound(bundle);
+  const round = new BundleRound(bundle);
   const written: string[] = [];
   const part = () => {
     let writes = 0;

@@ -18,7 +18,7 @@ import {
   bundleLabel,
   labelled,
 } from '../../../src/features/releases/bundle.ts';
-import { bundleRound, type RoundParts } from '../../../src/features/releases/bundle-round.ts';
+import { BundleRound, type RoundParts } from '../../../src/features/releases/bundle-round.ts';
 import { type ReleaseWork, startReleaseWork } from '../../../src/features/releases/release-work.ts';
 import { connectKube, type KubeConnection } from '../../../src/kube/api/kube-connection.ts';
 
@@ -98,8 +98,8 @@ export function bundleOf(objects: readonly BundleObject[], release = '0.1.0', id
 
 export const wholeRound = (
   { bundle, ...parts }: Omit<RoundParts, 'isOver'> & { readonly bundle: Bundle },
-  ...[kinds, ended]: [Parameters<ReturnType<typeof bundleRound>['goOn']>[1], AbortSignal]
-) => bundleRound(bundle).goOn({ ...parts, isOver: () => false }, kinds, ended);
+  ...[kinds, ended]: [Parameters<BundleRound['goOn']>[1], AbortSignal]
+) => new BundleRound(bundle).goOn({ ...parts, isOver: () => false }, kinds, ended);
 
 export function configMap(
   namespace: string,

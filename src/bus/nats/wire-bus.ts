@@ -53,7 +53,7 @@ export function wireBus(parts: WireBusParts): Bus {
   const onRestart = () => counters.followRestarts++;
   const following: FollowEnvironment = {
     ...{ ...parts, silence, deliver: guarded, onRestart },
-    toldAt: new Map(),
+    told: new Map(),
   };
   return {
     counters,

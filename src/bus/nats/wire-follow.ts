@@ -8,6 +8,7 @@
  * streams finds it (`keep-streams.ts`); one that lost its end with its disk, from its present end. Both are
  * logged as errors (`follow-place.ts`).
  */
+import { createRepeats, type Repeats } from '../../base/back-off.ts';
 import type { Timer } from '../../base/clock.ts';
 import { jittered, type Random } from '../../base/random.ts';
 import type { BusStatus, Following, FollowOptions } from '../bus.ts';
@@ -26,8 +27,8 @@ export interface FollowEnvironment extends ConsumerEnvironment {
   readonly onRestart: () => void;
   readonly anew: AnewListeners;
   readonly troubles: Troubles;
-  /** When it was last told that a stream is not read, monotonic ms, by its name. */
-  readonly toldAt: Map<string, number>;
+  /** By a stream's name: that it is not read. All readers of a stream have the same trouble. */
+  readonly told: Map<string, Repeats>;
 }
 
 /**
@@ -89,16 +90,22 @@ export function follow(
 }
 
 const notFollowed =
-  'a consumer could not be created; trying again, and until then nothing new in the stream is read. If this goes on: has the stream a leader, and may this NATS user publish to $JS.API.STREAM.INFO.> and $JS.API.CONSUMER.CREATE.> (deploy/nats/permissions.conf)?';
+  'a consumer could not be created; trying again, and until then nothing new in the stream is read; told again less and less often. If this goes on: has the stream a leader, and may this NATS user publish to $JS.API.STREAM.INFO.> and $JS.API.CONSUMER.CREATE.> (deploy/nats/permissions.conf)?';
 
-/** All readers of a stream, and each again and again, have the same trouble: one of them tells it. */
-const tellAgainMs = 10_000;
-
-function isFirstToTell({ clock, toldAt }: FollowEnvironment, stream: string): boolean {
-  const now = clock.monotonic();
-  const isTold = now - (toldAt.get(stream) ?? Number.NEGATIVE_INFINITY) < tellAgainMs;
-  if (!isTold) toldAt.set(stream, now);
-  return !isTold;
+/** Tells the log and /readyz whether one reader reads. @param what names the reader */
+function tellerOf({ clock, told, log, troubles }: FollowEnvironment, stream: string, what: string) {
+  const repeats = told.get(stream) ?? createRepeats(clock);
+  told.set(stream, repeats);
+  return {
+    failed(error: Error): void {
+      if (repeats.isDue()) log.warn({ stream, error: error.message }, notFollowed);
+      troubles.note(what, unread(stream, error));
+    },
+    reads(): void {
+      troubles.over(what);
+      if (repeats.over()) log.info({ stream }, 'the stream is read again');
+    },
+  };
 }
 
 /** Without the consumer's name: all readers of the stream have the same trouble. */
@@ -115,6 +122,7 @@ function consumerChain(
   const { wire, clock, random, log, troubles } = environment;
   const what = `reading ${stream} ${random.id()}`;
   const place = followPlace(options.from);
+  const teller = tellerOf(environment, stream, what);
   let consumer: Consumer | undefined;
   let retry: Timer | undefined;
   let retryMs = retryFirstMs;
@@ -138,15 +146,14 @@ function consumerChain(
     begin();
   };
   const onFailure = (error: Error): void => {
-    if (isFirstToTell(environment, stream)) log.warn({ stream, error: error.message }, notFollowed);
-    troubles.note(what, unread(stream, error));
+    teller.failed(error);
     drop();
     retry = clock.after(jittered(retryMs, 0.3, random), begin);
     retryMs = Math.min(2 * retryMs, retryMaxMs);
   };
   const onReady = (): void => {
     retryMs = retryFirstMs;
-    troubles.over(what);
+    teller.reads();
     events.onReady();
   };
   const begin = (): void => {

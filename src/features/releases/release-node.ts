@@ -9,7 +9,7 @@
 
 import type { FeatureParts } from '../../actors/feature.ts';
 import type { Directory } from '../../actors/members/directory.ts';
-import { backOffMs } from '../../base/back-off.ts';
+import { backOffMs, createRepeats } from '../../base/back-off.ts';
 import { sleep, type Timer, untilNextBeat } from '../../base/clock.ts';
 import { asError, hasCode } from '../../base/errors.ts';
 import { jittered } from '../../base/random.ts';
@@ -104,6 +104,7 @@ export class ReleaseNode {
     const earlyMs = this.#storedAt + lookMs - clock.monotonic();
     if (earlyMs > 0) await sleep(clock, jittered(earlyMs, 0.3, random), signal).catch(() => {});
     if (this.isEntered) return;
+    const repeats = createRepeats(clock);
     for (let attempt = 0; !signal.aborted; attempt++) {
       try {
         const at = clock.now();
@@ -114,7 +115,8 @@ export class ReleaseNode {
         this.#storedAt = clock.monotonic();
         return;
       } catch (error) {
-        log.info({ error: asError(error).message }, 'this replica is not entered as a node yet');
+        const { message } = asError(error);
+        if (repeats.isDue()) log.info({ error: message }, 'this replica is not entered as a node yet');
         const pause = backOffMs(attempt, retryMs, retryMaxMs);
         await sleep(clock, jittered(pause, 0.3, random), signal).catch(() => {});
       }

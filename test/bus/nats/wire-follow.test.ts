@@ -1,5 +1,6 @@
 /** Following over a connection that is played by hand: what a real server shows only in bad luck. */
 import { describe, expect, test } from 'vitest';
+import type { Repeats } from '../../../src/base/back-off.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { type Log, silentLog } from '../../../src/base/log.ts';
 import { seededRandom } from '../../../src/base/random.ts';
@@ -97,7 +98,7 @@ async function followed(
   server: ReturnType<typeof playedServer>,
   from: FollowFrom = { kind: 'new' },
   log: Log = silentLog,
-  toldAt = new Map<string, number>(),
+  told = new Map<string, Repeats>(),
   { troubles = createTroubles(systemClock), signal }: { troubles?: Troubles; signal?: AbortSignal } = {},
 ) {
   const messages: StoredMessage[] = [];
@@ -115,7 +116,7 @@ async function followed(
       onRestart: () => counts.restarts++,
       anew,
       troubles,
-      toldAt,
+      told,
     },
     'S',
     {
@@ -247,14 +248,20 @@ describe('a follower', () => {
     const server = playedServer();
     server.stream.failures = 3;
     const said: string[] = [];
-    const log = { ...silentLog, warn: (_: object, text: string) => void said.push(text) };
-    const toldAt = new Map<string, number>();
-    await followed(server, { kind: 'new' }, log, toldAt);
+    const over: string[] = [];
+    const log = {
+      ...silentLog,
+      warn: (_: object, text: string) => void said.push(text),
+      info: (_: object, text: string) => void over.push(text),
+    };
+    const told = new Map<string, Repeats>();
+    await followed(server, { kind: 'new' }, log, told);
     expect(server.made).toHaveLength(1);
     server.stream.failures = 2;
-    await followed(server, { kind: 'new' }, log, toldAt);
+    await followed(server, { kind: 'new' }, log, told);
     expect(server.made).toHaveLength(2);
     expect(said).toHaveLength(1);
+    expect(over).toEqual(['the stream is read again']);
     expect(said[0]).toMatch(/^a consumer could not be created; trying again.*\$JS\.API\.CONSUMER\.CREATE/);
   });
 

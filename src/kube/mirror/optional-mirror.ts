@@ -7,6 +7,7 @@
  * that is named in two versions has two mirrors, which write the same digests in turn.
  */
 import type { NamedKind } from '../../actors/world/watch-declaration.ts';
+import { createRepeats, type Repeats } from '../../base/back-off.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
 import { asError, hasCode, invariant, OrreryError } from '../../base/errors.ts';
 import type { KubePort, KubeResource } from '../../base/kube-port.ts';
@@ -29,6 +30,7 @@ const askAgainMs = 1_000;
 export function createOptionalMirror(parts: OptionalMirrorParts): Mirror {
   const { clock, random } = parts;
   const name = parts.watch.mirror;
+  const unknown = createRepeats(clock);
   let current: Mirror | undefined;
   let reign: { readonly fence: number; readonly stopping: AbortController } | undefined;
 
@@ -42,7 +44,7 @@ export function createOptionalMirror(parts: OptionalMirrorParts): Mirror {
   /** Runs until the kind is found; calls back for each form in which it is mirrored. */
   const follow = async (fence: number, signal: AbortSignal, onBegun: () => void): Promise<void> => {
     for (;;) {
-      const resource = await lookUp(parts, signal);
+      const resource = await lookUp(parts, unknown, signal);
       signal.throwIfAborted();
       const next = resource === undefined ? current : forms.of(resource);
       if (next !== current) {
@@ -106,6 +108,7 @@ function createForms(parts: OptionalMirrorParts) {
 /** undefined: discovery failed. */
 async function lookUp(
   { kube, named, watch, log }: OptionalMirrorParts,
+  unknown: Repeats,
   signal: AbortSignal,
 ): Promise<KubeResource | undefined> {
   try {
@@ -113,7 +116,7 @@ async function lookUp(
   } catch (thrown) {
     if (hasCode(thrown, 'KUBE_NOT_FOUND')) return absent(named);
     const facts = { resource: watch.mirror, error: asError(thrown).message };
-    log.info(facts, 'whether the kind exists is not known');
+    if (unknown.isDue()) log.info(facts, 'whether the kind exists is not known');
     return undefined;
   }
 }

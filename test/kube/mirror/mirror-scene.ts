@@ -54,6 +54,8 @@ export class Scene {
   readonly restarts: string[] = [];
   readonly lags: Array<readonly [string, number]> = [];
   readonly leftOut: LeftOut[] = [];
+  /** Lines of the mirrors' log. */
+  readonly said: string[] = [];
   /** Everything ever stored in the world stream, in order. */
   readonly history: StoredMessage[] = [];
   /** How mirrors write what they publish. */
@@ -91,7 +93,7 @@ export class Scene {
       namespaces,
       clock: this.clock,
       random: seededRandom(this.#seed++),
-      log: silentLog,
+      log: { ...silentLog, info: (_: object, text: string) => void this.said.push(text) },
       metrics: {
         watchRestarts: (resource: string) => void this.restarts.push(resource),
         worldLag: (resource: string, seconds: number) => void this.lags.push([resource, seconds]),

@@ -66,7 +66,22 @@ function withQuery(path: string, query: object): string {
   return given.length === 0 ? path : `${path}?${new URLSearchParams(Object.fromEntries(given))}`;
 }
 
+/** The Kubernetes API picks a replica by chance, for a while also one that has just died. */
+const triesOfRead = 5;
+
 async function answerOf(way: Way, question: HttpQuestion): Promise<Answer> {
+  const tries = question.method === 'GET' ? triesOfRead : 1;
+  for (let left = tries - 1; ; left -= 1) {
+    const answer = await answerOnce(way, question);
+    if (left === 0 || !isMissed(answer)) return answer;
+  }
+}
+
+/** The Kubernetes API did not get through to the replica that it picked. */
+const isMissed = ({ status, body }: Answer): boolean =>
+  status === 503 && body.kind === 'Status' && /trying to reach service/.test(String(body.message));
+
+async function answerOnce(way: Way, question: HttpQuestion): Promise<Answer> {
   const { status, text } = await exchange(way, question);
   try {
     const body: unknown = JSON.parse(text);
@@ -95,7 +110,7 @@ function refusal(way: Way, { method }: HttpQuestion, { status, body }: Answer): 
     return new OrreryError(code as ErrorCode, message);
   }
   const words = message === '' ? `status ${status}` : message;
-  const help = body.kind === 'Status' ? kubernetesHint(status) : '';
+  const help = isMissed({ status, body }) ? missedHint : body.kind === 'Status' ? kubernetesHint(status) : '';
   return new OrreryError(
     'SERVER_REFUSED',
     `${way.name} refused: ${words}${help || hint(status, method, words)}`,
@@ -109,6 +124,8 @@ function own(body: Answer['body']): { readonly code?: string; readonly message: 
   }
   return { message: typeof message === 'string' ? message : '' };
 }
+
+const missedHint = ' (the replica it picked does not answer, perhaps it has just died: try again)';
 
 /** Where the Kubernetes API itself answered, because it did not get through to Orrery. */
 function kubernetesHint(status: number): string {

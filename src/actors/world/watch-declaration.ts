@@ -52,6 +52,11 @@ export type KeptFields = object & { readonly [field in 'kind' | keyof DigestBase
 export interface NamedKind {
   readonly apiVersion: string;
   readonly kind: string;
+  /**
+   * Versions, as in `apiVersion`, that are not read; the log says so if the cluster has the kind in them
+   * only.
+   */
+  readonly unread?: readonly string[];
 }
 
 /**

@@ -17,7 +17,14 @@ import type { EndpointsSettings } from './start.ts';
 const watches: readonly WatchDeclaration[] = [
   { resource: services, name: 'services', digest: servicePart, interest: servicesOfWorkloads },
   { resource: endpointSlices, name: 'endpointslices', digest: slicePart, interest: ownSlices },
-  { resource: { apiVersion: 'workload.linkerd.io/v1beta1', kind: 'ExternalWorkload' }, digest: workloadPart },
+  {
+    resource: {
+      apiVersion: 'workload.linkerd.io/v1beta1',
+      kind: 'ExternalWorkload',
+      unread: ['workload.linkerd.io/v1alpha1'],
+    },
+    digest: workloadPart,
+  },
 ];
 
 const workloadMessages: MessageOptions = {

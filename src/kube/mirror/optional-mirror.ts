@@ -31,6 +31,7 @@ export function createOptionalMirror(parts: OptionalMirrorParts): Mirror {
   const { clock, random } = parts;
   const name = parts.watch.mirror;
   const unknown = createRepeats(clock);
+  const warnOfUnread = createUnreadWarning(parts);
   let current: Mirror | undefined;
   let reign: { readonly fence: number; readonly stopping: AbortController } | undefined;
 
@@ -46,6 +47,7 @@ export function createOptionalMirror(parts: OptionalMirrorParts): Mirror {
     for (;;) {
       const resource = await lookUp(parts, unknown, signal);
       signal.throwIfAborted();
+      if (resource?.plural === '') await warnOfUnread(signal);
       const next = resource === undefined ? current : forms.of(resource);
       if (next !== current) {
         current?.stop();
@@ -119,6 +121,34 @@ async function lookUp(
     if (unknown.isDue()) log.info(facts, 'whether the kind exists is not known');
     return undefined;
   }
+}
+
+/** Warns in the log, once, of a kind in a version that is not read: it looks as if there were no objects. */
+function createUnreadWarning(parts: OptionalMirrorParts) {
+  let warnedOf: string | null = null;
+  return async (signal: AbortSignal): Promise<void> => {
+    const found = await unreadVersion(parts, signal);
+    if (found !== null && found !== warnedOf) {
+      const facts = { resource: parts.watch.mirror, served: found, read: parts.named.apiVersion };
+      parts.log.warn(
+        facts,
+        'the cluster has the kind only in a version that is not read: its objects are ignored',
+      );
+    }
+    warnedOf = found;
+  };
+}
+
+/** The version in which the cluster has the kind, of those that are not read; null: none, or not known. */
+async function unreadVersion(
+  { kube, named: { kind, unread = [] } }: OptionalMirrorParts,
+  signal: AbortSignal,
+): Promise<string | null> {
+  for (const apiVersion of unread) {
+    const resource = await kube.resolve(apiVersion, kind, signal).catch(() => null);
+    if (resource !== null) return apiVersion;
+  }
+  return null;
 }
 
 function absent({ apiVersion, kind }: NamedKind): KubeResource {

@@ -56,6 +56,8 @@ export class Scene {
   readonly leftOut: LeftOut[] = [];
   /** Lines of the mirrors' log. */
   readonly said: string[] = [];
+  /** Warnings in the logs of the mirrors. */
+  readonly warnings: string[] = [];
   /** Everything ever stored in the world stream, in order. */
   readonly history: StoredMessage[] = [];
   /** How mirrors write what they publish. */
@@ -93,7 +95,11 @@ export class Scene {
       namespaces,
       clock: this.clock,
       random: seededRandom(this.#seed++),
-      log: { ...silentLog, info: (_: object, text: string) => void this.said.push(text) },
+      log: {
+        ...silentLog,
+        info: (_: object, text: string) => void this.said.push(text),
+        warn: (facts: object, text: string) => void this.warnings.push(`${JSON.stringify(facts)} ${text}`),
+      },
       metrics: {
         watchRestarts: (resource: string) => void this.restarts.push(resource),
         worldLag: (resource: string, seconds: number) => void this.lags.push([resource, seconds]),
@@ -110,7 +116,11 @@ export class Scene {
         createOptionalMirror({
           ...parts(null),
           watch: watchOf(proxyGroups),
-          named: { apiVersion: 'tailscale.com/v1alpha1', kind: 'ProxyGroup' },
+          named: {
+            apiVersion: 'tailscale.com/v1alpha1',
+            kind: 'ProxyGroup',
+            unread: ['tailscale.com/v1'],
+          },
         }),
     };
   }

@@ -46,6 +46,11 @@ export interface DomainContext {
   readonly pendingAt: Target | null;
   /** The stored certificate; null: there is no usable one. */
   readonly certificate: CertificateFacts | null;
+  /**
+   * Fingerprint of the certificate that was issued and stored last; null: none was; absent: a record of an
+   * earlier release.
+   */
+  readonly storedLast?: string | null;
   readonly missing: readonly Target[];
   readonly foreign: readonly Target[];
   /**
@@ -112,6 +117,7 @@ export const newborn = ({ name }: ActorInput): DomainContext => ({
   order: null,
   pendingAt: null,
   certificate: null,
+  storedLast: null,
   missing: [],
   foreign: [],
   issued: null,

@@ -38,10 +38,14 @@ export const earlyMs = 5 * minuteMs;
 /**
  * Whether the renewal follows the authority's suggestion, which counts against no budget. A renewal by age,
  * before the window opens, counts at the authority and therefore here. So does one of a young
- * certificate: an authority whose windows are always in the past would make us order without end.
+ * certificate: an authority whose windows are always in the past would make us order without end. And so does
+ * one of any certificate but the last: whoever may write the Secret could put an older one there again and
+ * again.
  */
-export function isSuggested({ certificate, window, forced }: DomainContext, at: number): boolean {
+export function isSuggested(context: DomainContext, at: number): boolean {
+  const { certificate, window, forced, storedLast } = context;
   if (forced || certificate === null || certificate.ariId === null || window === null) return false;
+  if (storedLast !== undefined && storedLast !== certificate.fingerprint) return false;
   const { notBefore, notAfter } = certificate;
   return at >= window.start && at >= notBefore + Math.min(dayMs, (notAfter - notBefore) / 10);
 }

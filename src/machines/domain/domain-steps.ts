@@ -225,6 +225,7 @@ export function stored({ context, event }: Moment): Change {
   return {
     ...written,
     certificate: event.certificate,
+    storedLast: event.certificate.fingerprint,
     window: null,
     pollAt: event.at + firstPollMs(event.random),
     order: null,

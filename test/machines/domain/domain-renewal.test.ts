@@ -194,6 +194,23 @@ describe('renewal information', () => {
     expect(asked).toMatchObject({ type: 'permit.asked', exempt: false, due: true });
   });
 
+  test('exempts only the certificate that was stored last: older ones can be put back for ever (§5.4)', () => {
+    const domain = polled();
+    const { context, now } = domain;
+    const last = context.certificate ?? fresh(domain);
+    const window = { start: now, end: now + day, at: now };
+    const isExempt = (change: Partial<typeof context>) =>
+      isSuggested({ ...context, window, ...change }, now + 2 * day);
+    expect(isExempt({})).toBe(true);
+    const before = { ...last, fingerprint: 'before', notBefore: now - 40 * day };
+    expect(isExempt({ certificate: before })).toBe(false);
+    // Nothing says which one an earlier release stored.
+    const { storedLast: _, ...earlier } = { ...context, window };
+    expect(isSuggested(earlier, now + 2 * day)).toBe(true);
+    // A host that was away has none that Orrery knows as its own.
+    expect(isExempt({ storedLast: null })).toBe(false);
+  });
+
   test('exempts a renewal from the budget from when its window opens, not one by age before it (§5.4)', () => {
     const domain = polled();
     const told = window(domain, 70 * day, 2 * day);

@@ -92,7 +92,8 @@ export class Bench {
   readonly namespace: string;
   /** Writes to slices of ours that the watch has shown. */
   writes = 0;
-  /** When the last one happened, monotonic ms. */
+  /** When the first and the last one happened, monotonic ms. */
+  firstWriteAt = 0;
   lastWriteAt = 0;
   /** Workload → whether its endpoint is ready, and since when the watch has shown that. */
   readonly shown = new Map<string, { ready: boolean; at: number }>();
@@ -111,8 +112,9 @@ export class Bench {
       resource: endpointSlices,
       labelSelector: ourSlices,
       onChange: ({ object }) => {
-        this.writes += 1;
         this.lastWriteAt = clock.monotonic();
+        if (this.writes === 0) this.firstWriteAt = this.lastWriteAt;
+        this.writes += 1;
         for (const { conditions, targetRef } of object.endpoints ?? []) {
           if (this.shown.get(targetRef.name)?.ready !== conditions.ready)
             this.shown.set(targetRef.name, { ready: conditions.ready, at: this.lastWriteAt });

@@ -2,6 +2,7 @@
  * The stage of the benchmark of Pod readiness: a development cluster with replicas of their own processes, a
  * RouteGate with its Services, and what is seen of each Pod.
  */
+import { fork } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -28,7 +29,7 @@ export const values = readFlags(
   'node bench/readiness.ts',
   'How soon a Pod that waits for its routes is marked as reached, and at what cost.',
   {
-    only: choice('one part', ['roll', 'wide', 'groups', 'crowd', 'killed', 'lost']),
+    only: choice('one part', ['roll', 'wide', 'groups', 'crowd', 'killed', 'lost', 'plain']),
     rolls: whole('rolling updates of `roll`', 40),
     delay: text('of the routing in `roll`: at least and at most', '200ms-2s'),
     pods: whole('Pods of `groups` and `crowd`', 1_000),
@@ -73,6 +74,8 @@ export interface Bench {
   readonly cluster: DevCluster;
   /** By address. */
   readonly seen: ReadonlyMap<string, Seen>;
+  /** The replicas, or what runs in their place. */
+  pids(): readonly number[];
   /** HTTP calls of all rounds that have ended. */
   calls(): number;
   /** Saved steps so far, by kind and event: the most frequent first. */
@@ -89,6 +92,8 @@ interface Stage {
   readonly whenRouteIsLost?: 'keep' | 'withdraw';
   /** Pods neither stop nor fail: the routing answers in their place, which costs a third of the sockets. */
   readonly isSteady?: boolean;
+  /** A plain program instead of replicas (plain-prober.ts). */
+  readonly isPlain?: boolean;
 }
 
 /** What the backend of a Pod answers (packages/dev-cluster/nodes/backend.ts), without a server of its own. */
@@ -101,8 +106,8 @@ function answerFor(ip: string) {
 }
 
 export async function setUp(stage: Stage): Promise<Bench> {
-  const { services: serviceCount, groups = 1, delay, isSteady = false, ...gate } = stage;
-  const replicas = values.replicas;
+  const { services: serviceCount, groups = 1, delay, isSteady = false, isPlain = false, ...gate } = stage;
+  const replicas = isPlain ? 0 : values.replicas;
   const dir = mkdtempSync(join(tmpdir(), 'orrery-bench-'));
   const basics = { clock, random, log };
   const http = { host: '127.0.0.1', port: 0 };
@@ -127,10 +132,11 @@ export async function setUp(stage: Stage): Promise<Bench> {
     resource: pods,
     onChange: ({ type, object }) => type === 'set' && noteCondition(seen, object),
   });
-  const calls = await countCalls(cluster.natsUrl);
+  const calls = isPlain ? startPlain(cluster.kubeconfig) : await countCalls(cluster);
   return {
     cluster,
     seen,
+    pids: calls.pids,
     calls: calls.count,
     steps: calls.steps,
     async stop() {
@@ -165,12 +171,29 @@ function noteCondition(seen: Map<string, Seen>, pod: PodObject): void {
 }
 
 interface Counter {
+  pids(): readonly number[];
   count(): number;
   steps(): string;
   stop(): Promise<void>;
 }
 
-async function countCalls(natsUrl: string): Promise<Counter> {
+function startPlain(kubeconfig: string): Counter {
+  const prober = fork(resolve(import.meta.dirname, 'plain-prober.ts'), [kubeconfig, conditionType]);
+  let made = 0;
+  prober.on('message', ({ calls }: { readonly calls: number }) => {
+    made = calls;
+  });
+  return {
+    pids: () => [prober.pid ?? []].flat(),
+    count: () => made,
+    steps: () => 'none',
+    async stop() {
+      prober.kill();
+    },
+  };
+}
+
+async function countCalls({ natsUrl, replicas }: DevCluster): Promise<Counter> {
   const bus = await connectNats({ servers: [natsUrl], name: 'bench', cluster: 'dev', clock, random });
   const text = new TextDecoder();
   let calls = 0;
@@ -186,6 +209,7 @@ async function countCalls(natsUrl: string): Promise<Counter> {
     },
   });
   return {
+    pids: () => replicas.flatMap((replica) => replica.pid() ?? []),
     count: () => calls,
     steps: () => {
       const most = [...steps].sort(([, a], [, b]) => b - a).slice(0, 12);
@@ -264,8 +288,9 @@ export function detection(seen: Iterable<Seen>, serviceCount: number): { times: 
 }
 
 /** Of all processes since their start; the heap of a replica as it says itself. */
-export async function costs({ cluster, calls }: Bench): Promise<void> {
-  const pids = cluster.replicas.flatMap((replica) => replica.pid() ?? []);
+export async function costs(bench: Bench): Promise<void> {
+  const { cluster, calls } = bench;
+  const pids = bench.pids();
   for (const pid of pids) row('  a replica', processCosts(pid));
   const cpu = pids.reduce((sum, pid) => sum + cpuSeconds(pid), 0);
   const each = (cpu * 1000) / Math.max(1, calls());

@@ -2,7 +2,7 @@
  * Pod readiness with real processes: how long from "the balancer reaches the Pod through its last Service" to
  * the Pod's condition True, how many HTTP calls that takes, and what it costs the replicas.
  *
- * Run: node bench/readiness.ts [--only roll|wide|groups|crowd|killed|lost] [--rolls 40] [--delay 200ms-2s]
+ * Run: node bench/readiness.ts [--only roll|wide|groups|crowd|killed|lost|plain] [--rolls 40] [--delay 200ms-2s]
  * [--pods 1000] [--replicas 3] [--program dist/main.js] [--node-options …]
  * - roll: a group of 3 Pods × 20 Services whose Pods are replaced one by one, `--rolls` times, by
  *   `--replicas` replicas
@@ -13,6 +13,7 @@
  *   the routes are there
  * - lost: 6 Pods × 20 Services, withdrawn where a route is lost; one after the other answers with 503 from
  *   some moment on, while another Pod of the group, which always did, waits
+ * - plain: what `groups` takes a plain program in one process (plain-prober.ts)
  *
  * `--program` and `--node-options` are for the replicas; as deployed they run dist/main.js (npm run build)
  * with `--max-old-space-size=640 --max-semi-space-size=8`. Processor time is told of the replicas, of
@@ -92,9 +93,9 @@ async function allAtOnce(
   podCount: number,
   serviceCount: number,
   delay: string,
-  groups = 1,
+  { groups = 1, isPlain = false } = {},
 ): Promise<void> {
-  const bench = await setUp({ services: serviceCount, delay, groups, isSteady: true });
+  const bench = await setUp({ services: serviceCount, delay, groups, isSteady: true, isPlain });
   await costs(bench);
   const started = clock.monotonic();
   await createPods(bench, podCount, groups);
@@ -183,13 +184,15 @@ async function lost(): Promise<void> {
   await bench.stop();
 }
 
+const inGroups = () => ({ groups: Math.ceil(values.pods / 20) });
 const scenarios: Readonly<Record<string, () => Promise<void>>> = {
   roll,
   wide: () => allAtOnce('wide', 3, 200, '0ms-200ms'),
-  groups: () => allAtOnce('groups', values.pods, 20, '0ms-200ms', Math.ceil(values.pods / 20)),
+  groups: () => allAtOnce('groups', values.pods, 20, '0ms-200ms', inGroups()),
   crowd: () => allAtOnce('crowd', values.pods, 20, '0ms-200ms'),
   killed,
   lost,
+  plain: () => allAtOnce('plain', values.pods, 20, '0ms-200ms', { ...inGroups(), isPlain: true }),
 };
 for (const [name, measure] of Object.entries(scenarios)) {
   if (values.only === undefined || values.only === name) await measure();

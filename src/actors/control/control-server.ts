@@ -37,6 +37,7 @@ import { livingIn, shownRecordOf, stateOf, summaryOf, viewOf } from './actor-vie
 import { deadLetterEndpoints } from './dead-letter-desk.ts';
 import { forgetEndpoints } from './forget.ts';
 import { readListRequest } from './list-request.ts';
+import { newestRows } from './newest-rows.ts';
 import { absentActor, absentActors, chartsOf, elsewhereOf, isKnownKind, partsIn } from './other-features.ts';
 import { leaveToOwner } from './owner-elsewhere.ts';
 import { healthOf, reasonWithout } from './reason.ts';
@@ -188,7 +189,7 @@ class Control {
       this.#ask<PeerList>('list', { ...request, limit: limit + 1 }),
       absentActors(this.#engine, request),
     ]);
-    const actors = [...answers.flatMap((answer) => answer.actors.map(withReason)), ...absent];
+    const actors = newestRows([...answers.flatMap((answer) => answer.actors.map(withReason)), ...absent]);
     actors.sort((a, b) => (a.id < b.id ? -1 : 1));
     const page = actors.slice(0, limit);
     const answered = new Set(answers.flatMap((answer) => answer.shards));

@@ -8,8 +8,8 @@
  */
 
 import { asError, OrreryError } from '../../base/errors.ts';
-import type { ActorId } from '../../base/ids.ts';
-import { limits } from '../../base/limits.ts';
+import type { ActorId, ShardName } from '../../base/ids.ts';
+import { ledShard, limits } from '../../base/limits.ts';
 import { traceHeader } from '../../base/tracing.ts';
 import type { StoredMessage } from '../../bus/bus.ts';
 import { headerOf, readMessage } from '../../bus/envelope.ts';
@@ -100,9 +100,8 @@ function take(parts: MailParts, host: Host, run: ShardRun, message: StoredMessag
       run.mail.outstanding.delete(sequence);
       return;
     }
-    if (parts.homes.homeOf(parsed.id) !== run.shard) {
-      throw new OrreryError('MESSAGE_UNKNOWN_EVENT', `a ${kind} takes no mail; use rpc.send`);
-    }
+    const home = parts.homes.homeOf(parsed.id);
+    if (home !== run.shard) throw new OrreryError('MESSAGE_UNKNOWN_EVENT', strayed(parsed.id, kind, home));
     const { event, id: messageId, cause } = readMessage(message);
     const origin = originOf(parts, run, message, parsed.id);
     const admitted = parts.admission.admit(kind, event, origin);
@@ -122,6 +121,12 @@ function take(parts: MailParts, host: Host, run: ShardRun, message: StoredMessag
     run.queuedMail.delete(sequence);
     void bury(parts, run, message, asError(error));
   }
+}
+
+/** What the leader works on takes no mail; anything else was published past the division into shards. */
+function strayed(id: ActorId, kind: string, home: ShardName): string {
+  if (home === ledShard) return `a ${kind} takes no mail; use rpc.send`;
+  return `the mail of ${id} is in shard ${home}: publish to a subject of send, which NATS divides`;
 }
 
 /**

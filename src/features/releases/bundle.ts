@@ -160,7 +160,15 @@ function readManifest(dir: string, manifest: string): Found[] {
   const file = join(dir, manifest);
   return readDocuments(dir, manifest)
     .flatMap((value) => itemsOf(value))
-    .map((value) => ({ file, object: readObject(value, file) }));
+    .map((value, n) => ({ file, object: readObject(value, file, n + 1) }));
+}
+
+/** What an error calls an object that cannot be read: by its name, or else by its place in the file. */
+function nameIn(value: unknown, nth: number): string {
+  const { kind, metadata } = (value ?? {}) as { kind?: unknown; metadata?: { name?: unknown } | null };
+  const name = metadata?.name;
+  if (typeof kind !== 'string' || typeof name !== 'string') return `object ${nth}`;
+  return `${kind} ${name}`;
 }
 
 /** `kind: List` is no object itself. */
@@ -169,8 +177,8 @@ function itemsOf(value: unknown): readonly unknown[] {
   return kind === 'List' && Array.isArray(items) ? items : [value];
 }
 
-function readObject(value: unknown, file: string): BundleObject {
-  const object = checked(manifestObject, value, file) as BundleObject;
+function readObject(value: unknown, file: string, nth: number): BundleObject {
+  const object = checked(manifestObject, value, file, nameIn(value, nth)) as BundleObject;
   const name = objectName(object);
   if (object.metadata.labels[builtinLabel] !== 'true') {
     throw wrong(file, `${name} does not carry the label ${builtinLabel}: "true"`);
@@ -243,12 +251,19 @@ function readDocuments(dir: string, name: string): unknown[] {
   }
 }
 
-function checked<S extends v.GenericSchema>(schema: S, value: unknown, file: string): v.InferOutput<S> {
+/** @param what of the file, in errors; absent: all of it */
+function checked<S extends v.GenericSchema>(
+  schema: S,
+  value: unknown,
+  file: string,
+  what = '',
+): v.InferOutput<S> {
   const result = v.safeParse(schema, value);
   if (result.success) return result.output;
   const [issue] = result.issues;
   const path = issue.path?.map(({ key }) => String(key)).join('.') ?? '';
-  throw wrong(file, path === '' ? 'must be a mapping' : `${path}: ${saidOf(issue)}`);
+  const said = path === '' ? 'must be a mapping' : `${path}: ${saidOf(issue)}`;
+  throw wrong(file, what === '' ? said : `${what}: ${said}`);
 }
 
 function saidOf({ type, expected, received, message }: v.BaseIssue<unknown>): string {

@@ -9,6 +9,7 @@
  */
 
 import { isDeepStrictEqual } from 'node:util';
+import { newestRows } from '../../actors/control/newest-rows.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { type ActorId, parseActorId, type ShardName } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
@@ -274,7 +275,7 @@ export class LiveWatch {
       this.#heard.clear();
       const answer = await this.#parts.control.list({ ...request, limit: limits.listActors });
       if (time !== this.#time) return;
-      this.#take(newestOf(answer.actors), isBinding);
+      this.#take(newestRows(answer.actors), isBinding);
       for (const { id } of answer.actors) seen.add(id);
       for (const shard of answer.missingShards) missing.add(shard);
       after = answer.next;
@@ -309,13 +310,6 @@ export class LiveWatch {
     };
     for (const listener of this.#rowsListeners) listener.cluster(this.#cluster);
   }
-}
-
-/** A former owner that does not know it yet lists its actors as well. */
-function newestOf(rows: readonly LiveRow[]): LiveRow[] {
-  const newest = new Map<ActorId, LiveRow>();
-  for (const row of rows) if (row.rev >= (newest.get(row.id)?.rev ?? 0)) newest.set(row.id, row);
-  return [...newest.values()];
 }
 
 function kindOf(id: ActorId): string {

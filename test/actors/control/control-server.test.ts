@@ -7,7 +7,7 @@ import { createControl } from '../../../src/actors/control/control-client.ts';
 import { serveControl } from '../../../src/actors/control/control-server.ts';
 import type { ActorId } from '../../../src/base/ids.ts';
 import type { ControlPort, ListAnswer, ListRequest } from '../../../src/base/views.ts';
-import { encode } from '../../../src/bus/codec.ts';
+import { encode, encodeJson } from '../../../src/bus/codec.ts';
 import { shardOf } from '../../../src/bus/partition.ts';
 import { pod, TestCluster } from '../harness.ts';
 
@@ -60,6 +60,17 @@ describe('rpc.list', () => {
       ...[0, 1, 2, 3].map((n) => `pod/shop/web-${n}`),
       ...[0, 1, 2].map((n) => `service/shop/svc-${n}`),
     ]);
+  });
+
+  test('an actor that a former owner still lists is shown once, as the one that went on knows it', async () => {
+    const control = await shop(1, 0);
+    const [row] = (await answerOf(control.list({}))).actors;
+    const former = { ...row, rev: 1, state: 'gated.proving.asking', owner: 'former' };
+    const data = encodeJson({ shards: [], actors: [former] });
+    const { subjects } = cluster;
+    const bus = cluster.hub.connect('former');
+    bus.subscribe(subjects.peer('list'), ({ reply }) => bus.publish(reply, data));
+    expect((await answerOf(control.list({}))).actors).toEqual([row]);
   });
 
   test('kind, namespace and state choose', async () => {

@@ -64,6 +64,14 @@ describe('the list', () => {
     );
   });
 
+  test('mail published past the division into shards says where it belongs', async () => {
+    const home = shardOf(here);
+    const elsewhere = cluster.subjects.tell((home + 1) % 64, here);
+    await say(elsewhere, { type: 'pod.recheck' });
+    const [letter] = await letters();
+    expect(letter?.error).toContain(`the mail of ${here} is in shard ${home}: publish to a subject of send`);
+  });
+
   test('I9: shows nothing that looks like a secret', async () => {
     const token = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhIn0.c2lnbmF0dXJl';
     await send(here, { type: 'no.such.event', password: 'hunter2', note: `it is ${token}`, plain: 'seen' });

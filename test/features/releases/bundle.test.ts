@@ -138,7 +138,15 @@ describe('what is wrong ends in a USAGE error', () => {
     [
       'an object without a name',
       { 'bundle.yaml': one, 'a.yaml': 'apiVersion: v1\nkind: ConfigMap\nmetadata: {}' },
-      /a\.yaml: metadata\.name/,
+      /a\.yaml: object 1: metadata\.name/,
+    ],
+    [
+      'an object of which nothing but its name can be read',
+      {
+        'bundle.yaml': one,
+        'a.yaml': `${labelled('x')}---\n${labelled('y').replace(/labels: {.*}/, 'labels: null}')}`,
+      },
+      /a\.yaml: ConfigMap y: metadata\.labels: /,
     ],
     [
       'an object without the label',

@@ -122,7 +122,7 @@ const certificates: readonly Mutation[] = [
     'certificates',
     'after an outage a host says that the authority is down, whatever it waits for',
     'src/machines/domain/domain-setup.ts',
-    "isDeferredByQueue: (args: Args) => isDeferral(args, ['budget', 'full']),",
+    'isDeferredByQueue: (args: Args) => isDeferral(args, byTheQueue),',
     'isDeferredByQueue: () => false,',
   ),
   one(

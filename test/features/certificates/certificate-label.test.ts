@@ -1,5 +1,6 @@
 /** A Secret of ours whose label somebody changed (docs/features/certificates.md §3.6). */
 import { expect, test } from 'vitest';
+import { OrreryError } from '../../../src/base/errors.ts';
 import type { KubeObject } from '../../../src/base/kube-port.ts';
 import { inspectCertificate } from '../../../src/features/certificates/effects/certificate-inspect.ts';
 import { encoded } from '../../../src/features/certificates/effects/certificate-secrets.ts';
@@ -45,7 +46,12 @@ test('gets it back, with the certificate that it holds: nothing is ordered', asy
     targets: [target],
     at: target,
   } as const;
-  const store = storeCertificate({ kube, clock: { now: () => 0 } as never, authorities: {} as never });
+  const authorities = {
+    of: async () => {
+      throw new OrreryError('CERTIFICATE_UNUSABLE', 'an ACME Issuer has no CA');
+    },
+  };
+  const store = storeCertificate({ kube, clock: { now: () => 0 } as never, authorities } as never);
   await expect(store({ ...wish, from: 'stored', fingerprint }, run)).resolves.toMatchObject({
     type: 'certificate.stored',
     certificate: { fingerprint },

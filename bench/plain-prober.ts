@@ -1,8 +1,8 @@
 /**
- * A plain program that does what Orrery does for the Pods of `bench/readiness.ts --only groups`: it calls each
- * Service until it has met every Pod of its group, and then sets the Pod's condition. One process, no charts,
- * no records, no other replica; what it knows is lost when it dies. What Orrery costs beyond it is the price
- * of those.
+ * A plain program that does what Orrery does for the Pods of `bench/readiness.ts --only groups`: it calls
+ * each Service until it has met every Pod of its group, and then sets the Pod's condition. One process, no
+ * charts, no records, no other replica; what it knows is lost when it dies. What Orrery costs beyond it is
+ * the price of those.
  *
  * Run by `bench/readiness.ts --only plain` with a kubeconfig and the condition's type; tells its parent how
  * many calls it has made.
@@ -98,5 +98,8 @@ startInformer<PodObject>({
     group.pods.set(ip, { pod: object, missing: new Set(group.services) });
   },
 });
-setInterval(() => process.send?.({ calls }), 100);
 process.on('disconnect', () => process.exit(0));
+for (;;) {
+  process.send?.({ calls });
+  await sleep(clock, 100);
+}

@@ -2,8 +2,8 @@
  * Pod readiness with real processes: how long from "the balancer reaches the Pod through its last Service" to
  * the Pod's condition True, how many HTTP calls that takes, and what it costs the replicas.
  *
- * Run: node bench/readiness.ts [--only roll|wide|groups|crowd|killed|lost|plain] [--rolls 40] [--delay 200ms-2s]
- * [--pods 1000] [--replicas 3] [--program dist/main.js] [--node-options …]
+ * Run: node bench/readiness.ts [--only roll|wide|groups|crowd|killed|lost|plain] [--rolls 40]
+ * [--delay 200ms-2s] [--pods 1000] [--replicas 3] [--program dist/main.js] [--node-options …]
  * - roll: a group of 3 Pods × 20 Services whose Pods are replaced one by one, `--rolls` times, by
  *   `--replicas` replicas
  * - wide: 3 Pods × 200 Services, all new at once

@@ -77,7 +77,7 @@ async function work(service: string, group: Group): Promise<void> {
   }
 }
 
-startInformer<KubeObject & { spec?: { clusterIP?: string } }>({
+const known = startInformer<KubeObject & { spec?: { clusterIP?: string } }>({
   ...{ kube, clock, random, log },
   resource: services,
   onChange: ({ type, object }) => {
@@ -89,6 +89,8 @@ startInformer<KubeObject & { spec?: { clusterIP?: string } }>({
     for (let n = 0; n < limits.probeCallsAtOnce; n++) void work(ip, group);
   },
 });
+// A Pod waits for the Services that are there when it comes.
+await known.synced;
 startInformer<PodObject>({
   ...{ kube, clock, random, log },
   resource: pods,

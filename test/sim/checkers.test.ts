@@ -146,7 +146,7 @@ test('what is missing at the end has its time each by itself: of many watched ro
 test('each order whose effect begins again may be made once more; another one is beyond the budget', () => {
   const orders: Array<{ madeAt: number; isSuggested: boolean }> = [];
   const authority = { orders } as unknown as AcmeAuthority;
-  const scene = { authority, ordersPer3h: 5, issuersMadeAt: [0] };
+  const scene = { authority, ordersPer3h: 5 };
   const { see, breaches, now, pass } = judged(ordersInBudget(scene) as CheckerKind<never>);
   const order = (key: string) => {
     see({ kind: 'effect', key, effect: { type: 'acme.order' } } as never);

@@ -50,8 +50,6 @@ export interface CertificateScene {
   readonly authority: AcmeAuthority;
   readonly hosts: readonly string[];
   readonly ordersPer3h: number;
-  /** World time, ms: one that is made anew has a budget of its own. */
-  readonly issuersMadeAt: number[];
   /** Namespaces that are being deleted. */
   readonly ending: Set<string>;
 }
@@ -65,7 +63,6 @@ function createCertificates(parts: WorldParts): FeatureWorld {
   const ordersPer3h = chance.pick([6, 12, 300]) ?? 300;
   const scene: CertificateScene = {
     ...{ authority, hosts, ordersPer3h },
-    issuersMadeAt: [],
     ending: new Set(),
   };
   const actions = certificateActions(parts, scene);
@@ -149,8 +146,7 @@ function secretOf(object: KubeObject) {
 
 const served = { domains: ['**.example.com'] };
 
-function makeIssuer({ stage: { api, clock } }: WorldParts, { ordersPer3h, issuersMadeAt }: CertificateScene) {
-  issuersMadeAt.push(clock.now());
+function makeIssuer({ stage: { api } }: WorldParts, { ordersPer3h }: CertificateScene) {
   api.create(issuers, {
     metadata: { name: 'acme' },
     spec: {

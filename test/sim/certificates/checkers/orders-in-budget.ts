@@ -1,8 +1,8 @@
 /**
  * "An Issuer gives permits … within its budget for orders" and "Budgets are in the Issuer's record: neither a
- * restart nor a move forgets what was ordered" (docs/features/certificates.md §5.1, §5.6). An order whose
- * answer was lost may be made once more (§4.4): each host's own, and nobody else's. A budget comes back evenly
- * over its three hours, as an authority's does.
+ * restart nor a move forgets what was ordered, nor does deleting the Issuer" (docs/features/certificates.md
+ * §5.1, §5.6). An order whose answer was lost may be made once more (§4.4): each host's own, and nobody
+ * else's. A budget comes back evenly over its three hours, as an authority's does.
  */
 import type { CheckerKind } from '../../../../packages/testing/checkers/checker.ts';
 import { acmeOrder } from '../../../../src/machines/domain/domain-effects.ts';
@@ -15,8 +15,7 @@ const onItsWayMs = 60_000;
 export const ordersInBudget = ({
   authority,
   ordersPer3h,
-  issuersMadeAt,
-}: Pick<CertificateScene, 'authority' | 'ordersPer3h' | 'issuersMadeAt'>): CheckerKind => ({
+}: Pick<CertificateScene, 'authority' | 'ordersPer3h'>): CheckerKind => ({
   name: 'no order beyond a budget',
   create(eye) {
     const begun = new Set<string>();
@@ -31,10 +30,9 @@ export const ordersInBudget = ({
       const since = eye.now() - windowMs;
       const counted = authority.orders.filter(({ madeAt, isSuggested }) => !isSuggested && madeAt > since);
       const repeated = repeatedAt.filter((at) => at > since - onItsWayMs).length;
-      // What one orders at once, what came back since, and each that was made anew meanwhile.
+      // What may be ordered at once, and what came back since.
       const back = (eye.now() - Math.min(eye.now(), ...counted.map(({ madeAt }) => madeAt))) / windowMs;
-      const made = issuersMadeAt.filter((at, n) => n > 0 && at > since).length;
-      const allowed = ordersPer3h * (1 + back + made) + repeated;
+      const allowed = ordersPer3h * (1 + back) + repeated;
       if (counted.length > allowed)
         eye.breach(
           `${counted.length} orders in three hours, the budget is ${ordersPer3h} (${repeated} repeated)`,

@@ -3,8 +3,7 @@
  * that says why, and no actor remembers to have taken it (docs/security.md, "Who speaks").
  */
 
-import { shortId } from '../../../src/actors/host/next-record.ts';
-import { rememberedId } from '../../../src/actors/shards/message-ids.ts';
+import { knownId, remembrance } from '../../../src/actors/shards/message-ids.ts';
 import { forgedIds } from '../simulation/forgeries.ts';
 import type { CheckerKind } from './checker.ts';
 
@@ -18,7 +17,8 @@ export const forged: CheckerKind = {
       if (sighting.kind === 'mail' && sighting.messageId?.startsWith(forgedIds)) {
         open.add(sighting.messageId);
         for (const isFromActor of [true, false])
-          shorts.set(shortId(rememberedId(sighting.messageId, isFromActor)), sighting.messageId);
+          for (const short of remembrance(knownId(sighting.messageId, isFromActor)).split(' '))
+            shorts.set(short, sighting.messageId);
       }
       if (sighting.kind === 'lost' && sighting.stream === 'mail') open.clear();
       if (sighting.kind === 'buried' && sighting.messageId?.startsWith(forgedIds)) {

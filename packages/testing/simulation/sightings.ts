@@ -6,7 +6,7 @@
  */
 import { type ActorRecord, unpackRecord } from '../../../src/actors/host/records.ts';
 import type { EffectData } from '../../../src/actors/host/step.ts';
-import { rememberedId } from '../../../src/actors/shards/message-ids.ts';
+import { withoutWord } from '../../../src/actors/shards/message-ids.ts';
 import type { AnyDigest } from '../../../src/base/digests.ts';
 import type { ActorId, ShardName } from '../../../src/base/ids.ts';
 import type { Transition } from '../../../src/base/views.ts';
@@ -142,8 +142,8 @@ function mail(subjects: Subjects, { subject, data, sequence, headers }: StoredMe
   const parsed = told ?? subjects.parseMail(subject);
   if (!parsed) return undefined;
   const id = headerOf(headers, 'Nats-Msg-Id') ?? wordOf(data, 'id');
-  // As records remember it: without the word that is drawn for each.
-  const messageId = told && id !== null ? rememberedId(id, true) : id;
+  // As effects are known: without the word that is drawn for each.
+  const messageId = told && id !== null ? withoutWord(id) : id;
   return { kind: 'mail', id: parsed.id, sequence, type: wordOf(data, 'type') ?? '', messageId };
 }
 

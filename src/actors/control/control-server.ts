@@ -31,7 +31,7 @@ import { isInState } from '../../machines/state-names.ts';
 import type { Engine } from '../engine.ts';
 import { kindOf } from '../host/cell.ts';
 import type { Cell, Taken } from '../host/owned.ts';
-import { rememberedId } from '../shards/message-ids.ts';
+import { knownId } from '../shards/message-ids.ts';
 import { ledHolding } from '../shards/shard-run.ts';
 import { livingIn, shownRecordOf, stateOf, summaryOf, viewOf } from './actor-views.ts';
 import { deadLetterEndpoints } from './dead-letter-desk.ts';
@@ -166,7 +166,7 @@ class Control {
       const outcome = await new Promise<Taken>((onTaken) => {
         const trace = headerOf(message.headers, traceHeader);
         const named = causeBy(cause ?? messageId ?? 'rpc.send', by);
-        const known = messageId === undefined ? {} : { messageId: rememberedId(messageId, false) };
+        const known = messageId === undefined ? {} : { messageId: knownId(messageId, false) };
         this.#engine.host.deliver(run, call.id, { event: admitted, cause: named, onTaken, trace, ...known });
       });
       note(outcome.kind === 'refused' ? outcome.code : outcome.kind);

@@ -9,8 +9,8 @@
 import type { ActorId } from '../../base/ids.ts';
 import type { Chart } from '../../machines/chart.ts';
 import { stateWords } from '../../machines/tell.ts';
+import { isRemembered } from '../shards/message-ids.ts';
 import { goneRecordSeconds } from '../step-order.ts';
-import { shortId } from './next-record.ts';
 import type { Cell, Hot, MailboxItem, ShardRun } from './owned.ts';
 import { type ActorRecord, packRecord, unpackRecord } from './records.ts';
 import type { Stepper } from './step.ts';
@@ -105,9 +105,7 @@ export function isRepetition(record: ActorRecord | null, { mail, messageId, time
   if (timer) return !record?.timers.some(({ id, at }) => id === timer.id && at === timer.at);
   if (record === null) return false;
   if (mail !== undefined && mail <= record.mail) return true;
-  if (messageId === undefined) return false;
-  const short = shortId(messageId);
-  return record.recentIds.some((entry) => entry.split(' ').includes(short));
+  return messageId !== undefined && isRemembered(record.recentIds, messageId);
 }
 
 /**

@@ -7,7 +7,7 @@ import type { Transition } from '../../base/views.ts';
 import { type Chart, stateOfNow } from '../../machines/chart.ts';
 import { messageSend } from '../../machines/effects.ts';
 import { stateWords } from '../../machines/tell.ts';
-import { hash } from '../shards/rendezvous.ts';
+import { remembrance } from '../shards/message-ids.ts';
 import type { MailboxItem } from './owned.ts';
 import type { ActorRecord, OutboxEntry, TimerRecord } from './records.ts';
 import { type StampedEvent, type Stepper, type StepResult, stateText, type TimerChange } from './step.ts';
@@ -204,17 +204,12 @@ function remembered(before: ActorRecord | null, item: MailboxItem): readonly str
   const known = before?.recentIds ?? [];
   const news = idsOf(item);
   // One entry for each step: merged messages displace no more than a single message would.
-  const entry = news.map(shortId).join(' ');
+  const entry = news.map(remembrance).join(' ');
   return entry === '' ? known : [...known, entry].slice(-limits.recentMessageIds);
 }
 
 export function idsOf({ messageId, messageIds = [] }: MailboxItem): readonly string[] {
   return messageId === undefined ? messageIds : [messageId];
-}
-
-/** 64 bits of a message id: a record holds several, and an accidental match among so few is one in 10^18. */
-export function shortId(messageId: string): string {
-  return `${hash(messageId).toString(36)}${hash(`~${messageId}`).toString(36)}`;
 }
 
 function lastErrorOf(context: unknown): string | null {

@@ -18,7 +18,7 @@ import type { Host } from '../host/host.ts';
 import type { HostParts } from '../host/host-parts.ts';
 import type { Letter, ShardRun, Taken } from '../host/owned.ts';
 import { originOf } from './mail-origin.ts';
-import { rememberedId } from './message-ids.ts';
+import { knownId } from './message-ids.ts';
 import { begin, position } from './shard-run.ts';
 
 interface MailParts
@@ -109,7 +109,7 @@ function take(parts: MailParts, host: Host, run: ShardRun, message: StoredMessag
     const trace = parts.tracing && headerOf(message.headers, traceHeader);
     const item = { event: admitted, cause: cause ?? messageId ?? null, mail: sequence, trace };
     const isFromActor = origin.between !== undefined;
-    const known = messageId === undefined ? {} : { messageId: rememberedId(messageId, isFromActor) };
+    const known = messageId === undefined ? {} : { messageId: knownId(messageId, isFromActor) };
     deliver(parts, host, run, {
       id: parsed.id,
       item: { ...item, ...known },

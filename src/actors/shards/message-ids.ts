@@ -9,6 +9,8 @@
  * from those of actors.
  */
 
+import { hash } from './rendezvous.ts';
+
 /**
  * The id under which an actor's message is stored. @param word absent: an earlier release wrote the record
  */
@@ -18,8 +20,43 @@ export const tellId = (key: string, index: number, word: string | undefined): st
 export const withWord = (id: string, word: string | undefined): string =>
   word === undefined ? id : `${id}~${word}`;
 
-/** The form in which a record remembers the id. @param isFromActor a replica vouches for that */
-export function rememberedId(id: string, isFromActor: boolean): string {
-  // Earlier releases wrote no word. An actor's name may contain `~`, but then numbers follow.
-  return isFromActor ? id.replace(/~[\w-]+$/, '') : `outside/${id}`;
+/** The id of a message as its actor knows it. @param isFromActor a replica vouches for that */
+export function knownId(id: string, isFromActor: boolean): string {
+  return isFromActor ? id : `${outside}${id}`;
+}
+
+const outside = 'outside/';
+
+/** The id without its word, as earlier releases write and know it. */
+export function withoutWord(id: string): string {
+  // An actor's name may contain `~`, but then numbers follow.
+  return id.startsWith(outside) ? id : id.replace(/~[\w-]+$/, '');
+}
+
+/**
+ * What a record remembers of a message that its actor took. The key alone is not enough: an actor that was
+ * forgotten and is born again says other things under the same keys. Earlier releases know the key only.
+ */
+export function remembrance(id: string): string {
+  const key = withoutWord(id);
+  return key === id ? shortId(id) : `${shortId(key)} ${drawn}${shortId(id)}`;
+}
+
+/** Before the short form of an id with a word. */
+const drawn = '~';
+
+/** @param entries of a record: one for each step, the remembrances of its messages separated by blanks */
+export function isRemembered(entries: readonly string[], id: string): boolean {
+  const key = withoutWord(id);
+  const [byKey, byWord] = [shortId(key), `${drawn}${shortId(id)}`];
+  return entries.some((entry) => {
+    const known = entry.split(' ');
+    // A message without a word, or an entry of an earlier release, tells the key only.
+    return key === id || !entry.includes(drawn) ? known.includes(byKey) : known.includes(byWord);
+  });
+}
+
+/** 64 bits of a message id: a record holds several, and an accidental match among so few is one in 10^18. */
+export function shortId(messageId: string): string {
+  return `${hash(messageId).toString(36)}${hash(`~${messageId}`).toString(36)}`;
 }

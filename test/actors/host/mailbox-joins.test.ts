@@ -4,9 +4,9 @@
  */
 import { describe, expect, test } from 'vitest';
 import { put, takeNext } from '../../../src/actors/host/mailbox.ts';
-import { shortId } from '../../../src/actors/host/next-record.ts';
 import type { Hot, MailboxItem, Taken } from '../../../src/actors/host/owned.ts';
 import type { ActorRecord } from '../../../src/actors/host/records.ts';
+import { shortId } from '../../../src/actors/shards/message-ids.ts';
 import { pod, TestCluster } from '../harness.ts';
 
 const join = (waiting: object, next: object) => ({ type: 'both', waiting, next });

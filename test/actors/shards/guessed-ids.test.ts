@@ -3,7 +3,13 @@
  * and the keys of effects can be guessed.
  */
 import { expect, test } from 'vitest';
-import { rememberedId, tellId } from '../../../src/actors/shards/message-ids.ts';
+import {
+  isRemembered,
+  knownId,
+  remembrance,
+  shortId,
+  tellId,
+} from '../../../src/actors/shards/message-ids.ts';
 import { encode } from '../../../src/bus/codec.ts';
 import { shardOf } from '../../../src/bus/partition.ts';
 import { TestCluster } from '../harness.ts';
@@ -62,12 +68,25 @@ test('a public message under the id of what an actor says next does not stand fo
   expect(cluster.transitions().map(({ event }) => event.type)).toContain('route.proven');
 });
 
-test('what an actor says is known again by its key, whoever says it again, and is not what people say', () => {
-  const key = 'service/shop/a~b/7/0';
-  const stored = tellId(key, 1, 'drawn_word-1');
-  expect(stored).toBe('service/shop/a~b/7/0/1~drawn_word-1');
-  expect(rememberedId(stored, true)).toBe('service/shop/a~b/7/0/1');
-  // As releases before wrote it.
-  expect(rememberedId(tellId(key, 1, undefined), true)).toBe('service/shop/a~b/7/0/1');
-  expect(rememberedId('service/shop/a~b/7/0/1', false)).not.toBe('service/shop/a~b/7/0/1');
+const key = 'service/shop/a~b/7/0';
+const said = tellId(key, 1, 'drawn_word-1');
+/** As a release that draws no words says it, and remembers it. */
+const bare = tellId(key, 1, undefined);
+const isKnown = (before: string, id: string) => isRemembered([`0 ${before}`, '1'], id);
+
+test('what an actor says is known again, whoever says it again, and is not what people say', () => {
+  expect(said).toBe('service/shop/a~b/7/0/1~drawn_word-1');
+  for (const again of [said, bare]) expect(isKnown(remembrance(knownId(said, true)), again)).toBe(true);
+  for (const again of [said, bare]) expect(isKnown(shortId(bare), again)).toBe(true);
+  expect(isKnown(remembrance(bare), bare)).toBe(true);
+  for (const id of [said, bare]) {
+    expect(isKnown(remembrance(said), knownId(id, false))).toBe(false);
+    expect(isKnown(remembrance(knownId(id, false)), said)).toBe(false);
+    expect(isKnown(remembrance(knownId(id, false)), knownId(id, false))).toBe(true);
+  }
+  expect(isKnown(remembrance(knownId('a~1', false)), knownId('a', false))).toBe(false);
+});
+
+test('an actor that was forgotten and is born again is heard, though its keys begin anew', () => {
+  expect(isKnown(remembrance(said), tellId(key, 1, 'another'))).toBe(false);
 });

@@ -86,7 +86,7 @@ const engineMutations: ReadonlyArray<Omit<Mutation, 'feature'>> = [
       },
       {
         file: 'src/actors/host/cell.ts',
-        find: "return record.recentIds.some((entry) => entry.split(' ').includes(short));",
+        find: 'return messageId !== undefined && isRemembered(record.recentIds, messageId);',
         replace: 'return false;',
       },
     ],

@@ -105,12 +105,8 @@ function moving(
   return parent === undefined ? state : { [parent]: state };
 }
 
-/** Version 5 counts edits by others. */
-const withContest: Migration = (stored) => stored;
-
 export const serviceMigrations: Readonly<Record<number, Migration>> = {
   1: withSlices,
   2: withOwnMissesAndPaces,
   3: underParents,
-  4: withContest,
 };

@@ -39,7 +39,7 @@ export const serviceMachine = serviceSetup.createMachine({
 export const serviceChart: Chart = {
   name: 'service',
   shortName: 'svc',
-  version: 5,
+  version: 4,
   description: 'Samples a Service and says which of the Pods behind it answer.',
   machine: serviceMachine,
   durable: true,

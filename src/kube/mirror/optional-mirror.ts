@@ -47,7 +47,6 @@ export function createOptionalMirror(parts: OptionalMirrorParts): Mirror {
     for (;;) {
       const resource = await lookUp(parts, unknown, signal);
       signal.throwIfAborted();
-      if (resource?.plural === '') await warnOfUnread(signal);
       const next = resource === undefined ? current : forms.of(resource);
       if (next !== current) {
         current?.stop();
@@ -56,6 +55,8 @@ export function createOptionalMirror(parts: OptionalMirrorParts): Mirror {
         onBegun();
       }
       if (resource !== undefined && resource.plural !== '') return;
+      // Nobody's start waits for this.
+      if (resource !== undefined) await warnOfUnread(signal);
       await sleep(clock, jittered(resource === undefined ? askAgainMs : lookAgainMs, 0.2, random), signal);
     }
   };

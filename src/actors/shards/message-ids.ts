@@ -47,13 +47,9 @@ const drawn = '~';
 
 /** @param entries of a record: one for each step, the remembrances of its messages separated by blanks */
 export function isRemembered(entries: readonly string[], id: string): boolean {
-  const key = withoutWord(id);
-  const [byKey, byWord] = [shortId(key), `${drawn}${shortId(id)}`];
-  return entries.some((entry) => {
-    const known = entry.split(' ');
-    // A message without a word, or an entry of an earlier release, tells the key only.
-    return key === id || !entry.includes(drawn) ? known.includes(byKey) : known.includes(byWord);
-  });
+  // A message without a word, or an entry of an earlier release, tells the key only.
+  const [byKey = '', byWord = byKey] = remembrance(id).split(' ');
+  return entries.some((entry) => entry.split(' ').includes(entry.includes(drawn) ? byWord : byKey));
 }
 
 /** 64 bits of a message id: a record holds several, and an accidental match among so few is one in 10^18. */

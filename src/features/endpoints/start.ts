@@ -44,8 +44,8 @@ export function startEndpoints({
       ],
       gauges: () => [{ name: 'orrery_endpoints_stuck', value: stuckIn(engine) }],
       onStep(transition) {
-        if (becameStuck(transition)) metrics.count('orrery_endpoints_stuck_total');
-        if (becameContested(transition)) metrics.count('orrery_endpoints_contested_total');
+        if (became(isStuck, transition)) metrics.count('orrery_endpoints_stuck_total');
+        if (became(isContested, transition)) metrics.count('orrery_endpoints_contested_total');
         tellAgain(engine.shards, transition);
       },
       stop: () => join.index.stop(),
@@ -61,18 +61,15 @@ export function tellAgain(shards: Pick<EngineView['shards'], 'observe'>, { id, e
   if (event.type === 'slices.unlisted') shards.observe([id]);
 }
 
-/** Whether the Service has just used up every retry to write its EndpointSlices. */
-function becameStuck({ id, from, to }: Transition): boolean {
-  return id.startsWith('service/') && isStuck(to) && !isStuck(from);
+/** Whether a Service has just come into such a state. */
+function became(isSuch: (state: string | null) => boolean, { id, from, to }: Transition): boolean {
+  return id.startsWith('service/') && isSuch(to) && !isSuch(from);
 }
 
-const isContested = (state: string | null) => state?.includes('endpoints.written.contested') === true;
-
-function becameContested({ id, from, to }: Transition): boolean {
-  return id.startsWith('service/') && isContested(to) && !isContested(from);
-}
-
+/** Every retry to write the EndpointSlices is used up. */
 const isStuck = (state: string | null) => state?.includes('endpoints.stuck') === true;
+/** Others keep changing them. */
+const isContested = (state: string | null) => state?.includes('endpoints.written.contested') === true;
 
 /** How many Services of this replica's shards have EndpointSlices that no retry could write. */
 export function stuckIn({ shards }: Pick<EngineView, 'shards'>): number {

@@ -86,17 +86,13 @@ export function reconcileSlices(parts: SlicesParts): EffectRunner<SlicesReconcil
       writes += 1;
       parts.onWrite(operation);
     };
-    let editor: string | undefined;
-    const end = (made?: string): PassEnd => {
-      const ended = endOf(scene, effect, writes, made);
-      return editor === undefined ? ended : { ...ended, editor };
-    };
     await gather(scene, effect, parts.clock, context.signal);
     if (!(await isComplete(scene, parts.clock, context.signal))) return unlisted(effect);
     const isStillBehind = () => isBehind(scene, effect);
     if (isStillBehind()) await reading.read(effect, isStillBehind, context.signal);
+    const editor = editorOf(scene, effect);
+    const end = (made?: string): PassEnd => ({ ...endOf(scene, effect, writes, made), ...editor });
     let isWritten = false;
-    editor = editorOf(scene, effect);
     for (let round = 0; round <= limits.sliceRereads; round += 1) {
       const outcome = await makeRound({ ...parts, onWrite }, scene, effect, context, round);
       if (outcome instanceof Error) return failed(outcome, end());
@@ -110,9 +106,10 @@ export function reconcileSlices(parts: SlicesParts): EffectRunner<SlicesReconcil
   };
 }
 
-function editorOf(scene: EndpointsScene, { namespace, name }: SlicesReconcile): string | undefined {
-  const editors = (scene.read(namespace, name)?.slices ?? []).map(({ editor }) => editor);
-  return editors.find((editor) => editor !== undefined);
+/** Who else had written to the slices before the pass. */
+function editorOf(scene: EndpointsScene, { namespace, name }: SlicesReconcile): Pick<PassEnd, 'editor'> {
+  const edited = scene.read(namespace, name)?.slices.find(({ editor }) => editor !== undefined);
+  return edited?.editor === undefined ? {} : { editor: edited.editor };
 }
 
 /** @param isWritten the last round was written as planned, and is not what stands there now */

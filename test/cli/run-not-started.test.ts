@@ -7,6 +7,7 @@ import { afterEach, expect, test } from 'vitest';
 import { type ConfiguredServer, startConfigured } from '../bus/nats/configured-server.ts';
 import { program } from '../suite/program.ts';
 import { until } from '../until.ts';
+import { kubeconfigOfNone } from './no-kubernetes.ts';
 
 const cleanups: Array<() => Promise<unknown> | unknown> = [];
 afterEach(async () => {
@@ -18,18 +19,10 @@ jetstream { store_dir: STORE }
 accounts { A: { jetstream: enabled, users: [{ user: r, password: p,
   permissions: { publish: ${JSON.stringify(publish)}, subscribe: [">"] } }] } }`;
 
-const kubeconfig = `apiVersion: v1
-kind: Config
-current-context: a
-clusters: [{name: a, cluster: {server: 'http://127.0.0.1:1'}}]
-contexts: [{name: a, context: {cluster: a, user: a}}]
-users: [{name: a, user: {}}]
-`;
-
 /** @param nats its server */
 async function startReplica(nats: ConfiguredServer, flags: readonly string[] = []) {
   const file = join(nats.dir, 'kubeconfig');
-  writeFileSync(file, kubeconfig);
+  writeFileSync(file, kubeconfigOfNone);
   const server = `nats://r:p@127.0.0.1:${nats.port}`;
   const places = [
     '--kubeconfig',

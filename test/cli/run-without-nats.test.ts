@@ -6,23 +6,16 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { freePort } from '../../packages/dev-cluster/network/ports.ts';
 import { runCommandLine } from '../../src/cli/program.ts';
 import { until } from '../until.ts';
+import { kubeconfigOfNone } from './no-kubernetes.ts';
 
 let directory: string;
 let asked: AbortController;
 let ended: Promise<number>;
 let address: string;
 
-const kubeconfig = `apiVersion: v1
-kind: Config
-current-context: a
-clusters: [{name: a, cluster: {server: 'http://127.0.0.1:1'}}]
-contexts: [{name: a, context: {cluster: a, user: a}}]
-users: [{name: a, user: {}}]
-`;
-
 beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), 'orrery-run-'));
-  writeFileSync(join(directory, 'kubeconfig'), kubeconfig);
+  writeFileSync(join(directory, 'kubeconfig'), kubeconfigOfNone);
   asked = new AbortController();
   address = `127.0.0.1:${await freePort('127.0.0.1', 0)}`;
   const files = ['--kubeconfig', join(directory, 'kubeconfig')];

@@ -7,7 +7,7 @@ import { wantBytes } from '../../machines/service/service-context.ts';
 import { deadlocksOf } from './deadlocks.ts';
 import type { PodDigest } from './digests.ts';
 import type { Refusal } from './gate-bounds.ts';
-import { type Group, objectOf } from './groups/groups.ts';
+import { type Group, objectOf, servingPods } from './groups/groups.ts';
 import type { RouteGateSpec } from './route-gate.ts';
 import { isCrowded, unaskable, unverifiedReasons } from './routes-join.ts';
 
@@ -119,13 +119,14 @@ function boundsOf(
   return {
     crowdedGroups: named(groups.filter(isCrowded).map(({ value }) => value)),
     servicesMax: limits.groupServices,
-    largeGroups: large.map(({ value, pods }) => ({ group: value, pods: pods.size })),
+    largeGroups: large.map((group) => ({ group: group.value, pods: servingPods(group) })),
   };
 }
 
 /** Whether the group has more Pods than a Service can look for at one time: docs/features/routes.md §4. */
 function isLarge({ gate, pods }: Group): boolean {
-  const bytes = [...pods].reduce((sum, [name, { uid, address }]) => {
+  const bytes = [...pods].reduce((sum, [name, { uid, address, finished }]) => {
+    if (finished) return sum;
     const ip = address !== null && 'ip' in address ? address.ip : '';
     return sum + wantBytes({ pod: `pod/${gate.namespace}/${name}`, uid, ip, family: 'IPv4' });
   }, 0);
@@ -153,9 +154,10 @@ function servicesOf(
 
 function deadlockedIn(groups: readonly Group[]): Pick<GateFindings, Deadlock> {
   const told = { notPublished: new Set<string>(), affine: new Set<string>(), local: new Set<string>() };
-  for (const { pods, services } of groups) {
-    for (const [actor, service] of services)
-      for (const deadlock of deadlocksOf(service, pods.values(), pods.size))
+  for (const group of groups) {
+    const serving = [...group.pods.values()].filter(({ finished }) => finished !== true);
+    for (const [actor, service] of group.services)
+      for (const deadlock of deadlocksOf(service, serving, servingPods(group)))
         told[deadlock].add(objectOf(actor));
   }
   return {

@@ -20,7 +20,7 @@ import { hindrancesOf } from './deadlocks.ts';
 import type { EndpointSliceDigest, PodDigest, ServiceDigest, ServicePortDigest } from './digests.ts';
 import { type Gate, gateOf } from './gate.ts';
 import { ownerKindOf, ownerOf, ownerStateOf, statedReplicas } from './groups/group-owner.ts';
-import { type Group, Groups, objectOf } from './groups/groups.ts';
+import { type Group, Groups, objectOf, servingPods } from './groups/groups.ts';
 import { sharerOf } from './groups/node-addresses.ts';
 import type { RouteGateSpec } from './route-gate.ts';
 
@@ -239,7 +239,7 @@ function podFacts(world: Pick<World, 'get' | 'statement'>, group: Group, name: s
         return why === null ? [] : [[service, why]];
       }),
     ),
-    ...deadlocksFor(services, digest, group.pods.size),
+    ...deadlocksFor(services, digest, servingPods(group)),
   };
 }
 
@@ -280,8 +280,9 @@ export function unaskable(gate: Gate, service: ServiceDigest): string | null {
 /**
  * Address → uid of the Pods whose answers may be kept; absent if they are too many for every Service to know.
  */
-function podsByAddress({ pods, nodeAddresses }: Group): Pick<ServiceFacts, 'pods' | 'shared'> {
-  if (pods.size > limits.probeKeptAnswers) return {};
+function podsByAddress(group: Group): Pick<ServiceFacts, 'pods' | 'shared'> {
+  const { pods, nodeAddresses } = group;
+  if (servingPods(group) > limits.probeKeptAnswers) return {};
   const known = Object.fromEntries(
     [...pods.values()]
       .flatMap(({ uid, address, deleting, finished }): Array<[string, string]> => {

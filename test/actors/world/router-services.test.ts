@@ -37,8 +37,11 @@ test('docs/features/routes.md §7.1: a Pod that was alone hears that another mak
   await scene.put({ 'pods/web-1': podDigest({ uid: 'other-uid', address: null }) });
   expect(scene.affected()).toContain('pod/shop/web-0');
   expect(scene.pod()?.deadlocks).toEqual({ web: ['affine'] });
-  await scene.put({ 'pods/web-1': null });
+  // Evicted: it stays until somebody deletes it, and serves no more.
+  await scene.put({ 'pods/web-1': podDigest({ uid: 'other-uid', address: null, finished: true }) });
   expect(scene.affected()).toContain('pod/shop/web-0');
+  expect(scene.pod()?.deadlocks).toBeUndefined();
+  await scene.put({ 'pods/web-1': null });
   expect(scene.pod()?.deadlocks).toBeUndefined();
 });
 

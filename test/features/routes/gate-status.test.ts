@@ -32,6 +32,7 @@ const groupOf = (pods: readonly PodDigest[], services = [service()]): Group => (
   podsSum: 0,
   podsSince: new Map(),
   nodeAddresses: new Map(),
+  ended: pods.filter(({ finished }) => finished === true).length,
 });
 
 /** The look at these Pods and Services, and what the status says of it. */
@@ -209,6 +210,13 @@ describe('docs/features/routes.md §7.4: “Each deadlock … is a Warning on th
     expect(warnings).toMatchObject([
       { reason: 'Deadlock', message: expect.stringMatching(new RegExp(`^svc-0: .*${text}`)) },
     ]);
+  });
+
+  test('a Pod that has ended counts for no deadlock: affinity hinders nobody who serves alone', () => {
+    const pods = [pod(0), pod(1, { finished: true })];
+    expect(statusOf(pods, pods, [service({ routing: { affine: true } })]).warnings).toEqual([]);
+    const ended = [pod(1, { finished: true })];
+    expect(statusOf(ended, ended, [service({ routing: { readyOnly: own.readyOnly } })]).warnings).toEqual([]);
   });
 
   test('a Service that publishes Ready Pods alone, but others than those of the gate, holds up nobody', () => {

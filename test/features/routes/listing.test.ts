@@ -50,6 +50,14 @@ describe('whose an answer is', () => {
     expect(podAt(stage, '10.0.0.1', stage.listing.moment())).toBeUndefined();
   });
 
+  test('of the Pod that has the address of one that has ended, and was not cleaned up', () => {
+    const stage = startGroup();
+    stage.put(1, { uid: 'evicted', ...at('10.0.0.1'), finished: true });
+    expect(podAt(stage, '10.0.0.1', stage.listing.moment())).toBeUndefined();
+    stage.put(2, { uid: 'two', ...at('10.0.0.1') });
+    expect(podAt(stage, '10.0.0.1', stage.listing.moment())).toBe('two');
+  });
+
   test('of nobody who is being deleted, or is gone', () => {
     const stage = startGroup();
     stage.put(1, { uid: 'one', ...at('10.0.0.1'), deleting: true });

@@ -36,7 +36,12 @@ export interface Group {
   /** Pod → the number of the change (`podChanges`) since which it is as it is. */
   readonly podsSince: Map<string, number>;
   readonly nodeAddresses: NodeAddresses;
+  /** How many of its Pods have ended: they stay until somebody deletes them, and serve no more. */
+  ended: number;
 }
+
+/** The group's Pods that serve, or will: what is left of an eviction counts for nothing. */
+export const servingPods = ({ pods, ended }: Pick<Group, 'pods' | 'ended'>): number => pods.size - ended;
 
 /** Actor name → the group in which it represents its object. */
 type Places = ReadonlyMap<string, Group>;
@@ -190,9 +195,10 @@ export class Groups {
     for (const group of new Set([...before.values(), ...after.values()])) {
       const [was, is] = [before, after].map((places) => actorIn(places, group));
       const old = was === undefined ? undefined : group.pods.get(was);
-      const wasAlone = group.pods.size <= 1;
+      const wasAlone = servingPods(group) <= 1;
       if (was !== undefined) group.pods.delete(was);
       if (is !== undefined && digest) group.pods.set(is, digest);
+      group.ended += (is !== undefined && digest?.finished ? 1 : 0) - (old?.finished ? 1 : 0);
       const [hadSum, hasSum] = [old ? podHash(old) : 0, is !== undefined && digest ? podHash(digest) : 0];
       group.podsSum = (group.podsSum - hadSum + hasSum) >>> 0;
       const isSamePod = was === is && hadSum === hasSum;
@@ -203,7 +209,7 @@ export class Groups {
       const isSameHost = isSamePod && old?.hostNetwork === digest?.hostNetwork;
       for (const sharer of isSameHost ? [] : sharers) affected.add(`pod/${namespace}/${sharer}`);
       // Session affinity hinders no Pod that is alone (deadlocks.ts).
-      if (wasAlone !== group.pods.size <= 1 && isAnyAffine(group))
+      if (wasAlone !== servingPods(group) <= 1 && isAnyAffine(group))
         for (const other of group.pods.keys()) affected.add(`pod/${namespace}/${other}`);
       if (was !== undefined && was !== is) group.podsSince.delete(was);
       if (is !== undefined && !isSamePod) group.podsSince.set(is, this.podChanges);
@@ -260,6 +266,7 @@ export class Groups {
       podsSum: 0,
       podsSince: new Map(),
       nodeAddresses: new Map(),
+      ended: 0,
     };
     this.#groups.set(key, group);
     return group;

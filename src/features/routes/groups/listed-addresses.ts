@@ -57,6 +57,7 @@ interface Members {
   readonly gate: Gate;
   readonly pods: ReadonlyMap<string, PodDigest>;
   readonly podsSince: ReadonlyMap<string, number>;
+  readonly ended: number;
 }
 
 /** The number of Pods of a Service's group that its slices do not list yet. */
@@ -75,7 +76,7 @@ export function comingTo(group: Members | null, listed: Listed): number {
  */
 export function heldAt(group: Members | null, listed: Listed): ReadonlyMap<string, string> {
   const held = new Map<string, string>();
-  if (group === null || group.pods.size > limits.probeKeptAnswers) return held;
+  if (group === null || group.pods.size - group.ended > limits.probeKeptAnswers) return held;
   for (const { address, uid, deleting, finished, conditions } of group.pods.values()) {
     const isGone = deleting || finished === true || address === null || !('ip' in address);
     if (isGone || conditions[group.gate.spec.conditionType] === 'True') continue;
@@ -89,19 +90,22 @@ export function heldAt(group: Members | null, listed: Listed): ReadonlyMap<strin
  * of Pods, and if the group is not too large for answers to be kept.
  */
 export function podAt(group: Members | null, ip: string, since: number): string | undefined {
-  if (group === null || group.pods.size > limits.probeKeptAnswers) return undefined;
+  if (group === null || group.pods.size - group.ended > limits.probeKeptAnswers) return undefined;
   const pod = onlyPodAt(group, ip);
   if (pod === null) return undefined;
-  const { uid, deleting, finished } = group.pods.get(pod) ?? {};
+  const { uid, deleting } = group.pods.get(pod) ?? {};
   const isStill = (group.podsSince.get(pod) ?? Number.POSITIVE_INFINITY) <= since;
-  return isStill && !deleting && finished !== true ? uid : undefined;
+  return isStill && !deleting ? uid : undefined;
 }
 
-/** The actor of the one Pod that has the address; null: none has it, or several do. */
+/**
+ * The actor of the one Pod that has the address; null: none has it, or several do. A Pod that has ended still
+ * shows the address that it had, which may be another's by now.
+ */
 function onlyPodAt({ pods }: Pick<Members, 'pods'>, ip: string): string | null {
   let found: string | null = null;
-  for (const [pod, { address }] of pods) {
-    if (address === null || !('ip' in address) || address.ip !== ip) continue;
+  for (const [pod, { address, finished }] of pods) {
+    if (finished || address === null || !('ip' in address) || address.ip !== ip) continue;
     if (found !== null) return null;
     found = pod;
   }

@@ -37,6 +37,8 @@ export interface Feature {
   readonly edition?: Edition;
   /** Features may share a chart; each kind has one chart. */
   readonly kinds: readonly DeclaredKind[];
+  /** What is probably a mistake in a loaded feature, though it can run: for its author. */
+  readonly doubts?: readonly string[];
   /** The Kubernetes resources that it watches, and what it keeps of each object. */
   readonly watches: readonly WatchDeclaration[];
   /** The same for kinds that are known only at run time. */

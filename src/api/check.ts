@@ -3,6 +3,7 @@
  */
 import type { AnyStateMachine, AnyStateNode } from 'xstate';
 import { getInitialSnapshot } from 'xstate';
+import { nearest } from '../base/config-values.ts';
 import { asError } from '../base/errors.ts';
 import { isActorKind } from '../base/ids.ts';
 import type { Chart } from '../machines/chart.ts';
@@ -14,6 +15,8 @@ import type { Watch } from './watch.ts';
 const semver = /^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/;
 
 export function problemsOf({ name, version, kinds, metrics = {} }: FeatureOptions): readonly string[] {
+  // JavaScript, and TypeScript that nobody has checked, get here too.
+  if (!isListOfKinds(kinds)) return ['its kinds are not a list of defineKind({…})'];
   const names = kinds.map(({ chart }) => chart.name);
   return [
     ...(isActorKind(name) ? [] : [`its name ${JSON.stringify(name)} is not a word of a-z, 0-9 and hyphens`]),
@@ -32,6 +35,10 @@ export function problemsOf({ name, version, kinds, metrics = {} }: FeatureOption
     ...kinds.flatMap((kind) => kindProblems(kind).map((problem) => `kind ${kind.chart.name}: ${problem}`)),
   ];
 }
+
+const isListOfKinds = (value: unknown): boolean => Array.isArray(value) && value.every(isKind);
+const isKind = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && 'chart' in value && 'join' in value;
 
 const twice = (names: readonly string[]) => [
   ...new Set(names.filter((name, index) => names.indexOf(name) !== index)),
@@ -58,7 +65,7 @@ function kindProblems({ chart, messages }: Kind): readonly string[] {
       isRunnable(effect) || effect.type === 'message.send' ? [] : [`the effect ${effect.type} has no runner`],
     ),
     ...unschemed(machine, name, types, schemas).map(
-      (event) => `the event ${event} has no schema in messages or internal`,
+      (event) => `the event ${event} has no schema in messages or internal${sentInstead(event, name, types)}`,
     ),
   ];
 }
@@ -66,6 +73,7 @@ function kindProblems({ chart, messages }: Kind): readonly string[] {
 /** The problems of a chart, whoever wrote it. */
 export function chartProblems(chart: Chart): readonly string[] {
   const { name, version, migrations = {} } = chart;
+  const unknownWords = wordProblems(chart);
   const missing = Array.from({ length: Math.max(0, version - 1) }, (_, index) => index + 1).filter(
     (from) => migrations[from] === undefined,
   );
@@ -74,8 +82,9 @@ export function chartProblems(chart: Chart): readonly string[] {
     ...(Number.isSafeInteger(version) && version > 0 ? [] : ['its version is not a whole number from 1']),
     ...missing.map((from) => `no migration leads on from version ${from}`),
     ...(chart.createdBy.length > 0 ? [] : ['nothing creates its actors: it has neither join nor createdBy']),
-    ...wordProblems(chart),
-    ...contextProblems(chart.machine, name),
+    ...unknownWords,
+    // A chart with unknown words cannot begin, for that reason alone.
+    ...(unknownWords.length > 0 ? [] : contextProblems(chart.machine, name)),
   ];
 }
 
@@ -88,12 +97,22 @@ function wordProblems({ machine, effects: declared }: Chart): readonly string[] 
     ...words.actions.flatMap((action) => actionProblems(action, effects, actions)),
     ...words.guards
       .filter((guard) => guards[guard] === undefined)
-      .map((guard) => `the guard ${guard} is not implemented`),
+      .map((guard) => `the guard ${guard} is not implemented${meant(guard, guards)}`),
     ...words.delays
       .filter((delay) => delays[delay] === undefined)
-      .map((delay) => `the delay ${delay} is not implemented`),
+      .map((delay) => `the delay ${delay} is not implemented${meant(delay, delays)}`),
     ...(words.invokes ? ['the chart invokes actors: ask for an effect instead'] : []),
   ];
+}
+
+/** A name that was perhaps meant. */
+function meant(
+  word: string,
+  implemented: Readonly<Record<string, unknown>>,
+  others: readonly string[] = [],
+): string {
+  const near = nearest(word, [...Object.keys(implemented), ...others]);
+  return near === undefined ? '' : ` (is ${near} meant?)`;
 }
 
 interface Words {
@@ -126,7 +145,7 @@ function wordsOf(machine: AnyStateMachine): Words {
   };
 }
 
-function nodesOf(node: AnyStateNode): readonly AnyStateNode[] {
+export function nodesOf(node: AnyStateNode): readonly AnyStateNode[] {
   return [node, ...Object.values(node.states).flatMap((child) => nodesOf(child as AnyStateNode))];
 }
 
@@ -155,10 +174,20 @@ function actionProblems(
   const type = typeof action === 'string' ? action : String((action as { type?: unknown }).type);
   if (effects.has(type)) return [];
   if (implemented[type] === undefined)
-    return [`the action ${type} is neither implemented nor an effect of the kind`];
+    return [
+      `the action ${type} is neither implemented nor an effect of the kind${meant(type, implemented, [...effects])}`,
+    ];
   return isBuiltIn(implemented[type])
     ? []
     : [`the action ${type} is a function: declare an effect(…), and list it`];
+}
+
+/** What the author may have meant: an event that the host sends. */
+function sentInstead(event: string, kind: string, effects: readonly string[]): string {
+  const sent = [`${kind}.observed`, ...effects.flatMap((type) => [`${type}.done`, `${type}.failed`])];
+  const last = event.slice(event.lastIndexOf('.'));
+  const meant = nearest(event, sent) ?? sent.find((one) => one.endsWith(last));
+  return meant === undefined ? ', so nobody can send it' : ` (${meant} would be sent)`;
 }
 
 /** Events that can never occur: neither the host nor any admitted message creates them. */
@@ -184,7 +213,11 @@ function unschemed(
 function contextProblems(machine: AnyStateMachine, kind: string): readonly string[] {
   const input = { id: `${kind}/namespace/name`, namespace: 'namespace', name: 'name' };
   try {
-    const { context } = getInitialSnapshot(machine, input) as { readonly context: unknown };
+    const { context, error } = getInitialSnapshot(machine, input) as {
+      readonly context: unknown;
+      readonly error?: unknown;
+    };
+    if (error !== undefined) throw error;
     const place = unplainIn(context);
     return place === null ? [] : [`its context is not plain data: ${place}`];
   } catch (thrown) {

@@ -11,6 +11,7 @@ import type { Feature } from '../actors/feature.ts';
 import type { Need } from '../actors/need.ts';
 import { OrreryError } from '../base/errors.ts';
 import { problemsOf } from './check.ts';
+import { doubtsOf } from './doubts.ts';
 import type { FeatureOptions } from './feature-options.ts';
 import { watchesIn } from './join.ts';
 import type { Kind } from './kind.ts';
@@ -29,6 +30,7 @@ export function defineFeature(options: FeatureOptions): Feature {
     name,
     edition: { version, fingerprint: fingerprintOf(options, watches) },
     kinds,
+    doubts: kinds.flatMap((kind) => doubtsOf(kind).map((doubt) => `kind ${kind.chart.name}: ${doubt}`)),
     watches: watches.map((watch) =>
       declarationOf({ name, kinds: kinds.map(({ chart }) => chart.name) }, watch, reports),
     ),

@@ -9,7 +9,7 @@
 import type { Affected, Join, Observation } from '../actors/world/join.ts';
 import type { World } from '../actors/world/world.ts';
 import type { WorldEntry } from '../base/digests.ts';
-import { asError } from '../base/errors.ts';
+import { asError, OrreryError } from '../base/errors.ts';
 import { actorId } from '../base/ids.ts';
 import type { Log } from '../base/log-port.ts';
 import { type Watch, type Watched, watchedOf, worldName } from './watch.ts';
@@ -60,6 +60,7 @@ export type Observed<K extends string, J extends JoinOf> = {
  * with `facts: null` once the object is gone or not wanted.
  *
  * @param options.facts plain data. Pure
+ * @throws OrreryError USAGE if malformed
  */
 export function join<D, F extends object, const R extends Relations = Record<never, never>>(
   each: Watch<D>,
@@ -68,6 +69,10 @@ export function join<D, F extends object, const R extends Relations = Record<nev
     readonly facts: (object: Watched<D>, related: RelatedOf<R>) => F | null;
   },
 ): JoinOf<F> {
+  if (typeof each?.keep !== 'function')
+    throw new OrreryError('USAGE', 'join(…): its first argument is not a watch(…)');
+  if (typeof options?.facts !== 'function')
+    throw new OrreryError('USAGE', `join(…) of ${each.resource.kind}: facts is not a function`);
   return {
     each: each as Watch,
     relations: options.with ?? {},

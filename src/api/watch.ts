@@ -9,7 +9,7 @@ import { type GenericSchema, type InferOutput, safeParse } from 'valibot';
 import { featureLimits } from '../actors/feature-limits.ts';
 import type { WatchDeclaration } from '../actors/world/watch-declaration.ts';
 import type { AnyDigest, DigestBase, ObjectDigest } from '../base/digests.ts';
-import { asError } from '../base/errors.ts';
+import { asError, OrreryError } from '../base/errors.ts';
 import type { KubeObject } from '../base/kube-port.ts';
 import { encode } from '../bus/codec.ts';
 import { type KindName, type NamedResource, readKindName } from './kind-name.ts';
@@ -61,8 +61,11 @@ export function watch<const S extends GenericSchema>(
   kind: KindName | NamedResource,
   { labelSelector, digest, read, wants }: WatchOptions<S>,
 ): Watch<InferOutput<S>> {
+  const resource = readKindName(kind);
+  if (digest?.kind !== 'schema')
+    throw new OrreryError('USAGE', `watch(…) of ${resource.kind}: digest is not a schema, v.object({…})`);
   return {
-    resource: readKindName(kind),
+    resource,
     labelSelector: labelSelector ?? null,
     keep: (object) => keep(digest, read === undefined ? () => object : read, object),
     wants: (kept) => wants?.(kept) ?? true,
@@ -81,6 +84,9 @@ function keep<S extends GenericSchema>(
       const path = issue.path?.map(({ key }) => String(key)).join('.') ?? '';
       return { problem: path === '' ? issue.message : `field "${path}": ${issue.message}` };
     }
+    // A join merges it with the fixed fields.
+    if (typeof result.output !== 'object')
+      return { problem: `the digest is a ${typeof result.output}: make it an object, v.object({…})` };
     const bytes = encode(result.output).byteLength;
     if (bytes <= featureLimits.digestBytes) return { kept: result.output };
     return { problem: `${bytes} bytes would be kept; allowed: ${featureLimits.digestBytes}` };

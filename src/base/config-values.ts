@@ -222,6 +222,38 @@ export function notAllowed(name: string, value: unknown, allowed: string, cause?
   return new OrreryError('USAGE', text, { cause });
 }
 
+/**
+ * What somebody who typed `word` may have meant: the closest of `known`, if two letters of it at most (of a
+ * short word: one) are wrong, missing, superfluous or swapped.
+ */
+export function nearest(word: string, known: Iterable<string>): string | undefined {
+  let best: { readonly text: string; readonly distance: number } | undefined;
+  for (const text of new Set(known)) {
+    const distance = lettersApart(word.toLowerCase(), text.toLowerCase());
+    const isNear = distance <= (Math.min(word.length, text.length) < 5 ? 1 : 2);
+    if (isNear && distance < (best?.distance ?? Number.POSITIVE_INFINITY)) best = { text, distance };
+  }
+  return best?.text;
+}
+
+/** Optimal string alignment; 3 or more: too far for us. */
+function lettersApart(a: string, b: string): number {
+  if (Math.abs(a.length - b.length) > 2) return 3;
+  let [before, row] = [[] as number[], Array.from({ length: b.length + 1 }, (_, at) => at)];
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const isSame = a[i - 1] === b[j - 1];
+      const isSwapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      const [left = 0, above = 0, corner = 0] = [next[j - 1], row[j], row[j - 1]];
+      const swapped = isSwapped ? (before[j - 2] ?? 0) + 1 : Number.POSITIVE_INFINITY;
+      next[j] = Math.min(left + 1, above + 1, corner + (isSame ? 0 : 1), swapped);
+    }
+    [before, row] = [row, next];
+  }
+  return row[b.length] ?? 0;
+}
+
 /** @throws OrreryError USAGE with the name, the value and what is allowed */
 export function readAs<T>({ read, allowed }: Reader<T>, name: string, text: string): T {
   const value = read(text);

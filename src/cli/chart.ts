@@ -26,6 +26,7 @@ export function chartCommand(program: Program, terminal: Terminal): void {
   addFeatureFlag(command).action(async (name: string, options: { format: string; output: string }) => {
     const format = options.format === 'text' ? options.output : options.format;
     const kinds = await loadedKinds({ ...options }, terminal);
+    for (const doubt of kinds.doubts) terminal.err(`warning: ${doubt}\n`);
     terminal.out(`${(await draw(name, format, kinds)).join('\n')}\n`);
   });
 }

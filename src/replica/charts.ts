@@ -12,12 +12,15 @@ export interface Kinds {
   readonly charts: readonly Chart[];
   /** What people may send, by kind. */
   readonly messages: ReturnType<typeof messageForms>;
+  /** What is probably a mistake in loaded features. */
+  readonly doubts: readonly string[];
 }
 
 export function kindsOf(features: readonly Feature[]): Kinds {
   return {
     charts: [...chartsOf(features), shardChart, watchChart],
     messages: messageForms(features.flatMap(({ kinds }) => kinds)),
+    doubts: features.flatMap(({ doubts = [] }) => doubts),
   };
 }
 

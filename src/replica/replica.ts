@@ -99,6 +99,8 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
   const release = bundle?.release ?? config.release;
   const log = createLog({ level: config.logLevel, facts: { replica: config.replica } });
   changeLevelOnSignal(log, stop);
+  for (const { name, doubts = [] } of features)
+    for (const doubt of doubts) log.warn({ feature: name, doubt }, 'a feature is probably mistaken');
   const metrics = createMetrics({ table: metricTables(features), processMetrics: true });
   const tracing = await startTracing(config);
   const kubeconfig = config.kubeconfig === null ? {} : { kubeconfig: config.kubeconfig };

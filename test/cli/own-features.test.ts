@@ -26,10 +26,17 @@ const orrery = (args: readonly string[], env: Readonly<Record<string, string>> =
     env: { PATH: process.env.PATH ?? '', ...env },
   });
 
-test('its chart is drawn as those of the program are, from a file or a folder', () => {
-  const { stdout } = orrery(['chart', 'greeting'], { ORRERY_FEATURES: './greetings' });
+test('its chart is drawn as those of the program are, from a file or a folder, and beside it what is doubtful', () => {
+  const { stdout, stderr } = orrery(['chart', 'greeting'], { ORRERY_FEATURES: './greetings' });
+  expect(stderr).toBe('');
   expect(stdout).toContain('greeting, version 1: Greets whom a ConfigMap names.');
-  expect(orrery(['chart', 'greeting', '--feature', 'greetings/feature.ts']).stdout).toBe(stdout);
+  const untaken = sample.replace('messages: {', "messages: { 'greeting.stop': v.object({}),");
+  writeFileSync(join(folder, 'greetings/other.ts'), untaken);
+  expect(orrery(['chart', 'greeting', '--feature', 'greetings/other.ts'])).toMatchObject({
+    status: 0,
+    stdout,
+    stderr: expect.stringMatching(/^warning: kind greeting: no state takes the message greeting.stop: .*\n$/),
+  });
 });
 
 test('what cannot be used is refused with the file and the reason, on one line, with exit code 2', () => {
@@ -56,7 +63,7 @@ test('orrery run refuses it before it looks for anything else, and names the fil
 const wrong = (change: string) =>
   `import { kindOptions, write } from './greetings/feature.ts';
    import { createMachine } from 'xstate';
-   import { defineFeature, defineKind, setup, v } from 'orrery';
+   import { assign, defineFeature, defineKind, setup, v } from 'orrery';
    const calm = setup({}).createMachine({});
    const kind = defineKind({ ...kindOptions, ${change} });
    export const feature = defineFeature({ name: 'wrong', version: '1.0.0', kinds: [kind] });`;
@@ -122,6 +129,40 @@ const refusals: ReadonlyArray<readonly [what: string, text: string, reason: stri
       "machine: createMachine({ initial: 'x', always: { guard: 'isLate', target: '.x' }, states: { x: {} } })",
     ),
     'the guard isLate is not implemented',
+  ],
+  [
+    'a misspelt action, with what is meant',
+    wrong("machine: setup({ actions: { calm: assign({}) } }).createMachine({ entry: 'clam' })"),
+    'the action clam is neither implemented nor an effect of the kind (is calm meant?)',
+  ],
+  [
+    'an observation of another kind',
+    wrong(
+      "machine: setup({}).createMachine({ initial: 'x', states: { x: { on: { 'greet.observed': 'x' } } } })",
+    ),
+    'the event greet.observed has no schema in messages or internal (greeting.observed would be sent)',
+  ],
+  [
+    'a context that cannot be made',
+    wrong('machine: setup({}).createMachine({ context: ({ input }) => ({ uid: input.object.uid }) })'),
+    'its context cannot be created: Cannot read properties of undefined',
+  ],
+  [
+    'a feature without a list of kinds',
+    `import { greeting } from './greetings/feature.ts';
+     import { defineFeature } from 'orrery';
+     export const feature = defineFeature({ name: 'wrong', version: '1.0.0', kinds: greeting });`,
+    'its kinds are not a list of defineKind({…})',
+  ],
+  [
+    'a join without facts',
+    "import { join, v, watch } from 'orrery'; join(watch('v1/Pod', { digest: v.object({}) }), { fact: () => null });",
+    'join(…) of Pod: facts is not a function',
+  ],
+  [
+    'a watch whose digest is no schema',
+    "import { watch } from 'orrery'; watch('v1/Pod', { digest: {} });",
+    'watch(…) of Pod: digest is not a schema, v.object({…})',
   ],
   ['a version without a way to it', wrong('version: 2'), 'no migration leads on from version 1'],
   [

@@ -27,8 +27,8 @@ export const routeSample = effect<RouteSample>('route.sample', {
 });
 
 /**
- * More addresses for a round in progress, which continues for them too. If the round is over nothing happens;
- * the chart begins another.
+ * Changes whom a round in progress looks for: more addresses, for which it continues, or fewer, and if none
+ * is left it ends. If the round is over nothing happens; the chart begins another.
  */
 export interface RouteWiden {
   readonly type: 'route.widen';
@@ -42,6 +42,11 @@ export interface RouteWiden {
    * will prove them. Absent in effects of an earlier release.
    */
   readonly unmet?: Readonly<Record<string, string>>;
+  /**
+   * Addresses that nobody wants any more; `all`: its answers count for nothing. An earlier release does not
+   * know it, and lets the round end by itself.
+   */
+  readonly unwanted?: readonly string[] | 'all';
 }
 
 export const routeWiden = effect<RouteWiden>('route.widen');

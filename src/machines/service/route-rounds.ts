@@ -19,6 +19,7 @@ import {
   type ServiceContext,
   type ServiceInput,
   type Want,
+  withWants,
 } from './service-context.ts';
 
 /**
@@ -113,19 +114,52 @@ const emptyProbe: RouteProbe = {
   attemptsPerReplica: 1,
 };
 
-/** The newcomers among those who ask during a round, which continues for them. */
-export function widening(context: ServiceContext, event: RouteWanted): Omit<RouteWiden, 'type'> | null {
+/** The newcomers among those who ask during a round: it continues for them, not for whom they replace. */
+export function widening(
+  context: ServiceContext,
+  event: RouteWanted & Stamp,
+): Omit<RouteWiden, 'type'> | null {
   const probe = roundFor(context, context.wants)?.probe;
   const wanted = askers(event).filter((pod) => isNewWant(context, pod));
   if (probe === undefined || wanted.length === 0) return null;
+  const left = addressesLeft(context, { wants: withWants(context, event) });
   return {
     ...{ group: groupOf(context), round: context.round, calls: callsOf(context, probe, wanted) },
     wanted: wanted.map(({ ip }) => ip),
     unmet: Object.fromEntries(
       wanted.flatMap(({ uid, ip }) => (context.met[uid] === undefined ? [[ip, uid]] : [])),
     ),
+    ...(left.length > 0 && { unwanted: left }),
   };
 }
+
+/** Those who want or watch from now on; absent: the same as before. */
+type Kept = Partial<Pick<ServiceContext, 'wants' | 'watched'>>;
+
+/** Addresses that a round in progress looks for, and need not any more. */
+function addressesLeft(context: ServiceContext, kept: Kept): readonly string[] {
+  const wantedIn = ({ wants, watched, checking }: ServiceContext) =>
+    [...wants, ...watched.filter(({ ip }) => checking.includes(ip))].map(({ ip }) => ip);
+  const still = new Set(wantedIn({ ...context, ...kept }));
+  return [...new Set(wantedIn(context))].filter((ip) => !still.has(ip));
+}
+
+/** Takes from a round in progress those whom nobody wants once only these are kept; null: nobody. */
+export function narrowing(context: ServiceContext, kept: Kept): Omit<RouteWiden, 'type'> | null {
+  const unwanted = addressesLeft(context, kept);
+  return unwanted.length === 0 ? null : { ...roundInProgress(context), unwanted };
+}
+
+/** Ends a round in progress whose answers would count for nothing. */
+export const ending = (context: ServiceContext): Omit<RouteWiden, 'type'> => ({
+  ...roundInProgress(context),
+  unwanted: 'all',
+});
+
+const roundInProgress = (context: ServiceContext) => ({
+  ...{ group: groupOf(context), round: context.round, calls: 0 },
+  wanted: [],
+});
 
 const groupOf = ({ namespace, name }: ServiceContext) => `${namespace}/${name}`;
 

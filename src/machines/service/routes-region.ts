@@ -95,17 +95,23 @@ export const routesRegion = {
     sampling: {
       description: 'A round of calls through the Service is running.',
       entry: ['startRound', { type: 'route.sample', params: round }],
+      // The round need not go on for Pods that are gone.
+      always: { guard: 'isAnyPodLost', actions: ['narrowToUnlost', 'tellLost', 'dropLost'] },
       on: {
-        'service.observed': {
-          guard: 'isRerouted',
-          actions: ['remember', 'hurry', 'abandonRound'],
-          target: 'judging',
-        },
+        'service.observed': [
+          { guard: 'isGone', actions: ['endRound', 'tellForgotten', 'forgetRoutes'], target: 'gone' },
+          {
+            guard: 'isRerouted',
+            actions: ['endRound', 'remember', 'hurry', 'abandonRound'],
+            target: 'judging',
+          },
+        ],
         'route.wanted': [
           { guard: 'isMetAlready', actions: ['widenRound', 'tellMet', 'keepWant', 'noteKeptTold'] },
           { guard: 'isNewWant', actions: ['widenRound', 'keepWant'] },
           { guard: 'isAgedWant', actions: 'renewWant' },
         ],
+        'route.unwanted': { guard: 'isKnownWant', actions: ['narrowToWanted', 'dropUnwanted'] },
         'sample.finished': {
           guard: 'isThisRound',
           actions: ['tellReached', 'noteRound'],

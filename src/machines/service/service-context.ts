@@ -151,6 +151,12 @@ const isEarlier = (want: Want, { spokenAt = 0 }: Asker) => (want.spokenAt ?? 0) 
 export const isTakenBack = (want: Want, { pod, uid, spokenAt }: RouteUnwanted): boolean =>
   want.pod === pod && want.uid === uid && (want.spokenAt ?? 0) <= (spokenAt ?? Number.POSITIVE_INFINITY);
 
+/** Who wants or watches once the Pod has taken its question back. */
+export function withoutTakenBack({ wants, watched }: ServiceContext, event: RouteUnwanted) {
+  const isOther = (want: Want) => !isTakenBack(want, event);
+  return { wants: wants.filter(isOther), watched: watched.filter(isOther) };
+}
+
 const isCurious = (want: Want, { curious = false }: Asker) => curious && !want.curious;
 
 /** Whether an answer is kept for this very Pod, at its present address. */

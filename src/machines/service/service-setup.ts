@@ -5,11 +5,13 @@ import { equal } from '../../base/equal.ts';
 import type { ActorInput } from '../actor-input.ts';
 import { actionsOf } from '../effect.ts';
 import { send } from '../effects.ts';
-import { hasPassed, leftOf } from '../stamp.ts';
+import { hasPassed, leftOf, type Stamp } from '../stamp.ts';
 import { eventsOf } from '../typed-events.ts';
+import type { RouteWiden } from './route-effects.ts';
 import type { PodPlace } from './route-events.ts';
 import {
   credited,
+  ending,
   finished,
   foundAgain,
   isAnonymous,
@@ -17,6 +19,7 @@ import {
   isAnyMissed,
   isAskable,
   lostPods,
+  narrowing,
   reached,
   roundPatienceMs,
   started,
@@ -48,6 +51,7 @@ import {
   type ServiceInput,
   type Want,
   withKeptTold,
+  withoutTakenBack,
   withWants,
   withWatch,
 } from './service-context.ts';
@@ -70,6 +74,16 @@ const whoWasMet = list('route.wanted', alreadyMet);
 function tellProven(enqueue: unknown, context: ServiceContext, pods: readonly PodPlace[]): void {
   const { watched } = nowWatched(context, pods, 0);
   send(enqueue, ...pods.map((pod) => proof(context, pod, watched)));
+}
+
+/** The actions of one setup() do not know each other's types. */
+function changeRound(enqueue: unknown, params: Omit<RouteWiden, 'type'> | null): void {
+  if (params !== null) (enqueue as (action: object) => void)({ type: 'route.widen', params });
+}
+
+function withoutLost(context: ServiceContext, { at }: Stamp): readonly Want[] {
+  const lost = lostPods(context, at);
+  return context.watched.filter((one) => !lost.includes(one));
 }
 
 const unanswered = (fruitless: number, lastError: string): Partial<ServiceContext> => ({
@@ -192,19 +206,11 @@ export const serviceSetup = setup({
       if (event.type !== 'route.watched' || event.confirm !== true) return;
       if (context.watched.some((one) => isSamePod(one, event))) send(enqueue, confirmation(context, event));
     }),
-    dropUnwanted: assign(
-      change('route.unwanted', ({ wants, watched }, event) => {
-        const isOther = (want: Want) => !isTakenBack(want, event);
-        return { wants: wants.filter(isOther), watched: watched.filter(isOther) };
-      }),
-    ),
+    dropUnwanted: assign(change('route.unwanted', withoutTakenBack)),
     dropStale: assign(({ context, event }) => ({
       wants: context.wants.filter((want) => !isStale(want, event)),
     })),
-    dropLost: assign(({ context, event }) => {
-      const lost = lostPods(context, event.at);
-      return { watched: context.watched.filter((one) => !lost.includes(one)) };
-    }),
+    dropLost: assign(({ context, event }) => ({ watched: withoutLost(context, event) })),
     credit: assign(change('sample.answered', credited)),
     noteKeptTold: assign(change('route.wanted', withKeptTold)),
     noteTold: assign(({ context, event }) => {
@@ -220,11 +226,17 @@ export const serviceSetup = setup({
       tellProven(args.enqueue, args.context, [...reachedNow(args), ...reachedLast(args)]),
     ),
     tellMet: enqueueActions((args) => tellProven(args.enqueue, args.context, whoWasMet(args))),
-    widenRound: enqueueActions(({ context, event, enqueue }) => {
-      const params = event.type === 'route.wanted' ? widening(context, event) : null;
-      // The actions of one setup() do not know each other's types.
-      if (params !== null) enqueue({ type: 'route.widen', params } as never);
+    widenRound: enqueueActions(({ context, event, enqueue }) =>
+      changeRound(enqueue, event.type === 'route.wanted' ? widening(context, event) : null),
+    ),
+    narrowToWanted: enqueueActions(({ context, event, enqueue }) => {
+      if (event.type === 'route.unwanted')
+        changeRound(enqueue, narrowing(context, withoutTakenBack(context, event)));
     }),
+    narrowToUnlost: enqueueActions(({ context, event, enqueue }) =>
+      changeRound(enqueue, narrowing(context, { watched: withoutLost(context, event) })),
+    ),
+    endRound: enqueueActions(({ context, enqueue }) => changeRound(enqueue, ending(context))),
     startRound: assign(({ context, event }) => started(context, event)),
     /** Nobody waits for its answers, and they would not count. */
     abandonRound: assign(({ context }) => ({ round: context.round + 1, lastRound: null })),

@@ -91,3 +91,50 @@ describe('a Pod that asks while its answer is on its way to the actor', () => {
     expect(await callsOf({})).toBe(3);
   });
 });
+
+describe('docs/features/routes.md §4.6: a round whose Pods are all gone', () => {
+  const probe = { url: 'http://web', podIPHeaders: { IPv4: 'Pod-IPv4', IPv6: 'Pod-IPv6' }, timeoutMs: 3_000 };
+  const effect: RouteSample = {
+    ...{ type: 'route.sample', group: 'shop/web', round: 1, calls: 90 },
+    ...{ wanted: ['10.0.0.1', '10.0.0.2'], probe: { ...probe, attemptsPerReplica: 3 } },
+  };
+  const narrowed = (unwanted: readonly string[] | 'all') =>
+    ({ type: 'route.widen', group: 'shop/web', round: 1, calls: 0, wanted: [], unwanted }) as const;
+
+  /** A round in which no call ends, narrowed after each of these; how long it took, and its end. */
+  async function roundOf(inFlight: number, ...changes: ReadonlyArray<readonly string[] | 'all'>) {
+    const clock = new VirtualClock();
+    const limiter = new FairLimiter(clock, { inFlight, waiting: 10, turnMs: 1_000 });
+    const { sample, widen } = sampleRoutes({
+      ...{ clock, limiter },
+      call: (_target, _parts, signal) =>
+        new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true })),
+    });
+    const ended = sample(effect, { ...context, emit: () => {} }).then((event) => ({
+      event: event as SampleFinished,
+      at: clock.monotonic(),
+    }));
+    await clock.advance(1_000);
+    for (const change of changes) await widen(narrowed(change), context);
+    await clock.advance(60_000);
+    return ended;
+  }
+
+  test.each([[['10.0.0.1'], ['10.0.0.2']], ['all']] as const)(
+    'ends at once, in the middle of its calls: %j',
+    async (...changes) => {
+      const { event, at } = await roundOf(64, ...changes);
+      expect([event.type, event.calls, at]).toEqual(['sample.finished', 3, 1_000]);
+    },
+  );
+
+  test('ends at once while it waits for its turn, and is no failure', async () => {
+    const { event, at } = await roundOf(0, 'all');
+    expect([event.type, event.calls, at]).toEqual(['sample.finished', 0, 1_000]);
+  });
+
+  test('goes on for the one who is left', async () => {
+    const { at } = await roundOf(64, ['10.0.0.1']);
+    expect(at).toBe(20_000);
+  });
+});

@@ -4,6 +4,7 @@
  */
 import { describe, expect, test } from 'vitest';
 import { limits } from '../../../src/base/limits.ts';
+import type { ServiceEvent } from '../../../src/machines/service/route-events.ts';
 import type { ServiceFacts } from '../../../src/machines/service/route-facts.ts';
 import {
   answered,
@@ -14,11 +15,13 @@ import {
   observed,
   probe,
   probe6,
+  ready,
   rounds,
   routes,
   told,
   unwanted,
   wanted,
+  watched,
 } from './service-script.ts';
 
 /** A Service in the pause after a round that reached nobody. */
@@ -233,6 +236,53 @@ describe('answers count for the very Service and the very round that was asked',
     expect(rounds(service.take(observed({ uid: 'web-2-long-uid' })).wait(200))).toMatchObject([{ round: 3 }]);
     service.take(answered(1, 3));
     expect(service.askedOf('message.send')).toMatchObject([{ event: { serviceUid: 'web-2-lo' } }]);
+  });
+});
+
+describe('docs/features/routes.md §4.6: a round in progress goes on for nobody who is gone', () => {
+  const changes = (service: ReturnType<typeof newService>) => service.askedOf('route.widen');
+  const inRound = { type: 'route.widen', group: 'shop/web', round: 1, calls: 0, wanted: [] } as const;
+  const begun = (...pods: number[]) => {
+    const service = newService(observed(), ...pods.map((n) => wanted(n)));
+    service.asked();
+    return service;
+  };
+
+  test('a Pod that takes its question back is taken from the round', () => {
+    const service = begun(1, 2).take(unwanted(2));
+    expect(changes(service)).toEqual([{ ...inRound, unwanted: ['10.0.0.2'] }]);
+    expect(changes(service.take(unwanted(2), unwanted(3)))).toEqual([]);
+    expect(changes(service.take(unwanted(1)))).toEqual([{ ...inRound, unwanted: ['10.0.0.1'] }]);
+    expect(routes(service.take(finished(1)))).toBe('resting.settled');
+  });
+
+  test('one whose address another Pod asks with is looked for on', () => {
+    const service = begun(1).take(wanted(2, { ip: '10.0.0.1' }));
+    service.asked();
+    expect(changes(service.take(unwanted(1)))).toEqual([]);
+  });
+
+  test('one that asks from another place takes the former out', () => {
+    const service = begun(1).take(wanted(1, { uid: 'pod-1b', ip: '10.0.0.9' }));
+    expect(changes(service)).toMatchObject([{ wanted: ['10.0.0.9'], unwanted: ['10.0.0.1'] }]);
+  });
+
+  test.each<[string, ServiceEvent]>([
+    ['the Service is gone', forgotten],
+    ['another Service has its name', observed({ uid: 'web-2-long-uid' })],
+  ])('it ends where %s', (_, event) => {
+    expect(changes(begun(1).take(event))).toEqual([{ ...inRound, unwanted: 'all' }]);
+  });
+
+  test('it looks no longer for a watched Pod that has left the endpoints', () => {
+    const service = newService(observed(ready(1, 2)), watched(1), watched(2)).wait(12_500);
+    expect(rounds(service)).toMatchObject([{ wanted: ['10.0.0.1', '10.0.0.2'] }]);
+    expect(changes(service.take(observed(ready(1))))).toMatchObject([{ unwanted: ['10.0.0.2'] }]);
+  });
+
+  test('outside of a round nothing is changed', () => {
+    const service = begun(1, 2).take(finished(1));
+    expect(changes(service.take(unwanted(1), forgotten))).toEqual([]);
   });
 });
 

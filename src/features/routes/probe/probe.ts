@@ -27,8 +27,15 @@ export interface Round extends ProbeTarget {
   readonly wanted: readonly string[];
 }
 
-/** Lets a round in progress continue for more addresses, with at most this many calls in all. */
-export type Widen = (more: { readonly calls: number; readonly wanted: readonly string[] }) => void;
+/**
+ * Lets a round in progress continue for more addresses, with at most this many calls in all, or no longer
+ * for others: once none is left it ends, whatever it waits for.
+ */
+export type Widen = (change: {
+  readonly calls: number;
+  readonly wanted: readonly string[];
+  readonly unwanted?: readonly string[] | 'all';
+}) => void;
 
 export interface Sampler {
   /** Rounds have to wait for each other. */
@@ -86,10 +93,11 @@ export function createSampler(parts: SamplerParts): Sampler {
         ...{ clock: parts.clock, listing, group: round.group, progress: tally },
         ...{ attempts: round.calls / round.replicas, backends, rounds },
       });
-      onBegun?.(({ calls, wanted }) => {
+      onBegun?.(({ calls, wanted, unwanted = [] }) => {
         bound.calls = Math.max(bound.calls, Math.min(calls, limits.probeCallsPerRound));
-        tally.want(wanted);
-        pace.wake();
+        tally.want(wanted, unwanted);
+        if (tally.isOver) ending.abort(new Error('nobody waits for the round'));
+        else pace.wake();
       });
       const both = AbortSignal.any([signal, ending.signal]);
       try {
@@ -109,9 +117,9 @@ export function createSampler(parts: SamplerParts): Sampler {
         pace.end();
       }
       signal.throwIfAborted();
-      // A round that got no turn missed nobody: it fails.
-      if (tally.result.calls === 0) ending.signal.throwIfAborted();
-      silent.put(round.group, tally.isSilent);
+      // A round that got no turn missed nobody: it fails, unless nobody waits for it any more.
+      if (tally.result.calls === 0 && !tally.isOver) ending.signal.throwIfAborted();
+      if (tally.result.calls > 0) silent.put(round.group, tally.isSilent);
       return tally.result;
     },
   };

@@ -59,8 +59,10 @@ export class Tally implements Progress {
     this.#calls += 1;
   }
 
-  /** Adds addresses that the round has to meet from now on. */
-  want(more: readonly string[]): void {
+  /** Adds addresses that the round has to meet from now on, and takes out those that it need not meet. */
+  want(more: readonly string[], unwanted: readonly string[] | 'all' = []): void {
+    if (unwanted === 'all') this.missing.clear();
+    else for (const ip of unwanted) this.missing.delete(ip);
     for (const ip of more) {
       if (!this.asksFor(ip)) continue;
       this.missing.add(ip);

@@ -32,6 +32,10 @@ export interface OrderPlace {
   readonly expires: number;
   /** How often in a row a step of it got no proper answer; absent: not yet. */
   readonly troubles?: number;
+  /** What of it the Issuer's budgets have counted in earlier attempts; absent: nothing. */
+  readonly counted?: 'order' | 'certificate';
+  /** Since when its certificate is waited for (`unfinished`), ms since the epoch; absent: it is not. */
+  readonly awaited?: number;
 }
 
 export type OrderAuthorized = {
@@ -63,7 +67,7 @@ export interface RefusedTarget extends Target {
  * unreachable; rateLimited: it asked to wait; down: it gave no sensible answer; hopeless: retrying changes
  * nothing; cluster: Kubernetes or NATS failed; foreign: every Secret belongs to somebody else; unwritable: no
  * Secret could be written (a quota, a webhook); unusable: the Issuer itself cannot be used (the CA's Secret
- * is gone).
+ * is gone); unfinished: the authority was asked to issue and has not handed the certificate over.
  */
 export type FailureOutcome =
   | 'refused'
@@ -73,7 +77,8 @@ export type FailureOutcome =
   | 'cluster'
   | 'foreign'
   | 'unwritable'
-  | 'unusable';
+  | 'unusable'
+  | 'unfinished';
 
 /** The scope of an authority's limit: docs/features/certificates.md §7.3. */
 export type LimitScope = 'host' | 'domain' | 'account' | 'unknown';
@@ -89,7 +94,7 @@ export type AcquisitionFailed = {
   readonly orderLost: boolean;
   /** The scope of a limit; absent: unknown. */
   readonly scope?: LimitScope;
-  /** A certificate was issued in this step and lost; it counts against the limits. */
+  /** A certificate was issued, and is lost or not here yet; it counts against the limits. */
   readonly issued?: boolean;
   /** As in OrderAuthorized. */
   readonly removed?: boolean;

@@ -4,6 +4,7 @@ import { checksum } from '../checksum.ts';
 import { isSaidByOther } from '../said.ts';
 import type { DomainContext, Held, Moment } from './domain-context.ts';
 import type { DomainReport, DomainStatus, Notice, StatusCondition } from './domain-effects.ts';
+import type { AcquisitionFailed } from './domain-events.ts';
 import type { DomainSource } from './domain-facts.ts';
 import { foreignText as foreignSecretText, lackingIn, takenText } from './domain-lacking.ts';
 import { isInTime, renewAt } from './domain-schedule.ts';
@@ -143,9 +144,13 @@ export const issuedNotice: Notices = ({ context }) =>
 
 /** For an attempt that the authority refused; an outage of Kubernetes makes no Event. */
 export const refusedNotice: Notices = (moment) =>
-  moment.event.type === 'acquisition.failed' && moment.event.outcome === 'refused'
+  moment.event.type === 'acquisition.failed' && isRefusal(moment.event, moment.context)
     ? failedNotice(moment)
     : null;
+
+/** An order that did not end in time is refused at last, and is not kept. */
+const isRefusal = ({ outcome }: AcquisitionFailed, { order }: DomainContext) =>
+  outcome === 'refused' || (outcome === 'unfinished' && order === null);
 
 /** Once for each reason: an inspection with the same result makes no Event. */
 export const hopelessNotice: Notices = (moment) => {

@@ -18,13 +18,15 @@ import type {
 import type { AcquisitionFailed, PermitOutcome, PermitReturned } from './domain-events.ts';
 import type { DomainSource, Target } from './domain-facts.ts';
 import { isSuggested, limitMs, renewAt } from './domain-schedule.ts';
+import { isOverdue } from './domain-steps.ts';
 
 const self = ({ host }: DomainContext): ActorId => `domain/_/${host}`;
 
 const asking = (context: DomainContext, at: number) => ({
   domain: self(context),
   registered: context.facts?.registered ?? context.host,
-  exempt: isSuggested(context, at),
+  // What an earlier attempt has counted in full is not counted twice.
+  exempt: isSuggested(context, at) || context.order?.counted === 'certificate',
   namespace: context.facts?.owner ?? '',
   ...renewing(context, at),
   question: context.question,
@@ -86,6 +88,7 @@ const outcomes: Readonly<Record<AcquisitionFailed['outcome'], Given>> = {
   cluster: { outcome: 'unused', again: false },
   foreign: { outcome: 'unused', again: false },
   unwritable: { outcome: 'unused', again: false },
+  unfinished: { outcome: 'unused', again: false },
 };
 
 /** The question that a grant answers although it had ended; null: it is none such. */
@@ -96,19 +99,23 @@ export function lateQuestionIn({ context, event }: Moment): number | null {
 
 /** How the permit was used, by the event that ends the attempt: docs/features/certificates.md §5.3. */
 export function outcomeOf({ context, event }: Moment): Given {
-  const given = unissued(event);
+  const given = unissued({ context, event });
   const isIssued = context.issued !== null || (event.type === 'acquisition.failed' && event.issued === true);
   if (isIssued) return { outcome: 'issued', again: given.again };
-  // The order that is on its way may be made yet.
-  const isOrdered = context.order !== null || event.type !== 'acquisition.failed';
+  // The order that is on its way may be made yet; one of an earlier attempt was counted then.
+  const { order } = context;
+  const isOrdered = order === null ? event.type !== 'acquisition.failed' : order.counted === undefined;
   return isOrdered && isUnused(given.outcome) ? { ...given, ordered: true } : given;
 }
 
 const isUnused = (outcome: PermitOutcome) => outcome === 'unused' || outcome === 'unusable';
 
-function unissued(event: Moment['event']): { readonly outcome: PermitOutcome; readonly again: boolean } {
+function unissued({ context, event }: Moment): { readonly outcome: PermitOutcome; readonly again: boolean } {
   if (event.type === 'certificate.stored') return { outcome: 'issued', again: false };
-  if (event.type === 'acquisition.failed') return outcomes[event.outcome];
+  if (event.type === 'acquisition.failed') {
+    const given = outcomes[event.outcome];
+    return isOverdue({ context, event }) ? { ...given, again: false } : given;
+  }
   // A step at the authority that ended without an answer.
   const isSilence = /^xstate\.after\.(?:order|plan|authorize|finalize)Patience\b/.test(event.type);
   return isSilence ? { outcome: 'down', again: true } : { outcome: 'unused', again: false };

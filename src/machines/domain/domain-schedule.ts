@@ -77,6 +77,10 @@ export function bounded(ms: number): number {
 export const hopelessMs = (random: number) => dayMs - hourMs * random;
 /** A Secret that no watch shows is read this often while it stands in the way: its owner may remove it. */
 export const unseenMs = (random: number) => 5 * minuteMs - minuteMs * random;
+/** An authority has this long to hand a certificate over: an hour, doubling with each failure to a day. */
+export const handOverMs = (failures: number) => backOffMs(failures, hourMs, dayMs);
+/** Let's Encrypt keeps an order for a week; one that is still processed then is given up. */
+export const processedMaxMs = 7 * dayMs;
 /** Kubernetes or NATS will be available again soon. */
 export const brieflyMs = (random: number) => 5_000 + Math.round(5_000 * random);
 /** A quota or a webhook stays for a while. */

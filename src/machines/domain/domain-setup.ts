@@ -115,15 +115,16 @@ export const domainSetup = setup({
     isDown: (args: Args) => isFailure(args, 'down'),
     isUnusable: (args: Args) => isFailure(args, 'unusable'),
     isClusterTrouble: (args: Args) => isFailure(args, 'cluster'),
+    isUnfinished: (args: Args) => isFailure(args, 'unfinished'),
+    isOverdue: (args: Args) => step.isOverdue(args),
     isUnwritable: (args: Args) => isFailure(args, 'unwritable'),
     isGrantInVain: ({ context, event }: Args) =>
       event.type === 'permit.granted' &&
       (event.issuer !== context.facts?.issuer?.name || lateQuestionIn({ context, event }) !== null),
     isGrantOfCa: ({ context }: Args) => context.facts?.issuer?.kind === 'ca',
-    isOrderOpen: ({ context, event }: Args) =>
-      context.order !== null && timeOf(event) < context.order.expires,
+    isOrderOpen: ({ context, event }: Args) => step.isOpen(context, timeOf(event)),
     isNotedOrderOpen: ({ context, event }: Args) =>
-      exhibit.isNoted(context) && context.order !== null && timeOf(event) < context.order.expires,
+      exhibit.isNoted(context) && step.isOpen(context, timeOf(event)),
     isDeferredByOutage: (args: Args) => isDeferral(args, ['down']),
     isDeferredByLimit: (args: Args) => isDeferral(args, ['rateLimited']),
     isDeferredByQueue: (args: Args) => isDeferral(args, byTheQueue),

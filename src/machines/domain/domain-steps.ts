@@ -3,7 +3,7 @@
  */
 import type { Stamp } from '../stamp.ts';
 import { type Deferral, type DomainContext, type DomainInput, keyOf, usable } from './domain-context.ts';
-import type { CertificateInspected, OrderPlace, PermitDeferred } from './domain-events.ts';
+import type { AcquisitionFailed, CertificateInspected, OrderPlace, PermitDeferred } from './domain-events.ts';
 import { shownFingerprint } from './domain-facts.ts';
 import { factsIn } from './domain-observation.ts';
 import { foreignText } from './domain-report.ts';
@@ -14,10 +14,12 @@ import {
   dueByAge,
   earlyMs,
   firstPollMs,
+  handOverMs,
   hopelessMs,
   limitMs,
   lookPauseMs,
   pollPauseMs,
+  processedMaxMs,
   refusedPauseMs,
   unseenMs,
   unwritableMs,
@@ -152,16 +154,57 @@ const troublesMax = 3;
 function orderAfter({ order }: DomainContext, event: DomainInput): OrderPlace | null {
   const isTold = event.type === 'acquisition.failed';
   if (order === null || (isTold && event.orderLost)) return null;
-  const { troubles = 0, ...place } = order;
-  if (isTold && event.outcome !== 'down') return place;
+  const { troubles = 0, ...place } = { ...order, ...countedIn(order, event) };
+  if (isTold && event.outcome !== 'down') return waitedFor(place, event);
+  // What was issued is waited for until it is overdue.
+  if (place.counted === 'certificate') return place;
   return troubles + 1 < troublesMax ? { ...place, troubles: troubles + 1 } : null;
+}
+
+/** The permit goes back, so whoever continues the order counts it no more. */
+const countedIn = ({ counted }: OrderPlace, event: DomainInput): Pick<OrderPlace, 'counted'> => {
+  const isIssued = event.type === 'acquisition.failed' && event.issued === true;
+  return { counted: isIssued || counted === 'certificate' ? 'certificate' : 'order' };
+};
+
+/** A certificate that is here, and not valid yet, is not waited for any more. */
+function waitedFor(place: OrderPlace, { outcome, issued, at }: AcquisitionFailed & Stamp): OrderPlace {
+  if (outcome === 'unfinished') return { ...place, awaited: place.awaited ?? at };
+  if (issued !== true) return place;
+  const { awaited: _, ...known } = place;
+  return known;
+}
+
+/**
+ * Whether an attempt continues the order. The authority decides about one that it was asked to issue, or has
+ * issued, whatever its expiry.
+ */
+export const isOpen = ({ order }: DomainContext, at: number) =>
+  order !== null && (at < order.expires || order.awaited !== undefined || order.counted === 'certificate');
+
+/** When an order whose certificate is waited for is given up; null: it is not waited for. */
+function givenUpAt({ order, failures }: DomainContext): number | null {
+  if (order?.awaited === undefined) return null;
+  const until = order.awaited + handOverMs(failures);
+  if (order.counted === 'certificate') return until;
+  return Math.max(until, Math.min(order.expires, order.awaited + processedMaxMs));
+}
+
+/** Whether the authority has had its time, and another order is placed. */
+export function isOverdue({ context, event }: Moment): boolean {
+  const at = givenUpAt(context);
+  if (at === null || event.type !== 'acquisition.failed' || event.attempt !== context.attempt) return false;
+  return (event.outcome === 'unfinished' || event.outcome === 'down') && event.at >= at;
 }
 
 export function failed({ context, event }: Moment): Change {
   const isTold = event.type === 'acquisition.failed';
+  const order = orderAfter(context, event);
+  const until = isTold && event.outcome === 'unfinished' ? givenUpAt({ ...context, order }) : null;
+  const next = until === null ? '' : `; unless that changes by ${dateText(until)}, another is ordered`;
   return {
-    lastError: isTold ? event.message : 'the step timed out',
-    order: orderAfter(context, event),
+    lastError: isTold ? `${event.message}${next}` : 'the step timed out',
+    order,
     nextAttempt: null,
     hold: null,
   };
@@ -201,9 +244,10 @@ export const heldForRoom = (event: DomainInput) => held(event, 'backingOff', unw
 export function refused({ context, event }: Moment): Change {
   if (event.type !== 'acquisition.failed') return {};
   const failures = context.failures + 1;
+  const next = isOverdue({ context, event }) ? '; this order is given up, and another follows' : '';
   return {
     failures,
-    lastError: event.message,
+    lastError: `${event.message}${next}`,
     order: null,
     ...held(event, 'backingOff', refusedPauseMs(failures, event.random)),
   };

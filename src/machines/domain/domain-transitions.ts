@@ -65,6 +65,7 @@ export const failure = [
   { guard: 'isHopeless', target: 'resting.failed', actions: ['noteFailure', 'holdAsFailed', 'clearPending'] },
   { guard: 'isForeign', target: 'resting.failed', actions: ['noteFailure', 'holdAsFailed'] },
   { guard: 'isRateLimited', target: 'queued.rateLimited', actions: ['noteLimit', 'clearPending'] },
+  { guard: 'isOverdue', target: 'resting.backingOff', actions: ['countFailure', 'clearPending'] },
   { guard: 'isDown', target: 'queued.issuerDown', actions: ['noteFailure', 'clearPending'] },
   {
     guard: 'isUnusable',
@@ -72,6 +73,7 @@ export const failure = [
     actions: ['noteFailure', ...asking, ...tell('waitingForPermit')],
   },
   { guard: 'isClusterTrouble', target: 'resting.backingOff', actions: ['noteFailure', 'waitBriefly'] },
+  { guard: 'isUnfinished', target: 'resting.backingOff', actions: ['noteFailure', 'waitBriefly'] },
   { guard: 'isUnwritable', target: 'resting.backingOff', actions: ['noteFailure', 'waitForRoom'] },
   { guard: 'isThisAttempt', target: 'resting.backingOff', actions: ['countFailure', 'clearPending'] },
 ] as const;

@@ -225,7 +225,7 @@ const hour = 3_600_000;
 
 test('an order that is processed for minutes is kept and asked for again, and nobody else waits for it', async () => {
   const { outcome, asked } = await finalizing(new VirtualClock(), { order: { status: 'processing' } });
-  expect(outcome).toMatchObject({ type: 'acquisition.failed', outcome: 'cluster', orderLost: false });
+  expect(outcome).toMatchObject({ type: 'acquisition.failed', outcome: 'unfinished', orderLost: false });
   const pauses = asked.slice(1).map((at, n) => at - (asked[n] ?? 0));
   expect(Math.max(...pauses.filter((_, n) => (asked[n] ?? 0) < 29_000))).toBeLessThanOrEqual(1_000);
   expect(asked.length).toBeLessThan(60);
@@ -235,7 +235,7 @@ test('§7: the longer an order is processed, the less often it is asked for', as
   const clock = new VirtualClock();
   const stuck = { order: { status: 'processing' } };
   const { outcome, asked } = await finalizing(clock, stuck, clock.now() - 10 * hour);
-  expect(outcome).toMatchObject({ outcome: 'cluster', retryAfterMs: hour, orderLost: false });
+  expect(outcome).toMatchObject({ outcome: 'unfinished', retryAfterMs: hour, orderLost: false });
   expect(outcome).toMatchObject({ message: expect.stringContaining('10h') });
   expect(asked).toHaveLength(1);
 });
@@ -331,11 +331,37 @@ test.each(['no key', generateKeyPairSync('rsa', { modulusLength: 2048 }).private
   },
 );
 
-test('a certificate that the authority refuses to hand over counts as issued (§5.3)', async () => {
-  const facts = { type: 'malformed', status: 404, hopeless: false };
-  const kept = new OrreryError('ACME_REFUSED', 'ca/cert/1 answered 404', { facts });
+const unread = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n';
+
+test.each([
+  ['refuses it', { kept: new OrreryError('ACME_REFUSED', 'it is away', { facts: { status: 404 } }) }],
+  [
+    'answers with a page',
+    { kept: new OrreryError('ACME_UNREACHABLE', 'it is away', { facts: { status: 404 } }) },
+  ],
+  ['fails', { kept: new OrreryError('ACME_UNREACHABLE', 'it is away', { facts: { status: 500 } }) }],
+  ['sends half of it', { chain: unread }],
+  ['sends nothing', { chain: '' }],
+])(
+  '§7: a certificate that was issued and is not handed over counts, and its order is kept: the authority %s',
+  async (_, answers) => {
+    const clock = new VirtualClock();
+    const given = { order: { status: 'valid' }, ...answers };
+    const { outcome, asked } = await finalizing(clock, given, clock.now() - 5 * 60_000);
+    expect(outcome).toMatchObject({ outcome: 'unfinished', orderLost: false, issued: true });
+    expect(outcome).toMatchObject({
+      retryAfterMs: 30_000,
+      message: expect.stringContaining('order ca/order/1'),
+    });
+    expect(asked).toHaveLength(1);
+  },
+);
+
+test('an authority that limits who asks for a certificate says so itself, and it counts once it is here', async () => {
+  const kept = new OrreryError('ACME_LIMITED', 'wait', { facts: { retryAfterMs: 9_000, scope: 'account' } });
   const { outcome } = await finalizing(new VirtualClock(), { order: { status: 'valid' }, kept });
-  expect(outcome).toMatchObject({ outcome: 'refused', orderLost: true, issued: true });
+  expect(outcome).toMatchObject({ outcome: 'rateLimited', retryAfterMs: 9_000, orderLost: false });
+  expect(outcome).not.toHaveProperty('issued');
 });
 
 test('an order whose key was deleted says so', async () => {

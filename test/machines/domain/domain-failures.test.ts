@@ -1,6 +1,7 @@
 /** The domain chart: what every failure leads to, and what a person is told of it. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { AcquisitionFailed } from '../../../src/machines/domain/domain-events.ts';
 import { limitMs, refusedPauseMs } from '../../../src/machines/domain/domain-schedule.ts';
 import { domainFacts, target } from '../../features/certificates/certificate-samples.ts';
 import {
@@ -165,11 +166,78 @@ describe('failure: an order without an end', () => {
     expect(wordOf(fail(domain, 'down').take(granted))).toBe('authorizing');
   });
 
+  /** It waits as long as it is to, gets its turn, and hears the same again until the order is given up. */
+  const waited = (domain: Domain, change: Partial<AcquisitionFailed> = {}) => {
+    const from = domain.now;
+    fail(domain, 'unfinished', { retryAfterMs: hour, ...change });
+    while (domain.context.order !== null) {
+      found(domain.wait(domain.patience ?? 0)).take(granted);
+      expect(wordOf(domain)).toBe('authorizing');
+      fail(finalizing(domain), 'unfinished', { retryAfterMs: hour, ...change });
+    }
+    return domain.now - from;
+  };
+
   test('an order that the authority processes is continued when the authority says', () => {
-    const domain = fail(finalizing(), 'cluster', { retryAfterMs: hour });
+    const domain = fail(finalizing(), 'unfinished', { retryAfterMs: hour });
     expect(wordOf(domain)).toBe('backingOff');
     expect(domain.patience).toBe(hour);
+    expect(domain.context.failures).toBe(0);
     expect(wordOf(found(domain.wait(hour)).take(granted))).toBe('authorizing');
+  });
+
+  test('§7: it is given up when it expires, and after a week at the latest', () => {
+    expect(waited(finalizing()) / hour).toBeCloseTo(24, 0);
+    const order = { url: 'https://ca/order/1', expires: 9e15 };
+    const domain = ordering();
+    domain.take({ type: 'order.made', attempt: domain.context.attempt, order });
+    expect(waited(finalizing(domain)) / day).toBeCloseTo(7, 0);
+  });
+
+  test('§7: a certificate that is kept back is waited for an hour, then two, to a day, each time with one order', () => {
+    const short = ordering();
+    const order = { url: 'https://ca/order/1', expires: short.now + 5 * minute };
+    short.take({ type: 'order.made', attempt: short.context.attempt, order });
+    let domain = finalizing(short);
+    for (const hours of [1, 2, 4, 8, 16, 24, 24]) {
+      expect(waited(domain, { issued: true, retryAfterMs: hour / 2 }) / hour).toBeCloseTo(hours, 0);
+      expect(domain.context.lastError).toContain('another follows');
+      domain = finalizing(authorizing(found(domain.wait(domain.patience ?? 0)).take(granted)));
+    }
+    expect(orders(domain)).toBe(8);
+    expect(wordOf(valid(storing(domain)))).toBe('valid');
+  });
+
+  test('§5.3: what is kept back is counted once; whoever asks for it again is held back by no budget', () => {
+    const domain = finalizing();
+    domain.asked();
+    fail(domain, 'unfinished', { issued: true, message: 'it keeps it' });
+    const sent = () => domain.askedOf('message.send').map(({ event }) => event);
+    expect(sent()).toMatchObject([{ outcome: 'issued', exempt: false, again: false }]);
+    expect(domain.context.lastError).toMatch(/^it keeps it; unless that changes by .* another is ordered$/);
+    found(domain.wait(10_000));
+    expect(sent()).toMatchObject([{ type: 'permit.asked', exempt: true }]);
+    // Nor does a broken order make another one before its time.
+    for (let n = 0; n < 4; n++) fail(domain.take(granted), 'down');
+    expect(wordOf(domain.take(granted))).toBe('authorizing');
+    const returned = sent().filter(({ type }) => type === 'permit.returned');
+    expect(returned).toHaveLength(4);
+    expect(returned.every((one) => 'exempt' in one && one.exempt)).toBe(true);
+    fail(fail(domain, 'down').wait(hour).take(granted), 'down');
+    expect(sent().at(-1)).toMatchObject({ outcome: 'down', exempt: true, again: false });
+    expect(domain.context).toMatchObject({ order: null, failures: 1 });
+  });
+
+  test('§5.7: an order that is continued is counted once', () => {
+    const domain = finalizing();
+    domain.asked();
+    fail(domain, 'cluster');
+    expect(domain.askedOf('message.send')).toMatchObject([{ event: { outcome: 'unused', ordered: true } }]);
+    found(domain.wait(domain.patience ?? 0)).take(granted);
+    fail(domain, 'cluster');
+    const [, { event } = { event: null }] = domain.askedOf('message.send');
+    expect(event).toMatchObject({ type: 'permit.returned', outcome: 'unused' });
+    expect(event).not.toHaveProperty('ordered');
   });
 
   test('§4.10: a certificate that is due for renewal when it comes brings the next one after a pause that grows', () => {

@@ -10,7 +10,7 @@
 
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
 import { type Clock, sleep } from '../../../base/clock.ts';
-import { hasCode, OrreryError } from '../../../base/errors.ts';
+import { attempt, hasCode, OrreryError, retryAfterOf } from '../../../base/errors.ts';
 import type { KubePort } from '../../../base/kube-port.ts';
 import { kubeTime } from '../../../base/kube-time.ts';
 import { age } from '../../../base/words.ts';
@@ -19,6 +19,7 @@ import type { AcquisitionFailed, CertificateReceived } from '../../../machines/d
 import type { Target } from '../../../machines/domain/domain-facts.ts';
 import { earlyMs } from '../../../machines/domain/domain-schedule.ts';
 import type { AcmeAccount, AcmeOrder } from '../acme/acme-client.ts';
+import { placeOf } from '../acme/authority-http.ts';
 import { certificatesIn } from '../acme/der.ts';
 import { lostOrder } from '../acme/problem.ts';
 import { isOwnKey, makeKey, makeRequest } from '../acme/x509.ts';
@@ -66,8 +67,10 @@ export function finalizeOrder(
     if (known === null) await writePending(kube, place, { order: order.url, key, chain: '' }, signal);
     const since = known?.createdAt ?? clock.now();
     const { issued, againMs } = await issuedOrder({ account, clock }, { host, key, since }, found, signal);
-    if (isOngoing(issued)) return unfinished(attempt, clock.now() - since, againMs);
-    const chain = `${certificatesIn(await downloaded(account, issued, signal))}\n`;
+    const ms = clock.now() - since;
+    if (isOngoing(issued)) return unfinished(attempt, issued, ms, againMs);
+    const chain = await handedOver(account, issued, signal);
+    if (typeof chain !== 'string') return keptBack(attempt, issued, ms, chain);
     checkIssued(chain, { key, host, now: clock.now() });
     await writePending(kube, place, { order: order.url, key, chain }, signal);
     return received(attempt, chain, clock.now());
@@ -81,20 +84,26 @@ function received(attempt: number, chain: string, now: number): CertificateRecei
   if (notBefore <= now + earlyMs)
     return { type: 'certificate.received', attempt, fingerprint: shortFingerprint(facts) };
   const message = `the certificate that was issued is valid from ${kubeTime(notBefore)} only; is a clock wrong?`;
-  return { ...waiting(attempt, message, notBefore - now), issued: true };
+  return { ...waiting(attempt, message, notBefore - now), outcome: 'cluster', issued: true };
 }
 
-const unfinished = (attempt: number, ms: number, againMs: number): AcquisitionFailed =>
-  waiting(attempt, `the authority has processed the order for ${age(ms)} and continues`, againMs);
+/** The authority knows the order by its address. */
+const nameOf = ({ url }: AcmeOrder) => `order ${placeOf(url)}`;
 
-const waiting = (attempt: number, message: string, retryAfterMs: number): AcquisitionFailed => ({
-  type: 'acquisition.failed',
-  attempt,
-  outcome: 'cluster',
-  message,
-  retryAfterMs,
-  orderLost: false,
-});
+function unfinished(attempt: number, order: AcmeOrder, ms: number, againMs: number): AcquisitionFailed {
+  const message = `the authority has processed ${nameOf(order)} for ${age(ms)} and continues`;
+  return { ...waiting(attempt, message, againMs), outcome: 'unfinished' };
+}
+
+/** What was issued counts at once (§5.3). */
+function keptBack(attempt: number, order: AcmeOrder, ms: number, error: OrreryError): AcquisitionFailed {
+  const message = `the authority says that it has issued ${nameOf(order)}, and has not handed the certificate over in ${age(ms)}: ${error.message}`;
+  const againMs = pollPauseMs({ retryAfterMs: retryAfterOf(error) }, ms);
+  return { ...waiting(attempt, message, againMs), outcome: 'unfinished', issued: true };
+}
+
+const waiting = (attempt: number, message: string, retryAfterMs: number) =>
+  ({ type: 'acquisition.failed', attempt, message, retryAfterMs, orderLost: false }) as const;
 
 /** Some authorities show for a moment after the last proof that the order is pending. */
 async function provenOrder(
@@ -150,7 +159,7 @@ async function askToIssue(
 }
 
 /** @param ms since the authority was asked to issue */
-function pollPauseMs({ retryAfterMs }: AcmeOrder, ms: number): number {
+function pollPauseMs({ retryAfterMs }: Pick<AcmeOrder, 'retryAfterMs'>, ms: number): number {
   if (ms < promptMs) return Math.min(Math.max(ms * 0.3, pollFirstMs), pollMaxMs);
   const asked = retryAfterMs ?? ms / 10;
   return Math.min(Math.max(asked > plausibleMs ? Math.min(asked, ms) : asked, pollMaxMs), pollSlowMs);
@@ -165,14 +174,22 @@ function unusableOrder(order: AcmeOrder, at: Target): OrreryError {
   return new OrreryError('ACME_REFUSED', text, { facts: { orderLost: true, ...issued } });
 }
 
-/** One that the authority refuses to hand over was issued all the same, and counts (§5.3). */
-async function downloaded(account: AcmeAccount, order: AcmeOrder, signal: AbortSignal): Promise<string> {
+/**
+ * The chain, or why the authority does not hand it over although the order is valid: it may be on its way,
+ * and another order would only spend more. Only a limit speaks for itself.
+ */
+async function handedOver(
+  account: AcmeAccount,
+  order: AcmeOrder,
+  signal: AbortSignal,
+): Promise<string | OrreryError> {
   try {
-    return await account.certificate(order, signal);
+    const chain = `${certificatesIn(await account.certificate(order, signal))}\n`;
+    if (attempt(() => readPublicPart(chain), null) !== null) return chain;
+    return new OrreryError('ACME_UNREACHABLE', 'what it sends as one cannot be read');
   } catch (thrown) {
-    if (!hasCode(thrown, 'ACME_REFUSED')) throw thrown;
-    const facts = { ...thrown.facts, hopeless: false, issued: true };
-    throw new OrreryError('ACME_REFUSED', thrown.message, { cause: thrown, facts });
+    if (!hasCode(thrown, 'ACME_REFUSED', 'ACME_UNREACHABLE')) throw thrown;
+    return thrown;
   }
 }
 

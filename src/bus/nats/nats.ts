@@ -36,6 +36,7 @@ import { keepStreams } from './keep-streams.ts';
 import { keepTrying } from './keep-trying.ts';
 import { lastingSubscription } from './lasting-subscription.ts';
 import { flushOncePerTurn } from './once-per-turn.ts';
+import { orderDials } from './server/dials.ts';
 import { credentials, loginInUrls } from './server/nats-login.ts';
 import { reasonOf } from './server/nats-reasons.ts';
 import { type TlsFiles, tlsOptions } from './server/nats-tls.ts';
@@ -43,6 +44,7 @@ import { parseServer, withoutPasswords } from './server/nats-url.ts';
 import { cannotReach, noteConnection, tellOutages } from './server/outage.ts';
 import { PublishRefusals } from './server/publish-refusals.ts';
 import { checkServer, onReconnect } from './server/server-check.ts';
+import { givenLaterMs, type ServerOrder, serverOrder } from './server/server-order.ts';
 import { subscriptionLimit } from './server/subscription-limit.ts';
 import { readHeaderBlock, writeHeaderBlock } from './stored-message.ts';
 import type { Wire, WireMessage } from './wire.ts';
@@ -78,14 +80,6 @@ export interface NatsParts {
 /** With `maxPingOut`, a silent server is given up after 4 to 6 s; a broken connection is noticed at once. */
 const pingIntervalMs = 2_000;
 const maxPingOut = 2;
-/**
- * Pauses before reconnecting: without one, all replicas would stampede; a second would be a third of the time
- * available for a takeover.
- */
-const reconnectFirstMs = 100;
-const reconnectSpreadMs = 150;
-/** One attempt to connect, with its handshake. A person at the command line waits longer, for the reason. */
-const dialTimeoutMs = 4_000;
 
 /**
  * Connects, checks the server's version, and creates or updates the streams. Keeps trying while NATS is away.
@@ -122,7 +116,8 @@ export async function connectNats(given: NatsParts): Promise<Bus> {
 }
 
 async function firstConnection(parts: KnownParts, log: Log): Promise<NatsConnection> {
-  const settings = connectionOptions(parts, log);
+  const order = serverOrder(parts);
+  const settings = connectionOptions(parts, order, log);
   const attempt = {
     ...parts,
     log,
@@ -137,13 +132,14 @@ async function firstConnection(parts: KnownParts, log: Log): Promise<NatsConnect
     }),
   );
   flushOncePerTurn(connection);
+  orderDials(connection, order);
   return connection;
 }
 
 type KnownParts = NatsParts & { readonly troubles: Troubles };
 
-function connectionOptions(parts: NatsParts, log: Log): ConnectionOptions {
-  const { credsFile, tls, random, name, inboxPrefix } = parts;
+function connectionOptions(parts: NatsParts, order: ServerOrder, log: Log): ConnectionOptions {
+  const { credsFile, tls, name, inboxPrefix } = parts;
   const urls = parts.servers.map(parseServer);
   const makers = { jwt: credsAuthenticator, nkey: nkeyAuthenticator };
   return {
@@ -154,10 +150,12 @@ function connectionOptions(parts: NatsParts, log: Log): ConnectionOptions {
     ...(tls === undefined && !urls.some((url) => url.isTls) ? {} : { tls: tlsOptions(tls ?? {}, urls) }),
     ...(inboxPrefix === undefined ? {} : { inboxPrefix }),
     maxReconnectAttempts: -1,
-    reconnectDelayHandler: () => reconnectFirstMs + Math.floor(reconnectSpreadMs * random.next()),
+    reconnectToServer: order.next,
+    ignoreClusterUpdates: true,
+    reconnectTimeWait: 100,
     pingInterval: pingIntervalMs,
     maxPingOut,
-    timeout: dialTimeoutMs,
+    timeout: givenLaterMs,
     ignoreAuthErrorAbort: true,
     noAsyncTraces: true,
   };

@@ -1,14 +1,23 @@
-/** Addresses, logins and certificates as people write them, before anything is dialled. */
+/** Addresses, logins and certificates as people write them, and which address is dialled when. */
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createConnection, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { PeerCertificate } from 'node:tls';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { freePort } from '../../../packages/dev-cluster/network/ports.ts';
+import { systemClock } from '../../../src/base/clock.ts';
+import { seededRandom } from '../../../src/base/random.ts';
 import { loginInUrls } from '../../../src/bus/nats/server/nats-login.ts';
 import { tlsOptions } from '../../../src/bus/nats/server/nats-tls.ts';
 import { parseServer, withoutPasswords } from '../../../src/bus/nats/server/nats-url.ts';
+import { serverOrder } from '../../../src/bus/nats/server/server-order.ts';
+import { until } from '../../until.ts';
+import { VirtualClock } from '../../virtual-clock.ts';
 import { codeOf } from '../bus-parts.ts';
-import { connectTo } from './nats-backend.ts';
+import { startConfigured } from './configured-server.ts';
+import { connectTo, recordingLog } from './nats-backend.ts';
 
 test.each([
   ['nats://r:a:b@h', { user: 'r', pass: 'a:b' }],
@@ -73,4 +82,77 @@ test.each([
   } finally {
     rmSync(dir, { recursive: true });
   }
+});
+
+const given = ['a', 'b'].map((listen) => ({ listen, gossiped: false }));
+const announced = ['x', 'y'].map((listen) => ({ listen, gossiped: true }));
+
+/** The next `count` servers that are dialled in vain, each for as long as it may take. */
+async function dialled(order: ReturnType<typeof serverOrder>, clock: VirtualClock, count: number) {
+  const names: string[] = [];
+  for (let n = 0; n < count; n++) {
+    const { server, delay } = order.next([...announced, ...given]) ?? expect.unreachable('no server');
+    await clock.advance(delay + (server.gossiped ? order.timeoutMs(server) : 0));
+    names.push(server.listen);
+  }
+  return names.join('');
+}
+
+test('after each round of the servers that were given comes one that NATS announces, for a second', async () => {
+  const clock = new VirtualClock();
+  const order = serverOrder({ clock, random: seededRandom(1) });
+  expect(await dialled(order, clock, 6)).toBe('abxaby');
+  // 250 ms at most are between two attempts at one server.
+  expect(clock.monotonic()).toBeLessThan(2_600);
+});
+
+test('an announced server that failed before comes later in the next outage, until it was reached', async () => {
+  const clock = new VirtualClock();
+  const order = serverOrder({ clock, random: seededRandom(1) });
+  await dialled(order, clock, 6);
+  order.onConnected('a');
+  expect(await dialled(order, clock, 11)).toBe('ababxababya');
+  order.onConnected('y');
+  expect(await dialled(order, clock, 3)).toBe('aby');
+});
+
+async function greetingOf(port: number): Promise<string> {
+  const socket = createConnection(port, '127.0.0.1');
+  const [first] = await once(socket, 'data');
+  socket.destroy();
+  return String(first);
+}
+
+test('NATS is reached at once where it announces an address that nobody answers, and the clock was set back', async () => {
+  let calls = 0;
+  const silent = createServer((socket) => {
+    calls++;
+    socket.on('error', () => undefined);
+    onTestFinished(() => void socket.destroy());
+  });
+  silent.listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  onTestFinished(() => void silent.close());
+  const address = `127.0.0.1:${(silent.address() as AddressInfo).port}`;
+  const route = await freePort('127.0.0.1', 0);
+  const server = await startConfigured(`cluster { name: c, listen: "127.0.0.1:${route}" }`);
+  onTestFinished(server.remove);
+  const other = await startConfigured(
+    `client_advertise: "${address}"\ncluster { name: c, listen: "127.0.0.1:-1", routes: ["nats://127.0.0.1:${route}"] }`,
+  );
+  onTestFinished(other.remove);
+  await until(async () => (await greetingOf(server.port)).includes(address), { what: 'the announcement' });
+  const log = recordingLog();
+  const bus = await connectTo(`nats://127.0.0.1:${server.port}`, { onlyAsks: true, log });
+  onTestFinished(() => bus.close());
+  const anHourAgo = systemClock.now() - 3_600_000;
+  vi.spyOn(Date, 'now').mockReturnValue(anHourAgo);
+  onTestFinished(() => void vi.restoreAllMocks());
+  await server.kill();
+  await until(() => calls > 0, { what: 'the announced address to be dialled' });
+  await server.start();
+  await until(() => bus.status === 'connected', { what: 'the connection', timeoutMs: 4_000 });
+  expect(calls).toBe(1);
+  const told = log.lines.findIndex((line) => line.startsWith('NATS announces an address'));
+  expect(log.facts[told]).toEqual({ address, reason: 'timeout' });
 });

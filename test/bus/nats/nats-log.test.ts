@@ -98,14 +98,14 @@ test('an attempt that ends in a broken pipe is told by what the server said befo
   const fails = [new Error('maximum connections exceeded'), undefined];
   const protocol = {
     lastError: undefined as Error | undefined,
-    async _doDial() {
+    async _doDial(_: { gossiped: boolean }) {
       protocol.lastError = fails.shift() ?? protocol.lastError;
       throw new Error('write EPIPE');
     },
   };
   tellOutages({ protocol }, troubles, recordingLog());
   const told = async () => {
-    await protocol._doDial().catch(() => undefined);
+    await protocol._doDial({ gossiped: false }).catch(() => undefined);
     return troubles.all().map(({ text }) => text);
   };
   expect(await told()).toEqual([expect.stringContaining('raise max_connections')]);

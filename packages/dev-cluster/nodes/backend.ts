@@ -3,12 +3,16 @@
  *
  * Every container port answers: `/healthz` with the header `Pod-IPv4` (or `Pod-IPv6`) that names the
  * advertised address, as Tailscale's proxies do; every other path with the Pod's name. Promises: after
- * `close` nothing listens, and answers in progress have been finished. Absent: TLS, UDP, anything that a
- * container would really run.
+ * `close` nothing listens, and whoever was connected before has been answered. Absent: TLS, UDP, anything that
+ * a container would really run.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { isIPv6 } from 'node:net';
+import { setImmediate as turn } from 'node:timers/promises';
 import type { HealthAnswer } from './behaviour.ts';
+
+/** As many as Node lets wait for each server. */
+const backlog = 511;
 
 export interface BackendOptions {
   readonly podName: string;
@@ -22,7 +26,7 @@ export interface BackendOptions {
 
 export interface Backend {
   setHealth(health: HealthAnswer): void;
-  /** Accepts no new connections, finishes the answers in progress. */
+  /** Answers those that are connected by now, then accepts no new connections. */
   close(): Promise<void>;
   /** Ends every connection at once. */
   kill(): Promise<void>;
@@ -38,12 +42,17 @@ export async function startBackend(options: BackendOptions): Promise<Backend> {
     else response.writeHead(200, { 'content-type': 'text/plain' }).end(`${options.podName}\n`);
   };
   const servers: Server[] = [];
+  let accepted = 0;
+  const count = () => {
+    accepted += 1;
+  };
   const closeAll = () => {
     isClosing = true;
     return Promise.all(servers.map(closed));
   };
   try {
     for (const port of new Set(options.ports)) servers.push(await listen(answer, options.host, port));
+    for (const server of servers) server.on('connection', count);
   } catch (thrown) {
     await closeAll();
     throw thrown;
@@ -53,6 +62,8 @@ export async function startBackend(options: BackendOptions): Promise<Backend> {
       health = wanted;
     },
     close: async () => {
+      isClosing = true;
+      await noneWaits(() => accepted);
       const done = closeAll();
       for (const server of servers) server.closeIdleConnections();
       await done;
@@ -63,6 +74,18 @@ export async function startBackend(options: BackendOptions): Promise<Backend> {
       await done;
     },
   };
+}
+
+/**
+ * Resolves once no connection waits to be accepted. Node accepts one for each server in a turn of its loop; a
+ * process that is behind has many waiting, and closing would reset them all.
+ */
+async function noneWaits(accepted: () => number): Promise<void> {
+  for (let before = -1, turns = 0; before !== accepted() && turns < backlog; turns += 1) {
+    before = accepted();
+    await turn();
+    await turn();
+  }
 }
 
 function answerHealth(response: ServerResponse, health: HealthAnswer, ip: string): void {

@@ -28,6 +28,7 @@ interface DevFlags {
   readonly dir: string;
   readonly kubeconfig?: string;
   readonly scenario: boolean;
+  readonly requests: string;
   readonly feature?: string;
 }
 
@@ -49,6 +50,8 @@ const clusterName = 'dev';
 const slowDrain = '3s';
 /** More replicas than this on one machine show nothing new. */
 const replicasMax = 16;
+/** More requests a second than this show how fast the machine is, nothing else. */
+const requestsMax = 1_000;
 
 export function devCommand(program: Program, terminal: Terminal = processTerminal()): void {
   program
@@ -66,6 +69,7 @@ export function devCommand(program: Program, terminal: Terminal = processTermina
     .option('--dir <DIR>', 'the folder that holds everything', '.orrery')
     .option('--kubeconfig <FILE>', 'use this Kubernetes API instead of one of our own')
     .option('--no-scenario', 'do not play the scenario')
+    .option('--requests <N>', 'requests a second of the scenario, through the Services', '100')
     .option('--feature <PATH>', 'a feature for the replicas to load; repeatable', (path, before?: string) =>
       before === undefined ? path : `${before},${path}`,
     )
@@ -79,6 +83,7 @@ async function runDev(flags: DevFlags, terminal: Terminal): Promise<void> {
   const log = createLog({ level: 'warn' });
   const parts = { clock: systemClock, random: systemRandom, log };
   const features = await readFeatures(flags, terminal);
+  const requestsPerSecond = read('requests', flags.requests, wholeNumber(1, requestsMax));
   const options = {
     ...parts,
     dir: flags.dir,
@@ -110,7 +115,7 @@ async function runDev(flags: DevFlags, terminal: Terminal): Promise<void> {
     });
     await announce(cluster, terminal, signal);
     if (flags.scenario && options.replicas > 0) {
-      scenario = play(cluster, parts, print);
+      scenario = play(cluster, { ...parts, requestsPerSecond, print });
       tills = await playElection(cluster, parts, print);
       const { kube, dir, outsideAddress: address } = cluster;
       outside = startOutsideScenario({ ...parts, kube, dir, address, print });
@@ -166,14 +171,13 @@ async function announce(cluster: DevCluster, terminal: Terminal, signal: AbortSi
 
 function play(
   cluster: DevCluster,
-  parts: Pick<Parameters<typeof startScenario>[0], 'clock' | 'random' | 'log'>,
-  print: (line: string) => void,
+  parts: Omit<Parameters<typeof startScenario>[0], 'kube' | 'routing'>,
 ): Scenario {
   const { kube, routing, nodeName, controlPlane } = cluster;
   const placed = controlPlane.hasScheduler ? { nodeName } : {};
   const patient = controlPlane.hasControllers ? { drain: slowDrain } : {};
-  const scenario = startScenario({ ...parts, kube, routing, print, ...placed, ...patient });
-  scenario.started.catch((thrown) => print(`scenario: ${asError(thrown).message}`));
+  const scenario = startScenario({ ...parts, kube, routing, ...placed, ...patient });
+  scenario.started.catch((thrown) => parts.print(`scenario: ${asError(thrown).message}`));
   return scenario;
 }
 

@@ -1,7 +1,6 @@
 /** The process inside a Pod of the development cluster, with real sockets. */
 import { get } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
-import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { startBackend } from '../../packages/dev-cluster/nodes/backend.ts';
 
@@ -29,7 +28,7 @@ test('a Pod that ends while its process is behind answers all who were connected
   const options = { podName: 'web-0', advertisedIp: '10.0.0.1', health: 'ok' } as const;
   const backend = await startBackend({ ...options, host, ports: [port] });
   const answers = Array.from({ length: 40 }, () => ask(port));
-  await turn();
+  await new Promise((resolve) => setImmediate(resolve));
   await backend.close();
   expect(new Set(await Promise.all(answers))).toEqual(new Set([200]));
   expect(await ask(port)).toBe('ECONNREFUSED');

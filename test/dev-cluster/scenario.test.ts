@@ -34,7 +34,7 @@ afterEach(() => bench.stop());
  * Client, routing and Pods are this one process: where it waits for the machine, an answer is late and not
  * lost.
  */
-const requestTimeoutMs = 30_000;
+const load = { requestsPerSecond: 40, requestTimeoutMs: 30_000 };
 const timeout = 180_000;
 const services = ['one', 'two', 'three', 'four', 'five'];
 const start = (routing: Routing, routingDelay: string, drain = '150ms'): Scenario =>
@@ -46,7 +46,7 @@ const start = (routing: Routing, routingDelay: string, drain = '150ms'): Scenari
     routingRemovalDelay: '0ms-50ms',
     drain,
     rollOverEveryMs: 100,
-    requestTimeoutMs,
+    ...load,
     print: (line) => lines.push(line),
     onReady: (fact) => readies.push(fact),
   });
@@ -130,7 +130,7 @@ test(
       routingDelay: '2s',
       drain: '150ms',
       rollOverEveryMs: 100,
-      requestTimeoutMs,
+      ...load,
       print: (line) => lines.push(line),
     });
     expect((await played(scenario, 1)).lost).toBeGreaterThan(0);

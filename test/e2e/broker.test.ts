@@ -54,7 +54,8 @@ test.each([
     const cluster = await startDevCluster({ ...basics, ...options }, new AbortController().signal);
     undos.push(() => cluster.stop());
     const stage = { kube: cluster.kube, routing: cluster.routing, print, routingDelay: '200ms-600ms' };
-    const scenario = startScenario({ ...basics, ...stage, rollOverEveryMs: 2_000, requestTimeoutMs: 30_000 });
+    const load = { requestsPerSecond: 25, requestTimeoutMs: 30_000 };
+    const scenario = startScenario({ ...basics, ...stage, ...load, rollOverEveryMs: 2_000 });
     undos.push(() => scenario.stop());
     await until(() => lines.some((line) => line.startsWith('rolling update 1 begins')), {
       what: 'the first rolling update to begin',

@@ -72,6 +72,7 @@ async function play(): Promise<Stage> {
   const scenario = startScenario({
     ...options,
     rollOverEveryMs: 3_000,
+    requestsPerSecond: 25,
     routingDelay: '200ms-800ms',
     // Client, routing and Pods are this one process: where it waits for the machine, an answer is late and
     // not lost.

@@ -32,14 +32,19 @@ export interface Tab {
   complaints(): string[];
 }
 
-/** @param expected noise of the browser itself that a test causes, such as a cut connection */
+/**
+ * For somebody who wants no motion, unless the options say otherwise: drawing it costs more than most tests.
+ *
+ * @param expected noise of the browser itself that a test causes, such as a cut connection
+ */
 export async function openTab(
   browser: Browser,
   base: string,
   options: BrowserContextOptions = {},
   expected: RegExp = /(?!)/,
 ): Promise<Tab> {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+  const usual = { viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' } as const;
+  const context = await browser.newContext({ ...usual, ...options });
   const page = await context.newPage();
   page.setDefaultTimeout(15_000);
   const complaints: string[] = [];

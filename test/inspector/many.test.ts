@@ -1,5 +1,5 @@
 /**
- * Ten thousand actors in the page: all are there, are filtered and sorted, and only what is seen is drawn.
+ * Thousands of actors in the page: all are there, are filtered and sorted, and only what is seen is drawn.
  */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -8,9 +8,10 @@ import { until } from '../until.ts';
 import { hasBrowser, launch, openTab, picture } from './browser.ts';
 import { type Crowd, startCrowd } from './crowd.ts';
 
-const count = 10_000;
+/** Ten thousand and more are measured: bench/inspector.ts. */
+const count = 4_000;
 
-describe.skipIf(!hasBrowser)('ten thousand actors', () => {
+describe.skipIf(!hasBrowser)('thousands of actors', () => {
   let crowd: Crowd;
   let browser: Browser;
   let page: Page;
@@ -33,23 +34,23 @@ describe.skipIf(!hasBrowser)('ten thousand actors', () => {
   const heading = () => page.locator('h1').textContent();
 
   test('are listed, and few rows are in the document', async () => {
-    await until(async () => (await heading())?.includes('10,000'), { what: 'all actors', timeoutMs: 30_000 });
+    await until(async () => (await heading())?.includes('4,000'), { what: 'all actors', timeoutMs: 30_000 });
     expect(await page.locator('.list-row').count()).toBeLessThan(80);
-    await picture(page, 'list-10000');
+    await picture(page, 'list-4000');
   });
 
   test('are filtered by what is typed', async () => {
     await page.getByLabel('Filter').fill('web-77');
-    await until(async () => (await heading())?.includes('111 of 10,000'), { what: 'the filtered ones' });
+    await until(async () => (await heading())?.includes('11 of 4,000'), { what: 'the filtered ones' });
     expect(page.url()).toContain('q=web-77');
     await page.getByLabel('Filter').fill('');
-    await until(async () => (await heading())?.match(/^pod 10,000$/), { what: 'all again' });
+    await until(async () => (await heading())?.match(/^pod 4,000$/), { what: 'all again' });
   });
 
   test('are scrolled through to the last', async () => {
     await page.getByLabel('Sort').selectOption('name');
     await page.locator('.virtual').evaluate((element) => element.scrollTo(0, element.scrollHeight));
-    await page.locator('.list-row').filter({ hasText: 'web-9999' }).waitFor();
+    await page.locator('.list-row').filter({ hasText: 'web-999' }).waitFor();
     expect(await page.locator('.list-row').count()).toBeLessThan(80);
   });
 
@@ -59,7 +60,7 @@ describe.skipIf(!hasBrowser)('ten thousand actors', () => {
     await page.goto(`${crowd.base}/#/pod`);
     await page.getByLabel('Sort').selectOption('since');
     await page.getByLabel('Filter').fill('web-77');
-    await until(async () => (await heading())?.includes('111 of'), { what: 'the filtered ones' });
+    await until(async () => (await heading())?.includes('11 of'), { what: 'the filtered ones' });
     await page.locator('.virtual').focus();
     for (const _ of [1, 2]) await page.keyboard.press('ArrowDown');
     const [first, chosen] = [String(await placed(1)), String(await placed(2))];

@@ -3,12 +3,11 @@
  *
  * Every container port answers: `/healthz` with the header `Pod-IPv4` (or `Pod-IPv6`) that names the
  * advertised address, as Tailscale's proxies do; every other path with the Pod's name. Promises: after
- * `close` nothing listens, and whoever was connected before has been answered. Absent: TLS, UDP, anything that
- * a container would really run.
+ * `close` nothing listens, and whoever was connected before has been answered. Absent: TLS, UDP, anything
+ * that a container would really run.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { isIPv6 } from 'node:net';
-import { setImmediate as turn } from 'node:timers/promises';
 import type { HealthAnswer } from './behaviour.ts';
 
 /** As many as Node lets wait for each server. */
@@ -83,8 +82,7 @@ export async function startBackend(options: BackendOptions): Promise<Backend> {
 async function noneWaits(accepted: () => number): Promise<void> {
   for (let before = -1, turns = 0; before !== accepted() && turns < backlog; turns += 1) {
     before = accepted();
-    await turn();
-    await turn();
+    for (let turn = 0; turn < 2; turn += 1) await new Promise((resolve) => setImmediate(resolve));
   }
 }
 

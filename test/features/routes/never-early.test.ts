@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { pod, service, TestCluster } from '../../actors/harness.ts';
 import { HostileShop } from './hostile-shop.ts';
 
-test.each([1, 2, 3, 4, 5, 6])(
+test.each([1, 2, 3])(
   '“Never Ready early: no condition True before a 200 with this Pod’s own IP through every verifiable Service”, and never stuck (seed %i)',
   async (seed) => {
     const shop = new HostileShop(seed);

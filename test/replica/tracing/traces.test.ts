@@ -68,7 +68,7 @@ test('a Pod that becomes ready is one trace: watch, steps, messages, samples, pa
   // Routed at once: a Pod's first question finds it. Later, a change of slices would begin the round and its
   // trace.
   const stage = { kube: cluster.kube, routing: cluster.routing, print, routingDelay: '0ms-50ms' };
-  const scenario = startScenario({ ...basics, ...stage, rollOverEveryMs: 5_000 });
+  const scenario = startScenario({ ...basics, ...stage, rollOverEveryMs: 5_000, requestsPerSecond: 1 });
   undos.push(() => scenario.stop());
 
   const found = await until(

@@ -10,10 +10,14 @@ import type { KubeObject } from '../../../src/base/kube-port.ts';
 import type { HttpAnswer, HttpClient } from '../../../src/features/certificates/acme/authority-http.ts';
 import { makeKey } from '../../../src/features/certificates/acme/x509.ts';
 import { createAcmeAccounts } from '../../../src/features/certificates/effects/acme-accounts.ts';
+import { authorizeOrder } from '../../../src/features/certificates/effects/acme-authorize.ts';
 import { makeOrder } from '../../../src/features/certificates/effects/acme-order.ts';
 import { acquisitionFailed } from '../../../src/features/certificates/effects/acquisition-failure.ts';
 import type { AcmeSpec } from '../../../src/features/certificates/issuer-spec.ts';
+import { createTurns } from '../../../src/features/certificates/solvers/turns.ts';
+import type { OrderPlace } from '../../../src/machines/domain/domain-events.ts';
 import { fakePort } from '../../kube/effects/fake-port.ts';
+import { VirtualClock } from '../../virtual-clock.ts';
 import { effectRun as run } from './certificate-samples.ts';
 
 const spec: AcmeSpec = {
@@ -48,6 +52,8 @@ class Authority {
   readonly forbidden = new Set<string>();
   /** Accounts that have not agreed to the present terms. */
   readonly undecided = new Set<string>();
+  /** Its orders and accounts were lost, as by a restored backup; it forgets what it creates as well. */
+  isForgetful = false;
   /** The answer to an order that names a certificate to replace. */
   onReplaces: HttpAnswer | null = null;
 
@@ -60,12 +66,16 @@ class Authority {
     const key = jwk?.x ?? kid?.split('/').at(-1) ?? '';
     if (this.deactivated.has(key)) return refused('Account has been deactivated');
     if (this.replaced.has(key)) return problem(400, 'malformed', 'JWS verification error');
-    const isNew = path === '/account' && !this.accounts.includes(key);
+    const isNew = path === '/account' && (this.isForgetful || !this.accounts.includes(key));
     if (isNew) this.accounts.push(key);
     const agrees = decoded<{ termsOfServiceAgreed?: boolean }>(payload === '' ? 'e30' : payload);
     if (path === `/account/${key}` && agrees.termsOfServiceAgreed === true) this.undecided.delete(key);
+    const n = this.isForgetful ? `${this.accounts.length}/` : '';
     if (path.startsWith('/account'))
-      return answered(isNew ? 201 : 200, { status: 'valid' }, `https://ca/account/${key}`);
+      return answered(isNew ? 201 : 200, { status: 'valid' }, `https://ca/account/${n}${key}`);
+    if (this.isForgetful) return problem(400, 'accountDoesNotExist', 'no such account');
+    if (path.startsWith('/orders/'))
+      return path.endsWith(key) ? answered(200, { status: 'ready' }) : refused('not the owner');
     const wanted = decoded<{ identifiers: Array<{ value: string }>; replaces?: string }>(payload);
     if (wanted.replaces !== undefined && this.onReplaces !== null) return this.onReplaces;
     const { identifiers } = wanted;
@@ -107,14 +117,26 @@ function stage() {
     },
   });
   const issuerOf = () => ({ uid: 'u', version: 'v', spec: { acme: spec } as never });
-  const accounts = createAcmeAccounts({ kube, http: authority.http, clock: systemClock, issuerOf });
+  const clock = new VirtualClock();
+  const accounts = createAcmeAccounts({ kube, http: authority.http, clock, issuerOf });
   const order = makeOrder(accounts, systemClock);
+  const prove = authorizeOrder(accounts, { clock, turns: createTurns() } as never);
   return {
     authority,
     secret,
+    clock,
+    /** The next step of an order that was placed. */
+    go: (place: { readonly url: string; readonly expires: number }) =>
+      prove({ ...wish, type: 'acme.authorize', order: place }, run),
     order: (host: string = wish.host, replaces: string | null = null) =>
       order({ ...wish, host, replaces }, run),
   };
+}
+
+async function placed(order: ReturnType<typeof stage>['order']) {
+  const made = await order();
+  if (made.type !== 'order.made') throw new Error(JSON.stringify(made));
+  return made.order as OrderPlace;
 }
 
 const nameOf = (key: string) => createPublicKey(createPrivateKey(key)).export({ format: 'jwk' }).x ?? '';
@@ -163,6 +185,44 @@ test('a key of the account that was rolled over is used as soon as the former on
   authority.replaced.add(nameOf(secret.key));
   secret.key = await makeKey();
   await expect(order()).resolves.toMatchObject({ type: 'order.made' });
+});
+
+test('§7: an account that is deactivated amid an order makes the Issuer unusable, and counts against no host', async () => {
+  const { authority, secret, order, go } = stage();
+  secret.key = await makeKey();
+  const made = await placed(order);
+  authority.deactivated.add(nameOf(secret.key));
+  await expect(go(made)).resolves.toMatchObject({ outcome: 'unusable', orderLost: false });
+  await expect(go(made)).resolves.toMatchObject({ outcome: 'unusable' });
+});
+
+test('new terms amid an order are agreed to, and it continues; another account places another one', async () => {
+  const { authority, secret, order, go } = stage();
+  secret.key = await makeKey();
+  const made = await placed(order);
+  authority.undecided.add(nameOf(secret.key));
+  await expect(go(made)).resolves.toMatchObject({ type: 'order.authorized' });
+  authority.deactivated.add(nameOf(secret.key));
+  secret.key = await makeKey();
+  const message = expect.stringContaining('the account that placed the order is another one now');
+  await expect(go(made)).resolves.toMatchObject({ outcome: 'refused', orderLost: true, message });
+  await expect(go(await placed(order))).resolves.toMatchObject({ type: 'order.authorized' });
+});
+
+test('an authority that forgets accounts gets no new one for each host and step', async () => {
+  const { authority, secret, clock, order, go } = stage();
+  secret.key = await makeKey();
+  const made = await placed(order);
+  authority.isForgetful = true;
+  await expect(go(made)).resolves.toMatchObject({ outcome: 'refused', orderLost: true });
+  for (const host of ['a.example.com', 'b.example.com']) {
+    const message = expect.stringContaining('accountDoesNotExist');
+    await expect(order(host)).resolves.toMatchObject({ outcome: 'refused', message });
+  }
+  expect(authority.accounts).toHaveLength(2);
+  await clock.advance(300_000);
+  await order();
+  expect(authority.accounts).toHaveLength(3);
 });
 
 test('a host that an account may not have is refused alone', async () => {

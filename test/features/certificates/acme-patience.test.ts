@@ -29,10 +29,10 @@ import { makeAuthority } from './test-authority.ts';
 const order = { url: 'https://ca/order/1', expires: 9e15 };
 const wish = { host: 'app.example.com', issuer: 'acme', attempt: 4, order };
 
-const accountsOf = (account: Partial<AcmeAccount>): AcmeAccounts => ({
-  of: async () => ({ uid: 'u', spec: { challenge: 'http01' } as never, account: account as AcmeAccount }),
-  forget: () => {},
-});
+function accountsOf(account: Partial<AcmeAccount>, challenge: unknown = 'http01'): AcmeAccounts {
+  const opened = { uid: 'u', spec: { challenge } as never, account: account as AcmeAccount };
+  return { of: async () => opened, use: async (_, _order, work) => work(opened), forget: () => {} };
+}
 
 /** The effect that proves a host by http-01: the order stays pending, and the authority answers so. */
 function authorizing(
@@ -129,9 +129,8 @@ test.each([
     authorizations: async () => [pending],
     answerOf: async () => 'v',
     begin: async () => {},
-  } as unknown as AcmeAccount;
-  const spec = { challenge: { dns01: { webhook: webhook.url } } } as never;
-  const accounts = { of: async () => ({ uid: 'u', spec, account }), forget: () => {} };
+  };
+  const accounts = accountsOf(account, { dns01: { webhook: webhook.url } });
   const http: HttpClient = async (_call, signal) => {
     await sleep(clock, ms, signal);
     if (ms < 90_000) return { status: 200, headers: {}, body: '' };

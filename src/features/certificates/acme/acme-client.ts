@@ -55,6 +55,8 @@ export interface AcmeAuthorization {
 }
 
 export interface AcmeAccount {
+  /** Identifies it at the authority, whatever its key. */
+  readonly url: string;
   /** `renewalInfo` in the directory; null: the authority has none. */
   readonly renewalInfo: string | null;
   newOrder(
@@ -189,6 +191,7 @@ function requireProfile({ server, profile }: AcmeAccess, meta: unknown): void {
 function accountOf(client: Client, run: Run, renewalInfo: string | null): AcmeAccount {
   const orderAt = (url: string) => client.getOrder({ url } as Order);
   return {
+    url: client.getAccountUrl(),
     renewalInfo,
     newOrder: (host, { profile, replaces }, signal) =>
       run(signal, async () => {

@@ -4,7 +4,7 @@
  * Owns the opened accounts of this process, one for each version of an Issuer's specification. Promises: the
  * account's key is in the Secret that the Issuer names – created there if it is missing – and nowhere else
  * (I9); an account that the authority no longer knows (it was set up again), or refuses, is opened again with
- * the key in the Secret.
+ * the key in the Secret, whichever step of an order meets that; but not again and again.
  */
 import { createPrivateKey } from 'node:crypto';
 import type { Clock } from '../../../base/clock.ts';
@@ -12,6 +12,7 @@ import { attempt, hasCode, type OrreryError } from '../../../base/errors.ts';
 import type { KubePort } from '../../../base/kube-port.ts';
 import { type AcmeAccess, type AcmeAccount, openAccount } from '../acme/acme-client.ts';
 import type { HttpClient } from '../acme/authority-http.ts';
+import { lostOrder } from '../acme/problem.ts';
 import { makeKey } from '../acme/x509.ts';
 import type { AcmeSpec, IssuerSpec } from '../issuer-spec.ts';
 import { secrets } from '../resources.ts';
@@ -47,47 +48,114 @@ interface Opened {
   readonly account: Promise<AcmeAccount>;
 }
 
+/**
+ * An account that is opened at the authority's word is not opened again for so long, ms: an authority that
+ * forgets what it has just created, or refuses one host in the words for an account, would get one after
+ * another.
+ */
+const reopenPauseMs = 300_000;
+
 /** The data key of the account's private key, as in other issuers' Secrets. */
 const accountKeyName = 'tls.key';
 
 export type AcmeAccounts = ReturnType<typeof createAcmeAccounts>;
 
 export function createAcmeAccounts(parts: AccountParts) {
-  const opened = new Map<string, Opened>();
-  const open = async (spec: AcmeSpec, signal: AbortSignal) => {
-    const access = await accessOf(parts, spec, signal);
-    return openAccount(access, parts, signal).catch((thrown: unknown) => {
-      // This concerns the Issuer, not a host: the authority refuses its key, contact, terms or profile.
-      throw hasCode(thrown, 'ACME_REFUSED')
-        ? unusableIssuer(`${thrown.message}${advice(spec, thrown)}`)
-        : thrown;
-    });
-  };
+  const { of, anew, forget } = openedAccounts(parts);
   return {
     /**
      * The Issuer's specification and its opened account. @throws OrreryError CERTIFICATE_UNUSABLE | ACME_… |
      * KUBE_…
      */
-    async of(issuer: string, signal: AbortSignal): Promise<OpenedAccount> {
-      const known = parts.issuerOf(issuer);
-      const spec = known?.spec.acme;
-      if (!known || !spec) throw unusableIssuer(`there is no usable ACME Issuer ${issuer}`);
-      const before = opened.get(issuer);
-      if (before?.version === known.version) {
-        const account = await before.account.catch(() => null);
-        if (account !== null) return { uid: known.uid, spec, account };
+    of,
+    /**
+     * Runs a step with the account, and again if the authority did not know it as it was opened: it was set
+     * up again, has closed the account, knows another key of it, or has new terms, which opening agrees to.
+     *
+     * @param order the step continues one, which only the account that placed it can
+     */
+    async use<T>(
+      issuer: string,
+      order: boolean,
+      work: (opened: OpenedAccount) => Promise<T>,
+      signal: AbortSignal,
+    ): Promise<T> {
+      const before = await of(issuer, signal);
+      try {
+        return await work(before);
+      } catch (thrown) {
+        if (!isAboutAccount(thrown, order)) throw thrown;
+        const now = await anew(issuer, before, signal);
+        if (now === null) throw thrown;
+        if (order && now.account.url !== before.account.url)
+          throw lostOrder(null, `the account that placed the order is another one now: ${thrown.message}`);
+        return work(now);
       }
-      const account = open(spec, signal);
-      const entry = { version: known.version, account };
-      opened.set(issuer, entry);
-      account.catch(() => {
-        if (opened.get(issuer) === entry) opened.delete(issuer);
-      });
-      return { uid: known.uid, spec, account: await account };
     },
     /** Forgets the account, because what is known of the authority may be out of date. */
+    forget,
+  };
+}
+
+function openedAccounts(parts: AccountParts) {
+  const opened = new Map<string, Opened>();
+  const reopenedAt = new Map<string, number>();
+  const of = async (issuer: string, signal: AbortSignal): Promise<OpenedAccount> => {
+    const known = parts.issuerOf(issuer);
+    const spec = known?.spec.acme;
+    if (!known || !spec) throw unusableIssuer(`there is no usable ACME Issuer ${issuer}`);
+    const before = opened.get(issuer);
+    if (before?.version === known.version) {
+      const account = await before.account.catch(() => null);
+      if (account !== null) return { uid: known.uid, spec, account };
+    }
+    const account = open(parts, spec, signal);
+    const entry = { version: known.version, account };
+    opened.set(issuer, entry);
+    account.catch(() => {
+      if (opened.get(issuer) === entry) opened.delete(issuer);
+    });
+    return { uid: known.uid, spec, account: await account };
+  };
+  return {
+    of,
+    /** Opened anew for this one, or for another host; null: that was tried a moment ago. */
+    async anew(issuer: string, before: OpenedAccount, signal: AbortSignal): Promise<OpenedAccount | null> {
+      const now = await opened.get(issuer)?.account.catch(() => null);
+      if (now === before.account) {
+        const since = parts.clock.monotonic() - (reopenedAt.get(issuer) ?? Number.NEGATIVE_INFINITY);
+        if (since < reopenPauseMs) return null;
+        reopenedAt.set(issuer, parts.clock.monotonic());
+        opened.delete(issuer);
+      }
+      return of(issuer, signal);
+    },
     forget: (issuer: string): void => void opened.delete(issuer),
   };
+}
+
+async function open(parts: AccountParts, spec: AcmeSpec, signal: AbortSignal): Promise<AcmeAccount> {
+  const access = await accessOf(parts, spec, signal);
+  return openAccount(access, parts, signal).catch((thrown: unknown) => {
+    // This concerns the Issuer, not a host: the authority refuses its key, contact, terms or profile.
+    throw hasCode(thrown, 'ACME_REFUSED')
+      ? unusableIssuer(`${thrown.message}${advice(spec, thrown)}`)
+      : thrown;
+  });
+}
+
+const aboutAccounts = ['accountDoesNotExist', 'unauthorized', 'userActionRequired', 'malformed'];
+
+/**
+ * A host that is forbidden for the account is refused in the same words as a deactivated account, and a wrong
+ * request in the same as the signature of a key that was rolled over. What an order or a proof says of itself
+ * has no status.
+ */
+function isAboutAccount(thrown: unknown, order: boolean): thrown is OrreryError {
+  if (!hasCode(thrown, 'ACME_REFUSED', 'ACME_UNREACHABLE')) return false;
+  const { type, status } = thrown.facts;
+  if (status === 404) return !order;
+  return aboutAccounts.includes(String(type)) && status !== 0;
 }
 
 async function accessOf(parts: AccountParts, spec: AcmeSpec, signal: AbortSignal): Promise<AcmeAccess> {

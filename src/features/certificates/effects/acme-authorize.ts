@@ -49,7 +49,8 @@ export function authorizeOrder(accounts: AcmeAccounts, parts: AuthorizeParts): E
     const bounds = { decideBy: startedAt + decisionMs, removeBy: startedAt + removalMs };
     return parts.turns.take(host, signal, async () => {
       const run = { parts, host, issuer, orderUrl: order.url, exhibit, key, ...bounds };
-      const failure = await attempted(accounts, run, signal).then(
+      const prove = (opened: OpenedAccount) => attempted({ ...run, ...opened }, signal);
+      const failure = await accounts.use(issuer, true, prove, signal).then(
         () => null,
         (thrown: unknown) => {
           signal.throwIfAborted();
@@ -78,13 +79,13 @@ interface Run {
 
 type Proof = Run & OpenedAccount;
 
-async function attempted(accounts: AcmeAccounts, run: Run, signal: AbortSignal): Promise<void> {
-  const opened = await accounts.of(run.issuer, signal);
-  const { status, error } = await opened.account.order(run.orderUrl, signal);
+async function attempted(proof: Proof, signal: AbortSignal): Promise<void> {
+  const { account, orderUrl } = proof;
+  const { status, error } = await account.order(orderUrl, signal);
   if (status === 'invalid') throw lostOrder(error, invalidOrder);
   if (status !== 'pending') return;
-  for (const authorization of await opened.account.authorizations(run.orderUrl, signal))
-    await prove({ ...run, ...opened }, authorization, signal);
+  for (const authorization of await account.authorizations(orderUrl, signal))
+    await prove(proof, authorization, signal);
 }
 
 /**

@@ -54,9 +54,12 @@ export function finalizeOrder(
   parts: { readonly kube: KubePort; readonly clock: Clock },
 ): EffectRunner<AcmeFinalize> {
   const { kube, clock } = parts;
-  return acquiring(async ({ host, issuer, attempt, order, at, source = null }, { signal }) => {
+  const finalize = async (
+    { host, attempt, order, at, source = null }: AcmeFinalize,
+    account: AcmeAccount,
+    signal: AbortSignal,
+  ) => {
     const place = { host, at, source };
-    const { account } = await accounts.of(issuer, signal);
     const found = await provenOrder({ account, clock }, order.url, signal);
     const pending = await readPending(kube, at, signal);
     const known = pending?.order === order.url && isOwnKey(pending.key) ? pending : null;
@@ -74,7 +77,10 @@ export function finalizeOrder(
     checkIssued(chain, { key, host, now: clock.now() });
     await writePending(kube, place, { order: order.url, key, chain }, signal);
     return received(attempt, chain, clock.now());
-  });
+  };
+  return acquiring((effect, { signal }) =>
+    accounts.use(effect.issuer, true, ({ account }) => finalize(effect, account, signal), signal),
+  );
 }
 
 /** A certificate that is not valid yet waits beside its key. */

@@ -11,7 +11,7 @@ import type { Clock } from '../../../base/clock.ts';
 import { hasCode } from '../../../base/errors.ts';
 import type { AcmeOrder } from '../../../machines/domain/domain-effects.ts';
 import type { AcmeAccount, AcmeOrder as Order } from '../acme/acme-client.ts';
-import type { AcmeAccounts } from './acme-accounts.ts';
+import type { AcmeAccounts, OpenedAccount } from './acme-accounts.ts';
 import { acquiring } from './acquisition-failure.ts';
 
 /** If the authority names no expiry: Let's Encrypt keeps an order for a week, and less is safe. */
@@ -33,17 +33,9 @@ async function ordered(
   replaces: string | null,
   signal: AbortSignal,
 ): Promise<Order> {
-  const { account, spec } = await accounts.of(issuer, signal);
-  try {
-    return await withoutReplacing(account, host, { profile: spec.profile, replaces }, signal);
-  } catch (thrown) {
-    if (!isAboutAccount(thrown)) throw thrown;
-    // The authority was set up again, has closed the account, knows another key of it, or has new terms,
-    // which opening agrees to.
-    accounts.forget(issuer);
-    const again = await accounts.of(issuer, signal);
-    return withoutReplacing(again.account, host, { profile: spec.profile, replaces }, signal);
-  }
+  const place = ({ account, spec }: OpenedAccount) =>
+    withoutReplacing(account, host, { profile: spec.profile, replaces }, signal);
+  return accounts.use(issuer, false, place, signal);
 }
 
 /** If the authority rejects the information which certificate is replaced, orders without it. */
@@ -71,15 +63,3 @@ const isOfReplacing = (thrown: unknown) =>
   ['alreadyReplaced', 'malformed', 'unauthorized', 'conflict', 'serverInternal'].includes(
     String(thrown.facts.type),
   );
-
-const aboutAccounts = ['accountDoesNotExist', 'unauthorized', 'userActionRequired', 'malformed'];
-
-/**
- * A host that is forbidden for the account is refused in the same words as a deactivated account, and a wrong
- * request in the same as the signature of a key that was rolled over.
- */
-function isAboutAccount(thrown: unknown): boolean {
-  if (!hasCode(thrown, 'ACME_REFUSED', 'ACME_UNREACHABLE')) return false;
-  const { type, status } = thrown.facts;
-  return aboutAccounts.includes(String(type)) || status === 404;
-}

@@ -17,12 +17,14 @@ import { acquiring } from './acquisition-failure.ts';
 
 export function planChallenge(accounts: AcmeAccounts, parts: ExhibitParts): EffectRunner<ChallengePlan> {
   return acquiring(async ({ host, issuer, attempt, order }, { signal }) => {
-    const opened = await accounts.of(issuer, signal);
-    const { status } = await opened.account.order(order.url, signal);
-    const authorizations = status === 'pending' ? await opened.account.authorizations(order.url, signal) : [];
-    const pending = authorizations.find((one) => one.status === 'pending');
-    const wish = { ...opened, host, issuer };
-    const exhibit = pending === undefined ? null : await exhibitFor(parts, wish, pending, signal);
+    const plan = async (opened: OpenedAccount): Promise<Exhibit | null> => {
+      const { account } = opened;
+      const { status } = await account.order(order.url, signal);
+      const authorizations = status === 'pending' ? await account.authorizations(order.url, signal) : [];
+      const pending = authorizations.find((one) => one.status === 'pending');
+      return pending === undefined ? null : exhibitFor(parts, { ...opened, host, issuer }, pending, signal);
+    };
+    const exhibit = await accounts.use(issuer, true, plan, signal);
     return { type: 'challenge.planned', attempt, exhibit };
   });
 }

@@ -331,6 +331,8 @@ export const limits = {
   hostsPerObject: 256,
   /** One answer of a certificate authority, ms; issuance itself is polled. */
   acmeRequestMs: 20_000,
+  /** One that has it create an order or issue, ms: some do all of it before they answer. */
+  acmeWorkMs: 45_000,
   /** Bytes of one answer of a certificate authority: a chain of ten large certificates fits many times. */
   acmeAnswerBytes: 1024 * 1024,
   /** One call of a DNS-01 webhook, ms: it answers when the record is published. */

@@ -89,7 +89,13 @@ test('§4.7: a proof that takes long is asked for when the authority says, and d
 });
 
 /** An authority that refuses to look, and shows its authorization like this before and after. */
-async function begunBefore(before: readonly [string, string], after: readonly [string, string]) {
+async function begunBefore(
+  before: readonly [string, string],
+  after: readonly [string, string],
+  thrown = new OrreryError('ACME_REFUSED', 'the authorization must be pending', {
+    facts: { type: 'malformed', hopeless: true },
+  }),
+) {
   const shown = ([status, ofChallenge]: readonly [string, string]): AcmeAuthorization => {
     const challenge = { type: 'http-01', url: 'https://ca/c', status: ofChallenge, token: 't', error: null };
     return { url: 'https://ca/a', status, challenges: [challenge] };
@@ -100,8 +106,7 @@ async function begunBefore(before: readonly [string, string], after: readonly [s
     authorizations: async () => [shown(isAsked ? after : before)],
     begin: async () => {
       isAsked = true;
-      const facts = { type: 'malformed', hopeless: true };
-      throw new OrreryError('ACME_REFUSED', 'the authorization must be pending', { facts });
+      throw thrown;
     },
   });
   await clock.advance(5_000);
@@ -114,6 +119,11 @@ test('§4.4: a proof that a run before asked for, and that was judged meanwhile,
   const refused = { type: 'acquisition.failed', outcome: 'refused', orderLost: true };
   await expect(begunBefore(pending, ['invalid', 'invalid'])).resolves.toMatchObject(refused);
   await expect(begunBefore(pending, pending)).resolves.toMatchObject({ outcome: 'hopeless' });
+  const late = new OrreryError('ACME_UNREACHABLE', 'no answer in time', { facts: { timedOut: true } });
+  await expect(begunBefore(pending, ['valid', 'valid'], late)).resolves.toMatchObject({
+    type: 'order.authorized',
+  });
+  await expect(begunBefore(pending, pending, late)).resolves.toBe('it still waits');
 });
 
 test.each([
@@ -302,6 +312,18 @@ test('§4.3: an order for which a run before asked already is continued, though 
   expect(outcome).toMatchObject({ type: 'certificate.received' });
   const stuck = await finalizing(clock, { order: { status: 'ready' }, refusal });
   expect(stuck.outcome).toMatchObject({ outcome: 'refused', message: 'the order is not ready' });
+});
+
+test('§7: an authority that takes too long to answer and goes on issuing is no outage', async () => {
+  const { chain, key } = await (await makeAuthority('slow')).issue(wish.host);
+  const refusal = new OrreryError('ACME_UNREACHABLE', 'no answer in time', { facts: { timedOut: true } });
+  const order = ['ready', 'processing', 'valid'].map((status) => ({ status }));
+  const clock = new VirtualClock(systemClock.now());
+  const { outcome } = await finalizing(clock, { order, chain, key, refusal });
+  expect(outcome).toMatchObject({ type: 'certificate.received' });
+  const away = new OrreryError('ACME_UNREACHABLE', 'hung up', { facts: { timedOut: false } });
+  const down = await finalizing(clock, { order: { status: 'ready' }, refusal: away });
+  expect(down.outcome).toMatchObject({ outcome: 'down' });
 });
 
 test('§3.1: of what the authority sends as a certificate, only certificates are stored', async () => {

@@ -10,6 +10,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Authorization, Client, Order } from 'acme-client';
 import type { Clock } from '../../../base/clock.ts';
 import { asError, attempt, hasCode, OrreryError } from '../../../base/errors.ts';
+import { limits } from '../../../base/limits.ts';
 import { requireForm, type Wanted } from './answer-form.ts';
 import type { HttpAnswer, HttpClient } from './authority-http.ts';
 import { placeOf } from './authority-http.ts';
@@ -85,10 +86,12 @@ interface Call {
   readonly wanted: Wanted;
   /** Where an answer has to name what was created: without an address the library asks for it forever. */
   readonly creates: string | null;
+  /** ms for each answer; absent: the usual bound. */
+  readonly timeoutMs?: number;
   last: { readonly place: string; readonly answer: HttpAnswer } | null;
 }
 
-type Form = Pick<Call, 'wanted' | 'creates'>;
+type Form = Pick<Call, 'wanted' | 'creates' | 'timeoutMs'>;
 type Run = <T>(signal: AbortSignal, work: () => Promise<T>, form?: Form) => Promise<T>;
 
 const calls = new AsyncLocalStorage<Call>();
@@ -194,14 +197,18 @@ function accountOf(client: Client, run: Run, renewalInfo: string | null): AcmeAc
     url: client.getAccountUrl(),
     renewalInfo,
     newOrder: (host, { profile, replaces }, signal) =>
-      run(signal, async () => {
-        const wish = {
-          identifiers: [{ type: 'dns', value: host }],
-          ...(profile === null ? {} : { profile }),
-          ...(replaces === null ? {} : { replaces }),
-        };
-        return orderOf(await client.createOrder(wish));
-      }),
+      run(
+        signal,
+        async () => {
+          const wish = {
+            identifiers: [{ type: 'dns', value: host }],
+            ...(profile === null ? {} : { profile }),
+            ...(replaces === null ? {} : { replaces }),
+          };
+          return orderOf(await client.createOrder(wish));
+        },
+        work,
+      ),
     order: (url, signal) => run(signal, async () => orderOf(await orderAt(url))),
     authorizations: (url, signal) =>
       run(signal, async () => (await client.getAuthorizations(await orderAt(url))).map(authorizationOf)),
@@ -209,12 +216,13 @@ function accountOf(client: Client, run: Run, renewalInfo: string | null): AcmeAc
     begin: (challenge, signal) =>
       run(signal, async () => void (await client.completeChallenge(challenge as never)), unread),
     finalize: (url, csrPem, signal) =>
-      run(signal, async () => orderOf(await client.finalizeOrder(await orderAt(url), csrPem))),
+      run(signal, async () => orderOf(await client.finalizeOrder(await orderAt(url), csrPem)), work),
     certificate: ({ url, certificate }, signal) =>
       run(signal, () => client.getCertificate({ url, status: 'valid', certificate } as Order), chain),
   };
 }
 
+const work: Form = { wanted: 'JSON', creates: null, timeoutMs: limits.acmeWorkMs };
 const unread: Form = { wanted: 'any', creates: null };
 const chain: Form = { wanted: 'a certificate', creates: null };
 
@@ -290,6 +298,7 @@ async function adapter(config: LibraryRequest) {
       headers: { 'Content-Type': 'application/jose+json' },
       ...(config.data === undefined ? {} : { body: String(config.data) }),
       caBundle: call.caBundle,
+      ...(call.timeoutMs === undefined ? {} : { timeoutMs: call.timeoutMs }),
     },
     call.signal,
   );

@@ -18,7 +18,7 @@ import { lostOrder, readProblem } from '../acme/problem.ts';
 import { changeExhibit, type ExhibitParts } from '../solvers/exhibits.ts';
 import type { Turns } from '../solvers/turns.ts';
 import type { AcmeAccounts, OpenedAccount } from './acme-accounts.ts';
-import { acquisitionFailed } from './acquisition-failure.ts';
+import { acquisitionFailed, isUnanswered } from './acquisition-failure.ts';
 import { challengeIn, exhibitFor, isHttp } from './challenge-plan.ts';
 
 /**
@@ -129,7 +129,10 @@ async function prove(proof: Proof, authorization: AcmeAuthorization, signal: Abo
   }
 }
 
-/** A run before this one may have begun, and the authority judged its proof meanwhile: that counts. */
+/**
+ * A run before this one may have begun, and the authority judged its proof meanwhile: that counts. One that
+ * looks before it answers may be at it.
+ */
 async function begin(
   { account, orderUrl }: Proof,
   url: string,
@@ -139,10 +142,11 @@ async function begin(
   try {
     await account.begin(challenge, signal);
   } catch (thrown) {
-    if (!hasCode(thrown, 'ACME_REFUSED')) throw thrown;
+    const isLate = isUnanswered(thrown);
+    if (!isLate && !hasCode(thrown, 'ACME_REFUSED')) throw thrown;
     const now = (await account.authorizations(orderUrl, signal)).find((one) => one.url === url);
     const same = now?.challenges.find((one) => one.url === challenge.url);
-    if (now?.status === 'pending' && same?.status === 'pending') throw thrown;
+    if (!isLate && now?.status === 'pending' && same?.status === 'pending') throw thrown;
   }
 }
 

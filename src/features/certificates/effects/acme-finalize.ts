@@ -25,7 +25,7 @@ import { lostOrder } from '../acme/problem.ts';
 import { isOwnKey, makeKey, makeRequest } from '../acme/x509.ts';
 import { isFor, readPair, readPublicPart } from '../stored-certificate.ts';
 import type { AcmeAccounts } from './acme-accounts.ts';
-import { acquiring } from './acquisition-failure.ts';
+import { acquiring, isUnanswered } from './acquisition-failure.ts';
 import { shortFingerprint } from './certificate-inspect.ts';
 import { pendingName, readPending, writePending } from './certificate-secrets.ts';
 
@@ -147,7 +147,10 @@ async function issuedOrder(
   return { issued, againMs: again() };
 }
 
-/** A run before this one may have asked, which a copy of the order did not show yet. */
+/**
+ * A run before this one may have asked, which a copy of the order did not show yet; and one that does all the
+ * work before it answers may have begun, though its answer came too late.
+ */
 async function askToIssue(
   account: AcmeAccount,
   url: string,
@@ -157,8 +160,10 @@ async function askToIssue(
   try {
     return await account.finalize(url, request, signal);
   } catch (thrown) {
-    if (!hasCode(thrown, 'ACME_REFUSED')) throw thrown;
+    const isLate = isUnanswered(thrown);
+    if (!isLate && !hasCode(thrown, 'ACME_REFUSED')) throw thrown;
     const order = await account.order(url, signal);
+    if (isLate) return order;
     if (order.status !== 'processing' && order.status !== 'valid') throw thrown;
     return order;
   }

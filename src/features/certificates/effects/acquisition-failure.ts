@@ -3,7 +3,7 @@
  * NATS into the domain chart's outcomes.
  */
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
-import { asError, OrreryError, retryAfterOf } from '../../../base/errors.ts';
+import { asError, hasCode, OrreryError, retryAfterOf } from '../../../base/errors.ts';
 import type {
   AcquisitionFailed,
   FailureOutcome,
@@ -66,6 +66,10 @@ function outcomeOf(thrown: unknown): FailureOutcome {
       return thrown.kind === 'transient' ? 'cluster' : 'refused';
   }
 }
+
+/** Whether an authority that was reached took too long: what it was asked for may have happened. */
+export const isUnanswered = (thrown: unknown) =>
+  hasCode(thrown, 'ACME_UNREACHABLE') && thrown.facts.timedOut === true;
 
 /** The Issuer itself is unusable, for every host: nothing counts against the host. */
 export const unusableIssuer = (text: string) =>

@@ -2,8 +2,9 @@
  * `orrery chart`: shows a machine's statechart as text, as a Mermaid diagram or as JSON. Needs no running
  * Orrery.
  */
-import { notAllowed } from '../base/config-values.ts';
+import { nearest, notAllowed } from '../base/config-values.ts';
 import type { Kinds } from '../replica/charts.ts';
+import { kindNamed } from './kind-argument.ts';
 import { loadedKinds } from './own/loaded-kinds.ts';
 import { addFeatureFlag, formatOption, type Program } from './parser.ts';
 import type { Terminal } from './terminal.ts';
@@ -37,8 +38,15 @@ async function draw(name: string, format: string, { charts, messages }: Kinds): 
     import('../inspector/charts/chart-text.ts'),
     import('../inspector/charts/chart-mermaid.ts'),
   ]);
-  const chart = charts.find((one) => one.name === name);
-  if (!chart) throw notAllowed('MACHINE', name, charts.map((one) => one.name).join(', '));
+  const chart = kindNamed(name, charts);
+  if (!chart) {
+    const near = nearest(
+      name,
+      charts.map((one) => one.name),
+    );
+    const meant = near === undefined ? '' : ` (is ${near} meant?)`;
+    throw notAllowed('MACHINE', name, `${charts.map((one) => one.name).join(', ')}${meant}`);
+  }
   if (format === 'json') return [JSON.stringify(machineView(chart, messages.get(chart.name)), null, 2)];
   if (format === 'mermaid') return chartMermaid(chartOf(chart));
   return [`${chart.name}, version ${chart.version}: ${chart.description}`, '', ...chartText(chartOf(chart))];

@@ -1,5 +1,6 @@
 /** `orrery explain`: one actor in words. */
 import { systemClock, timestamp } from '../base/clock.ts';
+import { OrreryError } from '../base/errors.ts';
 import type { ActorView, Transition } from '../base/views.ts';
 import {
   age,
@@ -14,15 +15,22 @@ import {
   timerName,
   until,
 } from '../base/words.ts';
-import { knownKind, missingActor, readKnownId } from './actor-argument.ts';
+import { readActorWords, readKnownId } from './actor-argument.ts';
 import { withClient } from './cluster-connection.ts';
+import { findActor } from './find-actor.ts';
 import { loadedKinds } from './own/loaded-kinds.ts';
 import { addClientFlags, addFeatureFlag, flagTexts, formatOption, type Program } from './parser.ts';
 import type { Terminal } from './terminal.ts';
 
+interface ExplainOptions {
+  readonly namespace?: string;
+  readonly output: 'text' | 'json';
+}
+
 const examples = `
 Examples:
   orrery explain pod/shop/web-0             why the Pod is not ready yet, and what it waits for
+  orrery explain pods web-0 -n shop         the same; without -n if no other namespace has a web-0
   orrery explain domain/_/app.example.com -o json
   orrery events pod/shop/web-0@12           what led to its step @12, and what that led to`;
 
@@ -34,17 +42,19 @@ export function explainCommand(program: Program, terminal: Terminal): void {
       'Why one actor is in its state: the reason, facts, what comes next, how it came to this, what it waits for, ' +
         'pending effects, owner and fence.',
     )
-    .argument('<id>', 'KIND/NAMESPACE/NAME, for example pod/shop/web-0')
+    .argument('<id...>', 'KIND/NAMESPACE/NAME or KIND NAME, for example pod/shop/web-0 or pod web-0')
+    .option('-n, --namespace <NS>', 'its namespace; not needed if there is only one of that name')
     .addOption(formatOption('-o, --output <format>', ['text', 'json']));
   addClientFlags(addFeatureFlag(command)).addHelpText('after', examples);
-  command.action(async (text: string, options: { output: 'text' | 'json' }) => {
+  command.action(async (words: readonly string[], options: ExplainOptions) => {
     const kinds = () => loadedKinds({ ...options }, terminal);
-    const id = await readKnownId(text, kinds);
-    const view = await withClient(flagTexts({ ...options }), terminal, ({ control }) => control.get(id));
-    if (view === null) {
-      await knownKind(id, kinds);
-      throw missingActor(id);
-    }
+    const { text, rest } = await readActorWords(words, kinds);
+    if (rest.length > 0)
+      throw new OrreryError('USAGE', `ID: one actor at a time: ${text}, and then ${rest.join(' ')}`);
+    const id = await readKnownId(text, kinds, options.namespace);
+    const view = await withClient(flagTexts({ ...options }), terminal, ({ control }) =>
+      findActor(control, id, { history: true, kinds }),
+    );
     if (options.output === 'json') terminal.out(`${JSON.stringify(view, null, 2)}\n`);
     else terminal.out(`${explained(view, systemClock.now(), terminal).join('\n')}\n`);
   });

@@ -1,5 +1,5 @@
 /** Kinds as people name them: `pod`, `pods`, `po`. Pure. */
-import { notAllowed } from '../base/config-values.ts';
+import { nearest, notAllowed } from '../base/config-values.ts';
 import type { Chart } from '../machines/chart.ts';
 
 export type NamedKind = Pick<Chart, 'name' | 'shortName'>;
@@ -11,11 +11,16 @@ export function readKind(word: string, kinds: readonly NamedKind[]): string {
   const allowed = kinds
     .map(({ name, shortName }) => (shortName ? `${name} (${shortName})` : name))
     .join(', ');
-  throw notAllowed('KIND', word, `${allowed}, and the kinds of features that --feature loads`);
+  const near = nearest(
+    word,
+    kinds.flatMap(({ name }) => [name, plural(name)]),
+  );
+  const meant = near === undefined ? '' : ` (is ${near} meant?)`;
+  throw notAllowed('KIND', word, `${allowed}, and the kinds of features that --feature loads${meant}`);
 }
 
 /** By its name, plural or short name, in any case. */
-export function kindNamed(word: string, kinds: readonly NamedKind[]): NamedKind | undefined {
+export function kindNamed<K extends NamedKind>(word: string, kinds: readonly K[]): K | undefined {
   const lower = word.toLowerCase();
   return kinds.find(({ name, shortName }) => [name, plural(name), shortName].includes(lower));
 }

@@ -21,8 +21,26 @@ export function createParser(terminal: Terminal, version: string): Program {
     .configureOutput({
       writeOut: terminal.out,
       writeErr: terminal.err,
-      outputError: (text, write) =>
-        write(oneLine(text.replace(/missing required argument '.*'/, '$&; --help lists all'))),
+      outputError: (text, write) => write(oneLine(helpful(text))),
+    });
+}
+
+/** Words of other programs for our commands. */
+const ofOthers: Readonly<Record<string, string>> = {
+  ...{ describe: 'explain', why: 'explain', show: 'explain', list: 'get', ls: 'get', status: 'get' },
+  ...{ logs: 'events', log: 'events', history: 'events', dashboard: 'open', ui: 'open', start: 'run' },
+};
+
+/** The parser's complaint, with what to do instead. */
+function helpful(complaint: string): string {
+  return complaint
+    .replace(/missing required argument '.*'/, '$&; --help lists all')
+    .replace(/too many arguments for '(.*)'\. .*/, "too many arguments for '$1'; its --help shows the form")
+    .replace(/unknown command '(.*)'\s*$/, (whole, word: string) => {
+      const ours = ofOthers[word];
+      return ours === undefined
+        ? `${whole.trim()}; --help lists all`
+        : `${whole.trim()} (Did you mean ${ours}?)`;
     });
 }
 

@@ -2,11 +2,17 @@
 import { asError, OrreryError } from '../base/errors.ts';
 import type { SendAnswer, Transition } from '../base/views.ts';
 import { change, effectList, eventName } from '../base/words.ts';
-import { readKnownId } from './actor-argument.ts';
+import { readActorWords, readKnownId } from './actor-argument.ts';
 import { withClient } from './cluster-connection.ts';
+import { findId } from './find-actor.ts';
 import { loadedKinds } from './own/loaded-kinds.ts';
 import { addClientFlags, CommandFailed, flagTexts, formatOption, type Program } from './parser.ts';
 import type { Terminal } from './terminal.ts';
+
+interface SendOptions {
+  readonly namespace?: string;
+  readonly output: string;
+}
 
 const examples = `
 Examples:
@@ -20,23 +26,32 @@ export function sendCommand(program: Program, terminal: Terminal): void {
     .command('send')
     .summary('send an event to an actor')
     .description('Send an event to an actor; prints the transition that it caused, or why it was refused.')
-    .argument('<id>', 'KIND/NAMESPACE/NAME')
-    .argument('<event>', 'type of the event, for example pod.recheck')
-    .argument('[json]', 'its other fields, as a JSON object')
+    .usage('[options] <id> <event> [json]')
+    .argument(
+      '<words...>',
+      'ID: KIND/NAMESPACE/NAME or KIND NAME; EVENT: its type, for example pod.recheck; JSON: its other fields, as a JSON object',
+    )
+    .option('-n, --namespace <NS>', 'namespace of the actor; not needed if there is only one of that name')
     .addOption(formatOption('-o, --output <format>', ['text', 'json']));
   addClientFlags(command).addHelpText('after', examples);
-  command.action(
-    async (text: string, type: string, json: string | undefined, options: { output: string }) => {
-      const id = await readKnownId(text, () => loadedKinds({ ...options }, terminal));
-      const event = { ...readFields(json, type), type };
-      const answer = await withClient(flagTexts({ ...options }), terminal, ({ control }) =>
-        control.send(id, event),
-      );
-      if (options.output === 'json') terminal.out(`${JSON.stringify(answer, null, 2)}\n`);
-      else if (answer.accepted) terminal.out(`${taken(answer.transition, id)}\n`);
-      if (!answer.accepted) refused(answer, options.output, terminal);
-    },
-  );
+  command.action(async (words: readonly string[], options: SendOptions) => {
+    const kinds = () => loadedKinds({ ...options }, terminal);
+    const { text, rest } = await readActorWords(words, kinds);
+    const [type, json, ...more] = rest;
+    if (type === undefined)
+      throw new OrreryError('USAGE', `EVENT: none is given; "orrery explain ${text}" lists those it takes`);
+    if (more.length > 0)
+      throw new OrreryError('USAGE', `JSON: put it in quotes: ${more.join(' ')} is too much`);
+    const named = await readKnownId(text, kinds, options.namespace);
+    const event = { ...readFields(json, type), type };
+    const { id, answer } = await withClient(flagTexts({ ...options }), terminal, async ({ control }) => {
+      const id = await findId(control, named);
+      return { id, answer: await control.send(id, event) };
+    });
+    if (options.output === 'json') terminal.out(`${JSON.stringify(answer, null, 2)}\n`);
+    else if (answer.accepted) terminal.out(`${taken(answer.transition, id)}\n`);
+    if (!answer.accepted) refused(answer, options.output, terminal);
+  });
 }
 
 function readFields(json: string | undefined, type: string): Record<string, unknown> {

@@ -101,10 +101,10 @@ describe.each([
     const got = await ask('get');
     expect(got).toMatchObject({ code: 0, err: '' });
     expect(got.out).toMatch(/pod\/shop\/web-0 +waiting +gated\.proving\.asking/);
-    expect((await ask('explain', 'pod/shop/web-0')).out).toContain('it is asked for');
+    expect((await ask('explain', 'pods', 'web-0')).out).toContain('it is asked for');
     expect(await ask('explain', 'pod/shop/web-1')).toMatchObject({
       code: 1,
-      err: 'error: there is no actor pod/shop/web-1: "orrery get pod -n shop" lists those there are\n',
+      err: 'error: there is no actor pod/shop/web-1 (is pod/shop/web-0 meant?): "orrery get pod -n shop" lists those there are\n',
     });
     expect((await ask('dead')).out).toContain('ACTOR_MISSING');
   });

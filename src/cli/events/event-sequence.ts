@@ -12,11 +12,15 @@ import { type KindsKnown, readKnownId } from '../actor-argument.ts';
 import type { Terminal } from '../terminal.ts';
 
 /** `pod/shop/web-0@12`; null: no revision given. @throws OrreryError USAGE */
-export async function readStepName(text: string, kinds: KindsKnown): Promise<Omit<StepName, 'by'> | null> {
+export async function readStepName(
+  text: string,
+  kinds: KindsKnown,
+  namespace?: string,
+): Promise<Omit<StepName, 'by'> | null> {
   const [, id, rev] = /^(.+)@(\d+)$/.exec(text) ?? [];
   return id === undefined || rev === undefined
     ? null
-    : { id: await readKnownId(id, kinds), rev: Number(rev) };
+    : { id: await readKnownId(id, kinds, namespace), rev: Number(rev) };
 }
 
 /** @throws OrreryError ACTOR_MISSING if the step is not stored */

@@ -5,12 +5,13 @@ import type { StepName } from '../../actors/step-order.ts';
 import { systemClock } from '../../base/clock.ts';
 import { duration, readAs } from '../../base/config-values.ts';
 import { OrreryError } from '../../base/errors.ts';
-import type { ActorId } from '../../base/ids.ts';
+import { type ActorId, parseActorId } from '../../base/ids.ts';
 import type { Transition } from '../../base/views.ts';
 import { causeText, change, effectList, eventName, shownTime } from '../../base/words.ts';
 import { says } from '../../inspector/events/event-pages.ts';
-import { type KindsKnown, knownKind, readKnownId } from '../actor-argument.ts';
+import { type KindsKnown, knownKind, readActorWords, readKnownId } from '../actor-argument.ts';
 import { type Client, withClient } from '../cluster-connection.ts';
+import { findId } from '../find-actor.ts';
 import { readKind } from '../kind-argument.ts';
 import { loadedKinds } from '../own/loaded-kinds.ts';
 import { addClientFlags, addFeatureFlag, flagTexts, formatOption, type Program } from '../parser.ts';
@@ -25,6 +26,7 @@ interface EventsOptions {
   readonly from?: string;
   readonly to?: string;
   readonly kind?: string;
+  readonly namespace?: string;
   readonly reason?: string;
   readonly utc?: boolean;
   readonly output: 'text' | 'json';
@@ -48,9 +50,10 @@ export function eventsCommand(program: Program, terminal: Terminal): void {
     .summary('the transition log')
     .description('The log of transitions: every saved step of every actor, once and in order.')
     .argument(
-      '[id]',
-      'only this actor: KIND/NAMESPACE/NAME; with @REVISION: what caused that step, and what it caused',
+      '[id...]',
+      'only this actor: KIND/NAMESPACE/NAME or KIND NAME; with @REVISION: what caused that step, and what it caused; or only this KIND',
     )
+    .option('-n, --namespace <NS>', 'only actors of this namespace')
     .option('-f, --follow', 'keep printing new steps until Ctrl-C')
     .option(
       '--since <TIME>',
@@ -66,15 +69,32 @@ export function eventsCommand(program: Program, terminal: Terminal): void {
     .option('--utc', 'read and print times in UTC')
     .addOption(formatOption('-o, --output <format>', ['text', 'json']));
   addClientFlags(addFeatureFlag(command)).addHelpText('after', examples);
-  command.action(async (text: string | undefined, options: EventsOptions) => {
-    const kinds = () => loadedKinds({ ...options }, terminal);
-    const asked = await readStepName(text ?? '', kinds);
+  command.action(async (words: readonly string[], given: EventsOptions) => {
+    const kinds = () => loadedKinds({ ...given }, terminal);
+    const { text, ...options } = await readWords(words, given, kinds);
+    const asked = await readStepName(text ?? '', kinds, options.namespace);
     if (asked !== null) return printSequence({ ...asked, by: readBy(options) }, options, terminal);
     const wanted = await readWanted(text, options, kinds);
     await withClient(flagTexts({ ...options }), terminal, (client) =>
       follow(client, wanted, options, terminal),
     );
   });
+}
+
+/** A single word without a slash is a kind, and the flag is not needed. */
+async function readWords(
+  words: readonly string[],
+  options: EventsOptions,
+  kinds: KindsKnown,
+): Promise<EventsOptions & { readonly text?: string }> {
+  const [only] = words;
+  if (only === undefined) return options;
+  if (words.length === 1 && !only.includes('/') && options.kind === undefined)
+    return { ...options, kind: await readKindFlag(only, kinds) };
+  const { text, rest } = await readActorWords(words, kinds);
+  if (rest.length > 0)
+    throw new OrreryError('USAGE', `ID: one actor at a time: ${text}, not also ${rest.join(' ')}`);
+  return { ...options, text };
 }
 
 async function printSequence(asked: StepName, options: EventsOptions, terminal: Terminal): Promise<void> {
@@ -98,6 +118,7 @@ function readBy({ to, utc = false, ...others }: EventsOptions): number | null {
 interface Wanted {
   readonly id?: ActorId;
   readonly kind?: string;
+  readonly namespace?: string;
   /** Ms since the epoch. */
   readonly from: number;
   readonly to: number;
@@ -108,14 +129,15 @@ async function readWanted(
   options: EventsOptions,
   kinds: KindsKnown,
 ): Promise<Wanted> {
-  const { kind, utc = false, to, follow } = options;
+  const { kind, namespace, utc = false, to, follow } = options;
   if (to !== undefined && follow) throw new OrreryError('USAGE', '--to and --follow cannot be used together');
   const now = systemClock.now();
   const from = readFrom(options, now);
   const end = to === undefined ? Number.POSITIVE_INFINITY : readEnd(to, { now, from, isUtc: utc });
   if (from > end) throw new OrreryError('USAGE', '--to lies before --from');
   return {
-    ...(text === undefined ? {} : { id: await readKnownId(text, kinds) }),
+    ...(text === undefined ? {} : { id: await readKnownId(text, kinds, namespace) }),
+    ...(namespace === undefined ? {} : { namespace }),
     ...(kind === undefined ? {} : { kind: await readKindFlag(kind, kinds) }),
     from,
     to: end,
@@ -139,16 +161,18 @@ function readFrom({ from, since, follow, utc = false }: EventsOptions, now: numb
 
 async function follow(
   { control, feed }: Client,
-  { id, kind, from, to }: Wanted,
+  { id: named, kind, namespace, from, to }: Wanted,
   options: EventsOptions,
   terminal: Terminal,
 ): Promise<void> {
+  const id = named === undefined ? undefined : await findId(control, named);
   let printed = 0;
   const print = (step: Transition) => {
     if (
       step.at > to ||
       !says(step, options.reason ?? '') ||
-      (kind !== undefined && !step.id.startsWith(`${kind}/`))
+      (kind !== undefined && !step.id.startsWith(`${kind}/`)) ||
+      (id === undefined && namespace !== undefined && parseActorId(step.id).namespace !== namespace)
     )
       return;
     printed++;

@@ -1,18 +1,19 @@
 /** `orrery get`: lists the actors of the whole cluster, those with trouble first, each with its reason. */
 import { sleep, systemClock } from '../../base/clock.ts';
 import { OrreryError } from '../../base/errors.ts';
-import { parseActorId, type ShardName } from '../../base/ids.ts';
-import { limits } from '../../base/limits.ts';
-import type { ActorSummary, ControlPort, ListAnswer, ListRequest } from '../../base/views.ts';
-import { missingActor } from '../actor-argument.ts';
+import { parseActorId } from '../../base/ids.ts';
+import type { ActorSummary, ControlPort, ListAnswer } from '../../base/views.ts';
 import { withClient } from '../cluster-connection.ts';
+import { findActor } from '../find-actor.ts';
 import { loadedKinds } from '../own/loaded-kinds.ts';
 import { addClientFlags, addFeatureFlag, flagTexts, formatOption, type Program } from '../parser.ts';
 import type { Terminal } from '../terminal.ts';
+import { inOrder, listAll } from './list-all.ts';
 import { sorted, type TableOptions, tableOf } from './rows.ts';
 import { type Filters, readSelection, type Selection } from './selection.ts';
 
 interface GetOptions extends Filters {
+  readonly allNamespaces?: boolean;
   readonly watch?: boolean;
   readonly sortBy?: string;
   readonly output: 'table' | 'wide' | 'json' | 'yaml';
@@ -41,6 +42,7 @@ export function getCommand(program: Program, terminal: Terminal): void {
       'kinds (pod, pods, po, or several with commas), names after a kind, or ids KIND/NAMESPACE/NAME',
     )
     .option('-n, --namespace <NS>', 'only this namespace')
+    .option('-A, --all-namespaces', 'all namespaces, as without --namespace')
     .option('--state <STATE>', 'only actors in this state; a part of its name, such as proving, is enough')
     .option('--health <HEALTH>', 'only actors that are ok, waiting or wrong')
     .option('--owner <REPLICA>', 'only actors that this replica owns')
@@ -51,13 +53,11 @@ export function getCommand(program: Program, terminal: Terminal): void {
     .addOption(formatOption('-o, --output <format>', ['table', 'wide', 'json', 'yaml']));
   addClientFlags(addFeatureFlag(command)).addHelpText('after', examples);
   command.action(async (words: readonly string[], options: GetOptions) => {
-    const { charts } = await loadedKinds({ ...options }, terminal);
-    const selection = readSelection(
-      words,
-      options,
-      charts.filter(({ durable }) => durable),
-      systemClock.now(),
-    );
+    const loaded = await loadedKinds({ ...options }, terminal);
+    const kinds = loaded.charts.filter(({ durable }) => durable);
+    const { namespace: _, ...others } = options;
+    const filters = options.allNamespaces === true ? others : options;
+    const selection = readSelection(words, filters, kinds, systemClock.now());
     await withClient(flagTexts({ ...options }), terminal, async ({ control }) => {
       const answer = await ask(control, selection);
       await print(answer, selection, options, terminal);
@@ -81,11 +81,7 @@ async function ask(
   { requests, ids, includes, hasFacts }: Selection,
 ): Promise<ListAnswer> {
   const lists = requests.map((request) => listAll(control, hasFacts ? { ...request, facts: true } : request));
-  const named = ids.map(async (id) => {
-    const view = await control.get(id, { history: false });
-    if (view === null) throw missingActor(id);
-    return view;
-  });
+  const named = ids.map((id) => findActor(control, id, { history: false }));
   const [answers, views] = await Promise.all([Promise.all(lists), Promise.all(named)]);
   const actors = new Map<string, ActorSummary>();
   for (const actor of answers.flatMap((answer) => answer.actors))
@@ -96,27 +92,6 @@ async function ask(
     next: answers.find(({ next }) => next !== null)?.next ?? null,
     missingShards: [...new Set(answers.flatMap(({ missingShards }) => missingShards))].sort(inOrder),
   };
-}
-
-/** Shards by number, then parts of features by name. */
-const inOrder = (a: ShardName, b: ShardName) =>
-  typeof a === 'number' && typeof b === 'number'
-    ? a - b
-    : String(a).localeCompare(String(b), 'en', { numeric: true });
-
-/** Page by page, at most `limits.listPages`. */
-export async function listAll(control: ControlPort, request: ListRequest): Promise<ListAnswer> {
-  const actors: ActorSummary[] = [];
-  const missing = new Set<ShardName>();
-  let next: string | null = null;
-  for (let page = 0; page < limits.listPages; page++) {
-    const answer: ListAnswer = await control.list(next === null ? request : { ...request, after: next });
-    actors.push(...answer.actors);
-    for (const shard of answer.missingShards) missing.add(shard);
-    next = answer.next;
-    if (next === null) break;
-  }
-  return { actors, next, missingShards: [...missing].sort(inOrder) };
 }
 
 async function print(

@@ -9,7 +9,7 @@ import { OrreryError } from '../../base/errors.ts';
 import { type ActorId, parseActorId } from '../../base/ids.ts';
 import { type ActorSummary, healths, type ListRequest } from '../../base/views.ts';
 import { readActorId } from '../actor-argument.ts';
-import { type NamedKind, readKind } from '../kind-argument.ts';
+import { kindNamed, type NamedKind, readKind } from '../kind-argument.ts';
 
 export interface Filters {
   readonly namespace?: string;
@@ -47,9 +47,11 @@ export function readSelection(
   now: number,
 ): Selection {
   const filters = { ...given, ...readSelector(given.selector) };
-  const ids = words.filter((word) => word.includes('/')).map((word) => readId(word, kinds));
+  const ids = words.filter((word) => word.includes('/')).map((word) => readId(word, kinds, given.namespace));
   const [first, ...names] = words.filter((word) => !word.includes('/'));
-  const wanted = first === undefined ? [] : first.split(',').map((word) => readKind(word, kinds));
+  // "all", as for kubectl, is every kind, as without a word.
+  const isAll = first === undefined || (first === 'all' && kindNamed(first, kinds) === undefined);
+  const wanted = isAll ? [] : readKinds(first, names[0], kinds);
   const health = filters.health === undefined ? undefined : readAs(healthOf, '--health', filters.health);
   const isDue = readEnding(filters.ending, now);
   const base: ListRequest = {
@@ -74,9 +76,17 @@ export function readSelection(
   };
 }
 
-function readId(word: string, kinds: readonly NamedKind[]): ActorId {
+/** Comma list. */
+function readKinds(first: string, second: string | undefined, kinds: readonly NamedKind[]): string[] {
+  const isTurned = second !== undefined && kindNamed(first, kinds) === undefined;
+  if (isTurned && kindNamed(second, kinds) !== undefined)
+    throw new OrreryError('USAGE', `the kind comes first: get ${second} ${first}`);
+  return first.split(',').map((word) => readKind(word, kinds));
+}
+
+function readId(word: string, kinds: readonly NamedKind[], namespace: string | undefined): ActorId {
   const slash = word.indexOf('/');
-  return readActorId(`${readKind(word.slice(0, slash), kinds)}${word.slice(slash)}`);
+  return readActorId(`${readKind(word.slice(0, slash), kinds)}${word.slice(slash)}`, namespace);
 }
 
 function readSelector(text = ''): Filters {

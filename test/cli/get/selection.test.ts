@@ -24,7 +24,7 @@ describe('kinds', () => {
 
   test('an unknown one names those that there are, with their short names', () => {
     expect(() => read(['pdo'])).toThrow(
-      /allowed: pod \(po\), domain \(dom\), bus, and the kinds of features that --feature loads$/,
+      /allowed: pod \(po\), domain \(dom\), bus, and the kinds of features that --feature loads \(is pod meant\?\)$/,
     );
   });
 });

@@ -46,7 +46,8 @@ async function namesakeOf(
   kinds?: KindsKnown,
 ): Promise<ActorId | { readonly ids: readonly ActorId[] }> {
   const { kind, namespace, name } = parseActorId(id);
-  const ids = (await listAll(control, { kind })).actors.map((one) => one.id);
+  const { actors } = await listAll(control, { kind });
+  const ids = actors.map((one) => one.id).filter((one) => parseActorId(one).kind === kind);
   if (ids.length === 0 && kinds !== undefined) await knownKind(id, kinds);
   const fitting = ids.filter((one) => {
     const other = parseActorId(one);

@@ -122,9 +122,14 @@ export async function requestToken(
       throw new OrreryError('KUBE_SERVER', 'Kubernetes answered without a token');
     return { token, expires: String(expirationTimestamp) };
   } catch (error) {
-    if (hasCode(error, 'KUBE_REFUSED')) {
+    // With a wrong token no role helps.
+    if (hasCode(error, 'KUBE_REFUSED') && error.facts.status !== 401) {
       const text = `${asError(error).message} (${allowing(namespace, name)})`;
       throw new OrreryError('KUBE_REFUSED', text, { cause: error });
+    }
+    if (hasCode(error, 'KUBE_UNREACHABLE')) {
+      const text = `the Kubernetes API cannot be reached: ${error.message} (is it the right kubeconfig, or --context?)`;
+      throw new OrreryError('KUBE_UNREACHABLE', text, { cause: error });
     }
     if (!hasCode(error, 'KUBE_NOT_FOUND')) throw error;
     const hint = 'is Orrery installed there? Name another with --namespace and --service-account';

@@ -15,6 +15,7 @@ import { systemRandom as random } from '../../src/base/random.ts';
 import { requestToken } from '../../src/cli/token.ts';
 import type { Authorize } from '../../src/kube/api/access.ts';
 import { connectKube, type KubeConnection } from '../../src/kube/api/kube-connection.ts';
+import { refusalError } from '../../src/kube/api/refusals.ts';
 import { createKubeAuthorizer } from '../../src/kube/api/token-review.ts';
 import { orrery } from './command.ts';
 
@@ -46,6 +47,18 @@ test('where Orrery is not installed it says what to do', async () => {
   expect([code, out]).toEqual([1, '']);
   expect(err).toMatch(
     /no service account orrery\/orrery-inspector-view: is Orrery installed there\?.*--namespace/,
+  );
+});
+
+test('no Role is named where the credentials are wrong, or where nobody answers', async () => {
+  const failed = (error: OrreryError) =>
+    requestToken({ create: () => Promise.reject(error) }, 'watch', 'orrery-inspector-view', 3_600);
+  const body = { kind: 'Status', reason: 'Unauthorized', message: 'Unauthorized' };
+  await expect(failed(refusalError({ request: 'POST /token', status: 401, body }, 0))).rejects.toThrow(
+    /^POST \/token was answered with 401 Unauthorized: the credentials are not valid, or have expired$/,
+  );
+  await expect(failed(new OrreryError('KUBE_UNREACHABLE', 'connection refused'))).rejects.toThrow(
+    'the Kubernetes API cannot be reached: connection refused (is it the right kubeconfig, or --context?)',
   );
 });
 

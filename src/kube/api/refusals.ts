@@ -25,7 +25,12 @@ export function refusalError(refusal: Refusal, now: number): OrreryError {
   const retryAfterMs =
     readRetryAfter(refusal.retryAfter, now) ?? (seconds === undefined ? undefined : seconds * 1000);
   const code = codeOf(refusal.status, reason, retryAfterMs !== undefined, isVersionTooLarge(refusal.body));
-  const said = message === '' ? '' : `: ${cut(withoutValue(message))}`;
+  const isUnknownCaller = refusal.status === 401 && message === 'Unauthorized';
+  const said = isUnknownCaller
+    ? ': the credentials are not valid, or have expired'
+    : message === ''
+      ? ''
+      : `: ${cut(withoutValue(message))}`;
   const known = isUnknownPath(refusal) ? `${refusal.status}: the API server has no such kind` : '';
   const answer = known || `${refusal.status} ${reason}${said}`;
   return new OrreryError(code, `${refusal.request} was answered with ${answer}`, {

@@ -18,8 +18,22 @@ export function isNotPermitted(error: OrreryError): boolean {
 }
 
 /** A write was sent, and it is unknown whether it is stored (B4). */
-export function unknownOutcome(reason: string, cause?: unknown): OrreryError {
-  return new OrreryError('BUS_UNKNOWN_OUTCOME', `a write was sent and not confirmed: ${reason}`, { cause });
+export function unknownOutcome(
+  reason: string,
+  cause?: unknown,
+  facts: OrreryError['facts'] = {},
+): OrreryError {
+  const text = `a write was sent and not confirmed: ${reason}`;
+  return new OrreryError('BUS_UNKNOWN_OUTCOME', text, { cause, facts });
+}
+
+/**
+ * Another write on the subject was refused while this one had no answer; if permissions have just changed, it
+ * may be stored.
+ */
+export function writeNotPermitted(subject: string): OrreryError {
+  const facts = { notPermitted: subject };
+  return unknownOutcome(`${subject}: NATS does not let this user publish there`, undefined, facts);
 }
 
 /** The guarded subject has another last sequence (B3). */

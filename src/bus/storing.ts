@@ -7,9 +7,10 @@
  * appended for a while is no longer reported. Absent: the consequences (replica/health), and retries.
  */
 import type { Clock } from '../base/clock.ts';
-import { asError, hasCode, OrreryError } from '../base/errors.ts';
+import { hasCode, OrreryError } from '../base/errors.ts';
 import type { Log } from '../base/log-port.ts';
 import type { Bus } from './bus.ts';
+import { isNotPermitted } from './bus-errors.ts';
 import type { StreamDefinitions } from './streams.ts';
 
 export interface StoreTrouble {
@@ -48,11 +49,12 @@ export function watchStoring(
     known.delete(stream);
     if (trouble?.isSaid) log.info({ stream }, 'NATS stores again');
   };
-  const noteFailed = (stream: string, error: Error) => {
+  const noteFailed = (stream: string, error: OrreryError) => {
     const now = clock.monotonic();
     const before = known.get(stream);
     const since = before === undefined || isForgotten(before, now) ? now : before.since;
-    const isDue = now - since >= saidAfterMs && !before?.isSaid;
+    // What the user may not publish is told where it is refused (publish-refusals.ts).
+    const isDue = now - since >= saidAfterMs && !before?.isSaid && !isNotPermitted(error);
     if (isDue)
       log.error(
         { stream, error: error.message },
@@ -73,7 +75,7 @@ export function watchStoring(
         return answer;
       },
       (error: unknown) => {
-        if (isTrouble(error)) noteFailed(streamOf(subject), asError(error));
+        if (isTrouble(error)) noteFailed(streamOf(subject), error);
         else if (hasCode(error, 'BUS_CONFLICT')) noteStored(streamOf(subject));
         throw error;
       },
@@ -94,7 +96,7 @@ export function watchStoring(
 const isForgotten = ({ lastAt }: Known, now: number) => now - lastAt > forgottenAfterMs;
 
 /** A message that is too large, or a lost connection, says nothing about the store. */
-function isTrouble(error: unknown): boolean {
+function isTrouble(error: unknown): error is OrreryError {
   if (!(error instanceof OrreryError)) return false;
   return hasCode(error, 'BUS_REFUSED')
     ? error.facts.tooLarge !== true

@@ -9,6 +9,8 @@ export interface BusTrouble {
   readonly text: string;
   /** Monotonic ms. */
   readonly since: number;
+  /** Replicas work all the same. */
+  readonly isMinor?: boolean;
 }
 
 /** What it is, and for how long. @param now monotonic ms */
@@ -16,7 +18,7 @@ export const lastingText = ({ text, since }: BusTrouble, now: number): string =>
   `${text} (for ${age(now - since)})`;
 
 export interface Troubles {
-  note(what: string, text: string): void;
+  note(what: string, text: string, more?: Pick<BusTrouble, 'isMinor'>): void;
   /** Returns whether it was in trouble. */
   over(what: string): boolean;
   all(): readonly BusTrouble[];
@@ -25,8 +27,8 @@ export interface Troubles {
 export function createTroubles(clock: Clock): Troubles {
   const known = new Map<string, BusTrouble>();
   return {
-    note(what, text) {
-      known.set(what, { what, text, since: known.get(what)?.since ?? clock.monotonic() });
+    note(what, text, more = {}) {
+      known.set(what, { ...more, what, text, since: known.get(what)?.since ?? clock.monotonic() });
     },
     over: (what) => known.delete(what),
     all: () => [...known.values()],

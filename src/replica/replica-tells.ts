@@ -109,10 +109,10 @@ const troublesShown = 3;
 function busTroubles(bus: ReadinessParts['bus'], now: number) {
   const isTold = ({ what, since }: BusTrouble) => what === 'connection' || now - since >= storeTroubleMs;
   const told = bus.troubles().filter(isTold);
-  const ofStreams = (trouble: BusTrouble) => trouble.what === 'streams';
+  const isNote = ({ what, isMinor }: BusTrouble) => what === 'streams' || isMinor === true;
   const distinct = [
     ...Map.groupBy(
-      told.filter((one) => !ofStreams(one)),
+      told.filter((one) => !isNote(one)),
       ({ text }) => text,
     ).values(),
   ];
@@ -125,7 +125,7 @@ function busTroubles(bus: ReadinessParts['bus'], now: number) {
       ...(more > 0 ? [`and ${more} more of this kind: see the log`] : []),
     ],
     // What is there is served; it is only not known to be as it should be.
-    notes: told.filter(ofStreams).map((one) => lastingText(one, now)),
+    notes: told.filter(isNote).map((one) => lastingText(one, now)),
   };
 }
 

@@ -322,10 +322,10 @@ describe('in a cluster', () => {
       'and 2 more of this kind: see the log',
     ]);
     const unchecked = { ...lasting, what: 'streams', text: 'the streams cannot be made or checked' };
-    expect(told('connected', unchecked)).toMatchObject({
-      ready: true,
-      notes: [`${unchecked.text} (for 5s)`],
-    });
+    const notes = [`${unchecked.text} (for 5s)`];
+    expect(told('connected', unchecked)).toMatchObject({ ready: true, notes });
+    const minor = { ...lasting, text: 'nats micro does not find it', isMinor: true };
+    expect(told('connected', minor).notes).toEqual([`${minor.text} (for 5s)`]);
   });
 
   test('a custom resource that was never listed is told with its definition, and how to install that', async () => {

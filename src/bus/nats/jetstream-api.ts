@@ -83,6 +83,8 @@ const advice: Readonly<Record<number, string>> = {
   10052: 'somebody else made or changed the stream, and Orrery cannot change it back',
   10065: "another stream in the account takes Orrery's subjects: it must not",
   10074: '--stream-replicas 3 needs a cluster of three NATS servers',
+  10110:
+    'somebody set deny_purge on the stream, which NATS cannot undo: delete the stream at a quiet moment, it is made again without what waits in it',
   10113: "turn max_bytes_required off for the account: Orrery's streams have no bound in bytes",
 };
 

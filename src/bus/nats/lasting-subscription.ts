@@ -3,35 +3,29 @@
  * the server takes it, because permissions can be given while we run.
  */
 import type { Clock, Timer } from '../../base/clock.ts';
-import type { Log } from '../../base/log-port.ts';
 import type { Subscription } from '../bus.ts';
-import type { Troubles } from '../troubles.ts';
+import type { SubscriptionRefusals } from './server/subscription-refusals.ts';
 
 export interface LastingParts {
   readonly subject: string;
   /** Subscribes once; calls `onRefused` if the server refuses. */
-  readonly subscribe: (onRefused: (error: Error) => void) => Subscription;
+  readonly subscribe: (onRefused: () => void) => Subscription;
   /** Resolves when the server has seen all that was sent. */
   readonly flush: () => Promise<void>;
   readonly isClosed: () => boolean;
   readonly clock: Clock;
-  readonly troubles: Troubles;
-  readonly log: Log;
+  readonly refusals: SubscriptionRefusals;
 }
 
 const retryMs = 2_000;
 
 export function lastingSubscription(parts: LastingParts): Subscription {
-  const { subject, clock, troubles, log } = parts;
-  const what = `subscription ${subject}`;
+  const { subject, clock, refusals } = parts;
   let retry: Timer | undefined;
-  let isRefused = false;
   let isStopped = false;
-  const onRefused = (error: Error): void => {
+  const onRefused = (): void => {
     if (isStopped) return;
-    if (!isRefused) log.error({ subject, error: error.message }, subscriptionRefused);
-    isRefused = true;
-    troubles.note(what, `NATS refuses this user the subscription to ${subject}: nothing there is heard`);
+    refusals.note(subject);
     retry = clock.after(retryMs, again);
   };
   let current = parts.subscribe(onRefused);
@@ -51,18 +45,14 @@ export function lastingSubscription(parts: LastingParts): Subscription {
   const onFlushed = (): void => {
     // A refusal would have come before the answer.
     if (isStopped || retry !== undefined) return;
-    isRefused = false;
-    if (troubles.over(what)) log.info({ subject }, 'a subscription that was refused is heard now');
+    refusals.over(subject, true);
   };
   return {
     stop() {
       isStopped = true;
       retry?.cancel();
-      troubles.over(what);
+      refusals.over(subject, false);
       current.stop();
     },
   };
 }
-
-const subscriptionRefused =
-  'a subscription was refused: nothing on this subject is heard until this NATS user may subscribe to it (deploy/nats/permissions.conf); it is tried again every 2 s';

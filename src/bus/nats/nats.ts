@@ -46,6 +46,7 @@ import { PublishRefusals } from './server/publish-refusals.ts';
 import { checkServer, onReconnect } from './server/server-check.ts';
 import { givenLaterMs, type ServerOrder, serverOrder } from './server/server-order.ts';
 import { subscriptionLimit } from './server/subscription-limit.ts';
+import { subscriptionRefusals } from './server/subscription-refusals.ts';
 import { readHeaderBlock, writeHeaderBlock } from './stored-message.ts';
 import type { Wire, WireMessage } from './wire.ts';
 import { wireBus } from './wire-bus.ts';
@@ -229,18 +230,19 @@ function subscriber(
 ): Wire['subscribe'] {
   const flush = () => connection.flush();
   const isClosed = () => connection.isClosed();
+  const refusals = subscriptionRefusals({ clock, troubles, log });
   return (subject, onMessage, queue) => {
     if (isClosed()) return { stop: () => undefined };
-    const subscribe = (onRefused: (error: Error) => void) => {
+    const subscribe = (onRefused: () => void) => {
       const callback = (error: Error | null, message: Msg): void => {
-        if (error) onRefused(error);
+        if (error) onRefused();
         else receive(onMessage, message, log);
       };
       const options = { callback, ...(queue === undefined ? {} : { queue }) };
       const subscription = connection.subscribe(subject, options);
       return { stop: () => subscription.unsubscribe() };
     };
-    return lastingSubscription({ subject, subscribe, flush, isClosed, clock, troubles, log });
+    return lastingSubscription({ subject, subscribe, flush, isClosed, clock, refusals });
   };
 }
 

@@ -26,10 +26,11 @@ const bounds: Readonly<Record<string, number>> = {
 /** A permission that was granted stays granted. */
 const permissions = ['allow_direct', 'allow_msg_ttl', 'allow_atomic'];
 /**
- * Settings with which a stream refuses what replicas do, as they are without them: the last message of a
- * subject is replaced, and consumers have bounds of their own.
+ * Settings with which a stream refuses what replicas do, or takes what none of them wrote, as they are
+ * without them: the last message of a subject is replaced, consumers have bounds of their own, and nothing
+ * comes from another stream.
  */
-const hindrances: StreamSettings = { discard_new_per_subject: false, consumer_limits: {} };
+const hindrances: StreamSettings = { discard_new_per_subject: false, consumer_limits: {}, sources: [] };
 
 /** @returns the new settings of the stream; `found` itself if a newer format has shaped it */
 export function grown(found: StreamSettings, wanted: StreamSettings): StreamSettings {

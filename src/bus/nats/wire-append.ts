@@ -7,7 +7,14 @@
 import type { OrreryError } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { Appended, AppendOptions, Guard, Headers } from '../bus.ts';
-import { conflict, inProcess, refused, unknownOutcome, unreachable } from '../bus-errors.ts';
+import {
+  conflict,
+  inProcess,
+  refused,
+  unknownOutcome,
+  unreachable,
+  writeNotPermitted,
+} from '../bus-errors.ts';
 import { msgIdHeader } from '../envelope.ts';
 import { errorIn, type JetStreamError, jetStreamCode, jsonOf } from './jetstream-api.ts';
 import type { Wire, WireMessage } from './wire.ts';
@@ -28,7 +35,8 @@ export function wireAppend(wire: Wire, requests: WireRequests) {
       headers: headersOf(options),
       timeoutMs: options.timeoutMs ?? limits.appendTimeoutMs,
       read: (message) => acknowledgement(message, options.guard),
-      failed: (failure) => unknownOutcome(`${subject}: ${failure}`),
+      failed: (failure) =>
+        failure === 'not permitted' ? writeNotPermitted(subject) : unknownOutcome(`${subject}: ${failure}`),
     });
   };
 }

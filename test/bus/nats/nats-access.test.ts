@@ -46,15 +46,19 @@ test('a subscription that NATS refused for a while is heard again once it is per
   await server.reload(permitted({ ...whole, subscribe: ['_INBOX.>'] }));
   await until(() => bus.troubles().length > 0, { what: 'the refusal' });
   expect(bus.troubles().map(({ text }) => text)).toEqual([
-    `NATS refuses this user the subscription to ${s.memberAll}: nothing there is heard`,
+    expect.stringMatching(
+      /^NATS refuses this user the subscription to orrery\.test\.member\.>: nothing there is heard/,
+    ),
   ]);
   await server.reload(permitted(whole));
   await until(() => bus.troubles().length === 0, { what: 'the permission' });
   bus.publish(s.member('a'), bytes('x'));
   await until(() => heard.length > 0, { what: 'the message' });
-  expect(log.lines.filter((line) => line.includes('subscription'))).toEqual([
-    expect.stringMatching(/^a subscription was refused/),
-    'a subscription that was refused is heard now',
+  const told = () => log.lines.filter((line) => line.includes('subscription'));
+  await until(() => told().length > 1, { what: 'the end to be told' });
+  expect(told()).toEqual([
+    expect.stringMatching(/^NATS refuses this user the subscription/),
+    'subjects whose subscription was refused are heard now',
   ]);
 });
 

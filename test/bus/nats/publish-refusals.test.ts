@@ -55,3 +55,13 @@ test('whoever asks for an answer on a subject of another makes no replica unread
   expect(log.lines).toHaveLength(1);
   expect((log.facts[0] as { subjects: unknown[] }).subjects).toHaveLength(32);
 });
+
+test('answers that may not be sent are one line, and no reason to be unready', async () => {
+  const { log, troubles, refusedFor } = scene();
+  await refusedFor(3_000, '_R_.tYI0T3.f8HvbE', '_R_.tYI0T3.x7Gabc', '_INBOX.xFyQ6fzMkzEKLyIJ4xgjgY.r.token');
+  expect(log.facts).toEqual([{ subjects: ['_INBOX.>', '_R_.>'] }]);
+  expect(troubles.all()).toMatchObject([
+    { text: expect.stringMatching(/on _R_\.>: whoever asks there gets no answer\. Add it/), isMinor: true },
+    { text: expect.stringMatching(/on _INBOX\.>: /), isMinor: true },
+  ]);
+});

@@ -131,7 +131,8 @@ test('settings with which a stream refuses what replicas do are taken back withi
   const { bus } = await replica();
   await bus.append(s.fence(1), bytes('one'));
   await edited(bus, 'STATE', { discard: 'new', discard_new_per_subject: true });
-  await edited(bus, 'WORLD', { consumer_limits: { inactive_threshold: 1e9 } });
+  await api(bus, 'STREAM.CREATE.OTHER', { name: 'OTHER', subjects: ['other'] });
+  await edited(bus, 'WORLD', { consumer_limits: { inactive_threshold: 1e9 }, sources: [{ name: 'OTHER' }] });
   const stores = () =>
     bus.append(s.fence(1), bytes('two')).then(
       () => true,
@@ -140,11 +141,11 @@ test('settings with which a stream refuses what replicas do are taken back withi
   await until(stores, { what: 'the stream to replace the last message again' });
   const follows = async () => {
     const { config } = (await api(bus, 'STREAM.INFO.ORRERY_test_WORLD')) as {
-      config: { consumer_limits?: { inactive_threshold?: number } };
+      config: { consumer_limits?: { inactive_threshold?: number }; sources?: unknown };
     };
-    return config.consumer_limits?.inactive_threshold === undefined;
+    return config.consumer_limits?.inactive_threshold === undefined && config.sources === undefined;
   };
-  await until(follows, { what: 'consumers to have bounds of their own' });
+  await until(follows, { what: 'consumers to have bounds of their own, and no other source' });
   expect(bus.troubles()).toEqual([]);
 });
 

@@ -10,6 +10,7 @@ import type { Clock, Timer } from '../../../base/clock.ts';
 import type { Log } from '../../../base/log-port.ts';
 import type { Subscription } from '../../bus.ts';
 import type { Troubles } from '../../troubles.ts';
+import { familyOf, isForAnswers } from './subject-family.ts';
 
 const gatherMs = 1_000;
 const repeatMinMs = 60_000;
@@ -54,7 +55,8 @@ export class PublishRefusals {
     this.#refusedAt.set(family, clock.monotonic());
     this.#lookLater();
     if (isKnown) return;
-    if (isOwn.test(family)) troubles.note(whatOf(family), textOf(family));
+    const isMinor = isForAnswers(family);
+    if (isMinor || isOwn.test(family)) troubles.note(whatOf(family), textOf(family), { isMinor });
     this.#untold.push(family);
     this.#gathering ??= clock.after(gatherMs, () => this.#tellNew());
   }
@@ -97,17 +99,10 @@ export class PublishRefusals {
 
 const whatOf = (family: string) => `publish ${family}`;
 const textOf = (family: string) =>
-  `NATS does not let this user publish on ${family}: what is sent there is lost (deploy/nats/permissions.conf lists what it needs)`;
+  `NATS does not let this user publish on ${family}: ${isForAnswers(family) ? 'whoever asks there gets no answer' : 'what is sent there is lost'}. Add it to what the user may publish (deploy/nats/permissions.conf)`;
 
-/** What we publish by ourselves. Where an answer goes, whoever asked has chosen. */
+/** What we publish by ourselves. Where else an answer goes, whoever asked has chosen. */
 const isOwn = /^(orrery\.|\$JS\.)/;
 
-/** As in permissions: our subjects by cluster and word, the server's by what is asked. */
-function familyOf(subject: string): string {
-  const tokens = subject.split('.');
-  const kept = subject.startsWith('$') ? 4 : 3;
-  return tokens.length <= kept ? subject : `${tokens.slice(0, kept).join('.')}.>`;
-}
-
 const notTaken =
-  'NATS does not let this user publish on these subjects: what is sent there is lost until it may. deploy/nats/permissions.conf lists what a replica needs; this is told again after a minute, then less and less often, while it lasts';
+  'NATS does not let this user publish on these subjects: what is sent there is lost until it may. Add them to what the user may publish (deploy/nats/permissions.conf); this is told again after a minute, then less and less often, while it lasts';

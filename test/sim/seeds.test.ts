@@ -3,11 +3,20 @@
  * that goes away, messages that are lost, repeated and late, saves of unknown outcome; the checkers look at
  * every step. Any number of seeds: `npm run sim -- --seeds 10000`.
  */
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { simulateTurn } from './turns.ts';
 
 const seedsEach = 25;
 const firsts = Array.from({ length: 8 }, (_, n) => 1 + n * seedsEach);
+
+// Stacks of errors are a tenth of the work; a seed is repeated with its trace by scripts/sim.ts.
+const { stackTraceLimit } = Error;
+beforeAll(() => {
+  Error.stackTraceLimit = 0;
+});
+afterAll(() => {
+  Error.stackTraceLimit = stackTraceLimit;
+});
 
 test.each(firsts)('25 seeds from %i on break no promise', { timeout: 120_000 }, async (first) => {
   for (let seed = first; seed < first + seedsEach; seed++) {

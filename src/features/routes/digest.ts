@@ -52,6 +52,7 @@ export function podPart(object: KubeObject, envPairs: readonly EnvPair[]): Diges
     ...(spec.hostNetwork === true && { hostNetwork: true }),
     ...gateReasons(status, gates),
     ...routesLost(status, gates),
+    ...routesAwaited(status, gates),
     ...finishedPod(status),
   };
 }
@@ -179,6 +180,27 @@ function gateReasons(status: Fields, gates: readonly string[]): Pick<PodDigest, 
     if (isOpen && typeof reason === 'string') reasons[type] = reason;
   }
   return Object.keys(reasons).length > 0 ? { reasons } : {};
+}
+
+/** Reasons that a RouteGate alone gives for a condition that is False. */
+const awaitingReasons: ReadonlySet<unknown> = new Set([
+  'WaitingForRoutes',
+  'WaitingForAddress',
+  'GroupMissing',
+  'TooManyServices',
+  'RouteLost',
+]);
+
+/** Which conditions a RouteGate has written, of those that are not True. */
+function routesAwaited(status: Fields, gates: readonly string[]): Pick<PodDigest, 'heldBack'> {
+  const heldBack = list(status.conditions)
+    .map(record)
+    .flatMap(({ type, status: is, reason }) =>
+      typeof type === 'string' && gates.includes(type) && is === 'False' && awaitingReasons.has(reason)
+        ? [type]
+        : [],
+    );
+  return heldBack.length > 0 ? { heldBack } : {};
 }
 
 /** Since when conditions of the gates are False for a lost route: so long the Pod has waited. */

@@ -15,6 +15,8 @@ export interface PodDigest extends DigestBase {
   readonly conditions: Readonly<Record<string, ConditionStatus>>;
   /** Reasons of those of them that are True and state one. */
   readonly reasons?: Readonly<Record<string, string>>;
+  /** Those of them that are False and say why a RouteGate holds the Pod back. */
+  readonly heldBack?: readonly string[];
   /** When those of them that say of a lost route that they are False came to say so, ms since the epoch. */
   readonly lostAt?: Readonly<Record<string, number>>;
   /** The Pod has ended, successfully or not (phase Succeeded or Failed), and serves no more. */

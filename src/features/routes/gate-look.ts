@@ -23,6 +23,7 @@ const named = (all: Iterable<string>): Named => {
  * @param pods of the RouteGate's namespace
  * @param groups the RouteGate's own
  * @param isComplete whether everything that it asks for has been listed
+ * @param typesInUse condition types of all RouteGates of the namespace
  * @param isForeign whether the owner of the group with this label value is not one that it requires: that
  * group does not concern it
  * @param unlistedOwner the kind of the groups' owner, if that alone has not
@@ -38,6 +39,7 @@ export function lookAt(
     unservedOwner = null,
     refusal = null,
     isForeign = () => false,
+    typesInUse = null,
   }: {
     readonly pods: Iterable<PodDigest>;
     readonly groups: readonly Group[];
@@ -46,16 +48,19 @@ export function lookAt(
     readonly unservedOwner?: string | null;
     readonly refusal?: Refusal | null;
     readonly isForeign?: (value: string) => boolean;
+    readonly typesInUse?: ReadonlySet<string> | null;
   },
 ): GateFindings {
   const own = groups.filter(({ value }) => !isForeign(value));
+  const selected = selectedOf(spec, pods, isForeign);
   return {
     isComplete,
     ...(unlistedOwner === null ? {} : { unlistedOwner }),
     ...(unservedOwner === null ? {} : { unservedOwner }),
     refusal,
     conditionType: spec.conditionType,
-    ...podsOf(spec, selectedOf(spec, pods, isForeign), own),
+    ...podsOf(spec, selected, own),
+    ...(typesInUse === null ? {} : formerTypesOf(selected, typesInUse)),
     ...servicesOf(own),
     ...boundsOf(own),
     ...deadlockedIn(own),
@@ -100,6 +105,35 @@ function podsOf(
     first: oldest(waiting, conditionType),
   };
 }
+
+/**
+ * Condition types that some RouteGate wrote and none has any more: whoever lists one waits for nobody. New
+ * Pods of an old template have no such condition yet; what older Pods say tells whose it was.
+ */
+function formerTypesOf(
+  selected: readonly PodDigest[],
+  typesInUse: ReadonlySet<string>,
+): Pick<GateFindings, 'formerTypes'> {
+  const former = new Set(selected.flatMap(writtenTypes).filter((type) => !typesInUse.has(type)));
+  if (former.size === 0) return {};
+  const formerTypes = [...former]
+    .sort()
+    .slice(0, namesMax)
+    .map((conditionType) => {
+      const listing = selected.filter(({ readinessGates }) => readinessGates.includes(conditionType));
+      const waiting = listing.filter(({ conditions }) => conditions[conditionType] !== 'True');
+      return { conditionType, pods: listing.length, waiting: waiting.length };
+    });
+  return { formerTypes };
+}
+
+/** Reasons that a RouteGate alone gives for a condition that is True. */
+const openingReasons: ReadonlySet<string> = new Set([...unverifiedReasons, 'RoutesVerified']);
+
+const writtenTypes = ({ reasons = {}, heldBack = [] }: PodDigest): readonly string[] => [
+  ...Object.keys(reasons).filter((type) => openingReasons.has(reasons[type] ?? '')),
+  ...heldBack,
+];
 
 /** A Pod waits since its creation, or since it lost a route. */
 function oldest(

@@ -122,8 +122,9 @@ function isSaidOtherwise({ context, event }: Moment, known: ReadonlyArray<GateSt
 export function isTroubled(context: RouteGateContext): boolean {
   const { valid, verifying } = wanted(context) ?? {};
   const isAnyFalse = valid?.status === 'False' || verifying?.status === 'False';
-  const { pods, unlistedOwner } = context.findings ?? {};
-  return isAnyFalse || (pods?.ungated ?? 0) > 0 || unlistedOwner !== undefined;
+  const { pods, unlistedOwner, formerTypes } = context.findings ?? {};
+  const isAnyUngated = (pods?.ungated ?? 0) > 0 || formerTypes !== undefined;
+  return isAnyFalse || isAnyUngated || unlistedOwner !== undefined;
 }
 
 /** Something may have changed since the last look. */

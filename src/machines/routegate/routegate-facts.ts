@@ -40,6 +40,15 @@ export interface GateFindings {
     readonly verified: number;
     readonly unverified: number;
   };
+  /**
+   * Condition types that a RouteGate wrote and none has any more, which selected Pods list all the same: how
+   * many do, and for how many of them it is not True. Absent: none.
+   */
+  readonly formerTypes?: ReadonlyArray<{
+    readonly conditionType: string;
+    readonly pods: number;
+    readonly waiting: number;
+  }>;
   /** The Pod that has waited longest, and since when, ms since the epoch. */
   readonly first: { readonly name: string; readonly since: number } | null;
   readonly services: number;

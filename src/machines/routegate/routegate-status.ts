@@ -197,6 +197,7 @@ export function warningsOf({ valid, verifying }: GateStatus, findings: GateFindi
     ...(inUse === null ? [] : deadlocksOf(inUse)),
     ...(inUse?.largeGroups ?? []).map(tooLarge),
     ...ungatedWarning(inUse),
+    ...(inUse?.formerTypes ?? []).map((one) => formerWarning(one, inUse?.conditionType ?? '')),
   ];
   // Valid and Verifying have the same reason if the specification is unusable.
   return all.filter((one, n) => all.findIndex((other) => keyOf(other) === keyOf(one)) === n);
@@ -215,6 +216,15 @@ function ungatedWarning(findings: GateFindings | null): Warning[] {
   const { pods, conditionType } = findings;
   const message = `${pods.ungated} of the selected Pods do not list ${conditionType} in spec.readinessGates; nothing holds them back`;
   return [{ reason: 'PodsUngated', message }];
+}
+
+/** Pods of an old template never become Ready; told before the first of them is made. */
+function formerWarning(
+  { conditionType, pods, waiting }: NonNullable<GateFindings['formerTypes']>[number],
+  present: string,
+): Warning {
+  const message = `${pods} of the selected Pods list ${conditionType} in spec.readinessGates, which no RouteGate of the namespace has as its conditionType any more. ${waiting === 0 ? 'They stay Ready, but' : `${waiting} of them wait for it for ever, and`} Pods that replace them never become Ready; put ${present} in its place in the template of the Pods`;
+  return { key: `ConditionTypeGone/${conditionType}`, reason: 'ConditionTypeGone', message };
 }
 
 /** In words; a count of things is always worded like this. */

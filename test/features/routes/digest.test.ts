@@ -71,6 +71,17 @@ test('only conditions that are readiness gates are told, and an odd status is Un
   });
 });
 
+test('of a Pod’s conditions that are False it is known which a RouteGate wrote', () => {
+  const spec = { readinessGates: [{ conditionType: 'a.io/x' }, { conditionType: 'a.io/y' }] };
+  const conditions = [
+    { type: 'a.io/x', status: 'False', reason: 'WaitingForRoutes' },
+    { type: 'a.io/y', status: 'False', reason: 'TargetUnhealthy' },
+    { type: 'a.io/other', status: 'False', reason: 'WaitingForRoutes' },
+  ];
+  expect(pod({ spec, status: { conditions } })).toMatchObject({ heldBack: ['a.io/x'] });
+  expect(pod({ spec })).not.toHaveProperty('heldBack');
+});
+
 describe('the environment of a Pod (I9)', () => {
   const pair = { name: 'CHECK', value: 'true' };
   const withEnv = (env: unknown, more: object = {}) => ({ spec: { containers: [{ env }], ...more } });

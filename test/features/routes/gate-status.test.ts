@@ -44,7 +44,10 @@ function statusOf(
     isComplete = true,
     ...about
   }: Partial<
-    Pick<Parameters<typeof lookAt>[1], 'isComplete' | 'unlistedOwner' | 'unservedOwner' | 'isForeign'>
+    Pick<
+      Parameters<typeof lookAt>[1],
+      'isComplete' | 'unlistedOwner' | 'unservedOwner' | 'isForeign' | 'typesInUse'
+    >
   > = {},
 ) {
   const groups = [groupOf(held, services)];
@@ -252,4 +255,45 @@ test('a kind of owner that the cluster does not have is told before any Pod wait
   expect(verifying).toMatchObject({ status: 'False', reason: 'NoSuchKind' });
   expect(verifying.message).toContain('the cluster has no kind example.com/v1/Owner');
   expect(warnings).toEqual([expect.objectContaining({ reason: 'NoSuchKind' })]);
+});
+
+describe('docs/features/routes.md §7.15: a condition type that no RouteGate has any more', () => {
+  const [former, present] = ['example.com/former', gateSpec.conditionType];
+  const typesInUse = new Set([present]);
+  const old = (n: number, change: Partial<PodDigest> = {}) => pod(n, { readinessGates: [former], ...change });
+  const opened = { conditions: { [former]: 'True' }, reasons: { [former]: 'RoutesVerified' } } as const;
+  const toldOf = (...pods: PodDigest[]) =>
+    statusOf(pods, [], [service()], { typesInUse }).warnings.filter(
+      ({ reason }) => reason === 'ConditionTypeGone',
+    );
+
+  test('is told with what to change, before the first Pod waits for it in vain', () => {
+    expect(toldOf(old(0, opened))).toMatchObject([
+      { message: expect.stringMatching(`^1 of .* list ${former} .*They stay Ready, .*; put ${present} in`) },
+    ]);
+  });
+
+  test('is known of new Pods of the old template, which have no such condition, by what older Pods say', () => {
+    const held = { conditions: { [former]: 'False' }, heldBack: [former] } as const;
+    expect(toldOf(old(0, held), old(1))).toMatchObject([
+      { message: expect.stringMatching('^2 of .* 2 of them wait for it for ever') },
+    ]);
+    expect(toldOf(pod(0, { readinessGates: [present, former], ...opened }), old(1))).toMatchObject([
+      { message: expect.stringMatching('1 of them wait') },
+    ]);
+  });
+
+  test.each([
+    [
+      'is another controller’s',
+      old(0, { conditions: { [former]: 'True' }, reasons: { [former]: 'Healthy' } }),
+    ],
+    [
+      'another RouteGate of the namespace has',
+      pod(0, { conditions: { [present]: 'False' }, heldBack: [present] }),
+    ],
+    ['a Pod that has ended lists', old(0, { ...opened, finished: true })],
+  ])('one that %s is not told', (_, one) => {
+    expect(toldOf(one)).toEqual([]);
+  });
 });

@@ -33,6 +33,7 @@ export function lookAtGate(parts: {
       unlistedOwner: join.unlistedOwner(namespace, name),
       unservedOwner: join.unservedOwner(namespace, name),
       refusal,
+      typesInUse: new Set(join.groups.gatesIn(namespace).map(({ spec }) => spec.conditionType)),
       isForeign: (value) => join.isForeign(namespace, name, value),
     });
     return { type: 'routegate.counted', look, stirred, findings };

@@ -181,6 +181,7 @@ const issuerMachine = issuerSetup.createMachine({
           entry: 'serveOne',
           on: {
             ...reports('trying'),
+            'issuer.verified': { guard: 'isThisCheck', actions: ['noteCa', ...tell('trying')] },
             'permit.asked': { target: 'trying', reenter: true, actions: 'enqueue' },
             'permit.returned': [
               ...passedOn,
@@ -203,7 +204,15 @@ const issuerMachine = issuerSetup.createMachine({
               { target: 'trying', reenter: true, actions: 'takeBack' },
             ],
           },
-          after: { quiet: { target: 'trying', reenter: true } },
+          // Weeks may pass before a domain asks.
+          after: {
+            quiet: { target: 'trying', reenter: true },
+            checkAgain: {
+              target: 'trying',
+              reenter: true,
+              actions: ['numberCheck', { type: 'issuer.verify', params: checking }],
+            },
+          },
         },
       },
     },

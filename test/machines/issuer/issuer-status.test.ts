@@ -25,6 +25,26 @@ function readyIssuer(): Issuer {
   return issuer;
 }
 
+test('§7.6: an Issuer that no domain has tried since an outage is checked each hour, as is its CA', () => {
+  const issuer: Issuer = new ActorDriver('issuer', '_', 'acme');
+  issuer.take({ type: 'issuer.observed', facts: issuerFacts });
+  const failure = { outcome: 'down', message: 'no answer', retryAfterMs: null } as const;
+  issuer.take({ type: 'issuer.failed', check: issuer.context.check, ...failure }).wait(10_000);
+  issuer.take({ type: 'issuer.verified', check: issuer.context.check });
+  expect(issuer.state).toBe('serving.trying');
+  issuer.asked();
+  issuer.wait(3_600_000);
+  expect(issuer.askedOf('issuer.verify')).toHaveLength(1);
+  const ca = { notBefore: 0, notAfter: issuer.now + 1 };
+  issuer.take({ type: 'issuer.verified', check: issuer.context.check, ca });
+  expect(issuer.context.ca).toEqual(ca);
+  expect(issuer.askedOf('issuer.report')).toHaveLength(1);
+  issuer.wait(3_600_000);
+  const refused = { outcome: 'refused', message: 'the CA expired', retryAfterMs: null } as const;
+  issuer.take({ type: 'issuer.failed', check: issuer.context.check, ...refused });
+  expect(issuer.state).toBe('refused');
+});
+
 describe('a status that is seen to say what the Issuer did not report', () => {
   test('is reported again half a minute later, without an Event', () => {
     const issuer = readyIssuer().take(says({ status: 'False', reason: 'AuthorityDown' }));

@@ -54,6 +54,8 @@ class Authority {
   readonly undecided = new Set<string>();
   /** Its orders and accounts were lost, as by a restored backup; it forgets what it creates as well. */
   isForgetful = false;
+  /** By the authority's clock. */
+  expires: string | undefined;
   /** The answer to an order that names a certificate to replace. */
   onReplaces: HttpAnswer | null = null;
 
@@ -82,7 +84,8 @@ class Authority {
     if (this.undecided.has(key)) return problem(403, 'userActionRequired', 'the terms have changed');
     if (identifiers.some(({ value }) => this.forbidden.has(value))) return refused('not your name');
     const order = { status: 'pending', identifiers, authorizations: [], finalize: 'https://ca/finalize' };
-    return answered(201, order, `https://ca/orders/${key}`);
+    const { expires } = this;
+    return answered(201, { ...order, expires }, `https://ca/orders/${key}`);
   };
 }
 
@@ -148,6 +151,16 @@ test('an account that the authority has deactivated makes the Issuer unusable, a
   authority.deactivated.add(nameOf(secret.key));
   await expect(order()).resolves.toMatchObject({ type: 'acquisition.failed', outcome: 'unusable' });
 });
+
+test.each([new Date(0).toISOString(), 'soon'])(
+  'an order that has expired by a clock that is wrong is kept for a while (%s)',
+  async (expires) => {
+    const { authority, secret, order } = stage();
+    secret.key = await makeKey();
+    authority.expires = expires;
+    expect((await placed(order)).expires).toBeGreaterThan(systemClock.now() + 9 * 60_000);
+  },
+);
 
 test('new terms are agreed to, and the order is placed', async () => {
   const { authority, secret, order } = stage();

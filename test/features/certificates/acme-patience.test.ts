@@ -240,6 +240,13 @@ test('an order that is processed for minutes is kept and asked for again, and no
   expect(asked.length).toBeLessThan(60);
 });
 
+test('an API server whose clock is ahead makes no outage of an order that is processed', async () => {
+  const clock = new VirtualClock();
+  const stuck = { order: { status: 'processing' } };
+  const { outcome } = await finalizing(clock, stuck, clock.now() + hour);
+  expect(outcome).toMatchObject({ outcome: 'unfinished', orderLost: false });
+});
+
 test('§7: the longer an order is processed, the less often it is asked for', async () => {
   const clock = new VirtualClock();
   const stuck = { order: { status: 'processing' } };

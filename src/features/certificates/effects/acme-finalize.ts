@@ -68,7 +68,8 @@ export function finalizeOrder(
     if (known === null && found.status !== 'ready') throw unusableOrder(found, at);
     const key = known?.key ?? (await makeKey());
     if (known === null) await writePending(kube, place, { order: order.url, key, chain: '' }, signal);
-    const since = known?.createdAt ?? clock.now();
+    // The API server's clock may be ahead.
+    const since = Math.min(known?.createdAt ?? Number.POSITIVE_INFINITY, clock.now());
     const { issued, againMs } = await issuedOrder({ account, clock }, { host, key, since }, found, signal);
     const ms = clock.now() - since;
     if (isOngoing(issued)) return unfinished(attempt, issued, ms, againMs);

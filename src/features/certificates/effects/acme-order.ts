@@ -16,13 +16,22 @@ import { acquiring } from './acquisition-failure.ts';
 
 /** If the authority names no expiry: Let's Encrypt keeps an order for a week, and less is safe. */
 const expiryMs = 24 * 3_600_000;
+/**
+ * No order is taken for expired before, ms: where the authority's clock is behind, or ours ahead, each
+ * attempt would place another. One that has expired says so.
+ */
+const keptMs = 600_000;
 
 export function makeOrder(accounts: AcmeAccounts, clock: Clock): EffectRunner<AcmeOrder> {
   return acquiring(async ({ host, issuer, attempt, replaces }, { signal }) => {
     const order = await ordered(accounts, issuer, host, replaces, signal);
     const expires = Date.parse(order.expires ?? '');
     const at = Number.isNaN(expires) ? clock.now() + expiryMs : expires;
-    return { type: 'order.made', attempt, order: { url: order.url, expires: at } };
+    return {
+      type: 'order.made',
+      attempt,
+      order: { url: order.url, expires: Math.max(at, clock.now() + keptMs) },
+    };
   });
 }
 

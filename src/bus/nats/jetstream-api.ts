@@ -70,7 +70,8 @@ export function isJetStreamError(error: unknown, code: number): boolean {
 }
 
 function adviceOn(failure: Failure): string {
-  if (failure === 'nobody') return ' answers (is JetStream enabled on this NATS server?)';
+  if (failure === 'nobody')
+    return ' answers (is JetStream enabled on this NATS server? A leaf node without it needs default_js_domain, for the account and the domain of its hub)';
   return failure === 'not permitted' ? ' to this NATS user (deploy/nats/permissions.conf)' : '';
 }
 

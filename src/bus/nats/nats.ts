@@ -139,7 +139,7 @@ async function firstConnection(parts: KnownParts, log: Log): Promise<NatsConnect
 
 type KnownParts = NatsParts & { readonly troubles: Troubles };
 
-function connectionOptions(parts: NatsParts, order: ServerOrder, log: Log): ConnectionOptions {
+function connectionOptions(parts: KnownParts, order: ServerOrder, log: Log): ConnectionOptions {
   const { credsFile, tls, name, inboxPrefix } = parts;
   const urls = parts.servers.map(parseServer);
   const makers = { jwt: credsAuthenticator, nkey: nkeyAuthenticator };
@@ -147,7 +147,7 @@ function connectionOptions(parts: NatsParts, order: ServerOrder, log: Log): Conn
     servers: urls.map((url) => url.server),
     name,
     ...loginInUrls(urls),
-    ...(credsFile === undefined ? {} : { authenticator: credentials(credsFile, makers, log) }),
+    ...(credsFile === undefined ? {} : { authenticator: credentials(credsFile, makers, { ...parts, log }) }),
     ...(tls === undefined && !urls.some((url) => url.isTls) ? {} : { tls: tlsOptions(tls ?? {}, urls) }),
     ...(inboxPrefix === undefined ? {} : { inboxPrefix }),
     maxReconnectAttempts: -1,

@@ -115,7 +115,11 @@ test('an outage whose cause is a changed password is told once, with what to do,
 });
 
 test.each([
-  ['a server without JetStream', '', /nobody answers \(is JetStream enabled on this NATS server\?\)/],
+  [
+    'a server without JetStream',
+    '',
+    /nobody answers \(is JetStream enabled on this NATS server\? .*default_js_domain/,
+  ],
   [
     'an account without JetStream',
     'jetstream { store_dir: STORE }\naccounts { B: { jetstream: enabled }, A: { users: [{ user: r, password: p }] } }',

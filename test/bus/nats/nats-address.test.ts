@@ -7,12 +7,13 @@ import { join } from 'node:path';
 import type { PeerCertificate } from 'node:tls';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { freePort } from '../../../packages/dev-cluster/network/ports.ts';
-import { systemClock } from '../../../src/base/clock.ts';
+import { systemClock, timestamp } from '../../../src/base/clock.ts';
 import { seededRandom } from '../../../src/base/random.ts';
-import { loginInUrls } from '../../../src/bus/nats/server/nats-login.ts';
+import { credentials, loginInUrls } from '../../../src/bus/nats/server/nats-login.ts';
 import { tlsOptions } from '../../../src/bus/nats/server/nats-tls.ts';
 import { parseServer, withoutPasswords } from '../../../src/bus/nats/server/nats-url.ts';
 import { serverOrder } from '../../../src/bus/nats/server/server-order.ts';
+import { createTroubles } from '../../../src/bus/troubles.ts';
 import { until } from '../../until.ts';
 import { VirtualClock } from '../../virtual-clock.ts';
 import { codeOf } from '../bus-parts.ts';
@@ -82,6 +83,32 @@ test.each([
   } finally {
     rmSync(dir, { recursive: true });
   }
+});
+
+test('a JWT that has expired is told once, with its file and time, until the file holds another', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'orrery-files-'));
+  onTestFinished(() => rmSync(dir, { recursive: true }));
+  const file = join(dir, 'user.creds');
+  const clock = new VirtualClock();
+  const give = (seconds: number) => {
+    const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+    const exp = Math.floor(clock.now() / 1_000) + seconds;
+    const jwt = [{ typ: 'JWT' }, { exp }, {}].map(part).join('.');
+    writeFileSync(file, `-----BEGIN NATS USER JWT-----\n${jwt}\n\nSU${'A'.repeat(56)}\n`);
+    return timestamp(exp * 1_000);
+  };
+  const log = recordingLog();
+  const troubles = createTroubles(clock);
+  const maker = () => () => 'login';
+  const at = give(-60);
+  const login = credentials(file, { jwt: maker, nkey: maker }, { clock, troubles, log });
+  for (let n = 0; n < 3; n++) login();
+  const reason = `the JWT in ${file} (--nats-creds) expired at ${at}: renew the file, it is read at each attempt`;
+  expect(log.facts).toEqual([{ reason }]);
+  expect(troubles.all()).toMatchObject([{ text: reason }]);
+  give(60);
+  login();
+  expect(troubles.all()).toEqual([]);
 });
 
 const given = ['a', 'b'].map((listen) => ({ listen, gossiped: false }));

@@ -2,12 +2,15 @@
  * Who we are to NATS: the login in the servers' URLs, or a file of credentials.
  *
  * The file is read at each login, so renewed credentials are used. While it cannot be used – it is just being
- * replaced – the last good ones are: an exception at the login would close the connection for good.
+ * replaced – the last good ones are: an exception at the login would close the connection for good. NATS does
+ * not say that a JWT has expired when it refuses it, so that is told here.
  */
 import { readFileSync } from 'node:fs';
+import { type Clock, timestamp } from '../../../base/clock.ts';
 import { notAllowed, readGivenFile } from '../../../base/config-values.ts';
-import { asError } from '../../../base/errors.ts';
+import { asError, attempt } from '../../../base/errors.ts';
 import type { Log } from '../../../base/log-port.ts';
+import type { Troubles } from '../../troubles.ts';
 import type { ServerUrl } from './nats-url.ts';
 
 /** How the client library makes its answer to a server's nonce. */
@@ -24,12 +27,26 @@ export function loginInUrls(urls: readonly ServerUrl[]): { user?: string; pass?:
   return pass === undefined ? { token: user } : { user, pass };
 }
 
+interface CredentialsParts {
+  readonly clock: Clock;
+  readonly troubles: Troubles;
+  readonly log: Log;
+}
+
 /** @throws OrreryError USAGE if the file cannot be used now */
-export function credentials<T>(file: string, makers: Makers<T>, log: Log): (nonce?: string) => T {
+export function credentials<T>(
+  file: string,
+  makers: Makers<T>,
+  parts: CredentialsParts,
+): (nonce?: string) => T {
+  const { log } = parts;
   let latest = firstCredentials(file, makers);
+  const tellExpiry = expiryTeller(file, parts);
   return (nonce) => {
     try {
-      latest = usable(readFileSync(file), makers);
+      const content = readFileSync(file);
+      latest = usable(content, makers);
+      tellExpiry(content);
     } catch (error) {
       log.warn(
         { file, reason: asError(error).message },
@@ -58,4 +75,26 @@ function usable<T>(content: Buffer, { jwt, nkey }: Makers<T>): (nonce?: string) 
   const login = text.includes('JWT') ? jwt(content) : nkey(Buffer.from(seed));
   login('a nonce');
   return login;
+}
+
+/** Told once for each JWT. */
+function expiryTeller(file: string, { clock, troubles, log }: CredentialsParts): (content: Buffer) => void {
+  let told: number | undefined;
+  return (content) => {
+    const expiresAt = expiryOf(content.toString());
+    if (expiresAt === undefined || expiresAt > clock.now()) return void troubles.over('credentials');
+    const reason = `the JWT in ${file} (--nats-creds) expired at ${timestamp(expiresAt)}: renew the file, it is read at each attempt`;
+    // By our clock. If NATS takes it all the same, nothing is lost.
+    troubles.note('credentials', reason, { isMinor: true });
+    if (told !== expiresAt) log.error({ reason }, 'the NATS credentials have expired');
+    told = expiresAt;
+  };
+}
+
+/** ms since the epoch; undefined: it never expires, or there is no JWT. */
+function expiryOf(text: string): number | undefined {
+  const [, claims = ''] = /\beyJ[\w-]+\.([\w-]+)\.[\w-]+/.exec(text) ?? [];
+  const read = () => (JSON.parse(Buffer.from(claims, 'base64url').toString()) as { exp?: unknown }).exp;
+  const seconds = attempt(read, undefined);
+  return typeof seconds === 'number' && seconds > 0 ? seconds * 1_000 : undefined;
 }

@@ -4,8 +4,9 @@
  *
  * A request is lost if it is refused, reset, cut short, answered with a status other than 200, or not
  * answered in time. Promises: the clock sets the pace, not the answers (a slow Service gets no fewer
- * requests). At `clusterLimits.loadInFlight` a request is not sent and counts as lost. `stop` waits for the
- * answers in progress. Absent: latencies.
+ * requests). At `clusterLimits.loadInFlight` a request is not sent and counts as lost. A client that was
+ * itself late, since its machine is too busy, makes up for a second at most: more at once would keep it late.
+ * `stop` waits for the answers in progress. Absent: latencies.
  */
 import { get } from 'node:http';
 import type { Clock, Timer } from '../../../src/base/clock.ts';
@@ -23,6 +24,8 @@ export interface LoadCounts {
   readonly lost: number;
   /** Why requests were lost: `ECONNREFUSED`, `ECONNRESET`, `timeout`, `status 503`, … */
   readonly reasons: Readonly<Record<string, number>>;
+  /** The longest time, ms, by which the client's own clock came late. */
+  readonly lateMs: number;
 }
 
 export interface LoadParts {
@@ -57,6 +60,7 @@ export function startLoad(parts: LoadParts): Load {
   const startedAt = clock.monotonic();
   let secondEndsAt = startedAt + 1_000;
   let due = 0;
+  let tickAt = startedAt;
   let timer: Timer | undefined;
 
   const lose = (target: LoadTarget, reason: string) => {
@@ -79,6 +83,8 @@ export function startLoad(parts: LoadParts): Load {
   const tick = () => {
     const now = clock.monotonic();
     const wanted = Math.floor(((now - startedAt) / 1_000) * parts.requestsPerSecond);
+    for (const tally of [total, second]) tally.late(now - tickAt);
+    due = Math.max(due, wanted - parts.requestsPerSecond);
     const targets = parts.targets();
     for (; due < wanted; due += 1) {
       const target = targets[due % targets.length];
@@ -87,8 +93,9 @@ export function startLoad(parts: LoadParts): Load {
     if (now >= secondEndsAt) {
       parts.onSecond?.(second.counts(), total.counts());
       second = createTally();
-      secondEndsAt += 1_000;
+      secondEndsAt = Math.max(secondEndsAt + 1_000, now);
     }
+    tickAt = clock.monotonic() + tickMs;
     timer = clock.after(tickMs, tick);
   };
   tick();
@@ -129,6 +136,7 @@ function createTally() {
   let sent = 0;
   let answered = 0;
   let lost = 0;
+  let lateMs = 0;
   const reasons = new Map<string, number>();
   return {
     send() {
@@ -137,10 +145,13 @@ function createTally() {
     answer() {
       answered += 1;
     },
+    late(ms: number) {
+      lateMs = Math.max(lateMs, ms);
+    },
     lose(reason: string) {
       lost += 1;
       reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
     },
-    counts: (): LoadCounts => ({ sent, answered, lost, reasons: Object.fromEntries(reasons) }),
+    counts: (): LoadCounts => ({ sent, answered, lost, reasons: Object.fromEntries(reasons), lateMs }),
   };
 }

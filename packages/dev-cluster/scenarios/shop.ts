@@ -69,6 +69,8 @@ const shopDefaults: ShopOptions = {
 const statusPauseMs = 100;
 /** Seconds between two lines about a load without losses. */
 const quietSeconds = 10;
+/** A third of the time that a request may take. */
+const busyMs = 1_000;
 
 export function startScenario(options: ScenarioParts): Scenario {
   const { kube, clock, print } = options;
@@ -119,7 +121,7 @@ export function startScenario(options: ScenarioParts): Scenario {
 
   return {
     started,
-    counts: () => load?.counts() ?? { sent: 0, answered: 0, lost: 0, reasons: {} },
+    counts: () => load?.counts() ?? { sent: 0, answered: 0, lost: 0, reasons: {}, lateMs: 0 },
     rollOvers: () => rollOvers,
     async stop() {
       stopping.abort();
@@ -211,9 +213,12 @@ function createLoadLines(print: (line: string) => void): (second: LoadCounts, to
     quiet += 1;
     if (second.lost > 0) {
       const reasons = Object.entries(second.reasons).map(([reason, count]) => `${count} × ${reason}`);
-      print(
-        `load: ${second.lost} of ${second.sent} requests lost in the last second (${reasons.join(', ')})`,
-      );
+      // The client, the Pods and the routing are one process: what is late here is no fault of a route.
+      const busy =
+        second.lateMs < busyMs
+          ? ''
+          : `; this machine is too busy: the load itself came ${inSeconds(second.lateMs)} late`;
+      print(`load: ${second.lost} requests lost in the last second (${reasons.join(', ')})${busy}`);
     }
     if (second.lost === 0 && quiet < quietSeconds) return;
     quiet = 0;

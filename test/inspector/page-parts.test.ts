@@ -10,6 +10,7 @@ import type { HistoryStep } from '../../src/base/views.ts';
 import { senderOf } from '../../src/base/words.ts';
 import type { ChartLayout } from '../../src/inspector/charts/chart-layout.ts';
 import { compare } from '../../src/inspector/page/actor/difference.ts';
+import { readJson } from '../../src/inspector/page/answer.ts';
 import { followView, wholeView, zoomed } from '../../src/inspector/page/chart/camera.ts';
 import { possibleFrom, takenBy } from '../../src/inspector/page/chart/taken.ts';
 import { readWhen } from '../../src/inspector/page/events/when.ts';
@@ -278,3 +279,8 @@ test.each([
   [null, null],
   ['01J8XYZ', null],
 ])('the sender in the cause %s', (cause, sender) => expect(senderOf(cause)).toEqual(sender));
+
+test('a text that would turn its surroundings around is shown with that sign in words', () => {
+  const sent = { holder: '\u202eevil\u2069', text: 'سلام "<b>" \\u202e' };
+  expect(readJson(JSON.stringify(sent))).toEqual({ ...sent, holder: '\\u202eevil\\u2069' });
+});

@@ -12,7 +12,7 @@ import type {
   SessionView,
 } from '../../base/views.ts';
 import type { SequenceView } from '../events/sequence.ts';
-import type { Answer } from './answer.ts';
+import { type Answer, readJson } from './answer.ts';
 
 /** The kinds of actors that the release knows; null: the request failed. */
 export async function readKinds(): Promise<readonly string[] | null> {
@@ -78,7 +78,7 @@ async function call<T>(method: string, path: string, body?: object): Promise<Ans
         ? {}
         : { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } }),
     });
-    const value = await answer.json();
+    const value = readJson(await answer.text()) as { error?: { message?: string } } | null;
     if (answer.ok) return { ok: value as T };
     return { refused: { status: answer.status, reason: value?.error?.message ?? answer.statusText } };
   } catch {

@@ -5,9 +5,11 @@
  * that says nothing for long is taken for lost (a machine that slept, a way in between that is gone); each
  * connection is told what is watched; after its token was refused it does not retry before somebody signs in.
  */
+
 import type { Clock, Timer } from '../../base/clock.ts';
 import type { LiveMessage, LiveRequest } from '../live/live-messages.ts';
 import { liveProtocol } from '../live/live-protocol.ts';
+import { readJson } from './answer.ts';
 
 /** `full`: the replica serves as many pages as it can. */
 export type ConnectionState = 'connecting' | 'live' | 'lost' | 'full' | 'refused';
@@ -59,7 +61,7 @@ export function connectLive(parts: {
       if (socket !== opened) return;
       failures = 0;
       hush.heard();
-      const message = JSON.parse(String(data)) as LiveMessage;
+      const message = readJson(String(data)) as LiveMessage;
       if (message.type === 'hello') onState('live');
       onMessage(message);
     };

@@ -283,8 +283,8 @@ test('§4.10: a certificate that has expired when it comes is refused, counts as
   const clock = new VirtualClock(systemClock.now() + 31 * 24 * hour);
   const issued = await (await makeAuthority('late')).issue(wish.host);
   const { outcome } = await finalizing(clock, { order: { status: 'valid' }, ...issued });
-  const message = expect.stringMatching(/expired .*clock/);
-  expect(outcome).toMatchObject({ outcome: 'refused', issued: true, orderLost: true, message });
+  expect(outcome).toMatchObject({ outcome: 'refused', issued: true, orderLost: true });
+  expect(outcome).toMatchObject({ message: expect.stringMatching(/expired .*clock/) });
 });
 
 test('§4.10: a certificate that is not valid yet waits beside its key until it is', async () => {
@@ -300,8 +300,7 @@ test('§4.10: a certificate that is not valid yet waits beside its key until it 
 
 test('an order that becomes ready, or shows what it does, a moment later is not given up', async () => {
   const issued = await (await makeAuthority('slow')).issue(wish.host);
-  const statuses = ['pending', 'pending', 'ready', 'ready', 'processing', 'valid'];
-  const order = statuses.map((status) => ({ status }));
+  const order = ['pending', 'pending', 'ready', 'ready', 'processing', 'valid'].map((status) => ({ status }));
   const clock = new VirtualClock(systemClock.now());
   const { outcome, finalized } = await finalizing(clock, { order, ...issued }, null);
   expect(finalized).toHaveLength(1);
@@ -328,9 +327,11 @@ test('§7: an authority that takes too long to answer and goes on issuing is no 
   const clock = new VirtualClock(systemClock.now());
   const { outcome } = await finalizing(clock, { order, chain, key, refusal });
   expect(outcome).toMatchObject({ type: 'certificate.received' });
+  const unheard = await finalizing(clock, { order: { status: 'ready' }, refusal });
+  expect(unheard.outcome).toMatchObject({ message: expect.stringMatching(/was asked .* and shows no sign/) });
   const away = new OrreryError('ACME_UNREACHABLE', 'hung up', { facts: { timedOut: false } });
-  const down = await finalizing(clock, { order: { status: 'ready' }, refusal: away });
-  expect(down.outcome).toMatchObject({ outcome: 'down' });
+  const { outcome: down } = await finalizing(clock, { order: { status: 'ready' }, refusal: away });
+  expect(down).toMatchObject({ outcome: 'down' });
 });
 
 test('§3.1: of what the authority sends as a certificate, only certificates are stored', async () => {

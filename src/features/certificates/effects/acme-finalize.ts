@@ -98,7 +98,10 @@ function received(attempt: number, chain: string, now: number): CertificateRecei
 const nameOf = ({ url }: AcmeOrder) => `order ${placeOf(url)}`;
 
 function unfinished(attempt: number, order: AcmeOrder, ms: number, againMs: number): AcquisitionFailed {
-  const message = `the authority has processed ${nameOf(order)} for ${age(ms)} and continues`;
+  const message =
+    order.status === 'ready'
+      ? `the authority was asked ${age(ms)} ago to issue ${nameOf(order)}, and shows no sign of it`
+      : `the authority has processed ${nameOf(order)} for ${age(ms)} and continues`;
   return { ...waiting(attempt, message, againMs), outcome: 'unfinished' };
 }
 

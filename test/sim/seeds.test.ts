@@ -18,7 +18,8 @@ afterAll(() => {
   Error.stackTraceLimit = stackTraceLimit;
 });
 
-test.each(firsts)('25 seeds from %i on break no promise', { timeout: 120_000 }, async (first) => {
+// Each takes 8 s of a processor, so only what hangs takes that long, also on a busy machine.
+test.each(firsts)('25 seeds from %i on break no promise', { timeout: 600_000 }, async (first) => {
   for (let seed = first; seed < first + seedsEach; seed++) {
     const { breach } = await simulateTurn({ seed, chaosMs: 30_000 });
     expect(

@@ -56,7 +56,13 @@ export async function openTab(
   page.on('request', (request) => {
     if (new URL(request.url()).host !== new URL(base).host) complain(`asks ${request.url()}`);
   });
-  await page.goto(`${base}/`);
+  try {
+    await page.goto(`${base}/`);
+  } catch (error) {
+    // Nobody would close it, and it would go on drawing.
+    await context.close();
+    throw error;
+  }
   return { page, complaints: () => complaints.splice(0) };
 }
 

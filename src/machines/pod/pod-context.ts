@@ -49,10 +49,6 @@ export interface PodContext {
    * proven the Pod has to. Absent in records of an earlier release.
    */
   readonly watches?: ByService<true | number>;
-  /** Services that left the group while the Pod was held back → when, ms since the epoch; absent: none. */
-  readonly left?: ByService<number>;
-  /** Until when the Pod waits for them, as its deadline was set last. */
-  readonly settlesAt?: number;
   /** How often the unproven Services have been asked again since then. */
   readonly askings: number;
   /** When they were last asked, ms since the epoch. */
@@ -148,7 +144,7 @@ export function unproven(context: Standing): string[] {
 /**
  * Whether nothing is owed. A RouteGate that holds what cannot be verified also holds a Pod without Services.
  */
-export function isNothingOwed(context: PodContext): boolean {
+export function isAllProven(context: PodContext): boolean {
   const { facts } = context;
   if (!provable(facts) || unproven(context).length > 0) return false;
   return Object.keys(facts.services).length > 0 || !isHeldUnverified(facts);
@@ -178,7 +174,7 @@ export function takenBack(context: PodContext): Partial<PodContext> {
 const isSameGate = (before: PodFacts, after: PodFacts): boolean =>
   before.gate.conditionType === after.gate.conditionType;
 
-export const isSame = (before: PodFacts | null, after: PodFacts | null): boolean =>
+const isSame = (before: PodFacts | null, after: PodFacts | null): boolean =>
   before !== null && after !== null && before.uid === after.uid && isSameGate(before, after);
 
 /** What new facts change. Another Pod under the name, or another condition type, starts afresh. */
@@ -387,7 +383,7 @@ export const isWithdrawn = ({ facts }: Pick<PodContext, 'facts'>): boolean =>
 /** Whether the condition says that nothing was verified although Services have reached the Pod since. */
 export function isVerifiedSince(context: PodContext): boolean {
   const { facts, proofs, adopted: unseen, restated = false } = context;
-  if (facts?.saysUnverified !== true || restated || !isNothingOwed(context)) return false;
+  if (facts?.saysUnverified !== true || restated || !isAllProven(context)) return false;
   return Object.entries(facts.services).some(
     ([name, uid]) => uid !== null && proofs[name] === uid && !unseen.includes(name),
   );

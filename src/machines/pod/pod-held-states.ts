@@ -35,10 +35,6 @@ const addressIsThere = { guard: 'hasAddress', target: '#pod.deciding' } as const
 const addressIsReadable = { guard: 'isAddressReadable', target: '#pod.deciding' } as const;
 const allIsProven = { guard: 'isAllProven', target: '#pod.gated.marking' } as const;
 
-/** Only a Service that left a moment ago may still owe a proof; the deadline below is for its return. */
-const settling = <const T extends string>(here: T) =>
-  ({ guard: 'isSettlingAnew', target: here, reenter: true, actions: 'noteSettling' }) as const;
-
 /** Asks again, because a question may have been lost. */
 const askAgain = <const T extends string>(here: T) =>
   ({ actions: ['countAsking', 'forgetAsked'], target: here, reenter: true }) as const;
@@ -131,29 +127,26 @@ export const heldStates = {
     states: {
       asking: {
         description:
-          'Has asked the Services that owe a proof; later asks again and says in the condition which are missing. One that left a moment ago may come back, so the Pod waits for it as well.',
-        always: [allIsProven, settling('asking')],
+          'Has asked the Services that owe a proof; later asks again and says in the condition which are missing.',
+        always: allIsProven,
         after: {
-          askAgain: [allIsProven, askAgain('asking')],
+          askAgain: askAgain('asking'),
           tellPause: [{ guard: 'isUntold', target: 'telling' }, { target: 'told' }],
         },
       },
       unsaid: {
         description:
           'The condition is out of date; it is rewritten once the reason has held for a few seconds.',
-        always: [allIsProven, settling('unsaid')],
-        after: {
-          tellPause: 'telling',
-          askAgain: [allIsProven, askAgainAloud('unsaid'), askAgain('unsaid')],
-        },
+        always: allIsProven,
+        after: { tellPause: 'telling', askAgain: [askAgainAloud('unsaid'), askAgain('unsaid')] },
       },
       telling: { ...provingTelling, entry: ['askByName', ...provingTelling.entry] },
       told: {
         description:
           'The condition says which Services have not reached the Pod; they are asked again later.',
-        always: [allIsProven, isOutdated, settling('told')],
+        always: [allIsProven, isOutdated],
         after: {
-          askAgain: [allIsProven, askAgainAloud('told'), askAgain('told')],
+          askAgain: [askAgainAloud('told'), askAgain('told')],
         },
       },
     },

@@ -11,7 +11,6 @@ import {
   unproven,
   unverifiable,
 } from './pod-context.ts';
-import { isSettling, settledAt } from './pod-leavers.ts';
 import { heldMessage, lostMessage, missingList, objectName, opened } from './pod-words.ts';
 
 type PodStanding = Standing<PodContext>;
@@ -107,8 +106,6 @@ function nextOf(standing: PodStanding): Told['next'] | undefined {
     const since = oldestDoubt(context)?.since ?? standing.since;
     return { text: 'the condition is set to False', at: since + doubtPatienceMs };
   }
-  if (isIn(standing, 'gated.proving') && isSettling(context, standing.at))
-    return { text: 'the condition is set to True', at: settledAt(context) };
   const isAsking = isIn(standing, 'gated.proving') && !isIn(standing, 'gated.proving.telling');
   if (isAsking && context.asked.length > 0)
     return { text: 'the Services are asked again', at: context.askedAt + askPauseMs(context) };

@@ -13,6 +13,7 @@ import {
   askPauseMs,
   doubted,
   doubtPatienceMs,
+  isAllProven,
   isAnotherPod,
   isConditionTrue,
   isDoubtNews,
@@ -40,7 +41,6 @@ import {
   withVerdict,
 } from './pod-context.ts';
 import { podEffects } from './pod-effects.ts';
-import { isAllProven, isSettling, returnMs, settledAt, withLeavers } from './pod-leavers.ts';
 import {
   confirmedBy,
   isWatched,
@@ -145,11 +145,8 @@ export const podSetup = setup({
     isAskingInVain: ({ context }: Args) =>
       !(provable(context.facts) && context.facts.verifiable) && context.asked.length > 0,
     isAnythingAsked: ({ context }: Args) => context.asked.length > 0,
-    isAllProven: ({ context, event }) => isAllProven(context, event.at),
-    isNotAllProven: ({ context, event }) => !isAllProven(context, event.at),
-    /** For the deadline: what is owed, or who left, has changed since it was set. */
-    isSettlingAnew: ({ context, event }) =>
-      isSettling(context, event.at) && settledAt(context) !== context.settlesAt,
+    isAllProven: ({ context }: Args) => isAllProven(context),
+    isNotAllProven: ({ context }: Args) => !isAllProven(context),
     isRouteUnasked: ({ context }: Args) => provable(context.facts) && unasked(context).length > 0,
     isRouteOwedAndWithdrawn: ({ context }: Args) =>
       isWithdrawn(context) && context.facts?.deleting === false && unproven(context).length > 0,
@@ -162,10 +159,7 @@ export const podSetup = setup({
       longHeldNotes(event.at - waitsSince) > longHeldNotes(askedAt - waitsSince),
   },
   delays: {
-    askAgain: ({ context, event }) =>
-      isSettling(context, event.at)
-        ? leftOf(returnMs, settledAt(context) - returnMs, event.at)
-        : leftOf(askPauseMs(context), context.askedAt, event.at),
+    askAgain: ({ context, event }) => leftOf(askPauseMs(context), context.askedAt, event.at),
     /**
      * A Pod that waits for a moment needs no explanation. After that it is written every 3 s at most, and
      * less often the longer the Pod waits: a thousand Pods that wait together must not be busy explaining.
@@ -205,17 +199,11 @@ export const podSetup = setup({
       backOffMs(context.failures, 250, 10_000) * (0.75 + 0.5 * event.random),
   },
   actions: {
-    remember: assign(
-      change('pod.observed', (context, { facts, at }) => ({
-        ...rememberedWatches(context, facts),
-        ...withLeavers(context, facts, at),
-      })),
-    ),
+    remember: assign(change('pod.observed', (context, { facts }) => rememberedWatches(context, facts))),
     keepProof: assign(change('route.proven', provenAndWatched)),
     keepVerdict: assign(change('route.unverifiable', withVerdict)),
     keepAnswer: assign(change('route.missed', withAnswer)),
     dropProof: assign(change('route.lost', (context, event) => withoutProof(context, event, event.at))),
-    noteSettling: assign(({ context }) => ({ settlesAt: settledAt(context) })),
     noteWaiting: assign(({ event }) => ({ waitsSince: event.at })),
     noteTelling: assign((moment) => telling(moment)),
     /** Nothing counts as written, so it is tried again after the pause. */
@@ -246,7 +234,6 @@ export const podSetup = setup({
     forgetAsked: assign({ asked: [] }),
     countFailure: assign(({ context }) => ({ failures: context.failures + 1 })),
     release: assign(({ context }) => ({
-      ...(context.left !== undefined && { left: {} }),
       heldSince: null,
       heldBefore: context.heldSince,
       lostRoute: null,
@@ -270,7 +257,6 @@ export const podSetup = setup({
       answers: {},
       asked: [],
       watches: {},
-      left: {},
       failures: 0,
       lastError: null,
     }),

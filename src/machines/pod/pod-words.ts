@@ -3,7 +3,6 @@ import type { ActorId } from '../../base/ids.ts';
 import type { KubeEventWrite, MessageSend } from '../effects.ts';
 import {
   isConditionTrue,
-  isNothingOwed,
   type PodContext,
   type PodInput,
   unasked,
@@ -13,7 +12,6 @@ import {
 } from './pod-context.ts';
 import type { PodConditionPatch } from './pod-effects.ts';
 import type { Hindrance, PodFacts } from './pod-facts.ts';
-import { returnMs } from './pod-leavers.ts';
 
 export interface Moment {
   readonly context: PodContext;
@@ -164,19 +162,11 @@ function noServiceMessage({ facts }: PodContext, finds: 'finds' | 'found'): stri
 }
 
 function waitingMessage(context: PodContext): string {
-  const { facts, left = {} } = context;
+  const { facts } = context;
   const services = facts?.services ?? {};
-  if (isNothingOwed(context) && Object.keys(left).length > 0) return leftMessage(context);
   if (Object.keys(services).length === 0)
     return `${noServiceMessage(context, 'finds')}, and holds what cannot be verified (whenUnverifiable: hold).`;
   return missingList(context);
-}
-
-function leftMessage({ left = {} }: PodContext): string {
-  const names = Object.keys(left).map(objectName).sort();
-  const rest = names.length - namesMax;
-  const shown = `${together(names.slice(0, namesMax))}${rest > 0 ? ` and ${rest} more` : ''}`;
-  return `${names.length === 1 ? 'Service' : 'Services'} ${shown} left this Pod's group a moment ago, perhaps to be replaced; in ${returnMs / 1000} s this condition is set to True without those that are not back.`;
 }
 
 /** What to change where a Service cannot lead to the Pod, or waits for it. */

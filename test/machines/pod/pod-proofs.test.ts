@@ -134,11 +134,11 @@ describe('“Services may come and go while proving.”', () => {
     expect(pod.take(proven('late')).state).toBe('gated.marking.patching');
   });
 
-  test('one that goes owes nothing any more, ten seconds later', () => {
+  test('one that goes owes nothing any more', () => {
     const pod = newPod(observed(), proven('api'), proven('web'));
-    toldWhy(pod.take(observed({ services: { api: 'api-1', web: 'web-1' } }))).wait(5_999);
-    expect(pod.state).toMatch('gated.proving');
-    expect(pod.wait(1).state).toBe('gated.marking.patching');
+    expect(pod.take(observed({ services: { api: 'api-1', web: 'web-1' } })).state).toBe(
+      'gated.marking.patching',
+    );
   });
 
   test.each<[string, Record<string, string | null>]>([

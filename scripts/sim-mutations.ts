@@ -61,7 +61,7 @@ async function tryOut(mutation: Mutation): Promise<Verdict['caught']> {
     for (const file of ['package.json', 'tsconfig.json']) cpSync(join(root, file), join(copy, file));
     symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
     for (const change of mutation.changes) mutate(copy, mutation.name, change);
-    const out = await run(copy, mutation);
+    const out = await run(copy, mutation.feature);
     const found = /^seed (\d+) breaks (.+?) after [\d.]+ s: (.*)$/m.exec(out);
     return found ? { seed: found[1] ?? '', promise: found[2] ?? '', text: found[3] ?? '' } : null;
   } finally {
@@ -81,10 +81,9 @@ function mutate(copy: string, name: string, { file, find, replace }: Mutation['c
   );
 }
 
-function run(copy: string, { feature, seeds: ownSeeds }: Mutation): Promise<string> {
+function run(copy: string, feature: string): Promise<string> {
   const { seeds, from, seconds } = values;
-  const flags = Object.entries(ownSeeds ?? { seeds, from, seconds });
-  const span = flags.flatMap(([name, of]) => [`--${name}`, `${of}`]);
+  const span = Object.entries({ seeds, from, seconds }).flatMap(([name, of]) => [`--${name}`, `${of}`]);
   const args = ['scripts/sim.ts', ...span, '--feature', feature, '--as-is'];
   const child = spawn(process.execPath, args, { cwd: copy, stdio: ['ignore', 'pipe', 'pipe'] });
   let [out, err] = ['', ''];

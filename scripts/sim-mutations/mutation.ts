@@ -5,13 +5,6 @@ export interface Mutation {
   readonly name: string;
   /** The feature whose simulation should find it. */
   readonly feature: string;
-  /** What takes hours is looked for in these seeds, of so many seconds; absent: in those of all others. */
-  readonly seeds?: {
-    readonly from: number;
-    readonly seeds: number;
-    readonly seconds: number;
-    readonly lull: number;
-  };
   readonly changes: ReadonlyArray<{
     readonly file: string;
     readonly find: string;

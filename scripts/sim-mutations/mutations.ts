@@ -235,22 +235,7 @@ const engineMutations: ReadonlyArray<Omit<Mutation, 'feature'>> = [
   },
 ];
 
-/** An actor is forgotten after an hour away, and begins anew while others remember what it said. */
-const rebornMutation: Mutation = {
-  name: 'what an actor says that is born again counts as said before',
-  feature: 'routegates',
-  seeds: { from: 65_006, seeds: 5, seconds: 28_800, lull: 1_800 },
-  changes: [
-    {
-      file: 'src/actors/shards/message-ids.ts',
-      find: 'return key === id ? shortId(id) :',
-      replace: "return key !== '' ? shortId(key) :",
-    },
-  ],
-};
-
 export const mutations: readonly Mutation[] = [
   ...engineMutations.map((mutation) => ({ feature: 'routes', ...mutation })),
-  rebornMutation,
   ...featureMutations,
 ];

@@ -305,8 +305,7 @@ describe.skipIf(!hasBrowser)('the inspector', { timeout: timeoutMs }, () => {
     }
     expect(await kindsByKeyboard(page)).toEqual(await kindsOf(page));
     expect(await cutInTheBar(page, { moreKinds: 12 })).toEqual([]);
-    // What differs for readers is whether it is narrow.
-    if (width < 1_000) expect(await accessibilityFaults(page)).toEqual([]);
+    expect(await accessibilityFaults(page)).toEqual([]);
   });
 
   test.each(['#/pod', '#/events'])(

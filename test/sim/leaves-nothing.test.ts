@@ -29,8 +29,8 @@ async function recordsOf(
 }
 
 test.each(simulatedFeatures)('%s', async (feature) => {
-  const saved = await recordsOf(feature, 3, 20_000);
-  expect(saved.length).toBeGreaterThan(5);
+  const saved = await recordsOf(feature, 3, 60_000);
+  expect(saved.length).toBeGreaterThan(10);
   // Of the last one something may be on the stack.
   await recordsOf(feature, 1, 1_000);
   for (let n = 0; n < 3; n++) {

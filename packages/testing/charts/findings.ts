@@ -26,7 +26,7 @@ export interface Sample {
 }
 
 /** The most situations that are stepped twice, live and from a record; bounds the time that this takes. */
-const movedMax = 200;
+const movedMax = 400;
 
 /**
  * Walks a chart and reports what is wrong with it, in words; empty if nothing is.

@@ -3,7 +3,7 @@
  */
 import type { AnyStateMachine, AnyStateNode } from 'xstate';
 import { getInitialSnapshot } from 'xstate';
-import { nearest } from '../base/config-values.ts';
+import { meantBy, nearest } from '../base/config-values.ts';
 import { asError } from '../base/errors.ts';
 import { isActorKind } from '../base/ids.ts';
 import type { Chart } from '../machines/chart.ts';
@@ -97,22 +97,12 @@ function wordProblems({ machine, effects: declared }: Chart): readonly string[] 
     ...words.actions.flatMap((action) => actionProblems(action, effects, actions)),
     ...words.guards
       .filter((guard) => guards[guard] === undefined)
-      .map((guard) => `the guard ${guard} is not implemented${meant(guard, guards)}`),
+      .map((guard) => `the guard ${guard} is not implemented${meantBy(guard, Object.keys(guards))}`),
     ...words.delays
       .filter((delay) => delays[delay] === undefined)
-      .map((delay) => `the delay ${delay} is not implemented${meant(delay, delays)}`),
+      .map((delay) => `the delay ${delay} is not implemented${meantBy(delay, Object.keys(delays))}`),
     ...(words.invokes ? ['the chart invokes actors: ask for an effect instead'] : []),
   ];
-}
-
-/** A name that was perhaps meant. */
-function meant(
-  word: string,
-  implemented: Readonly<Record<string, unknown>>,
-  others: readonly string[] = [],
-): string {
-  const near = nearest(word, [...Object.keys(implemented), ...others]);
-  return near === undefined ? '' : ` (is ${near} meant?)`;
 }
 
 interface Words {
@@ -175,7 +165,7 @@ function actionProblems(
   if (effects.has(type)) return [];
   if (implemented[type] === undefined)
     return [
-      `the action ${type} is neither implemented nor an effect of the kind${meant(type, implemented, [...effects])}`,
+      `the action ${type} is neither implemented nor an effect of the kind${meantBy(type, [...Object.keys(implemented), ...effects])}`,
     ];
   return isBuiltIn(implemented[type])
     ? []

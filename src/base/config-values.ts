@@ -236,6 +236,12 @@ export function nearest(word: string, known: Iterable<string>): string | undefin
   return best?.text;
 }
 
+/** The same as words behind a complaint: ` (is pod meant?)`, or nothing. */
+export function meantBy(word: string, known: Iterable<string>): string {
+  const near = nearest(word, known);
+  return near === undefined ? '' : ` (is ${near} meant?)`;
+}
+
 /** Optimal string alignment; 3 or more: too far for us. */
 function lettersApart(a: string, b: string): number {
   if (Math.abs(a.length - b.length) > 2) return 3;

@@ -69,19 +69,12 @@ export async function readKnownId(text: string, kinds: KindsKnown, given?: strin
 
 /** Called when nothing was found. @throws OrreryError USAGE with the known kinds, if the kind is unknown */
 export async function knownKind(id: ActorId, kinds: KindsKnown): Promise<void> {
-  const { charts } = await kinds();
-  readKind(
-    parseActorId(id).kind,
-    charts.filter(({ durable }) => durable),
-  );
+  readKind(parseActorId(id).kind, await kindsOfActors(kinds));
 }
 
 async function resolved(kind: string, kinds: KindsKnown): Promise<NamedKind | null> {
-  const { charts } = await kinds();
-  return (
-    kindNamed(
-      kind,
-      charts.filter(({ durable }) => durable),
-    ) ?? null
-  );
+  return kindNamed(kind, await kindsOfActors(kinds)) ?? null;
 }
+
+const kindsOfActors = async (kinds: KindsKnown): Promise<readonly NamedKind[]> =>
+  (await kinds()).charts.filter(({ durable }) => durable);

@@ -2,7 +2,7 @@
  * `orrery chart`: shows a machine's statechart as text, as a Mermaid diagram or as JSON. Needs no running
  * Orrery.
  */
-import { nearest, notAllowed } from '../base/config-values.ts';
+import { meantBy, notAllowed } from '../base/config-values.ts';
 import type { Kinds } from '../replica/charts.ts';
 import { kindNamed } from './kind-argument.ts';
 import { loadedKinds } from './own/loaded-kinds.ts';
@@ -40,12 +40,8 @@ async function draw(name: string, format: string, { charts, messages }: Kinds): 
   ]);
   const chart = kindNamed(name, charts);
   if (!chart) {
-    const near = nearest(
-      name,
-      charts.map((one) => one.name),
-    );
-    const meant = near === undefined ? '' : ` (is ${near} meant?)`;
-    throw notAllowed('MACHINE', name, `${charts.map((one) => one.name).join(', ')}${meant}`);
+    const names = charts.map((one) => one.name);
+    throw notAllowed('MACHINE', name, `${names.join(', ')}${meantBy(name, names)}`);
   }
   if (format === 'json') return [JSON.stringify(machineView(chart, messages.get(chart.name)), null, 2)];
   if (format === 'mermaid') return chartMermaid(chartOf(chart));

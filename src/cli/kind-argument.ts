@@ -1,5 +1,5 @@
 /** Kinds as people name them: `pod`, `pods`, `po`. Pure. */
-import { nearest, notAllowed } from '../base/config-values.ts';
+import { meantBy, notAllowed } from '../base/config-values.ts';
 import type { Chart } from '../machines/chart.ts';
 
 export type NamedKind = Pick<Chart, 'name' | 'shortName'>;
@@ -11,11 +11,10 @@ export function readKind(word: string, kinds: readonly NamedKind[]): string {
   const allowed = kinds
     .map(({ name, shortName }) => (shortName ? `${name} (${shortName})` : name))
     .join(', ');
-  const near = nearest(
+  const meant = meantBy(
     word,
     kinds.flatMap(({ name }) => [name, plural(name)]),
   );
-  const meant = near === undefined ? '' : ` (is ${near} meant?)`;
   throw notAllowed('KIND', word, `${allowed}, and the kinds of features that --feature loads${meant}`);
 }
 

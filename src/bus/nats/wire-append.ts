@@ -18,7 +18,7 @@ import {
 import { msgIdHeader } from '../envelope.ts';
 import { errorIn, type JetStreamError, jetStreamCode, jsonOf } from './jetstream-api.ts';
 import type { Wire, WireMessage } from './wire.ts';
-import { ask, type WireRequests } from './wire-requests.ts';
+import { ask, type Failure, type WireRequests } from './wire-requests.ts';
 
 /** The library's interface cannot express a guard on another subject than the message's own. */
 const guardSubject = 'Nats-Expected-Last-Subject-Sequence-Subject';
@@ -35,11 +35,14 @@ export function wireAppend(wire: Wire, requests: WireRequests) {
       headers: headersOf(options),
       timeoutMs: options.timeoutMs ?? limits.appendTimeoutMs,
       read: (message) => acknowledgement(message, options.guard),
-      failed: (failure) =>
-        failure === 'not permitted' ? writeNotPermitted(subject) : unknownOutcome(`${subject}: ${failure}`),
+      failed: (failure) => unconfirmed(failure, subject),
     });
   };
 }
+
+/** @param what the write, in words */
+export const unconfirmed = (failure: Failure, subject: string, what = subject): OrreryError =>
+  failure === 'not permitted' ? writeNotPermitted(subject) : unknownOutcome(`${what}: ${failure}`);
 
 export function headersOf(options: AppendOptions): Headers | undefined {
   const { headers, msgId, guard, ttlSeconds } = options;

@@ -8,9 +8,9 @@
  */
 import { limits } from '../../base/limits.ts';
 import type { Appended, BatchMessage } from '../bus.ts';
-import { refused, unknownOutcome, unreachable, writeNotPermitted } from '../bus-errors.ts';
+import { refused, unreachable } from '../bus-errors.ts';
 import type { Wire } from './wire.ts';
-import { acknowledgement, headersOf } from './wire-append.ts';
+import { acknowledgement, headersOf, unconfirmed } from './wire-append.ts';
 import { ask, type WireRequests } from './wire-requests.ts';
 
 const batchId = 'Nats-Batch-Id';
@@ -43,10 +43,7 @@ export function wireBatch(wire: Wire, requests: WireRequests, nextId: () => stri
       headers: headers(messages.length - 1),
       timeoutMs,
       read: (answer) => acknowledgement(answer, guard),
-      failed: (failure) =>
-        failure === 'not permitted'
-          ? writeNotPermitted(last.subject)
-          : unknownOutcome(`a batch to ${last.subject}: ${failure}`),
+      failed: (failure) => unconfirmed(failure, last.subject, `a batch to ${last.subject}`),
     });
   };
 }

@@ -7,7 +7,8 @@ import { wantBytes } from '../../machines/service/service-context.ts';
 import { deadlocksOf } from './deadlocks.ts';
 import type { PodDigest } from './digests.ts';
 import type { Refusal } from './gate-bounds.ts';
-import { type Group, objectOf, servingPods } from './groups/groups.ts';
+import { type Group, objectOf } from './groups/groups.ts';
+import { servingPods } from './groups/listed-addresses.ts';
 import type { RouteGateSpec } from './route-gate.ts';
 import { isCrowded, unaskable, unverifiedReasons } from './routes-join.ts';
 
@@ -191,7 +192,7 @@ function deadlockedIn(groups: readonly Group[]): Pick<GateFindings, Deadlock> {
   for (const group of groups) {
     const serving = [...group.pods.values()].filter(({ finished }) => finished !== true);
     for (const [actor, service] of group.services)
-      for (const deadlock of deadlocksOf(service, serving, servingPods(group)))
+      for (const deadlock of deadlocksOf(service, serving, serving.length))
         told[deadlock].add(objectOf(actor));
   }
   return {

@@ -20,7 +20,8 @@ import { hindrancesOf } from './deadlocks.ts';
 import type { EndpointSliceDigest, PodDigest, ServiceDigest, ServicePortDigest } from './digests.ts';
 import { type Gate, gateOf } from './gate.ts';
 import { ownerKindOf, ownerOf, ownerStateOf, statedReplicas } from './groups/group-owner.ts';
-import { type Group, Groups, objectOf, servingPods } from './groups/groups.ts';
+import { type Group, Groups, objectOf } from './groups/groups.ts';
+import { servingPods } from './groups/listed-addresses.ts';
 import { sharerOf } from './groups/node-addresses.ts';
 import type { RouteGateSpec } from './route-gate.ts';
 

@@ -53,6 +53,21 @@ const reports = (word: StateWord) =>
 
 const checking = ({ context }: Moment) => ({ issuer: context.name, check: context.check });
 
+/** While domains are served the Issuer is checked again and again: weeks may pass before one asks. */
+const checksAgain = <const Word extends 'ready' | 'trying'>(word: Word) =>
+  ({
+    quiet: { target: word, reenter: true },
+    checkAgain: {
+      target: word,
+      reenter: true,
+      actions: ['numberCheck', { type: 'issuer.verify', params: checking }],
+    },
+  }) as const;
+
+/** What such a check finds. */
+const checked = (word: 'ready' | 'trying') =>
+  ({ 'issuer.verified': { guard: 'isThisCheck', actions: ['noteCa', ...tell(word)] } }) as const;
+
 /** The result of the verification. */
 const verdict = [
   { guard: 'isCheckDown', target: '#issuer.suspended.down', actions: 'noteOutage' },
@@ -153,7 +168,7 @@ const issuerMachine = issuerSetup.createMachine({
           entry: 'serveAll',
           on: {
             ...reports('ready'),
-            'issuer.verified': { guard: 'isThisCheck', actions: ['noteCa', ...tell('ready')] },
+            ...checked('ready'),
             'permit.asked': { target: 'ready', reenter: true, actions: 'enqueue' },
             'permit.returned': [
               ...passedOn,
@@ -166,14 +181,7 @@ const issuerMachine = issuerSetup.createMachine({
               { target: 'ready', reenter: true, actions: 'takeBack' },
             ],
           },
-          after: {
-            quiet: { target: 'ready', reenter: true },
-            checkAgain: {
-              target: 'ready',
-              reenter: true,
-              actions: ['numberCheck', { type: 'issuer.verify', params: checking }],
-            },
-          },
+          after: checksAgain('ready'),
         },
         trying: {
           id: 'issuer.trying',
@@ -181,7 +189,7 @@ const issuerMachine = issuerSetup.createMachine({
           entry: 'serveOne',
           on: {
             ...reports('trying'),
-            'issuer.verified': { guard: 'isThisCheck', actions: ['noteCa', ...tell('trying')] },
+            ...checked('trying'),
             'permit.asked': { target: 'trying', reenter: true, actions: 'enqueue' },
             'permit.returned': [
               ...passedOn,
@@ -204,15 +212,7 @@ const issuerMachine = issuerSetup.createMachine({
               { target: 'trying', reenter: true, actions: 'takeBack' },
             ],
           },
-          // Weeks may pass before a domain asks.
-          after: {
-            quiet: { target: 'trying', reenter: true },
-            checkAgain: {
-              target: 'trying',
-              reenter: true,
-              actions: ['numberCheck', { type: 'issuer.verify', params: checking }],
-            },
-          },
+          after: checksAgain('trying'),
         },
       },
     },

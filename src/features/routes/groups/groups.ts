@@ -17,7 +17,7 @@ import { equal } from '../../../base/equal.ts';
 import { limits } from '../../../base/limits.ts';
 import type { EndpointSliceDigest, PodDigest, ServiceDigest } from '../digests.ts';
 import type { Gate } from '../gate.ts';
-import { ListedAddresses } from './listed-addresses.ts';
+import { ListedAddresses, servingPods } from './listed-addresses.ts';
 import { put } from './nested-map.ts';
 import { addNodeAddress, type NodeAddresses, removeNodeAddress } from './node-addresses.ts';
 
@@ -39,9 +39,6 @@ export interface Group {
   /** How many of its Pods have ended: they stay until somebody deletes them, and serve no more. */
   ended: number;
 }
-
-/** The group's Pods that serve, or will: what is left of an eviction counts for nothing. */
-export const servingPods = ({ pods, ended }: Pick<Group, 'pods' | 'ended'>): number => pods.size - ended;
 
 /** Actor name → the group in which it represents its object. */
 type Places = ReadonlyMap<string, Group>;

@@ -60,6 +60,9 @@ interface Members {
   readonly ended: number;
 }
 
+/** How many of a group's Pods serve, or will: what is left of an eviction counts for nothing. */
+export const servingPods = ({ pods, ended }: Pick<Members, 'pods' | 'ended'>): number => pods.size - ended;
+
 /** The number of Pods of a Service's group that its slices do not list yet. */
 export function comingTo(group: Members | null, listed: Listed): number {
   let count = 0;
@@ -76,7 +79,7 @@ export function comingTo(group: Members | null, listed: Listed): number {
  */
 export function heldAt(group: Members | null, listed: Listed): ReadonlyMap<string, string> {
   const held = new Map<string, string>();
-  if (group === null || group.pods.size - group.ended > limits.probeKeptAnswers) return held;
+  if (group === null || servingPods(group) > limits.probeKeptAnswers) return held;
   for (const { address, uid, deleting, finished, conditions } of group.pods.values()) {
     const isGone = deleting || finished === true || address === null || !('ip' in address);
     if (isGone || conditions[group.gate.spec.conditionType] === 'True') continue;
@@ -90,7 +93,7 @@ export function heldAt(group: Members | null, listed: Listed): ReadonlyMap<strin
  * of Pods, and if the group is not too large for answers to be kept.
  */
 export function podAt(group: Members | null, ip: string, since: number): string | undefined {
-  if (group === null || group.pods.size - group.ended > limits.probeKeptAnswers) return undefined;
+  if (group === null || servingPods(group) > limits.probeKeptAnswers) return undefined;
   const pod = onlyPodAt(group, ip);
   if (pod === null) return undefined;
   const { uid, deleting } = group.pods.get(pod) ?? {};

@@ -8,18 +8,12 @@
 import { type ActorRecord, isForgotten } from '../../../src/actors/host/records.ts';
 import { createStepper, type Stepper } from '../../../src/actors/host/step.ts';
 import type { Chart } from '../../../src/machines/chart.ts';
-import { slowness } from '../time/sim-clock.ts';
 import type { CheckerKind, Eye } from './checker.ts';
 import { createDueTimes, type DueTimes } from './due-times.ts';
+import { tidyMs, tidyTimes } from './to-nothing.ts';
 
 /** Allowance for clocks that differ, a shard that was claimed again, and messages that lag. */
 const slackMs = 45_000;
-/**
- * Until the end of an effect is stored where its actor does nothing more: at the housekeeping of each second
- * that finds it a second at rest, and in peace the time of housekeeping goes slowly. The first may miss that.
- */
-const tidyMs = 2 * slowness * 1_000;
-
 interface Kept {
   readonly record: ActorRecord;
   /** Since when each effect has been requested, world time. */
@@ -32,6 +26,7 @@ export const deadlines = (charts: readonly Chart[]): CheckerKind => ({
   create(eye) {
     const steppers = new Map(charts.map((chart) => [chart.name, createStepper(chart)]));
     const effects = new Map(charts.flatMap((chart) => chart.effects.map((one) => [one.type, one] as const)));
+    const tidyOf = tidyTimes(charts);
     const timeoutOf: TimeoutOf = (effect) => effects.get(effect.type)?.timeoutMs(effect) ?? 0;
     const delaysOf = new Map<string, readonly string[]>();
     const kept = new Map<string, Kept>();
@@ -40,7 +35,8 @@ export const deadlines = (charts: readonly Chart[]): CheckerKind => ({
     return (sighting) => {
       if (sighting.kind === 'lost' && sighting.stream === 'state') kept.clear();
       if (sighting.kind === 'calm') calmAt = eye.now();
-      if (sighting.kind === 'second' && calmAt !== null) lookAt(eye, kept, calmAt, { timeoutOf, due });
+      if (sighting.kind === 'second' && calmAt !== null)
+        lookAt(eye, kept, calmAt, { timeoutOf, tidyOf, due });
       if (sighting.kind !== 'saved') return;
       const { id, record } = sighting;
       due.note(id, record);
@@ -56,18 +52,26 @@ export const deadlines = (charts: readonly Chart[]): CheckerKind => ({
   },
 });
 
+type TidyOf = ReturnType<typeof tidyTimes>;
 type TimeoutOf = (effect: { readonly type: string }) => number;
 
 function lookAt(
   eye: Eye,
   kept: ReadonlyMap<string, Kept>,
   calmAt: number,
-  { timeoutOf, due }: { readonly timeoutOf: TimeoutOf; readonly due: DueTimes },
+  {
+    timeoutOf,
+    tidyOf,
+    due,
+  }: { readonly timeoutOf: TimeoutOf; readonly tidyOf: TidyOf; readonly due: DueTimes },
 ): void {
   const now = eye.now();
   for (const [id, { record, since }] of kept) {
     if (isForgotten(record, now)) continue;
-    const overdue = record.timers.find((timer) => Math.max(due.of(id, timer), calmAt) + slackMs < now);
+    const overdue = record.timers.find((timer) => {
+      const overMs = now - Math.max(due.of(id, timer), calmAt) - slackMs;
+      return overMs > 0 && overMs > tidyOf(record, timer, now);
+    });
     if (overdue)
       eye.breach(`${id} rev ${record.rev}: the deadline ${overdue.id} is ${now - overdue.at} ms over`);
     const stuck = record.outbox.find(({ key, effect }) => {

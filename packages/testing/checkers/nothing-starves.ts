@@ -13,6 +13,7 @@ import type { Chart } from '../../../src/machines/chart.ts';
 import type { CheckerKind, Eye } from './checker.ts';
 import { createDueTimes, type DueTimes } from './due-times.ts';
 import { createQuiet, type TroubledWorld } from './quiet-time.ts';
+import { tidyTimes } from './to-nothing.ts';
 
 export interface Progress {
   readonly charts: readonly Chart[];
@@ -45,6 +46,7 @@ export const nothingStarves = (progress: Progress): CheckerKind<TroubledWorld> =
     const actors = new Map<string, Standing>();
     const mailboxes = mailboxLook(eye, actors);
     const due = createDueTimes(eye.now);
+    const tidyOf = tidyTimes(progress.charts);
     return (sighting) => {
       quiet.see(sighting);
       if (sighting.kind === 'saved') {
@@ -61,7 +63,7 @@ export const nothingStarves = (progress: Progress): CheckerKind<TroubledWorld> =
         const waits = standing.unrestSince !== null && progress.mayWait(id, standing.record);
         const judged = waits ? { ...standing, unrestSince: eye.now() } : standing;
         if (waits) actors.set(id, judged);
-        lookAt(eye, id, judged, quiet.since(), { ...progress, due });
+        lookAt(eye, id, judged, quiet.since(), { ...progress, due, tidyOf });
       }
       mailboxes(quiet.since());
     };
@@ -84,16 +86,21 @@ function standingOf(record: ActorRecord, before: Standing | undefined, rest: Res
   return { record, unrestSince: isAtRest ? null : (before?.unrestSince ?? now), stepAt: now };
 }
 
+interface Judging extends Progress {
+  readonly due: DueTimes;
+  readonly tidyOf: ReturnType<typeof tidyTimes>;
+}
+
 function lookAt(
   { now, breach }: Eye<TroubledWorld>,
   id: string,
   actor: Standing,
   quietSince: number,
-  progress: Progress & { readonly due: DueTimes },
+  progress: Judging,
 ): void {
   if (actor.record.gone || isForgotten(actor.record, now())) return;
   const isOver: IsOver = (at, patienceMs) => now() - Math.max(at, quietSince) > patienceMs;
-  const trouble = troubleOf(id, actor, isOver, progress);
+  const trouble = troubleOf(id, now(), actor, isOver, progress);
   if (trouble !== null) breach(`${id} rev ${actor.record.rev}${trouble}`);
 }
 
@@ -102,11 +109,15 @@ type IsOver = (at: number, patienceMs: number) => boolean;
 
 function troubleOf(
   id: string,
+  now: number,
   { record, unrestSince, stepAt }: Standing,
   isOver: IsOver,
-  { restMs, standing, due }: Progress & { readonly due: DueTimes },
+  { restMs, standing, due, tidyOf }: Judging,
 ): string | null {
-  const overdue = record.timers.find((timer) => isOver(due.of(id, timer), slackMs));
+  const overdue = record.timers.find((timer) => {
+    const at = due.of(id, timer);
+    return isOver(at, slackMs) && isOver(at, slackMs + tidyOf(record, timer, now));
+  });
   if (overdue) return `: the deadline ${overdue.id} has passed, unheard`;
   const first = record.outbox.find(({ effect }) => !standing.includes(effect.type));
   if (first && isOver(stepAt, slackMs + longestEffectMs))

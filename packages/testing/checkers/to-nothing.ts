@@ -1,0 +1,31 @@
+/**
+ * Deadlines that come to nothing: the actor is told, no transition follows, and so no step is saved that
+ * would take the deadline out of the record. Housekeeping does that, when it finds the actor a second at
+ * rest.
+ */
+import type { ActorRecord, TimerRecord } from '../../../src/actors/host/records.ts';
+import { createStepper } from '../../../src/actors/host/step.ts';
+import { attempt } from '../../../src/base/errors.ts';
+import type { Chart } from '../../../src/machines/chart.ts';
+import { slowness } from '../time/sim-clock.ts';
+
+/**
+ * Until what an actor is done with has left its record, ms: housekeeping comes each second, in peace its time
+ * goes slowly, and the first may find the actor not yet at rest.
+ */
+export const tidyMs = 2 * slowness * 1_000;
+
+/** @returns how long a deadline may stand in the record after its time, ms */
+export function tidyTimes(charts: readonly Chart[]) {
+  const steppers = new Map(charts.map((chart) => [chart.name, createStepper(chart)]));
+  return (record: ActorRecord, { event }: TimerRecord, now: number): number => {
+    const stepper = steppers.get(record.machine);
+    if (stepper === undefined) return 0;
+    // A step that fails parks the actor, which is something.
+    return attempt(() => {
+      const stamped = { ...event, at: now, random: 0.5 };
+      const result = stepper.step(stepper.restore(record.snapshot, record.version), stamped);
+      return result.changed || result.effects.length > 0 || result.timers.length > 0 ? 0 : tidyMs;
+    }, 0);
+  };
+}

@@ -8,6 +8,7 @@ import type { Bundle } from '../../../src/features/releases/bundle.ts';
 import { releases } from '../../../src/features/releases/resources.ts';
 import type { ReleaseContext } from '../../../src/machines/release/release-context.ts';
 import type { StatusPromise, Wanted } from '../checkers/true-statuses.ts';
+import type { ApiStage } from '../features/feature-world.ts';
 
 /** A replica that runs. */
 export interface RunningReplica {
@@ -53,22 +54,33 @@ function ofReplicas({ status }: KubeObject, running: readonly RunningReplica[]):
   const leading = leadersIn(running);
   const { bundle } = leading[0] ?? {};
   if (!bundle) return {};
-  const { state, release, minimumCompatibleRelease: minimum, lastError = null } = (status ?? {}) as Said;
+  const said = (status ?? {}) as Said;
+  const { state, release, minimumCompatibleRelease: minimum, lastError = null } = said;
   const isDone = state === 'Done' && release === bundle.release && minimum === bundle.minServing;
-  const isServing = (one: RunningReplica) =>
-    one.bundle === null ||
-    (compareReleases(one.release, minimum ?? '') >= 0 &&
-      compareReleases(release ?? '', one.bundle.minReconciler) >= 0);
   return {
     leader: (said: unknown) => leading.some(({ name }) => name === said),
     conditions: {
       Applied: { status: isDone && lastError === null ? 'True' : 'False' },
-      AllReplicasServe: { status: running.every(isServing) ? 'True' : 'False' },
+      AllReplicasServe: { status: running.every((one) => mayServe(one, said)) ? 'True' : 'False' },
       AllReplicasHaveBundle: {
         status: running.every((one) => one.bundle !== null) ? 'True' : 'False',
       },
     },
   };
+}
+
+/** Whether a replica can live with the state that was written last (§2.1). */
+export function mayServe({ bundle, release }: RunningReplica, said: Said): boolean {
+  if (bundle === null) return true;
+  const { minimumCompatibleRelease: minimum = '', release: written = '' } = said;
+  return compareReleases(release, minimum) >= 0 && compareReleases(written, bundle.minReconciler) >= 0;
+}
+
+/** Whether no replica can live with what the Release says was written last. */
+export function nobodyServes({ api }: Pick<ApiStage, 'api'>, running: readonly RunningReplica[]): boolean {
+  const { bundle } = leadersIn(running)[0] ?? {};
+  const said = (bundle && api.find(releases, undefined, bundle.name)?.status) ?? null;
+  return said !== null && running.every((one) => !mayServe(one, said as Said));
 }
 
 /** Those of the newest release that have a bundle (§2.1). */

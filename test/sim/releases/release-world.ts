@@ -14,7 +14,7 @@ import { startReleases } from '../../../src/features/releases/start.ts';
 import { coreResource } from '../../../src/kube/api/resources.ts';
 import type { FeatureSimulation, FeatureWorld, WorldParts } from '../features/feature-world.ts';
 import { onlyOurs } from './checkers/only-ours.ts';
-import { type RunningReplica, releaseStatus } from './release-status.ts';
+import { nobodyServes, type RunningReplica, releaseStatus } from './release-status.ts';
 import { blockedObjects, unsettledRelease } from './settled-release.ts';
 
 export const configMaps: KubeResource = coreResource('configmaps', 'ConfigMap');
@@ -100,9 +100,11 @@ function createReleases(parts: WorldParts): FeatureWorld {
     mayWait: (_id, { snapshot }) =>
       blockedObjects(stage, bundles[0]).length > 0 ||
       /waitingForNodes|heldUp/.test(JSON.stringify(snapshot.value)),
-    // A replica that is incompatible with the written state may not serve, and while something foreign is in
-    // the way no round succeeds that would write another.
-    isClosed: () => blockedObjects(stage, bundles[0]).length > 0,
+    // A replica that is incompatible with the written state may not serve. Another state is written only by a
+    // round that succeeds, not while something foreign is in the way, and after a roll back not before the
+    // replicas have gone that are older than its leader.
+    isClosed: () =>
+      blockedObjects(stage, bundles[0]).length > 0 || nobodyServes(stage, runningIn(scene, replicas())),
     unsettled: () => unsettledRelease(stage, runningIn(scene, replicas())),
   };
 }

@@ -40,6 +40,7 @@ import { createAcmeAccounts, type IssuerLookup } from './effects/acme-accounts.t
 import { authorizeOrder } from './effects/acme-authorize.ts';
 import { finalizeOrder } from './effects/acme-finalize.ts';
 import { makeOrder } from './effects/acme-order.ts';
+import { signedBy } from './effects/acquisition-failure.ts';
 import { afterList } from './effects/after-list.ts';
 import { askForWindow } from './effects/ari-fetch.ts';
 import { createAuthorities } from './effects/certificate-authorities.ts';
@@ -164,7 +165,7 @@ function certificateEffects(
     runs(issuerSecretsWatch, watchIssuerSecrets({ ...own, authorities })),
   ];
   return [
-    ...afterList(own, ofIssuers),
+    ...signedBy(replica, afterList(own, ofIssuers)),
     runs(certificateInspect, inspectCertificate(kube)),
     runs(challengeClear, clearChallenges(own, own.turns)),
     runs(pendingDiscard, discardPending(kube)),

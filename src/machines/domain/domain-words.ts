@@ -116,6 +116,7 @@ const deferrals: Readonly<Record<string, string>> = {
 function untilText({ reason, until }: Pick<Deferral, 'reason' | 'until'>): string {
   if (until === null) return '';
   if (reason === 'budget') return `; its turn comes at about ${dateText(until)}`;
+  if (reason === 'notReady') return `; it tries again at ${dateText(until)}`;
   return reason === 'full' ? `; it asks again at ${dateText(until)}` : '';
 }
 

@@ -53,6 +53,11 @@ export interface Limit {
    * it is no outage. Absent: a limit.
    */
   readonly outage?: { readonly is: 'shared' | 'own'; readonly message: string };
+  /**
+   * No limit: the host found the Issuer unusable, for this reason, and its own check did not. Absent: it did
+   * not.
+   */
+  readonly unusable?: string;
 }
 
 export interface IssuerContext {

@@ -59,6 +59,8 @@ export function limitsAfter(
   const { limits } = context;
   if (event.outcome === 'down')
     return pruned({ ...limits, [hostKey(event)]: failedFor(context, event, at) }, at);
+  if (event.outcome === 'unusable')
+    return pruned({ ...limits, [hostKey(event)]: unusableFor(context, event, at) }, at);
   if (event.outcome !== 'issued' || Object.keys(limits).length === 0) return limits;
   const { [hostKey(event)]: _host, [domainKey(event)]: _domain, ...others } = limits;
   return Object.fromEntries(Object.entries(others).map(([key, one]) => [key, blamed(one)]));
@@ -72,18 +74,53 @@ function failedFor({ limits }: IssuerContext, event: PermitReturned, at: number)
   const before = limits[hostKey(event)];
   const is = before?.outage?.is ?? 'shared';
   const times = is === 'own' ? (before?.times ?? 0) + 1 : 0;
-  const until = is === 'own' ? at + Math.min(grownMs(60_000, times), 3_600_000) : at;
+  const until = is === 'own' ? at + alonePauseMs(times) : at;
   const message = (event.message ?? 'the authority did not answer').slice(0, 200);
   return { until: Math.max(until, before?.until ?? 0), times, isVague: false, outage: { is, message } };
 }
+
+/** A host that alone has trouble waits a minute, doubling to an hour. @param times counted from 1 */
+const alonePauseMs = (times: number) => Math.min(grownMs(60_000, times), 3_600_000);
+
+/** Once it may be the Issuer, which is checked; again, and passed by the check, it is where the host is. */
+function unusableFor({ limits }: IssuerContext, event: PermitReturned, at: number): Limit {
+  const before = limits[hostKey(event)];
+  const times = before?.unusable === undefined ? 0 : before.times + 1;
+  const until = times === 0 ? at : at + alonePauseMs(times);
+  const unusable = (event.message ?? 'it cannot be used').slice(0, 300);
+  return { until: Math.max(until, before?.until ?? 0), times, isVague: false, unusable };
+}
+
+/** A check this young is not repeated because a host says once more that the Issuer is unusable, ms. */
+const freshMs = 300_000;
+
+/** Whether a host finds the Issuer unusable that a check has just passed. */
+export const isUnusableForItAlone = (
+  { limits, checkedAt }: IssuerContext,
+  one: Pick<Waiting, 'domain'>,
+  at: number,
+) => limits[hostKey(one)]?.unusable !== undefined && checkedAt !== undefined && at - checkedAt < freshMs;
+
+/** Once the check itself failed, or a person asks for one, hosts begin anew. */
+export const withoutUnusable = ({ limits }: IssuerContext): Pick<IssuerContext, 'limits'> => ({
+  limits: Object.fromEntries(Object.entries(limits).filter(([, { unusable }]) => unusable === undefined)),
+});
+
+/** Hosts that wait because they found it unusable, with the reason. */
+export const unusableOnes = ({ limits }: IssuerContext, at: number) =>
+  Object.entries(limits).flatMap(([key, { until, unusable }]) =>
+    unusable === undefined || until <= at ? [] : [{ host: key.slice('h/'.length), why: unusable }],
+  );
 
 /** The authority fails for this host and not for others: docs/features/certificates.md §7.4. */
 export const isItsOwnTrouble = ({ limits }: IssuerContext, one: Pick<Waiting, 'domain'>) =>
   limits[hostKey(one)]?.outage?.is === 'own';
 
-/** Whoever had no answer does not try first for everybody. */
-export const isDoubtful = ({ limits }: IssuerContext, one: Pick<Waiting, 'domain'>) =>
-  limits[hostKey(one)]?.outage !== undefined;
+/** Whoever had no answer, or could not use the Issuer, does not try first for everybody. */
+export const isDoubtful = ({ limits }: IssuerContext, one: Pick<Waiting, 'domain'>) => {
+  const { outage, unusable } = limits[hostKey(one)] ?? {};
+  return outage !== undefined || unusable !== undefined;
+};
 
 /**
  * An edited Issuer is tried again immediately (§7.5), as it is after a limit on everybody. Another authority
@@ -103,15 +140,21 @@ export function limitedUntil({ limits }: IssuerContext, one: Pick<Waiting, 'doma
 /** What a limited domain waits for. @param message the authority's words, if they were for this domain */
 export function limitOn(
   { limits }: IssuerContext,
-  one: Waiting,
+  one: Pick<Waiting, 'domain' | 'registered'>,
   message: string | null,
-): { readonly reason: 'rateLimited' | 'down'; readonly message: string } {
+): { readonly reason: 'rateLimited' | 'down' | 'notReady'; readonly message: string } {
   const ofHost = limits[hostKey(one)];
   const isOfHost = (ofHost?.until ?? 0) >= (limits[domainKey(one)]?.until ?? 0);
   if (isOfHost && ofHost?.outage) return { reason: 'down', message: ofHost.outage.message };
+  if (isOfHost && ofHost?.unusable !== undefined)
+    return { reason: 'notReady', message: aloneText(ofHost.unusable) };
   const scope = isOfHost ? hostOf(one.domain) : `${one.registered} and all hosts under it`;
   return { reason: 'rateLimited', message: message ?? `its limit for ${scope} has been reached` };
 }
+
+/** A clock is the most frequent difference between replicas; then a network, or a mount. */
+const aloneText = (why: string) =>
+  `${why.replace(/\.+$/, '')}, but its own check found it usable: compare the replicas, first their clocks`;
 
 function pruned(limits: Readonly<Record<string, Limit>>, at: number): IssuerContext['limits'] {
   const kept = Object.entries(limits).filter(([, { until }]) => until + rememberedMs > at);

@@ -7,7 +7,7 @@ import type { Notice } from '../domain/domain-effects.ts';
 import type { PermitDeferred } from '../domain/domain-events.ts';
 import type { MessageSend } from '../effects.ts';
 import { isSaidByOther } from '../said.ts';
-import type { IssuerContext, Moment } from './issuer-context.ts';
+import type { IssuerContext, Moment, Waiting } from './issuer-context.ts';
 import { turnAt } from './issuer-crowd.ts';
 import type { IssuerReport, IssuerStatus } from './issuer-effects.ts';
 import { limitedUntil, limitOn } from './issuer-limits.ts';
@@ -165,7 +165,15 @@ const busyText = (width: number) =>
     ? `${width} orders are in progress, as many as it allows`
     : 'after a limit or an outage of its authority one domain tries first';
 
-export function whyAllWait(context: IssuerContext, reason: PermitDeferred['reason']): Why {
+/** While nobody is served. @param asker who may have a reason of its own */
+export function whyAllWait(
+  context: IssuerContext,
+  reason: PermitDeferred['reason'],
+  asker: Pick<Waiting, 'domain' | 'registered'>,
+  at: number,
+): Why {
+  const own = reason === 'notReady' && context.lastError === null ? limitedUntil(context, asker) : 0;
+  if (own > at) return { ...limitOn(context, asker, null), until: Math.round(own) };
   return {
     reason,
     until: reason === 'rateLimited' ? context.limitedUntil : null,

@@ -13,7 +13,15 @@ import { leftOf, type Stamp } from '../stamp.ts';
 import type { IssuerContext, IssuerInput } from './issuer-context.ts';
 import { called } from './issuer-crowd.ts';
 import { issuerEffects } from './issuer-effects.ts';
-import { grownMs, isForEverybody, isItsOwnTrouble, limitMet, limitsAfterEdit } from './issuer-limits.ts';
+import {
+  grownMs,
+  isForEverybody,
+  isItsOwnTrouble,
+  isUnusableForItAlone,
+  limitMet,
+  limitsAfterEdit,
+  withoutUnusable,
+} from './issuer-limits.ts';
 import { enqueued, inWorkMax, isDeaf, memoryMs, quietMs, returned, served } from './issuer-queue.ts';
 import { deferral, grant, isMistold, noted, type Why, whyAllWait, whyWaiting } from './issuer-report.ts';
 import type { StateWord } from './issuer-words.ts';
@@ -99,7 +107,7 @@ const deferring = (reason: PermitDeferred['reason']) =>
     const { context, enqueue } = args;
     const asker = askerIn(args);
     if (asker === null) return;
-    const why = whyAllWait(context, reason);
+    const why = whyAllWait(context, reason, asker, timeOf(args.event));
     const isKnown =
       context.inWork[asker.domain] !== undefined ||
       context.queue.some(({ domain }) => domain === asker.domain);
@@ -137,7 +145,9 @@ export const issuerSetup = setup({
     isLimit: (args: Args) => isReturned(args, 'rateLimited'),
     isOutage: (args: Args) =>
       isReturned(args, 'down') && !('domain' in args.event && isItsOwnTrouble(args.context, args.event)),
-    isUnusable: (args: Args) => isReturned(args, 'unusable'),
+    isUnusable: (args: Args) =>
+      isReturned(args, 'unusable') &&
+      !('domain' in args.event && isUnusableForItAlone(args.context, args.event, timeOf(args.event))),
     isGoodAnswer: (args: Args) => isReturned(args, 'issued', 'refused'),
     isMistoldAnew: (args: Args, { word }: { readonly word: StateWord }) =>
       args.context.mistold !== true && isMistold(args, word),
@@ -204,6 +214,7 @@ export const issuerSetup = setup({
     deferAsDown: deferring('down'),
     noteInvalid: assign(({ context }) => ({ lastError: context.facts?.invalid ?? null })),
     noteError: assign(({ event }) => (event.type === 'issuer.failed' ? { lastError: event.message } : {})),
+    forgetUnusable: assign(({ context }) => withoutUnusable(context)),
     noteOutage: assign(({ context, event }) => ({
       outageSince: context.outageSince ?? timeOf(event),
       probes: context.probes + 1,

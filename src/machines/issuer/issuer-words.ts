@@ -6,6 +6,7 @@ import { dateText } from '../domain/domain-words.ts';
 import type { Standing, Told } from '../tell.ts';
 import type { IssuerContext } from './issuer-context.ts';
 import { isCalling } from './issuer-crowd.ts';
+import { unusableOnes } from './issuer-limits.ts';
 
 /** The states that people see; the chart's own are nested (docs/features/certificates.md, States). */
 export type StateWord = 'verifying' | 'ready' | 'trying' | 'rateLimited' | 'down' | 'invalid' | 'refused';
@@ -60,7 +61,15 @@ function textOf(state: string, context: IssuerContext, at: number): string {
   if (word === undefined) return `Domains ask for Issuer ${name}, which has not been seen yet.`;
   const others = isCalling(context, at) ? ', and others ask again later' : '';
   const waiting = queue.length === 0 ? '' : ` ${counted(queue.length)} for it${others}.`;
-  return `${sentence(context, word)}${waiting}`;
+  return `${sentence(context, word)}${waiting}${unusableText(context, at)}`;
+}
+
+/** For whom it is unusable although its own check passes; one reason is enough, and mostly the same. */
+function unusableText(context: IssuerContext, at: number): string {
+  const [one, ...others] = unusableOnes(context, at);
+  if (one === undefined) return '';
+  const who = others.length === 0 ? one.host : `${one.host} and ${others.length} more`;
+  return ` ${who} could not use it: ${withoutDot(one.why)}.`;
 }
 
 const counted = (count: number) => (count === 1 ? '1 domain waits' : `${count} domains wait`);

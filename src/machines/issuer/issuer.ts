@@ -72,7 +72,7 @@ const checked = (word: 'ready' | 'trying') =>
 const verdict = [
   { guard: 'isCheckDown', target: '#issuer.suspended.down', actions: 'noteOutage' },
   { guard: 'isCheckLimited', target: '#issuer.suspended.rateLimited', actions: 'noteLimit' },
-  { guard: 'isThisCheck', target: '#issuer.refused', actions: 'noteError' },
+  { guard: 'isThisCheck', target: '#issuer.refused', actions: ['noteError', 'forgetUnusable'] },
 ] as const;
 
 /**
@@ -97,7 +97,7 @@ const issuerMachine = issuerSetup.createMachine({
       { guard: 'isGone', target: '.gone' },
       { guard: 'isNewSpec', target: '.verifying', actions: ['forgetLimits', 'remember', 'forgetTrouble'] },
     ],
-    'issuer.recheck': { target: '.verifying' },
+    'issuer.recheck': { target: '.verifying', actions: 'forgetUnusable' },
     'effect.settled': { guard: 'isReportLost', actions: 'reportLater' },
     'permit.asked': { actions: ['enqueue', 'deferAsNotReady'] },
     'permit.returned': { actions: ['takeBack', 'deferAsNotReady'] },
@@ -159,7 +159,11 @@ const issuerMachine = issuerSetup.createMachine({
       initial: 'ready',
       on: {
         // Trouble that may pass is left to the next order.
-        'issuer.failed': { guard: 'isRefused', target: '#issuer.refused', actions: 'noteError' },
+        'issuer.failed': {
+          guard: 'isRefused',
+          target: '#issuer.refused',
+          actions: ['noteError', 'forgetUnusable'],
+        },
       },
       states: {
         ready: {

@@ -12,7 +12,11 @@ import { makeKey } from '../../../src/features/certificates/acme/x509.ts';
 import { createAcmeAccounts } from '../../../src/features/certificates/effects/acme-accounts.ts';
 import { authorizeOrder } from '../../../src/features/certificates/effects/acme-authorize.ts';
 import { makeOrder } from '../../../src/features/certificates/effects/acme-order.ts';
-import { acquisitionFailed } from '../../../src/features/certificates/effects/acquisition-failure.ts';
+import {
+  acquisitionFailed,
+  signedBy,
+  unusableIssuer,
+} from '../../../src/features/certificates/effects/acquisition-failure.ts';
 import type { AcmeSpec } from '../../../src/features/certificates/issuer-spec.ts';
 import { createTurns } from '../../../src/features/certificates/solvers/turns.ts';
 import type { OrderPlace } from '../../../src/machines/domain/domain-events.ts';
@@ -265,6 +269,13 @@ test('an order that the authority does not know any more is given up, though it 
   expect(acquisitionFailed(1, thrown)).toMatchObject({ outcome: 'down', orderLost: true });
   const gone = new OrreryError('KUBE_NOT_FOUND', 'no such namespace', { facts: { status: 404 } });
   expect(acquisitionFailed(1, gone)).toMatchObject({ outcome: 'unwritable', orderLost: false });
+});
+
+test('§7.6: who hears that an Issuer is unusable hears which replica found that', async () => {
+  const failing = { type: 'acme.order', run: async () => acquisitionFailed(1, unusableIssuer('it expired')) };
+  const [signed] = signedBy('orrery-2', [failing]);
+  const told = await signed?.run(wish, {} as never);
+  expect(told).toMatchObject({ outcome: 'unusable', message: 'it expired (found by replica orrery-2)' });
 });
 
 test('an authority that fails without a word about the predecessor is down', async () => {

@@ -2,7 +2,7 @@
  * What an exception means for the attempt: the only place that sorts errors of authorities, Kubernetes and
  * NATS into the domain chart's outcomes.
  */
-import type { EffectRunner } from '../../../actors/effect-runner.ts';
+import type { EffectRunner, RunnableEffect } from '../../../actors/effect-runner.ts';
 import { asError, hasCode, OrreryError, retryAfterOf } from '../../../base/errors.ts';
 import type {
   AcquisitionFailed,
@@ -66,6 +66,20 @@ function outcomeOf(thrown: unknown): FailureOutcome {
       return thrown.kind === 'transient' ? 'cluster' : 'refused';
   }
 }
+
+/**
+ * Says which replica found the Issuer unusable: others may find it good, because they have another clock,
+ * network or mount.
+ */
+export const signedBy = (replica: string, effects: readonly RunnableEffect[]): readonly RunnableEffect[] =>
+  effects.map(({ type, run }) => ({
+    type,
+    async run(effect, context) {
+      const told = await run(effect, context);
+      const isUnusable = told.type === 'acquisition.failed' && told.outcome === 'unusable';
+      return isUnusable ? { ...told, message: `${told.message} (found by replica ${replica})` } : told;
+    },
+  }));
 
 /** Whether an authority that was reached took too long: what it was asked for may have happened. */
 export const isUnanswered = (thrown: unknown) =>

@@ -1,0 +1,106 @@
+/** The issuer chart when a host finds it unusable and its own check does not: §7.6. */
+import { expect, test } from 'vitest';
+import type { ActorId } from '../../../src/base/ids.ts';
+import type { PermitReturned } from '../../../src/machines/domain/domain-events.ts';
+import type { IssuerContext } from '../../../src/machines/issuer/issuer-context.ts';
+import type { IssuerEvent } from '../../../src/machines/issuer/issuer-events.ts';
+import { tellIssuer } from '../../../src/machines/issuer/issuer-words.ts';
+import { issuerFacts } from '../../features/certificates/certificate-samples.ts';
+import { ActorDriver } from '../actor-driver.ts';
+
+type Issuer = ActorDriver<IssuerEvent, IssuerContext>;
+
+const minute = 60_000;
+const message = 'the Secret ca/internal: its certificate expired (found by replica orrery-2)';
+const idOf = (host: string): ActorId => `domain/_/${host}`;
+const asker = (host: string) => ({ domain: idOf(host), registered: host, exempt: false });
+
+const verified = (issuer: Issuer) => issuer.take({ type: 'issuer.verified', check: issuer.context.check });
+
+function ready(): Issuer {
+  const issuer: Issuer = new ActorDriver('issuer', '_', 'internal');
+  return verified(
+    issuer.take({ type: 'issuer.observed', facts: { ...issuerFacts, kind: 'ca', budget: null } }),
+  );
+}
+
+/** As the domain does: it says so, keeps its place, and asks. */
+function findsUnusable(issuer: Issuer, host = 'a.test', change: Partial<PermitReturned> = {}): Issuer {
+  const one = asker(host);
+  const given = { outcome: 'unusable', waitMs: 0, again: true, message } as const;
+  issuer.take({ type: 'permit.returned', ...one, ...given, ...change });
+  return issuer.take({ type: 'permit.asked', ...one });
+}
+
+/** What it was told since the last look. */
+const told = (issuer: Issuer) => issuer.askedOf('message.send').map(({ event }) => event);
+
+/** Asked, granted, and found unusable although the check is passed each time. */
+function alone(): Issuer {
+  const issuer = ready().take({ type: 'permit.asked', ...asker('a.test') });
+  findsUnusable(issuer);
+  expect(issuer.state).toBe('verifying');
+  verified(issuer);
+  expect(told(issuer).at(-1)).toMatchObject({ type: 'permit.granted' });
+  return findsUnusable(issuer);
+}
+
+test('is checked at once when a host finds it unusable, and the host tries again', () => {
+  alone();
+});
+
+test('a host that finds it unusable alone waits, a minute, doubling to an hour, and is told who found what', () => {
+  const issuer = alone();
+  expect(issuer.state).toBe('serving.ready');
+  const inMs: number[] = [];
+  for (let time = 0; time < 8; time++) {
+    const [why] = told(issuer).filter(({ type }) => type === 'permit.deferred');
+    expect(why).toMatchObject({ reason: 'notReady', message: expect.stringContaining(message) });
+    expect(why).toMatchObject({ message: expect.stringContaining('its own check found it usable') });
+    inMs.push(Number(why?.until) - issuer.now);
+    issuer.wait(inMs.at(-1) ?? 0);
+    expect(told(issuer)).toMatchObject([{ type: 'permit.granted' }]);
+    findsUnusable(issuer);
+    // A check is worth something again after five minutes.
+    if (issuer.state === 'verifying') verified(issuer);
+  }
+  expect(inMs.map((ms) => ms / minute)).toEqual([1, 2, 4, 8, 16, 32, 60, 60]);
+});
+
+test('others have their turn meanwhile, and nobody makes it check again and again', () => {
+  const issuer = alone();
+  const { check } = issuer.context;
+  issuer.asked();
+  for (const host of ['b.test', 'c.test']) issuer.take({ type: 'permit.asked', ...asker(host) });
+  expect(told(issuer)).toMatchObject([{ type: 'permit.granted' }, { type: 'permit.granted' }]);
+  findsUnusable(issuer.wait(minute));
+  expect(issuer.context.check).toBe(check);
+});
+
+test('says for whom it is unusable', () => {
+  const issuer = alone();
+  const { context, now: at } = issuer;
+  expect(tellIssuer({ states: ['serving.ready'], context, at } as never).text).toContain(
+    `a.test could not use it: ${message}`,
+  );
+});
+
+test.each([
+  ['a certificate', (issuer: Issuer) => findsUnusable(issuer, 'a.test', { outcome: 'issued', again: false })],
+  ['a person who asks for a check', (issuer: Issuer) => verified(issuer.take({ type: 'issuer.recheck' }))],
+  [
+    'a check that finds the same',
+    (issuer: Issuer) => {
+      issuer.take({ type: 'issuer.recheck' });
+      const failed = { outcome: 'refused', message: 'it expired', retryAfterMs: null } as const;
+      issuer.take({ type: 'issuer.failed', check: issuer.context.check, ...failed });
+      verified(issuer.wait(5 * minute));
+    },
+  ],
+])('%s ends it', (_, end) => {
+  const issuer = alone();
+  end(issuer);
+  expect(told(issuer).at(-1)).toMatchObject({ type: 'permit.granted' });
+  findsUnusable(issuer);
+  expect(issuer.context.limits['h/a.test']?.times).toBe(0);
+});

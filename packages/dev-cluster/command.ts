@@ -13,7 +13,7 @@ import type { Program } from '../../src/cli/parser.ts';
 import { processTerminal, type Terminal } from '../../src/cli/terminal.ts';
 import { readFeaturePlaces } from '../../src/replica/config.ts';
 import { loadFeatures } from '../../src/replica/loaded-features.ts';
-import { type DevCluster, startDevCluster } from './cluster.ts';
+import { type DevCluster, type DevClusterParts, startDevCluster } from './cluster.ts';
 import type { DevPart } from './parts.ts';
 import { untilReady } from './processes/replicas.ts';
 import { startElectionScenario } from './scenarios/election-scenario.ts';
@@ -105,6 +105,7 @@ async function runDev(flags: DevFlags, terminal: Terminal): Promise<void> {
   let release: { stop(): Promise<void> } | undefined;
   let certificates: DevPart | undefined;
   try {
+    print(beginning(options));
     cluster = await startDevCluster(options, signal);
     const http = cluster.replicas.map(({ url }) => url);
     forgetAddresses = writeDevFile(cluster.dir, {
@@ -201,6 +202,12 @@ async function playElection(
       await bus.close();
     },
   };
+}
+
+/** Said first: on a busy machine all that takes a minute. */
+function beginning({ dir, replicas, kubeconfig }: DevClusterParts): string {
+  const api = kubeconfig === undefined ? 'a Kubernetes API, a node' : 'a node';
+  return `starting nats-server, ${api} and ${replicas} replicas in ${dir} …`;
 }
 
 function interrupted(signal: AbortSignal): Promise<void> {

@@ -67,7 +67,7 @@ describe.skipIf(!hasKubectl)('each command of the page runs', () => {
   });
 
   test('npm start tells what the README shows, up to when it goes on by itself', async () => {
-    const [, shown = ''] = /^```\n(nats [\s\S]*?)^…/m.exec(read('README.md')) ?? [];
+    const [, shown = ''] = /^```\n(starting nats-server[\s\S]*?)^…/m.exec(read('README.md')) ?? [];
     expect(shown.split('\n').length).toBeGreaterThan(5);
     await until(() => missing(shown.split('\n'), desk.told()).length === 0, {
       what: `${shown} in ${desk.told()}`,

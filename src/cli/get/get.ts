@@ -1,10 +1,10 @@
 /** `orrery get`: lists the actors of the whole cluster, those with trouble first, each with its reason. */
 import { sleep, systemClock } from '../../base/clock.ts';
 import { OrreryError } from '../../base/errors.ts';
-import { parseActorId } from '../../base/ids.ts';
+import { type ActorId, actorId, parseActorId } from '../../base/ids.ts';
 import type { ActorSummary, ControlPort, ListAnswer } from '../../base/views.ts';
 import { withClient } from '../cluster-connection.ts';
-import { findActor } from '../find-actor.ts';
+import { findActor, missingActor } from '../find-actor.ts';
 import { loadedKinds } from '../own/loaded-kinds.ts';
 import { addClientFlags, addFeatureFlag, flagTexts, formatOption, type Program } from '../parser.ts';
 import type { Terminal } from '../terminal.ts';
@@ -61,18 +61,36 @@ export function getCommand(program: Program, terminal: Terminal): void {
     await withClient(flagTexts({ ...options }), terminal, async ({ control }) => {
       const answer = await ask(control, selection);
       await print(answer, selection, options, terminal);
-      if (!options.watch) refuseMissing(answer, selection, options);
+      if (!options.watch) await refuseMissing(control, answer, selection, options);
       else await watch(control, selection, { answer, options, terminal });
     });
   });
 }
 
 /** @throws OrreryError ACTOR_MISSING after what was found was printed: somebody named what does not exist */
-function refuseMissing({ actors, missingShards }: ListAnswer, selection: Selection, options: GetOptions) {
+async function refuseMissing(
+  control: ControlPort,
+  { actors, missingShards }: ListAnswer,
+  selection: Selection,
+  options: GetOptions,
+): Promise<void> {
   const found = new Set(actors.map(({ id }) => parseActorId(id).name));
-  const names = selection.names.filter((name) => !found.has(name));
-  if (names.length > 0 && missingShards.length === 0)
-    throw new OrreryError('ACTOR_MISSING', `no actors found${wanted({ ...selection, names }, options)}`);
+  const [name, ...others] = selection.names.filter((name) => !found.has(name));
+  if (name === undefined || missingShards.length > 0) return;
+  const { kind } = selection;
+  if (others.length === 0 && kind !== null) {
+    const ids = (await listAll(control, { kind })).actors.map(({ id }) => id);
+    const missing = actorId(kind, options.namespace ?? '_', name);
+    // Otherwise the filters leave it out.
+    if (!ids.some((id) => isNamed(id, missing))) throw missingActor(missing, ids);
+  }
+  const names = [name, ...others];
+  throw new OrreryError('ACTOR_MISSING', `no actors found${wanted({ ...selection, names }, options)}`);
+}
+
+function isNamed(id: ActorId, wanted: ActorId): boolean {
+  const [one, other] = [parseActorId(id), parseActorId(wanted)];
+  return one.name === other.name && (other.namespace === '_' || one.namespace === other.namespace);
 }
 
 /** The listed and the named actors. */

@@ -34,9 +34,26 @@ const get = (...args: string[]) => orrery(['get', ...args], fake.place);
 test('a name that no actor has is a failure, after what was found', async () => {
   const { code, out, err } = await get('pod', 'web-1', 'nobody', '-n', 'shop', '-o', 'json');
   expect(JSON.parse(out).actors).toMatchObject([{ id: 'pod/shop/web-1' }]);
-  const error = 'error: no actors found of kind pod named nobody in namespace';
-  expect({ code, err }).toEqual({ code: 1, err: `${error} shop\n` });
-  expect(await get('pod', 'nobody', '-n', 'empty')).toEqual({ code: 1, out: '', err: `${error} empty\n` });
+  expect({ code, err }).toEqual({
+    code: 1,
+    err: 'error: there is no actor pod/shop/nobody: "orrery get pod -n shop" lists those there are\n',
+  });
+});
+
+test('a name that is mistyped is told what is like it; one that the filters leave out is not called missing', async () => {
+  const missing = (...args: string[]) => get('pod', ...args).then(({ code, err }) => ({ code, err }));
+  expect(await missing('web-11')).toEqual({
+    code: 1,
+    err: 'error: there is no actor pod web-11 (is pod/shop/web-1 meant?): "orrery get pod" lists those there are\n',
+  });
+  expect(await missing('web-1', '--owner', 'nobody')).toEqual({
+    code: 1,
+    err: 'error: no actors found of kind pod named web-1 owned by nobody\n',
+  });
+  expect(await missing('web-2', 'web-3', '-n', 'shop')).toEqual({
+    code: 1,
+    err: 'error: no actors found of kind pod named web-2, web-3 in namespace shop\n',
+  });
 });
 
 test('while a shard does not answer, nobody says that there is no such actor', async () => {

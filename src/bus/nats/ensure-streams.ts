@@ -55,6 +55,21 @@ export async function ensureStreams(
   return new Map(await Promise.all(names.map(async (name) => [name, await ensure(name)] as const)));
 }
 
+/**
+ * Whether there is no state stream, and what makes one here would make a second one.
+ *
+ * @param isTaken whether some JetStream has it
+ */
+export async function wouldBeSecond(
+  api: JetStreamApi,
+  { name }: StreamDefinition,
+  isTaken: () => Promise<boolean>,
+): Promise<boolean> {
+  const isAbsent = async () => (await infoOf(api, name)) === undefined;
+  // Another replica may just have made it.
+  return (await isAbsent()) && (await isTaken()) && (await isAbsent());
+}
+
 async function ensureStream(
   api: JetStreamApi,
   definition: StreamDefinition,

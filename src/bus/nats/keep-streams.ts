@@ -16,10 +16,12 @@ import type { StreamName } from '../bus.ts';
 import { unreachable } from '../bus-errors.ts';
 import type { StreamDefinitions } from '../streams.ts';
 import type { Troubles } from '../troubles.ts';
-import { type Ensured, ensureStreams, type SettingsFound } from './ensure-streams.ts';
+import { type Ensured, ensureStreams, type SettingsFound, wouldBeSecond } from './ensure-streams.ts';
 import type { JetStreamApi } from './jetstream-api.ts';
 import { type KeepTrying, keepTrying } from './keep-trying.ts';
+import { isTakenSomewhere, secondStore } from './server/second-store.ts';
 import type { Wire } from './wire.ts';
+import type { WireRequests } from './wire-requests.ts';
 
 /** One small request for each stream; messages sent to a deleted stream in the meantime are not stored. */
 const lookMs = 2_000;
@@ -27,6 +29,7 @@ const lookMs = 2_000;
 export interface KeepStreams extends Ambient {
   readonly wire: Wire;
   readonly api: JetStreamApi;
+  readonly requests: WireRequests;
   readonly streams: StreamDefinitions;
   /** Copies of each. */
   readonly replicas: number;
@@ -57,7 +60,12 @@ export async function keepStreams(parts: KeepStreams): Promise<void> {
     },
   };
   const ensure = () => ensureStreams(api, streams, replicas, firstFence(clock));
-  const known = new Map(await keepTrying(attempt, ensure));
+  // A replica that runs has had its streams, and makes them again wherever it finds none.
+  const begin = async () => {
+    await refuseSecondStore(parts);
+    return ensure();
+  };
+  const known = new Map(await keepTrying(attempt, begin));
   /** One check at a time. It ends with the connection; the next connection starts another. */
   let looking: AbortController | undefined;
   const lookAgain = (isNew: boolean): void => {
@@ -73,6 +81,14 @@ export async function keepStreams(parts: KeepStreams): Promise<void> {
     if (status === 'connected') lookAgain(true);
   });
   if (wire.status === 'connected') lookAgain(false);
+}
+
+/** @throws OrreryError BUS_UNREACHABLE (try again) */
+async function refuseSecondStore({ api, requests, streams }: KeepStreams): Promise<void> {
+  const { state } = streams;
+  const subject = state.subjects[0]?.replace(/[*>]/g, '0') ?? '';
+  const isTaken = () => isTakenSomewhere(requests, state, subject);
+  if (await wouldBeSecond(api, state, isTaken)) throw secondStore(state);
 }
 
 /**

@@ -104,7 +104,8 @@ export async function connectNats(given: NatsParts): Promise<Bus> {
     const onAnew = (stream: string) => {
       for (const callback of [...anew]) callback(stream, false);
     };
-    if (replicas !== undefined) await keepStreams({ ...parts, wire, api, streams, replicas, log, onAnew });
+    const kept = { ...parts, wire, api, requests, streams, log, onAnew };
+    if (replicas !== undefined) await keepStreams({ ...kept, replicas });
     const isReplicated = (replicas ?? 1) > 1;
     const { clock, random } = parts;
     const bus = wireBus({ wire, requests, api, streams, clock, random, log, isReplicated, anew, troubles });

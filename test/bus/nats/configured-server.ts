@@ -14,8 +14,8 @@ export interface ConfiguredServer {
   /** Resolves when the server says that it has taken the new configuration. */
   reload(config: string): Promise<void>;
   kill(): Promise<void>;
-  /** After `kill`. */
-  start(): Promise<void>;
+  /** After `kill`, with another configuration if one is given. */
+  start(config?: string): Promise<void>;
   remove(): Promise<void>;
 }
 
@@ -55,7 +55,8 @@ export async function startConfigured(config: string): Promise<ConfiguredServer>
       await isSaid('Reloaded server configuration');
     },
     kill,
-    async start() {
+    async start(text) {
+      if (text !== undefined) await write(text);
       server = spawned();
       await isSaid('Server is ready');
     },

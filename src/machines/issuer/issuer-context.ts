@@ -27,6 +27,8 @@ export interface Waiting {
 /** A permit in use: its latest end, ms since the epoch, and its holder. */
 export interface Permit {
   readonly until: number;
+  /** No budget has counted it; absent: granted by an earlier release. */
+  readonly exempt?: boolean;
   readonly namespace?: string;
   /** The question that it answers; absent: asked by an earlier release. */
   readonly question?: number;

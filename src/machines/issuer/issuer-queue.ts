@@ -125,7 +125,9 @@ export function returned(
   const { [event.domain]: permit, ...others } = context.inWork;
   const isEnded = permit !== undefined && isSame(permit, event);
   const queue = context.queue.filter((one) => one.domain !== event.domain || !isSame(one, event));
-  const isUnused = isEnded && !event.late && !event.exempt && event.outcome !== 'issued';
+  // What did not count when it was granted is not given back, whatever the domain has become since.
+  const isExempt = permit?.exempt ?? event.exempt;
+  const isUnused = isEnded && !event.late && !isExempt && event.outcome !== 'issued';
   const waiting = event.again ? enqueued({ ...context, queue }, event, at) : { queue, evicted: null };
   const change = {
     inWork: isEnded ? others : context.inWork,
@@ -249,6 +251,7 @@ export function served(
     granted.push(turn.domain);
     const permit = {
       until: at + permitMs,
+      exempt: turn.exempt,
       ...(turn.namespace === '' ? {} : { namespace: turn.namespace }),
       ...(turn.question === undefined ? {} : { question: turn.question }),
     };

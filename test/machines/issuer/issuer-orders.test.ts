@@ -50,6 +50,17 @@ test('a permit that was given back counts for nothing, unless an order was made 
   expect(grantedAfter({ ordered: true })).toBe(false);
 });
 
+test('§5.4: what did not count when it was granted is not given back, as after a wish amid a suggested renewal', () => {
+  const issuer = spent();
+  issuer.take({ type: 'permit.asked', ...asking('one.test'), exempt: true, question: 2 });
+  issuer.take(back({ question: 1, outcome: 'issued' }));
+  issuer.asked();
+  issuer.take(back({ question: 2, outcome: 'refused' }));
+  expect(grantsOf(issuer.take({ type: 'permit.asked', ...asking('one.test'), question: 3 }))).toEqual([]);
+  const { certificates } = issuer.context.buckets;
+  expect(certificates['one.test']).toBeGreaterThan(issuer.now);
+});
+
 test('a question that is repeated is granted once more, and counts once', () => {
   const issuer = spent().take({ type: 'permit.asked', ...asking('one.test'), question: 1 });
   expect(grantsOf(issuer)).toEqual(['one.test 1', 'one.test 1']);

@@ -80,6 +80,12 @@ function isOthersNews(known: DomainFacts | null, next: DomainFacts): boolean {
   return text(known) !== text(next);
 }
 
+/** Whether an observation holds a wish, whatever else it holds. */
+export function hasWish(told: Told): boolean {
+  const facts = factsIn(told);
+  return facts != null && isWish(told.context.facts, facts);
+}
+
 /** An existing Domain of the owner has another value in the annotation `orrery.dev/renew`. */
 function isWish(known: DomainFacts | null, next: DomainFacts): boolean {
   const before = new Map(known?.sources.map((source) => [source.uid, source]));

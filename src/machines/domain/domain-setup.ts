@@ -182,7 +182,9 @@ export const domainSetup = setup({
     note: assign(({ context, event }, { word }: { readonly word: StateWord }) =>
       noted(context, word, timeOf(event)),
     ),
+    want: assign({ forced: true }),
     force: assign({ forced: true, nextAttempt: null, hold: null }),
+    bringForward: assign((args) => step.broughtForward(args)),
     letGo: assign({ nextAttempt: null, hold: null }),
     pollNow: assign({ pollAt: 0 }),
     numberAttempt: assign(({ context }) => ({ attempt: context.attempt + 1 })),
@@ -324,8 +326,8 @@ export const domainSetup = setup({
   },
 });
 
-const isHeld = ({ forced, hold, nextAttempt }: DomainContext, at: number, state: DomainContext['hold']) =>
-  !forced && hold === state && nextAttempt !== null && at < nextAttempt;
+const isHeld = ({ hold, nextAttempt }: DomainContext, at: number, state: DomainContext['hold']) =>
+  hold === state && nextAttempt !== null && at < nextAttempt;
 
 /** The Issuer hears that the domain's question is not asked any more. */
 function withdraw(moment: Args, enqueue: { assign(change: Partial<DomainContext>): void }): void {

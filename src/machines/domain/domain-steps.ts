@@ -5,7 +5,7 @@ import type { Stamp } from '../stamp.ts';
 import { type Deferral, type DomainContext, type DomainInput, keyOf, usable } from './domain-context.ts';
 import type { AcquisitionFailed, CertificateInspected, OrderPlace, PermitDeferred } from './domain-events.ts';
 import { shownFingerprint } from './domain-facts.ts';
-import { factsIn } from './domain-observation.ts';
+import { factsIn, hasWish } from './domain-observation.ts';
 import { foreignText } from './domain-report.ts';
 import {
   bounded,
@@ -37,9 +37,10 @@ type CertificateStored = Extract<DomainInput, { type: 'certificate.stored' }>;
 const timeOf = (event: DomainInput) => (event as Stamp).at;
 const chanceOf = (event: DomainInput) => (event as Stamp).random;
 
+/** A wish is remembered in every state, until a certificate is issued. */
 export function remembered(moment: Moment): Change {
   const facts = factsIn(moment);
-  return facts === undefined ? {} : { facts };
+  return facts === undefined ? {} : { facts, ...(hasWish(moment) ? { forced: true } : {}) };
 }
 
 /**
@@ -232,6 +233,22 @@ const heldUnseen = (event: DomainInput) => held(event, 'failed', unseenMs(chance
 export function heldAsFailed({ context, event }: Moment): Change {
   const isForeign = event.type === 'acquisition.failed' && event.outcome === 'foreign';
   return isForeign || context.facts?.issuer?.kind === 'ca' ? heldUnseen(event) : heldDaily(event);
+}
+
+/**
+ * An attempt that people ask for, by a wish or an edit, comes no sooner after the last one began, ms: whoever
+ * may edit one object could have the authority asked without end. Let's Encrypt refuses a host that fails
+ * five times in an hour.
+ */
+const askedForPauseMs = 900_000;
+
+/** What waits is brought forward as far as that allows; a CA of one's own may be asked at once. */
+export function broughtForward({ context, event }: Moment): Change {
+  const { hold, nextAttempt, startedAt, facts } = context;
+  if (hold === null || nextAttempt === null) return {};
+  if (hold === 'failed' && facts?.issuer?.kind === 'ca') return { hold: null, nextAttempt: null };
+  const earliest = Math.max(startedAt + askedForPauseMs, timeOf(event));
+  return { nextAttempt: Math.min(nextAttempt, earliest) };
 }
 
 /** Kubernetes or NATS failed; or the order takes its time, and the event names it. */

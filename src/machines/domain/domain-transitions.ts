@@ -48,13 +48,13 @@ export const storeFrom = (from: DomainContext['storeFrom']) =>
 /** Observations that cause an inspection in waiting states: docs/features/certificates.md §7.5. */
 export const looks = (word: StateWord) =>
   [
-    { guard: 'isWish', target: '#domain.checkingStored', actions: ['remember', 'force', 'pollNow'] },
+    { guard: 'isWish', target: '#domain.checkingStored', actions: ['remember', 'bringForward', 'pollNow'] },
     { guard: 'isAskedAnew', target: '#domain.checkingStored', actions: 'remember' },
     { guard: 'isTampered', target: '#domain.checkingStored', actions: 'remember' },
     othersAreTold(word),
   ] as const;
 
-/** A person requests an inspection. */
+/** A person requests an inspection; one who may send messages passes every pause. */
 export const wishes = {
   'domain.renew': { target: '#domain.checkingStored', actions: ['force', 'pollNow'] },
   'domain.recheck': { target: '#domain.checkingStored', actions: 'pollNow' },

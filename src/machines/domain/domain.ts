@@ -94,6 +94,7 @@ const domainMachine = domainSetup.createMachine({
       tags: ['settled', 'wrong'],
       on: {
         ...reports('waitingForIssuer'),
+        'domain.renew': { actions: 'want' },
         'domain.observed': { guard: 'isLesserNews', target: 'deciding', actions: 'remember' },
       },
       after: { restate: 'deciding' },
@@ -126,7 +127,7 @@ const domainMachine = domainSetup.createMachine({
         'domain.renew': { actions: ['force', 'pollNow'] },
         'domain.recheck': { actions: 'pollNow' },
         'domain.observed': [
-          { guard: 'isWish', actions: ['remember', 'force', 'pollNow'], target: 'deciding' },
+          { guard: 'isWish', actions: ['remember', 'bringForward', 'pollNow'], target: 'deciding' },
           { guard: 'isAskedAnew', actions: 'remember', target: 'deciding' },
           // What was read may have been there before.
           { guard: 'isTampered', actions: 'remember', target: 'deciding' },
@@ -154,7 +155,7 @@ const domainMachine = domainSetup.createMachine({
       description: 'A certificate is being obtained or stored; the permit is returned however this ends.',
       initial: 'ordering',
       exit: 'returnPermit',
-      on: { 'acquisition.failed': failure },
+      on: { 'acquisition.failed': failure, 'domain.renew': { actions: 'want' } },
       states: {
         ordering: {
           id: 'domain.ordering',
@@ -296,7 +297,11 @@ const domainMachine = domainSetup.createMachine({
             'domain.recheck': { target: '#domain.checkingStored', actions: ['letGo', 'pollNow'] },
             'domain.observed': [
               { guard: 'isUndated', target: 'failed', reenter: true, actions: ['remember', 'holdAsFailed'] },
-              { guard: 'isAskedAnew', target: '#domain.checkingStored', actions: ['remember', 'letGo'] },
+              {
+                guard: 'isAskedAnew',
+                target: '#domain.checkingStored',
+                actions: ['remember', 'bringForward'],
+              },
               ...looks('failed'),
             ],
           },

@@ -47,12 +47,14 @@ async function obtained(
 ) {
   const { answer, ...others } = given;
   const asked: string[] = [];
-  const http: HttpClient = async ({ url, body = '' }, signal) => {
+  const patience: Record<string, number | undefined> = {};
+  const http: HttpClient = async ({ url, body = '', timeoutMs }, signal) => {
     // So that an endless sequence of requests ends with the signal.
     await new Promise(setImmediate);
     signal.throwIfAborted();
     const path = new URL(url).pathname;
     asked.push(path);
+    patience[path] = timeoutMs;
     return answer?.(path, body) ?? { ...good, ...changed }[path] ?? page(404, '');
   };
   const key = await makeKey();
@@ -78,11 +80,14 @@ async function obtained(
     () => null,
     (thrown: unknown) => thrown,
   );
-  return { asked, failure };
+  return { asked, patience, failure };
 }
 
-test('without such an answer, the certificate comes', async () => {
-  expect((await obtained({})).failure).toBeNull();
+test('without such an answer, the certificate comes; what takes work has more time to answer', async () => {
+  const { failure, patience } = await obtained({});
+  expect(failure).toBeNull();
+  const slow = Object.keys(patience).filter((path) => patience[path] === 45_000);
+  expect(slow).toEqual(expect.arrayContaining(['/ask', '/challenge', '/finalize', '/certificate']));
 });
 
 function proofs(one: unknown): HttpAnswer {

@@ -1,24 +1,16 @@
 /**
- * An authority that answers and does not come to an end with one order: that is this host's affair, and no
- * outage that would stop everybody else's (docs/features/certificates.md §7.4).
+ * An authority that answers and does not come to an end with one order, once it is proven: that is this
+ * host's affair, and no outage that would stop everybody else's (docs/features/certificates.md §7.4).
  */
 import { generateKeyPairSync } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { sleep, systemClock } from '../../../src/base/clock.ts';
+import { systemClock } from '../../../src/base/clock.ts';
 import { OrreryError } from '../../../src/base/errors.ts';
-import { limits } from '../../../src/base/limits.ts';
-import type {
-  AcmeAccount,
-  AcmeAuthorization,
-  AcmeOrder,
-} from '../../../src/features/certificates/acme/acme-client.ts';
-import type { HttpClient } from '../../../src/features/certificates/acme/authority-http.ts';
+import type { AcmeAccount, AcmeOrder } from '../../../src/features/certificates/acme/acme-client.ts';
 import { makeKey } from '../../../src/features/certificates/acme/x509.ts';
 import type { AcmeAccounts } from '../../../src/features/certificates/effects/acme-accounts.ts';
-import { authorizeOrder } from '../../../src/features/certificates/effects/acme-authorize.ts';
 import { finalizeOrder } from '../../../src/features/certificates/effects/acme-finalize.ts';
 import { encoded } from '../../../src/features/certificates/effects/certificate-secrets.ts';
-import { createTurns } from '../../../src/features/certificates/solvers/turns.ts';
 import { readPublicPart } from '../../../src/features/certificates/stored-certificate.ts';
 import { fakePort } from '../../kube/effects/fake-port.ts';
 import { until } from '../../until.ts';
@@ -29,134 +21,10 @@ import { makeAuthority } from './test-authority.ts';
 const order = { url: 'https://ca/order/1', expires: 9e15 };
 const wish = { host: 'app.example.com', issuer: 'acme', attempt: 4, order };
 
-function accountsOf(account: Partial<AcmeAccount>, challenge: unknown = 'http01'): AcmeAccounts {
-  const opened = { uid: 'u', spec: { challenge } as never, account: account as AcmeAccount };
+function accountsOf(account: Partial<AcmeAccount>): AcmeAccounts {
+  const opened = { uid: 'u', spec: {} as never, account: account as AcmeAccount };
   return { of: async () => opened, use: async (_, _order, work) => work(opened), forget: () => {} };
 }
-
-/** The effect that proves a host by http-01: the order stays pending, and the authority answers so. */
-function authorizing(
-  clock: VirtualClock,
-  authority: Pick<AcmeAccount, 'authorizations'> & Partial<AcmeAccount>,
-) {
-  const accounts = accountsOf({
-    order: async () => ({ url: order.url, status: 'pending' }) as never,
-    answerOf: async () => 't.key',
-    begin: async () => {},
-    ...authority,
-  });
-  const board = { put: async () => {}, remove: async () => {}, find: async () => null, has: () => true };
-  const http = async () => ({ status: 200, headers: {}, body: 't.key' });
-  const parts = { clock, board, http, turns: createTurns() } as never;
-  return authorizeOrder(accounts, parts)({ type: 'acme.authorize', ...wish }, run);
-}
-
-test.each([
-  ['says nothing', null, 'the authority has not validated'],
-  [
-    'keeps the proof pending after an error, as step-ca does',
-    { type: 'urn:ietf:params:acme:error:connection', detail: 'refused' },
-    'connection (refused)',
-  ],
-])('a proof that is never decided is a refusal of the host: the authority %s', async (_, error, text) => {
-  const clock = new VirtualClock();
-  const challenge = { type: 'http-01', url: 'https://ca/c', status: 'pending', token: 't', error };
-  const pending: AcmeAuthorization = { url: 'https://ca/a', status: 'pending', challenges: [challenge] };
-  const outcome = authorizing(clock, { authorizations: async () => [pending] });
-  await clock.advance(200_000);
-  const failure = { type: 'acquisition.failed', outcome: 'refused', orderLost: true };
-  await expect(Promise.race([outcome, 'it still waits'])).resolves.toMatchObject({
-    ...failure,
-    message: expect.stringContaining(text),
-  });
-});
-
-test('§4.7: a proof that takes long is asked for when the authority says, and decided in time', async () => {
-  const clock = new VirtualClock();
-  const challenge = { type: 'http-01', url: 'https://ca/c', status: 'pending', token: 't', error: null };
-  const asked: number[] = [];
-  const outcome = authorizing(clock, {
-    authorizations: async () => {
-      asked.push(clock.monotonic());
-      return [{ url: 'https://ca/a', status: 'pending', challenges: [challenge], retryAfterMs: 60_000 }];
-    },
-  });
-  await clock.advance(200_000);
-  await expect(Promise.race([outcome, 'it still waits'])).resolves.toMatchObject({ outcome: 'refused' });
-  const late = asked.filter((at) => at > 33_500).map((at) => Math.round(at / 1_000));
-  expect(late).toHaveLength(3);
-  expect(late.at(-1)).toBe(180);
-});
-
-/** An authority that refuses to look, and shows its authorization like this before and after. */
-async function begunBefore(
-  before: readonly [string, string],
-  after: readonly [string, string],
-  thrown = new OrreryError('ACME_REFUSED', 'the authorization must be pending', {
-    facts: { type: 'malformed', hopeless: true },
-  }),
-) {
-  const shown = ([status, ofChallenge]: readonly [string, string]): AcmeAuthorization => {
-    const challenge = { type: 'http-01', url: 'https://ca/c', status: ofChallenge, token: 't', error: null };
-    return { url: 'https://ca/a', status, challenges: [challenge] };
-  };
-  const clock = new VirtualClock();
-  let isAsked = false;
-  const outcome = authorizing(clock, {
-    authorizations: async () => [shown(isAsked ? after : before)],
-    begin: async () => {
-      isAsked = true;
-      throw thrown;
-    },
-  });
-  await clock.advance(5_000);
-  return Promise.race([outcome, 'it still waits']);
-}
-
-test('§4.4: a proof that a run before asked for, and that was judged meanwhile, counts as it was judged', async () => {
-  const pending = ['pending', 'pending'] as const;
-  await expect(begunBefore(pending, ['valid', 'valid'])).resolves.toMatchObject({ type: 'order.authorized' });
-  const refused = { type: 'acquisition.failed', outcome: 'refused', orderLost: true };
-  await expect(begunBefore(pending, ['invalid', 'invalid'])).resolves.toMatchObject(refused);
-  await expect(begunBefore(pending, pending)).resolves.toMatchObject({ outcome: 'hopeless' });
-  const late = new OrreryError('ACME_UNREACHABLE', 'no answer in time', { facts: { timedOut: true } });
-  await expect(begunBefore(pending, ['valid', 'valid'], late)).resolves.toMatchObject({
-    type: 'order.authorized',
-  });
-  await expect(begunBefore(pending, pending, late)).resolves.toBe('it still waits');
-});
-
-test.each([
-  ['hangs', 90_000, 'does not answer'],
-  ['is slow, and the proof is never decided', 85_000, 'the authority has not validated'],
-])('a webhook that %s is no outage of the authority; what it left is removed later', async (_, ms, text) => {
-  const clock = new VirtualClock();
-  const challenge = { type: 'dns-01', url: 'https://ca/c', status: 'pending', token: 't', error: null };
-  const pending: AcmeAuthorization = { url: 'https://ca/a', status: 'pending', challenges: [challenge] };
-  const webhook = { kind: 'webhook', url: 'http://dns/', fqdn: '_acme-challenge.example.com', value: 'v' };
-  const account = {
-    order: async () => ({ url: order.url, status: 'pending' }) as never,
-    authorizations: async () => [pending],
-    answerOf: async () => 'v',
-    begin: async () => {},
-  };
-  const accounts = accountsOf(account, { dns01: { webhook: webhook.url } });
-  const http: HttpClient = async (_call, signal) => {
-    await sleep(clock, ms, signal);
-    if (ms < 90_000) return { status: 200, headers: {}, body: '' };
-    throw new OrreryError('ACME_UNREACHABLE', 'it does not answer', { facts: { timedOut: true } });
-  };
-  const parts = { clock, http, turns: createTurns() } as never;
-  const effect = { type: 'acme.authorize', ...wish, exhibit: webhook } as never;
-  const outcome = authorizeOrder(accounts, parts)(effect, run);
-  await clock.advance(limits.acmeAuthorizeMs - 1);
-  await expect(Promise.race([outcome, 'it still waits'])).resolves.toMatchObject({
-    type: 'acquisition.failed',
-    outcome: 'refused',
-    message: expect.stringContaining(text),
-    removed: false,
-  });
-});
 
 const chainIn = (secret: unknown): readonly string[] => {
   const { 'tls.crt': chain } = (secret as { data: Record<string, string> }).data;
@@ -184,6 +52,7 @@ async function finalizing(clock: VirtualClock, answers: Answers, createdAt: numb
   const orders = [answers.order].flat();
   const finalized: number[] = [];
   const asked: number[] = [];
+  const patience: number[] = [];
   const data = { 'tls.key': encoded(answers.key ?? (await makeKey())) };
   const annotations = { 'orrery.dev/host': wish.host, 'orrery.dev/order': order.url };
   const labels = { 'orrery.dev/pending-domain': wish.host };
@@ -213,7 +82,10 @@ async function finalizing(clock: VirtualClock, answers: Answers, createdAt: numb
       if (answers.refusal !== undefined) throw answers.refusal;
       return { url: order.url, retryAfterMs: null, status: 'ready' } as AcmeOrder;
     },
-    certificate: async () => handedOver(answers),
+    certificate: async (_, _signal, timeoutMs = 0) => {
+      patience.push(timeoutMs);
+      return handedOver(answers);
+    },
   });
   const at = { namespace: 'shop', secretName: 'app' };
   let isOver = false;
@@ -227,7 +99,7 @@ async function finalizing(clock: VirtualClock, answers: Answers, createdAt: numb
     return isOver || clock.monotonic() >= 110_000;
   };
   await until(turn, { what: 'the effect to end' });
-  return { outcome: await Promise.race([ended, 'it still waits']), asked, finalized, kept };
+  return { outcome: await Promise.race([ended, 'it still waits']), asked, finalized, kept, patience };
 }
 
 const hour = 3_600_000;
@@ -391,6 +263,16 @@ test('an authority that limits who asks for a certificate says so itself, and it
   const { outcome } = await finalizing(new VirtualClock(), { order: { status: 'valid' }, kept });
   expect(outcome).toMatchObject({ outcome: 'rateLimited', retryAfterMs: 9_000, orderLost: false });
   expect(outcome).not.toHaveProperty('issued');
+});
+
+test('a certificate has 45 s to come, or what is left of the time of the effect', async () => {
+  const kept = new OrreryError('ACME_UNREACHABLE', 'no answer in time', { facts: { timedOut: true } });
+  const at = (count: number) => [...Array(count).fill('processing'), 'valid'].map((status) => ({ status }));
+  const soon = await finalizing(new VirtualClock(), { order: at(0), kept });
+  expect(soon.patience).toEqual([45_000]);
+  const late = await finalizing(new VirtualClock(), { order: at(56), kept });
+  expect(late.asked.at(-1)).toBeGreaterThan(70_000);
+  expect((late.asked.at(-1) ?? 0) + (late.patience[0] ?? 0)).toBeLessThan(115_000);
 });
 
 test('an order whose key was deleted says so', async () => {

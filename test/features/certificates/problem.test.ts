@@ -7,6 +7,13 @@ const acme = (name: string) => `urn:ietf:params:acme:error:${name}`;
 const errorOf = (status: number, body: unknown, type = 'application/problem+json') =>
   answerError({ status, headers: { 'content-type': type }, body: JSON.stringify(body) }, 'ca/order', 0);
 
+test('a 404 by the authority itself, which has a nonce, refuses; one of what stands before it is no answer', () => {
+  const gone = (headers: Record<string, string>) =>
+    answerError({ status: 404, headers, body: '' }, 'ca/order', 0);
+  expect(gone({ 'replay-nonce': 'n' })).toMatchObject({ code: 'ACME_REFUSED', facts: { status: 404 } });
+  expect(gone({})).toMatchObject({ code: 'ACME_UNREACHABLE' });
+});
+
 test('a problem without a type is a refusal in the words that it has', () => {
   expect(errorOf(403, { detail: 'not for you' })).toMatchObject({
     code: 'ACME_REFUSED',

@@ -72,8 +72,8 @@ export interface AcmeAccount {
   /** Tells the authority to validate the challenge. */
   begin(challenge: AcmeChallenge, signal: AbortSignal): Promise<void>;
   finalize(orderUrl: string, csrPem: string, signal: AbortSignal): Promise<AcmeOrder>;
-  /** The chain in PEM. */
-  certificate(order: AcmeOrder, signal: AbortSignal): Promise<string>;
+  /** The chain in PEM. @param timeoutMs for each answer; absent: as for one that takes work */
+  certificate(order: AcmeOrder, signal: AbortSignal, timeoutMs?: number): Promise<string>;
 }
 
 /** What the adapter needs to know about the library's current call. */
@@ -217,13 +217,17 @@ function accountOf(client: Client, run: Run, renewalInfo: string | null): AcmeAc
       run(signal, async () => void (await client.completeChallenge(challenge as never)), unread),
     finalize: (url, csrPem, signal) =>
       run(signal, async () => orderOf(await client.finalizeOrder(await orderAt(url), csrPem)), work),
-    certificate: ({ url, certificate }, signal) =>
-      run(signal, () => client.getCertificate({ url, status: 'valid', certificate } as Order), chain),
+    certificate: ({ url, certificate }, signal, timeoutMs = limits.acmeWorkMs) =>
+      run(signal, () => client.getCertificate({ url, status: 'valid', certificate } as Order), {
+        ...chain,
+        timeoutMs,
+      }),
   };
 }
 
 const work: Form = { wanted: 'JSON', creates: null, timeoutMs: limits.acmeWorkMs };
-const unread: Form = { wanted: 'any', creates: null };
+/** Some look before they answer. */
+const unread: Form = { wanted: 'any', creates: null, timeoutMs: limits.acmeWorkMs };
 const chain: Form = { wanted: 'a certificate', creates: null };
 
 function orderOf(order: Order): AcmeOrder {

@@ -72,6 +72,7 @@ export function answerError(answer: HttpAnswer, place: string, now: number): Orr
       facts: { ...facts, retryAfterMs: waitMs, scope: limitScope(problem, status) },
     });
   }
+  if (isBareDenial(answer)) return new OrreryError('ACME_REFUSED', text, { facts });
   if (
     status >= 500 ||
     problem?.type === 'serverInternal' ||
@@ -82,6 +83,13 @@ export function answerError(answer: HttpAnswer, place: string, now: number): Orr
   }
   return problemError(problem, text, status);
 }
+
+/**
+ * The authority itself does not know what it was asked for, such as an order that it has lost (Pebble says no
+ * more): the nonce is its own. Without one, it may be what stands before an authority that is away.
+ */
+const isBareDenial = ({ status, headers, body }: HttpAnswer) =>
+  status === 404 && body.trim() === '' && headers['replay-nonce'] !== undefined;
 
 const said = ({ type, detail }: Problem) =>
   type === untyped ? detail : detail === '' ? type : `${type} (${detail})`;

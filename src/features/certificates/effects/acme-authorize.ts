@@ -131,22 +131,29 @@ async function prove(proof: Proof, authorization: AcmeAuthorization, signal: Abo
 
 /**
  * A run before this one may have begun, and the authority judged its proof meanwhile: that counts. One that
- * looks before it answers may be at it.
+ * looks before it answers may be at it; one that shows no sign of that may not have heard, and is told once
+ * more.
  */
 async function begin(
-  { account, orderUrl }: Proof,
+  proof: Proof,
   url: string,
   challenge: AcmeChallenge,
   signal: AbortSignal,
 ): Promise<void> {
-  try {
-    await account.begin(challenge, signal);
-  } catch (thrown) {
+  const { account, orderUrl } = proof;
+  for (const isLast of [false, true]) {
+    const thrown = await account.begin(challenge, signal).then(
+      () => null,
+      (reason: unknown) => reason,
+    );
+    if (thrown === null) return;
     const isLate = isUnanswered(thrown);
     if (!isLate && !hasCode(thrown, 'ACME_REFUSED')) throw thrown;
     const now = (await account.authorizations(orderUrl, signal)).find((one) => one.url === url);
     const same = now?.challenges.find((one) => one.url === challenge.url);
-    if (!isLate && now?.status === 'pending' && same?.status === 'pending') throw thrown;
+    const isUnheard = now?.status === 'pending' && same?.status === 'pending';
+    if (!isLate && isUnheard) throw thrown;
+    if (!isUnheard || isLast) return;
   }
 }
 

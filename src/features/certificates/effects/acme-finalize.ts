@@ -13,6 +13,7 @@ import { type Clock, sleep } from '../../../base/clock.ts';
 import { attempt, hasCode, OrreryError, retryAfterOf } from '../../../base/errors.ts';
 import type { KubePort } from '../../../base/kube-port.ts';
 import { kubeTime } from '../../../base/kube-time.ts';
+import { limits } from '../../../base/limits.ts';
 import { age } from '../../../base/words.ts';
 import type { AcmeFinalize } from '../../../machines/domain/domain-effects.ts';
 import type { AcquisitionFailed, CertificateReceived } from '../../../machines/domain/domain-events.ts';
@@ -60,6 +61,7 @@ export function finalizeOrder(
     signal: AbortSignal,
   ) => {
     const place = { host, at, source };
+    const startedAt = clock.monotonic();
     const found = await provenOrder({ account, clock }, order.url, signal);
     const pending = await readPending(kube, at, signal);
     const known = pending?.order === order.url && isOwnKey(pending.key) ? pending : null;
@@ -73,7 +75,7 @@ export function finalizeOrder(
     const { issued, againMs } = await issuedOrder({ account, clock }, { host, key, since }, found, signal);
     const ms = clock.now() - since;
     if (isOngoing(issued)) return unfinished(attempt, issued, ms, againMs);
-    const chain = await handedOver(account, issued, signal);
+    const chain = await handedOver(account, issued, signal, handOverMs(clock.monotonic() - startedAt));
     if (typeof chain !== 'string') return keptBack(attempt, issued, ms, chain);
     checkIssued(chain, { key, host, now: clock.now() });
     await writePending(kube, place, { order: order.url, key, chain }, signal);
@@ -190,6 +192,14 @@ function unusableOrder(order: AcmeOrder, at: Target): OrreryError {
 }
 
 /**
+ * The time for the certificate's answer, ms: as for one that takes work, unless the effect ends before.
+ *
+ * @param usedMs of the effect's time
+ */
+const handOverMs = (usedMs: number) =>
+  Math.max(limits.acmeRequestMs, Math.min(limits.acmeWorkMs, limits.acmeFinalizeMs - 5_000 - usedMs));
+
+/**
  * The chain, or why the authority does not hand it over although the order is valid: it may be on its way,
  * and another order would only spend more. Only a limit speaks for itself.
  */
@@ -197,9 +207,10 @@ async function handedOver(
   account: AcmeAccount,
   order: AcmeOrder,
   signal: AbortSignal,
+  timeoutMs: number,
 ): Promise<string | OrreryError> {
   try {
-    const chain = `${certificatesIn(await account.certificate(order, signal))}\n`;
+    const chain = `${certificatesIn(await account.certificate(order, signal, timeoutMs))}\n`;
     if (attempt(() => readPublicPart(chain), null) !== null) return chain;
     return new OrreryError('ACME_UNREACHABLE', 'what it sends as one cannot be read');
   } catch (thrown) {

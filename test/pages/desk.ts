@@ -100,6 +100,7 @@ function environment(folder: string): Record<string, string> {
   const node = join(root, 'node_modules/.bin/node');
   const programs = {
     orrery: `exec '${node}' '${program}' "$@"`,
+    'kubectl-orrery': `exec '${node}' '${program}' "$@"`,
     kubectl: `exec '${kubectlProgram}' "$@"`,
     nats: `exec '${node}' '${root}/test/pages/nats.mjs' "$@"`,
   };
@@ -107,7 +108,6 @@ function environment(folder: string): Record<string, string> {
     writeFileSync(join(bin, name), `#!/usr/bin/env bash\n${text}\n`);
     chmodSync(join(bin, name), 0o755);
   }
-  symlinkSync(join(root, 'src/main.ts'), join(bin, 'kubectl-orrery'));
   const path = [bin, dirname(node), process.env.PATH].join(':');
   const kubeconfig = join(folder, '.orrery/kubeconfig');
   return { PATH: path, HOME: folder, KUBECONFIG: kubeconfig, KUBECACHEDIR: join(folder, '.cache') };

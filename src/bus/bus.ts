@@ -111,6 +111,8 @@ export interface FollowOptions {
 export interface StreamState {
   /** When it was created; distinguishes it from other streams of the same name. */
   readonly created: string;
+  /** The domain of its JetStream, if it has one. */
+  readonly domain?: string;
   /** The sequence of the last message it stored, even if that message is gone; 0: none. */
   readonly lastSequence: number;
   /** The sequence of the oldest message that it holds; if there is none, of the next one. */

@@ -19,6 +19,7 @@ const shardsKey = 'orrery.shards';
 interface StreamInfo {
   readonly config: Record<string, unknown>;
   readonly created: string;
+  readonly domain?: string;
   readonly state: { readonly last_seq: number };
 }
 
@@ -28,6 +29,8 @@ export interface Ensured {
   /** Distinguishes it from others of the same name. */
   readonly created: string;
   readonly lastSequence: number;
+  /** That of its JetStream; null: none. */
+  readonly domain: string | null;
 }
 
 /**
@@ -79,8 +82,7 @@ async function ensureStream(
 ): Promise<Ensured> {
   const stood = await infoOf(api, definition.name);
   const text = JSON.stringify(stood?.config);
-  if (stood !== undefined && known.get(definition.name) === text)
-    return { isNew: false, created: stood.created, lastSequence: stood.state.last_seq };
+  if (stood !== undefined && known.get(definition.name) === text) return ensured(stood, false);
   const wanted = streamConfig(definition, replicas);
   const first = definition.fences ? { first_seq: firstFence } : {};
   const info = stood ?? (await create(api, definition.name, { ...wanted, ...first }));
@@ -89,12 +91,20 @@ async function ensureStream(
   const current = grown(found, wanted);
   if (!isSame(found, current)) await api(`STREAM.UPDATE.${definition.name}`, current);
   else if (stood !== undefined) known.set(definition.name, text);
-  return { isNew: stood === undefined, created: info.created, lastSequence: info.state.last_seq };
+  return ensured(info, stood === undefined);
 }
+
+const ensured = ({ created, state, domain }: StreamInfo, isNew: boolean): Ensured => ({
+  ...{ isNew, created },
+  lastSequence: state.last_seq,
+  domain: domain ?? null,
+});
 
 async function create(api: JetStreamApi, name: string, config: object): Promise<StreamInfo> {
   try {
-    return (await api(`STREAM.CREATE.${name}`, config)) as unknown as StreamInfo;
+    const made = (await api(`STREAM.CREATE.${name}`, config)) as unknown as StreamInfo;
+    // What it says of a new stream is without its domain.
+    return (await infoOf(api, name)) ?? made;
   } catch (error) {
     // Another replica, perhaps of another release, was faster.
     const found = isJetStreamError(error, jetStreamCode.streamNameInUse)

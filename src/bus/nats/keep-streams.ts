@@ -19,7 +19,8 @@ import type { Troubles } from '../troubles.ts';
 import { type Ensured, ensureStreams, type SettingsFound, wouldBeSecond } from './ensure-streams.ts';
 import type { JetStreamApi } from './jetstream-api.ts';
 import { type KeepTrying, keepTrying } from './keep-trying.ts';
-import { isTakenSomewhere, secondStore } from './server/second-store.ts';
+import type { Takers } from './server/second-answers.ts';
+import { isTakenSomewhere, numberOfTakers, secondStore } from './server/second-store.ts';
 import type { Wire } from './wire.ts';
 import type { WireRequests } from './wire-requests.ts';
 
@@ -41,6 +42,8 @@ export interface KeepStreams extends Ambient {
    * @param stream its name on the server
    */
   readonly onAnew: (stream: string) => void;
+  /** Kept up to date. */
+  readonly takers: Takers;
 }
 
 const cannotCheck =
@@ -66,6 +69,7 @@ export async function keepStreams(parts: KeepStreams): Promise<void> {
     return ensure();
   };
   const known = new Map(await keepTrying(attempt, begin));
+  parts.takers.domain = known.get('state')?.domain ?? null;
   /** One check at a time. It ends with the connection; the next connection starts another. */
   let looking: AbortController | undefined;
   const lookAgain = (isNew: boolean): void => {
@@ -86,9 +90,25 @@ export async function keepStreams(parts: KeepStreams): Promise<void> {
 /** @throws OrreryError BUS_UNREACHABLE (try again) */
 async function refuseSecondStore({ api, requests, streams }: KeepStreams): Promise<void> {
   const { state } = streams;
-  const subject = state.subjects[0]?.replace(/[*>]/g, '0') ?? '';
-  const isTaken = () => isTakenSomewhere(requests, state, subject);
+  const isTaken = () => isTakenSomewhere(requests, state);
   if (await wouldBeSecond(api, state, isTaken)) throw secondStore(state);
+}
+
+const takenTwice = (name: string) =>
+  `another JetStream takes what is written to ${name}, too, and answers: a leaf node has a JetStream of its own, and each of the two has such a stream. Turn JetStream off on the leaf node for this account, and delete the streams that replicas are not to use (docs/operating.md)`;
+
+/** Others may come and go at any time: a leaf node, or its streams. */
+async function countTakers({ requests, streams, takers, troubles, log }: KeepStreams): Promise<void> {
+  const { state } = streams;
+  const number = await numberOfTakers(requests, state);
+  // No answer says nothing.
+  if (number === 0) return;
+  takers.areTwo = number > 1;
+  const reason = takenTwice(state.name);
+  if (!takers.areTwo) return void troubles.over('takers');
+  if (troubles.all().every(({ what }) => what !== 'takers'))
+    log.error({ reason }, 'two JetStreams take what is written');
+  troubles.note('takers', reason, { isMinor: true });
 }
 
 /**
@@ -135,6 +155,7 @@ async function lookAfter(
       else if (isBehind) log.error(facts, wentBack);
       known.set(name, now);
     }
+    void countTakers(parts);
     return found.flatMap(([name, one]) => (one.isNew ? [name] : []));
   };
   if (isNew) await look();

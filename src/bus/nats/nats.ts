@@ -43,6 +43,7 @@ import { type TlsFiles, tlsOptions } from './server/nats-tls.ts';
 import { parseServer, withoutPasswords } from './server/nats-url.ts';
 import { cannotReach, noteConnection, tellOutages } from './server/outage.ts';
 import { PublishRefusals } from './server/publish-refusals.ts';
+import { oneTaker } from './server/second-answers.ts';
 import { checkServer, onReconnect } from './server/server-check.ts';
 import { givenLaterMs, type ServerOrder, serverOrder } from './server/server-order.ts';
 import { subscriptionLimit } from './server/subscription-limit.ts';
@@ -104,11 +105,13 @@ export async function connectNats(given: NatsParts): Promise<Bus> {
     const onAnew = (stream: string) => {
       for (const callback of [...anew]) callback(stream, false);
     };
-    const kept = { ...parts, wire, api, requests, streams, log, onAnew };
+    const takers = oneTaker();
+    const kept = { ...parts, wire, api, requests, streams, log, onAnew, takers };
     if (replicas !== undefined) await keepStreams({ ...kept, replicas });
     const isReplicated = (replicas ?? 1) > 1;
     const { clock, random } = parts;
-    const bus = wireBus({ wire, requests, api, streams, clock, random, log, isReplicated, anew, troubles });
+    const common = { wire, requests, api, streams, clock, random, log, troubles, takers };
+    const bus = wireBus({ ...common, isReplicated, anew });
     wire.onStatus((status) => onReconnect(status, wire, parts, log));
     return bus;
   } catch (error) {

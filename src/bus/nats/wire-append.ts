@@ -17,26 +17,29 @@ import {
 } from '../bus-errors.ts';
 import { msgIdHeader } from '../envelope.ts';
 import { errorIn, type JetStreamError, jetStreamCode, jsonOf } from './jetstream-api.ts';
+import { askOwn, type Takers } from './server/second-answers.ts';
 import type { Wire, WireMessage } from './wire.ts';
-import { ask, type Failure, type WireRequests } from './wire-requests.ts';
+import type { Failure, WireRequests } from './wire-requests.ts';
 
 /** The library's interface cannot express a guard on another subject than the message's own. */
 const guardSubject = 'Nats-Expected-Last-Subject-Sequence-Subject';
 const guardSequence = 'Nats-Expected-Last-Subject-Sequence';
 const timeToLive = 'Nats-TTL';
 
-export function wireAppend(wire: Wire, requests: WireRequests) {
+/** @param takers by whom it may be answered */
+export function wireAppend(wire: Wire, requests: WireRequests, takers: Takers) {
   return (subject: string, data: Uint8Array, options: AppendOptions = {}): Promise<Appended> => {
     // Never into the client's buffer: it would be sent later, after its caller had given up.
     if (wire.status !== 'connected') return Promise.reject(unreachable(wire.status));
-    return ask(requests, {
+    const question = {
       subject,
       data,
       headers: headersOf(options),
       timeoutMs: options.timeoutMs ?? limits.appendTimeoutMs,
-      read: (message) => acknowledgement(message, options.guard),
-      failed: (failure) => unconfirmed(failure, subject),
-    });
+      read: (message: WireMessage) => acknowledgement(message, options.guard),
+      failed: (failure: Failure) => unconfirmed(failure, subject),
+    };
+    return askOwn(requests, question, takers);
   };
 }
 

@@ -9,16 +9,17 @@
 import { limits } from '../../base/limits.ts';
 import type { Appended, BatchMessage } from '../bus.ts';
 import { refused, unreachable } from '../bus-errors.ts';
-import type { Wire } from './wire.ts';
+import { askOwn, type Takers } from './server/second-answers.ts';
+import type { Wire, WireMessage } from './wire.ts';
 import { acknowledgement, headersOf, unconfirmed } from './wire-append.ts';
-import { ask, type WireRequests } from './wire-requests.ts';
+import type { Failure, WireRequests } from './wire-requests.ts';
 
 const batchId = 'Nats-Batch-Id';
 const batchSequence = 'Nats-Batch-Sequence';
 const batchCommit = 'Nats-Batch-Commit';
 
 /** @param nextId makes a name that no other batch of this connection has */
-export function wireBatch(wire: Wire, requests: WireRequests, nextId: () => string) {
+export function wireBatch(wire: Wire, requests: WireRequests, nextId: () => string, takers: Takers) {
   return async (
     messages: readonly BatchMessage[],
     { timeoutMs = limits.appendTimeoutMs }: { readonly timeoutMs?: number } = {},
@@ -37,13 +38,14 @@ export function wireBatch(wire: Wire, requests: WireRequests, nextId: () => stri
     messages.slice(0, -1).forEach(({ subject, data }, index) => {
       wire.publish(subject, data, headers(index));
     });
-    return ask(requests, {
+    const question = {
       subject: last.subject,
       data: last.data,
       headers: headers(messages.length - 1),
       timeoutMs,
-      read: (answer) => acknowledgement(answer, guard),
-      failed: (failure) => unconfirmed(failure, last.subject, `a batch to ${last.subject}`),
-    });
+      read: (answer: WireMessage) => acknowledgement(answer, guard),
+      failed: (failure: Failure) => unconfirmed(failure, last.subject, `a batch to ${last.subject}`),
+    };
+    return askOwn(requests, question, takers);
   };
 }

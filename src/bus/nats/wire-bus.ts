@@ -11,6 +11,7 @@ import type { StreamDefinitions } from '../streams.ts';
 import type { Troubles } from '../troubles.ts';
 import { guardLanes } from './guard-lanes.ts';
 import { isJetStreamError, type JetStreamApi, jetStreamCode } from './jetstream-api.ts';
+import type { Takers } from './server/second-answers.ts';
 import { createSilenceWatch } from './silence.ts';
 import { type ApiMessage, storedMessageOfApi } from './stored-message.ts';
 import type { Wire, WireMessage } from './wire.ts';
@@ -29,6 +30,7 @@ export interface WireBusParts extends Ambient {
   readonly isReplicated: boolean;
   readonly anew: AnewListeners;
   readonly troubles: Troubles;
+  readonly takers: Takers;
 }
 
 export function wireBus(parts: WireBusParts): Bus {
@@ -71,8 +73,8 @@ export function wireBus(parts: WireBusParts): Bus {
     },
     requestMany: (subject, data, asking) => requestMany(requests, subject, data, asking),
     ...guardLanes({
-      append: wireAppend(wire, requests),
-      appendAll: wireBatch(wire, requests, () => parts.random.id()),
+      append: wireAppend(wire, requests, parts.takers),
+      appendAll: wireBatch(wire, requests, () => parts.random.id(), parts.takers),
       clock,
       isReplicated: parts.isReplicated,
     }),
@@ -138,11 +140,14 @@ function requestMany(
 }
 
 async function streamState(api: JetStreamApi, stream: string): Promise<StreamState> {
-  const { created, state } = await api(`STREAM.INFO.${stream}`);
+  const { created, domain, state } = await api(`STREAM.INFO.${stream}`);
   const { first_seq, last_seq, messages } = state as Readonly<Record<string, number>>;
   const [lastSequence, count] = [Number(last_seq), Number(messages)];
   const firstSequence = count > 0 ? Number(first_seq) : lastSequence + 1;
-  return { created: String(created), lastSequence, firstSequence, messages: count };
+  return {
+    ...{ created: String(created), lastSequence, firstSequence, messages: count },
+    ...(typeof domain === 'string' ? { domain } : {}),
+  };
 }
 
 /** The stream's leader answers `STREAM.MSG.GET`; "direct" reads may come from a copy that lags. */

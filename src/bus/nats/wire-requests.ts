@@ -23,16 +23,19 @@ export interface Sending {
   readonly headers?: Headers | undefined;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
+  /** Nobody waits for it: it does not count as waiting. */
+  readonly isIdle?: boolean;
 }
 
 export interface WireRequests {
-  /** Number of requests without an answer. */
+  /** Number of requests without an answer for which somebody waits. */
   readonly waiting: number;
   /** @throws what `Wire.publish` throws; the request does not exist then */
   send(subject: string, data: Uint8Array, sending: Sending, handlers: RequestHandlers): void;
 }
 
 interface Entry extends RequestHandlers {
+  readonly isIdle: boolean;
   readonly subject: string;
   readonly deadline: number;
   forget: (() => void) | undefined;
@@ -89,15 +92,15 @@ export function wireRequests(wire: Wire, clock: Clock, random: Pick<Random, 'id'
   });
   return {
     get waiting() {
-      return entries.size;
+      return [...entries.values()].filter(({ isIdle }) => !isIdle).length;
     },
-    send(subject, data, { headers, timeoutMs, signal }, { onAnswer, onFailure }) {
+    send(subject, data, { headers, timeoutMs, signal, isIdle = false }, { onAnswer, onFailure }) {
       if (wire.status !== 'connected') return onFailure('disconnected');
       if (signal?.aborted) return onFailure('aborted');
       const token = random.id();
       wire.publish(subject, data, headers, inbox + token);
       const deadline = clock.monotonic() + timeoutMs;
-      const entry: Entry = { onAnswer, onFailure, subject, deadline, forget: undefined };
+      const entry: Entry = { onAnswer, onFailure, subject, deadline, isIdle, forget: undefined };
       entries.set(token, entry);
       sweepBy(deadline);
       entry.forget = signal && whenAborted(signal, () => fail(token, entry, 'aborted'));

@@ -2,18 +2,56 @@
 import { afterEach, expect, test } from 'vitest';
 import { freePort } from '../../../packages/dev-cluster/network/ports.ts';
 import { systemClock } from '../../../src/base/clock.ts';
+import type { Bus } from '../../../src/bus/bus.ts';
 import { subjects } from '../../../src/bus/subjects.ts';
 import { createTroubles } from '../../../src/bus/troubles.ts';
 import { until } from '../../until.ts';
-import { bytes, text } from '../bus-parts.ts';
+import { bytes, codeOf, text } from '../bus-parts.ts';
 import { startConfigured } from './configured-server.ts';
-import { connectTo } from './nats-backend.ts';
+import { connectTo, recordingLog } from './nats-backend.ts';
 
 const s = subjects('test');
 const cleanups: Array<() => Promise<unknown>> = [];
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
+
+/** A hub, and a leaf node with a JetStream of its own, which is connected to the hub when it is told to. */
+async function hubAndLeaf() {
+  const port = await freePort('127.0.0.1', 0);
+  const own = (domain: string) => `jetstream { store_dir: STORE, domain: ${domain} }`;
+  const remote = `leafnodes { reconnect: 1, remotes: [{ url: "nats://127.0.0.1:${port}" }] }`;
+  const hub = await server(`${own('hub')}\nleafnodes { listen: "127.0.0.1:${port}" }`);
+  const leaf = await server(own('leaf'));
+  const again = async (config: string) => {
+    await leaf.kill();
+    await leaf.start(`${config}\n${remote}`);
+  };
+  return {
+    ...{ hub, leaf },
+    connect: () => again(own('leaf')),
+    leadToHub: () => again('default_js_domain: { $G: hub }'),
+  };
+}
+
+async function busOn(...given: Parameters<typeof connectTo>): Promise<Bus> {
+  const bus = await connectTo(...given);
+  cleanups.push(() => bus.close());
+  return bus;
+}
+
+/** Waits until what one publishes reaches the other. */
+async function untilHeard(speaker: Bus, listener: Bus): Promise<void> {
+  let isHeard = false;
+  listener.subscribe(s.member('x'), () => {
+    isHeard = true;
+  });
+  const isThere = () => {
+    speaker.publish(s.member('x'), bytes('x'));
+    return isHeard;
+  };
+  await until(isThere, { what: 'the leaf node to reach its hub', timeoutMs: 15_000 });
+}
 
 async function server(config: string) {
   const started = await startConfigured(config);
@@ -24,26 +62,11 @@ async function server(config: string) {
 test('there a replica makes no second streams, says why, and goes on once the leaf node leads to the hub', {
   timeout: 30_000,
 }, async () => {
-  const port = await freePort('127.0.0.1', 0);
-  const hub = await server(
-    `jetstream { store_dir: STORE, domain: hub }\nleafnodes { listen: "127.0.0.1:${port}" }`,
-  );
-  const first = await connectTo(hub.url);
-  cleanups.push(() => first.close());
+  const { hub, leaf, connect, leadToHub } = await hubAndLeaf();
+  const first = await busOn(hub.url);
   await first.append(s.fence(1), bytes('of the hub'));
-  const remote = `leafnodes { reconnect: 1, remotes: [{ url: "nats://127.0.0.1:${port}" }] }`;
-  const leaf = await server(`jetstream { store_dir: STORE, domain: leaf }\n${remote}`);
-  const probe = await connectTo(leaf.url, { onlyAsks: true });
-  cleanups.push(() => probe.close());
-  let isHeard = false;
-  probe.subscribe(s.member('x'), () => {
-    isHeard = true;
-  });
-  const isLinked = () => {
-    first.publish(s.member('x'), bytes('x'));
-    return isHeard;
-  };
-  await until(isLinked, { what: 'the leaf node to reach its hub' });
+  await connect();
+  await untilHeard(first, await busOn(leaf.url, { onlyAsks: true }));
 
   const troubles = createTroubles(systemClock);
   const starting = connectTo(leaf.url, { troubles });
@@ -51,10 +74,39 @@ test('there a replica makes no second streams, says why, and goes on once the le
   expect(told).toMatch(
     /^the streams cannot be made .* no stream ORRERY_test_STATE in this JetStream, but in another one/,
   );
-  await leaf.kill();
-  await leaf.start(`default_js_domain: { $G: hub }\n${remote}`);
+  await leadToHub();
   const bus = await starting;
   cleanups.push(() => bus.close());
   expect(text((await bus.last('state', s.fence(1)))?.data ?? bytes(''))).toBe('of the hub');
   expect(troubles.all()).toEqual([]);
+});
+
+test('with streams of its own there, their answers are not taken for those of the hub, and people are told', {
+  timeout: 30_000,
+}, async () => {
+  const { hub, leaf, connect } = await hubAndLeaf();
+  const log = recordingLog();
+  const bus = await busOn(hub.url, { log });
+  const other = await busOn(leaf.url);
+  const { sequence } = await bus.append(s.fence(1), bytes('x'));
+  await other.append(s.fence(1), bytes('y'));
+  await connect();
+  await untilHeard(bus, other);
+  const [trouble] = await until(() => (bus.troubles().length > 0 ? bus.troubles() : undefined), {
+    what: 'the trouble',
+  });
+  expect(trouble?.text).toMatch(/^another JetStream takes what is written to ORRERY_test_STATE, too/);
+  expect(trouble?.isMinor).toBe(true);
+  const guard = { subject: s.fence(1), sequence };
+  const save = () => codeOf(bus.append(s.releaseStatus('a'), bytes('x'), { guard }));
+  const batch = () => codeOf(bus.appendAll([{ subject: s.nodesEpoch, data: bytes('x'), guard }]));
+  for (let n = 0; n < 10; n++) expect([await save(), await batch()]).toEqual([undefined, undefined]);
+  const stale = { subject: s.fence(1), sequence: sequence - 1 };
+  expect(await codeOf(bus.append(s.fence(1), bytes('z'), { guard: stale }))).toBe('BUS_CONFLICT');
+  await other.append(s.event('pod/shop/a'), bytes('only the leaf node can count to two'));
+  const { sequence: counted } = await bus.append(s.event('pod/shop/a'), bytes('x'));
+  expect(counted).toBe((await bus.streamState('event')).lastSequence);
+  await leaf.kill();
+  await until(() => bus.troubles().length === 0, { what: 'the end of it' });
+  expect(log.lines.filter((line) => line.startsWith('two JetStreams'))).toHaveLength(1);
 });

@@ -9,33 +9,47 @@
 import { attempt, OrreryError } from '../../../base/errors.ts';
 import type { StreamDefinition } from '../../streams.ts';
 import { jsonOf } from '../jetstream-api.ts';
-import { ask, type WireRequests } from '../wire-requests.ts';
+import type { WireMessage } from '../wire.ts';
+import type { WireRequests } from '../wire-requests.ts';
 
 /** No stream has this name, so each that takes the subject refuses the message, and says its own name. */
 const expectedStream = { 'Nats-Expected-Stream': 'none' };
-/** One round trip; somebody else who listens there (`nats sub 'orrery.>'`) lets it wait for this long, ms. */
+/** Somebody else who listens there (`nats sub 'orrery.>'`) lets it wait for this long, ms. */
 const patienceMs = 1_000;
+/** How long a second answer may take: a round trip to a leaf node on another continent, ms. */
+const secondMs = 400;
 const nothing = new Uint8Array(0);
 
-/**
- * Whether a JetStream has a stream of this name that takes messages sent from here.
- *
- * @param subject any that the stream takes
- */
-export function isTakenSomewhere(
+/** Whether a JetStream has a stream of this name that takes messages sent from here. */
+export async function isTakenSomewhere(
   requests: WireRequests,
-  { name }: StreamDefinition,
-  subject: string,
+  definition: StreamDefinition,
 ): Promise<boolean> {
-  const taken = ask(requests, {
-    subject,
-    data: nothing,
-    headers: expectedStream,
-    timeoutMs: patienceMs,
-    read: (message) => attempt(() => jsonOf(message).stream === name, false),
-    failed: (failure) => new Error(failure),
+  return (await takersOf(requests, definition, 1, patienceMs)) > 0;
+}
+
+/** How many JetStreams have a stream of this name and take what is sent to it from here: 2 are all. */
+export function numberOfTakers(requests: WireRequests, definition: StreamDefinition): Promise<number> {
+  return takersOf(requests, definition, 2, secondMs);
+}
+
+function takersOf(
+  requests: WireRequests,
+  { name, subjects }: StreamDefinition,
+  enough: number,
+  timeoutMs: number,
+): Promise<number> {
+  const subject = subjects[0]?.replace(/[*>]/g, '0') ?? '';
+  return new Promise((resolve) => {
+    let count = 0;
+    const onAnswer = (message: WireMessage): boolean => {
+      if (attempt(() => jsonOf(message).stream === name, false)) count++;
+      if (count >= enough) resolve(count);
+      return count < enough;
+    };
+    const sending = { headers: expectedStream, timeoutMs, isIdle: true };
+    requests.send(subject, nothing, sending, { onAnswer, onFailure: () => resolve(count) });
   });
-  return taken.catch(() => false);
 }
 
 /** Transient: it is over once this server leads to the other JetStream. */

@@ -53,7 +53,7 @@ export interface EngineParts extends Pick<HostParts, 'bus' | 'subjects' | 'clock
    */
   readonly isFit?: () => boolean;
   /** What else its heartbeats tell. */
-  readonly alsoTold?: () => Pick<Member, 'kubernetes'>;
+  readonly alsoTold?: () => Pick<Member, 'kubernetes' | 'store'>;
   /** Runs the effects of charts; by default the runners in `effects` and those of the features. */
   readonly runEffect?: HostParts['runEffect'];
   /** Effects that charts of every feature may request. */
@@ -122,6 +122,7 @@ export class Engine implements EngineView {
       ...{ bus, clock, random, log, replica: parts.replica },
       directory: () => this.directory,
       isServing: () => this.#isServing,
+      isOutside: () => this.runs.some(({ isOutside }) => isOutside?.() === true),
       fences: [
         { stream: 'state', subject: subjects.fenceAll },
         // The world's own reader may notice this later, and a mirror would start from the old picture.

@@ -144,6 +144,8 @@ export interface FeatureRun {
   readonly gauges?: () => Iterable<Gauge>;
   /** Why the replica must not serve, in words; null: it may. */
   readonly blocked?: () => string | null;
+  /** Whether it is blocked by others of its name that work elsewhere: it holds nothing at all. */
+  readonly isOutside?: () => boolean;
   /** What an operator should know although the replica serves; shown in /readyz. */
   readonly remarks?: () => readonly string[];
   /** Called before the engine starts to claim. */

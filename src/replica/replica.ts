@@ -9,6 +9,7 @@ import { runs } from '../actors/effect-runner.ts';
 import { Engine } from '../actors/engine.ts';
 import type { Feature, FeatureRun, HttpAnswerer } from '../actors/feature.ts';
 import { sendMessage } from '../actors/host/message-send.ts';
+import { OneStore } from '../actors/members/one-store.ts';
 import { leaseClock } from '../actors/time/lease-clock.ts';
 import { machineClock } from '../actors/time/machine-clock.ts';
 import { systemClock } from '../base/clock.ts';
@@ -252,13 +253,17 @@ function createEngine(
   const incarnation = systemRandom.id();
   const { replica, release, cluster } = config;
   const one = new OneKubernetes({ ...basics, kube, log, cluster });
+  const store = new OneStore({ ...basics, bus, log, cluster });
   const common = { ...basics, bus, subjects, log, metrics, replica, incarnation, release };
   const engine: Engine = new Engine({
     ...common,
     onNameTaken: over.reject,
     features,
-    start: (engine) => [...starters.map((start) => start({ ...common, engine, kube })), one.run(engine)],
-    alsoTold: () => one.told(),
+    start: (engine) => [
+      ...starters.map((start) => start({ ...common, engine, kube })),
+      ...[one, store].map((each) => each.run(engine)),
+    ],
+    alsoTold: () => ({ ...one.told(), ...store.told() }),
     effects: [
       runs(
         messageSend,

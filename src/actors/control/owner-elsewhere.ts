@@ -3,7 +3,7 @@
  * replica.
  */
 import { OrreryError } from '../../base/errors.ts';
-import type { ActorId } from '../../base/ids.ts';
+import type { ActorId, ShardName } from '../../base/ids.ts';
 import { ledShard } from '../../base/limits.ts';
 import type { EngineView } from '../feature.ts';
 import { holdingName } from '../shards/shard-run.ts';
@@ -24,7 +24,7 @@ export function leaveToOwner(
   const isOurs = owner === engine.parts.replica || run?.phase === 'loading';
   if (isOurs) throw new OrreryError('NOT_OWNER', `shard ${shard} of ${id} is moving; try again`);
   const isOwned = owner !== null && isHeard(engine, owner);
-  if (isOwned) return undefined;
+  if (isOwned || isOwnedElsewhere(engine, shard)) return undefined;
   if (shard === ledShard) {
     throw new OrreryError(
       'NOT_OWNER',
@@ -32,6 +32,17 @@ export function leaveToOwner(
     );
   }
   throw new OrreryError('NOT_OWNER', `shard ${shard} of ${id} has no owner at the moment; try again`);
+}
+
+/** By a replica that works with other streams, whose fences are not seen here (members/one-store.ts). */
+function isOwnedElsewhere(
+  { directory, parts }: Pick<EngineView, 'directory' | 'parts'>,
+  shard: ShardName,
+): boolean {
+  const live = directory.live();
+  const own = live?.get(parts.replica)?.store;
+  if (live === null || own === undefined || typeof shard !== 'number') return false;
+  return [...live.values()].some(({ store = own, shards }) => store !== own && shards.includes(shard));
 }
 
 /** A replica that is leaving answers until it has handed over. */

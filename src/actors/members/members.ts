@@ -32,6 +32,8 @@ export interface Beat {
   readonly stepsPerSecond: number;
   /** Which Kubernetes cluster it works for; absent: it does not know. */
   readonly kubernetes?: string;
+  /** Which state stream it works with; absent: it does not know. */
+  readonly store?: string;
   /** The age of the process, ms. Absent: a release before 0.1.0. */
   readonly ageMs?: number;
 }
@@ -121,6 +123,7 @@ export function readBeat(data: Uint8Array): Beat | null {
       actors: Number(beat.actors ?? 0),
       stepsPerSecond: Number(beat.stepsPerSecond ?? 0),
       ...(typeof beat.kubernetes === 'string' ? { kubernetes: beat.kubernetes } : {}),
+      ...(typeof beat.store === 'string' ? { store: beat.store } : {}),
       ...(typeof beat.ageMs === 'number' ? { ageMs: beat.ageMs } : {}),
     };
   }, null);

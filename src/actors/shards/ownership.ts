@@ -40,6 +40,8 @@ export interface OwnershipParts extends Pick<HostParts, 'bus' | 'clock' | 'rando
    * Whether this replica may work at all; false: it gives back all holdings without a `mayHold` of their own.
    */
   readonly isServing: () => boolean;
+  /** Whether it may hold nothing at all. Default: it may. */
+  readonly isOutside?: () => boolean;
   /** Where fences are stored. */
   readonly fences: readonly FencePlace[];
   readonly onMove?: (name: string) => void;
@@ -283,9 +285,9 @@ export class Ownership {
 
   /** Decides only that it must not stay, not where it goes: nobody needs to be there to take it. */
   #mayKeep({ mayHold, feature }: HoldingSpec): boolean {
-    const { directory, replica } = this.#parts;
+    const { directory, replica, isServing, isOutside } = this.#parts;
     if (feature !== undefined && !mayHoldOf(feature.name, directory().live(), replica)) return false;
-    return mayHold === undefined ? this.#parts.isServing() : mayHold();
+    return mayHold === undefined ? isServing() : mayHold() && isOutside?.() !== true;
   }
 
   #mayClaim(spec: HoldingSpec, isMine: boolean): boolean {

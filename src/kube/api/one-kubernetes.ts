@@ -55,6 +55,7 @@ export class OneKubernetes {
     return {
       prepare: () => this.#prepare(),
       blocked: () => this.#blocked(engine),
+      isOutside: () => this.#blocked(engine) !== null,
       remarks: () => this.#remarks(engine),
       stop: () => this.#over.abort(new Error('the replica ends')),
     };

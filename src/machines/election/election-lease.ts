@@ -319,9 +319,27 @@ export function isToBeReleased({ facts, former }: ElectionContext, at: number): 
   return facts?.releaseOnCancel === true && former !== null && at < former.leaseEnd;
 }
 
+/** From when it is no matter of moments any more that nobody leads, ms since the epoch. */
+export const vacantAt = (context: ElectionContext): number =>
+  Math.max(foreignEnd(context), context.seen?.at ?? 0) + timingOf(context).leaseMs;
+
+/** The same for candidates that wait and may not lead; null: there are none. */
+function overdueAt(context: ElectionContext, at: number): number | null {
+  const [first] = waiting(context, at);
+  if (first === undefined || !isAnotherPreferred(context, undefined)) return null;
+  const since = candidateOf(context, first)?.since ?? 0;
+  return Math.max(vacantAt(context), since + timingOf(context).leaseMs);
+}
+
+/** Candidates have waited for longer than a lease: the one that the Lease prefers does not take it. */
+export function isOverdue(context: ElectionContext, at: number): boolean {
+  const due = overdueAt(context, at);
+  return due !== null && at >= due && nextLeader(context, at) === undefined;
+}
+
 /** How long nothing can change without an event. */
 export function quietMs(context: ElectionContext, at: number): number {
   const ends = Object.values(context.candidates).flatMap(({ until }) => (until === null ? [] : [until]));
-  const dues = [foreignEnd(context), ...ends].filter((due) => due > at);
+  const dues = [foreignEnd(context), overdueAt(context, at) ?? 0, ...ends].filter((due) => due > at);
   return Math.max(1, Math.min(lookAroundMs, ...dues.map((due) => due - at)));
 }

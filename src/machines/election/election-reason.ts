@@ -3,7 +3,7 @@ import type { Fact } from '../../base/views.ts';
 import { isIn, type Standing, type Told, tells } from '../tell.ts';
 import { deadlineOf, holderEnd, living } from './election-candidates.ts';
 import { type ElectionContext, placeOf } from './election-context.ts';
-import { foreignEnd, isAnotherPreferred, termsToday } from './election-lease.ts';
+import { foreignEnd, isAnotherPreferred, termsToday, vacantAt } from './election-lease.ts';
 import { holderAt, leadsText } from './election-words.ts';
 
 type ElectionStanding = Standing<ElectionContext>;
@@ -99,8 +99,12 @@ function observingSentence({ context, at }: ElectionStanding): Told {
   }
   const last =
     context.former === null ? '' : `; the last leader was ${context.former.holder}: ${context.former.reason}`;
-  return { text: `nobody leads: ${candidates}${last}`, next: null };
+  const advice = waiting === 0 && at >= vacantAt(context) ? vacantText : '';
+  return { text: `nobody leads: ${candidates}${last}${advice}`, next: null };
 }
+
+/** An Election without candidates is at rest, and may be meant so. */
+const vacantText = '. Start a candidate, or delete the Election if nothing needs it';
 
 const waitText = (candidates: number) =>
   candidates === 1 ? '1 candidate waits here' : `${candidates} candidates wait here`;

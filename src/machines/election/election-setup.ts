@@ -41,6 +41,7 @@ import {
   candidateInTurn,
   isAnotherPreferred,
   isFormerResigning,
+  isOverdue,
   isOwnClaim,
   isSeenNews,
   isSpent,
@@ -61,7 +62,15 @@ import {
   withSeen,
   withTermRemembered,
 } from './election-lease.ts';
-import { isMistold, isStatusNews, leaderNote, spentText, statusOf, unrenewedText } from './election-words.ts';
+import {
+  isMistold,
+  isStatusNews,
+  leaderNote,
+  overdueText,
+  spentText,
+  statusOf,
+  unrenewedText,
+} from './election-words.ts';
 
 type Args = { readonly context: ElectionContext; readonly event: ElectionInput };
 
@@ -111,6 +120,7 @@ export const electionSetup = setup({
     isLeaderWaiting: (args) => nextLeader(args.context, at(args)) !== undefined,
     /** Somebody could lead, but the Lease counts no further. */
     isSpent: (args) => isSpent(args.context) && candidateInTurn(args.context, at(args)) !== undefined,
+    isOverdue: (args) => isOverdue(args.context, at(args)),
     isCurrent,
     isConflict: (args) =>
       isCurrent(args) &&
@@ -197,6 +207,7 @@ export const electionSetup = setup({
       failures: context.failures + 1,
       lastError: 'message' in event ? event.message : 'the Kubernetes API did not answer in time',
     })),
+    noteOverdue: assign(({ context }) => ({ lastError: overdueText(context) })),
     noteSpent: assign(({ context }) => ({ lastError: spentText(context) })),
     forgetFailures: assign({ failures: 0 }),
     beginReign: assign(({ context, event }) =>

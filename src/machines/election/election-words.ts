@@ -105,6 +105,13 @@ export function spentText(context: ElectionContext): string {
   return `the ${lease} has counted ${transitionsMax} changes of leader, as many as the API takes: delete the ${lease} and the Election, and create it again; its terms then begin at 1`;
 }
 
+/** The preferred one may be gone, or not started: docs/features/elections.md §2.7. */
+export function overdueText(context: ElectionContext): string {
+  const { namespace, name } = placeOf(context);
+  const preferred = context.seen?.record?.preferredHolder ?? '';
+  return `it prefers ${preferred}, which has not taken it: start ${preferred}, or remove spec.preferredHolder from the Lease ${namespace}/${name}`;
+}
+
 /** Why the leader's Lease was not renewed by its deadline. */
 export function unrenewedText(context: ElectionContext): string {
   const { lastError, reign, seen } = context;

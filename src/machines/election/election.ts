@@ -148,6 +148,7 @@ const electionMachine = electionSetup.createMachine({
         { guard: 'isUnseen', target: 'looking' },
         { guard: 'isSpent', actions: ['noteSpent', 'tell'], target: 'contending.backingOff' },
         { guard: 'isLeaderWaiting', target: 'contending' },
+        { guard: 'isOverdue', actions: 'noteOverdue', target: 'contending.backingOff' },
       ],
       // Who is new may be gone sooner than anything that was waited for.
       on: {
@@ -289,8 +290,7 @@ const electionMachine = electionSetup.createMachine({
           after: { requestPatience: { actions: 'noteFailure', target: 'retrying' } },
         },
         lookingAgain: {
-          description:
-            'The Lease is not as expected; reads it and, if the candidate still holds it, renews it immediately.',
+          description: 'The Lease is not as expected; reads it and renews it at once if it is still held.',
           entry: ['countAttempt', { type: 'lease.look', params: lookOf }],
           on: {
             'lease.seen': [...takenAway, { guard: 'isSeenNews', actions: 'noteSeen', target: 'renewing' }],

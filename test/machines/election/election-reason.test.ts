@@ -67,6 +67,11 @@ test('nobody leads, and another program leads', () => {
     next: null,
     facts: { Holder: 'nobody', Term: 0, Candidates: 0, Lease: 'shop/worker' },
   });
+  // It may be meant so, and is no trouble.
+  expect(told(election.wait(15_000))).toMatchObject({
+    health: 'ok',
+    text: 'nobody leads: no candidate campaigns here. Start a candidate, or delete the Election if nothing needs it',
+  });
   election.sees(foreignRecord).campaigns('a');
   expect(told(election).text).toMatch('; 1 candidate waits here');
   election.campaigns('b');
@@ -90,6 +95,21 @@ test('a coordinated election that prefers another one says whom', () => {
   const record = { ...foreignRecord, holder: '', strategy: 'OldestEmulationVersion', preferredHolder: 'go' };
   const election = new Election().sees(record, 1).campaigns('a');
   expect(told(election)).toMatchObject({ text: 'nobody leads: the Lease prefers go' });
+});
+
+test('§2.7: candidates that have been without a leader for longer than the lease are wrong, and say what to do', () => {
+  const record = { ...foreignRecord, holder: '', strategy: 'OldestEmulationVersion', preferredHolder: 'go' };
+  const election = new Election().sees(record, 1).wait(60_000).campaigns('a', 600_000);
+  expect(told(election.wait(14_999))).toMatchObject({ health: 'ok' });
+  const text =
+    'the Lease shop/worker could not be acquired: it prefers go, which has not taken it: start go, or remove spec.preferredHolder from the Lease shop/worker';
+  expect(told(election.wait(1))).toMatchObject({ health: 'wrong', text });
+  // The Lease is read again, and it is still so.
+  election.wait(2_500).sees(record, election.context.attempt);
+  expect(told(election)).toMatchObject({ health: 'wrong', text });
+  const free = { ...record, preferredHolder: '' };
+  election.wait(2_500).sees(free, election.context.attempt).writes();
+  expect(told(election)).toMatchObject({ health: 'ok', text: expect.stringMatching(/^a leads/) });
 });
 
 test('a claim, and one that is refused', () => {

@@ -11,6 +11,8 @@ export interface BusTrouble {
   readonly since: number;
   /** Replicas work all the same. */
   readonly isMinor?: boolean;
+  /** The subjects that this user may not hear. */
+  readonly refused?: string;
 }
 
 /** What it is, and for how long. @param now monotonic ms */
@@ -18,7 +20,7 @@ export const lastingText = ({ text, since }: BusTrouble, now: number): string =>
   `${text} (for ${age(now - since)})`;
 
 export interface Troubles {
-  note(what: string, text: string, more?: Pick<BusTrouble, 'isMinor'>): void;
+  note(what: string, text: string, more?: Pick<BusTrouble, 'isMinor' | 'refused'>): void;
   /** Returns whether it was in trouble. */
   over(what: string): boolean;
   all(): readonly BusTrouble[];

@@ -29,6 +29,8 @@ export interface Ensured {
   /** Distinguishes it from others of the same name. */
   readonly created: string;
   readonly lastSequence: number;
+  /** What it refuses, and NATS cannot undo, in words; null: nothing. */
+  readonly remark: string | null;
   /** That of its JetStream; null: none. */
   readonly domain: string | null;
 }
@@ -94,11 +96,21 @@ async function ensureStream(
   return ensured(info, stood === undefined);
 }
 
-const ensured = ({ created, state, domain }: StreamInfo, isNew: boolean): Ensured => ({
+const ensured = ({ created, state, domain, config }: StreamInfo, isNew: boolean): Ensured => ({
   ...{ isNew, created },
   lastSequence: state.last_seq,
+  remark: remarkOn(config),
   domain: domain ?? null,
 });
+
+/** Nothing is lost by it, and somebody may have wanted it. */
+function remarkOn({ name, deny_purge, deny_delete }: StreamInfo['config']): string | null {
+  const denied = Object.entries({ deny_purge, deny_delete }).flatMap(([key, value]) =>
+    value === true ? [key] : [],
+  );
+  if (denied.length === 0) return null;
+  return `stream ${String(name)} has ${denied.join(' and ')}, so what is taken, dropped or forgotten stays in it, until it is too old or the stream is full and refuses what is new. NATS cannot undo that: delete the stream at a quiet moment, it is made again without what waits in it`;
+}
 
 async function create(api: JetStreamApi, name: string, config: object): Promise<StreamInfo> {
   try {
@@ -132,6 +144,10 @@ function checkIsUsable({ name, shards }: StreamDefinition, found: Record<string,
   };
   if (found.sealed === true)
     refuse('is sealed: it takes nothing, and NATS cannot undo that. Back it up, then delete it');
+  if (found.mirror !== undefined)
+    refuse(
+      'is a mirror of another stream, and Orrery works with its own: delete it, or remove its mirror if it is to be used',
+    );
   if (madeFor === undefined)
     refuse(
       `has no metadata ${shardsKey}. If it is Orrery's and lost them: nats stream edit ${name} --metadata ${shardsKey}=${shards}; if somebody else made it, delete it`,

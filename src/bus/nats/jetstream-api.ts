@@ -75,28 +75,41 @@ function adviceOn(failure: Failure): string {
   return failure === 'not permitted' ? ' to this NATS user (deploy/nats/permissions.conf)' : '';
 }
 
+const noRoom =
+  "raise max_file of the account (in its JWT, disk storage), or max_file_store of the NATS servers: Orrery's streams need room";
+
 /** What to do about the codes that tell of the account or the server, not of one request. */
 const advice: Readonly<Record<number, string>> = {
+  10002: "the account's room is used up: raise its max_file (in its JWT, disk storage)",
   10008: 'the NATS servers have no leader: are more than half of them there?',
+  10023: noRoom,
   10026: 'each replica needs a consumer for each of its shards and some more: raise max_consumers',
   10027: 'Orrery needs five streams: raise max_streams',
+  10047: noRoom,
   10039: 'enable JetStream for the account of this NATS user',
-  10052: 'somebody else made or changed the stream, and Orrery cannot change it back',
+  10052:
+    'somebody else made or changed the stream, and NATS does not let Orrery change it back: back it up, then delete it at a quiet moment, and it is made again',
   10065: "another stream in the account takes Orrery's subjects: it must not",
   10074: '--stream-replicas 3 needs a cluster of three NATS servers',
+  10077:
+    'raise max_bytes, max_msgs or max_msgs_per_subject of the stream (nats stream edit), or find out why nobody takes what is in it',
   10110:
     'somebody set deny_purge on the stream, which NATS cannot undo: delete the stream at a quiet moment, it is made again without what waits in it',
   10113: "turn max_bytes_required off for the account: Orrery's streams have no bound in bytes",
 };
+
+/** With what to do about it, where that is known. */
+export function errorText({ description, err_code: code }: JetStreamError): string {
+  const known = advice[code];
+  return `${description} (${code})${known === undefined ? '' : `; ${known}`}`;
+}
 
 function answerOf(verb: string, message: WireMessage): Record<string, unknown> {
   const answer = jsonOf(message);
   const error = errorIn(answer);
   if (!error) return answer;
   const facts = { jetStreamCode: error.err_code, status: error.code, verb };
-  const known = advice[error.err_code];
-  const what = `${error.description} (${error.err_code})`;
-  const text = `JetStream, ${verb}: ${what}${known === undefined ? '' : `; ${known}`}`;
+  const text = `JetStream, ${verb}: ${errorText(error)}`;
   const isForNow = error.code >= 500 || error.err_code === jetStreamCode.noSuitablePeers;
   throw new OrreryError(isForNow ? 'BUS_UNREACHABLE' : 'BUS_REFUSED', text, { facts });
 }

@@ -69,6 +69,7 @@ export async function keepStreams(parts: KeepStreams): Promise<void> {
     return ensure();
   };
   const known = new Map(await keepTrying(attempt, begin));
+  tellRemarks(parts, known);
   parts.takers.domain = known.get('state')?.domain ?? null;
   /** One check at a time. It ends with the connection; the next connection starts another. */
   let looking: AbortController | undefined;
@@ -92,6 +93,18 @@ async function refuseSecondStore({ api, requests, streams }: KeepStreams): Promi
   const { state } = streams;
   const isTaken = () => isTakenSomewhere(requests, state);
   if (await wouldBeSecond(api, state, isTaken)) throw secondStore(state);
+}
+
+/** One line in the log for each, and a note while it lasts. */
+function tellRemarks({ streams, troubles, log }: KeepStreams, known: ReadonlyMap<StreamName, Ensured>): void {
+  for (const [name, { remark }] of known) {
+    const what = `settings of ${streams[name].name}`;
+    if (remark === null) troubles.over(what);
+    else if (troubles.all().every((one) => one.what !== what)) {
+      log.error({ reason: remark }, 'a stream refuses to be cleared');
+      troubles.note(what, remark, { isMinor: true });
+    }
+  }
 }
 
 const takenTwice = (name: string) =>
@@ -156,6 +169,7 @@ async function lookAfter(
       known.set(name, now);
     }
     void countTakers(parts);
+    tellRemarks(parts, known);
     return found.flatMap(([name, one]) => (one.isNew ? [name] : []));
   };
   if (isNew) await look();

@@ -48,7 +48,7 @@ export function grown(found: StreamSettings, wanted: StreamSettings): StreamSett
     // Where messages are counted, a bound in bytes is the operator's. Records and digests have no bound: at
     // one, the server would drop the oldest.
     ...(wanted.max_msgs === -1 ? {} : { max_bytes: found.max_bytes ?? wanted.max_bytes }),
-    subjects: [...new Set([...textsIn(found.subjects), ...textsIn(wanted.subjects)])],
+    subjects: withoutCovered([...textsIn(found.subjects), ...textsIn(wanted.subjects)]),
     metadata: { ...(found.metadata as object), ...(wanted.metadata as object) },
   };
 }
@@ -63,6 +63,26 @@ function larger(found: unknown, wanted: unknown, none: number): unknown {
   if (typeof found !== 'number' || typeof wanted !== 'number') return wanted ?? found;
   return found === none || wanted === none ? none : Math.max(found, wanted);
 }
+
+/** Subjects of one stream must not overlap: of one made by hand, `a.>` may cover our `a.*.*`. */
+function withoutCovered(all: readonly string[]): string[] {
+  const distinct = [...new Set(all)];
+  return distinct.filter((one) => distinct.every((other) => other === one || !covers(other, one)));
+}
+
+/** Whether the pattern matches all that the other one matches. */
+function covers(wide: string, narrow: string): boolean {
+  const [wideTokens, tokens] = [wide.split('.'), narrow.split('.')];
+  if (wideTokens.at(-1) === '>') {
+    const head = wideTokens.slice(0, -1);
+    return tokens.length > head.length && head.every((token, at) => coversToken(token, tokens[at]));
+  }
+  return (
+    wideTokens.length === tokens.length && wideTokens.every((token, at) => coversToken(token, tokens[at]))
+  );
+}
+
+const coversToken = (wide: string, narrow = '') => narrow !== '>' && (wide === '*' || wide === narrow);
 
 function textsIn(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];

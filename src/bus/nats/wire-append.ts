@@ -16,7 +16,7 @@ import {
   writeNotPermitted,
 } from '../bus-errors.ts';
 import { msgIdHeader } from '../envelope.ts';
-import { errorIn, type JetStreamError, jetStreamCode, jsonOf } from './jetstream-api.ts';
+import { errorIn, errorText, type JetStreamError, jetStreamCode, jsonOf } from './jetstream-api.ts';
 import { askOwn, type Takers } from './server/second-answers.ts';
 import type { Wire, WireMessage } from './wire.ts';
 import type { Failure, WireRequests } from './wire-requests.ts';
@@ -75,7 +75,7 @@ export function acknowledgement(message: WireMessage, guard: Guard | undefined):
 }
 
 function appendError(error: JetStreamError, guard: Guard | undefined): OrreryError {
-  const text = `${error.description} (${error.err_code})`;
+  const text = errorText(error);
   switch (error.err_code) {
     case jetStreamCode.wrongLastSequence:
       return conflict(guard, text);

@@ -8,6 +8,7 @@ import type { Ambient } from '../../base/log-port.ts';
 import type { Bus, BusMessage, RequestOptions, StoredMessage, StreamName, StreamState } from '../bus.ts';
 import { notPermitted, unreachable } from '../bus-errors.ts';
 import type { StreamDefinitions } from '../streams.ts';
+import { matcher } from '../subject-match.ts';
 import type { Troubles } from '../troubles.ts';
 import { guardLanes } from './guard-lanes.ts';
 import { isJetStreamError, type JetStreamApi, jetStreamCode } from './jetstream-api.ts';
@@ -68,7 +69,7 @@ export function wireBus(parts: WireBusParts): Bus {
     subscribe: (subject, onMessage, { queue } = {}) =>
       wire.subscribe(subject, (message) => guarded(onMessage, busMessage(message)), queue),
     request: async (subject, data, asking) => {
-      const failed = (failure: Failure) => unanswered(subject, failure);
+      const failed = (failure: Failure) => unanswered(subject, failure, refusalOf(parts.troubles, subject));
       return ask(requests, { ...asking, subject, data, read: busMessage, failed });
     },
     requestMany: (subject, data, asking) => requestMany(requests, subject, data, asking),
@@ -94,10 +95,16 @@ export function wireBus(parts: WireBusParts): Bus {
   };
 }
 
-function unanswered(subject: string, failure: Failure): OrreryError {
+/** Why nobody may hear what is sent there: replicas have the same permissions. Else nothing. */
+function refusalOf(troubles: Troubles, subject: string): string {
+  const told = troubles.all().find(({ refused }) => refused !== undefined && matcher(refused)(subject));
+  return told === undefined ? '' : `. ${told.text}`;
+}
+
+function unanswered(subject: string, failure: Failure, refusal: string): OrreryError {
   if (failure === 'not permitted') return notPermitted(subject);
   return unreachable(
-    failure === 'nobody' ? `nobody answers ${subject}` : `request to ${subject}: ${failure}`,
+    failure === 'nobody' ? `nobody answers ${subject}${refusal}` : `request to ${subject}: ${failure}`,
   );
 }
 

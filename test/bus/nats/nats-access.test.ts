@@ -50,6 +50,9 @@ test('a subscription that NATS refused for a while is heard again once it is per
       /^NATS refuses this user the subscription to orrery\.test\.member\.>: nothing there is heard/,
     ),
   ]);
+  await expect(bus.request(s.member('b'), bytes('x'), { timeoutMs: 5_000 })).rejects.toThrow(
+    /nobody answers orrery\.test\.member\.b\. NATS refuses this user the subscription to orrery\.test\.member\.>/,
+  );
   await server.reload(permitted(whole));
   await until(() => bus.troubles().length === 0, { what: 'the permission' });
   bus.publish(s.member('a'), bytes('x'));

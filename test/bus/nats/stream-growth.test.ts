@@ -17,13 +17,13 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-async function replica(): Promise<{ bus: Bus; another(): Promise<Bus> }> {
+async function replica(): Promise<{ bus: Bus; another(cluster?: string): Promise<Bus> }> {
   const folder = await temporaryFolder();
   cleanups.push(folder.remove);
   const server = await startNatsServer({ dir: folder.dir });
   cleanups.push(server.kill);
-  const another = async () => {
-    const bus = await connectTo(server.url);
+  const another = async (cluster = 'test') => {
+    const bus = await connectTo(server.url, { cluster });
     cleanups.push(() => bus.close());
     return bus;
   };
@@ -183,4 +183,27 @@ test('what NATS refuses once, at a look at the streams, does not end the looks',
   await api(bus, 'STREAM.DELETE.ORRERY_test_DEAD');
   const isThere = async () => (await api(bus, 'STREAM.INFO.ORRERY_test_DEAD')).error === undefined;
   await until(isThere, { what: 'the stream to be made again' });
+});
+
+test.each([
+  [['o.send.>'], ['o.send.*.*.*', 'o.tell.*.*'], ['o.send.>', 'o.tell.*.*']],
+  [['o.send.a.b.c'], ['o.send.*.*.*'], ['o.send.*.*.*']],
+  [['o.send.*.*'], ['o.send.*.*.*'], ['o.send.*.*', 'o.send.*.*.*']],
+  [['o.>', 'o.send.x.y.z'], ['o.send.*.*.*'], ['o.>']],
+])('subjects that somebody gave the stream stay, and none overlap: %j and %j', (found, wanted, subjects) => {
+  expect(grown({ subjects: found }, { subjects: wanted }).subjects).toEqual(subjects);
+});
+
+test('a stream that somebody forbade to be purged is told, with what to do, and works', async () => {
+  const { bus, another } = await replica();
+  await api(bus, 'STREAM.UPDATE.ORRERY_test_MAIL', { ...(await configOf(bus)), deny_purge: true });
+  const told = expect.stringMatching(/^stream ORRERY_test_MAIL has deny_purge, so .*delete the stream/);
+  expect((await another()).troubles()).toMatchObject([{ text: told, isMinor: true }]);
+});
+
+test('a mirror is not taken for a stream of Orrery', async () => {
+  const { bus, another } = await replica();
+  const mirror = { name: 'ORRERY_copy_DEAD', mirror: { name: 'ORRERY_test_DEAD' }, storage: 'file' };
+  await api(bus, 'STREAM.CREATE.ORRERY_copy_DEAD', mirror);
+  await expect(another('copy')).rejects.toThrow('stream ORRERY_copy_DEAD is a mirror of another stream');
 });

@@ -44,7 +44,7 @@ export function subscriptionRefusals(parts: {
       const known = refused.get(family);
       if (known !== undefined) return void known.add(subject);
       refused.set(family, new Set([subject]));
-      troubles.note(whatOf(family), textOf(family), { isMinor: isDiscovery(family) });
+      troubles.note(whatOf(family), textOf(family), { isMinor: isDiscovery(family), refused: family });
       gathered.refused.add(family);
       tellLater();
     },

@@ -55,7 +55,8 @@ describe.skipIf(!hasBrowser)('the inspector', { timeout: timeoutMs }, () => {
       kube: cluster.kube,
       routing: cluster.routing,
       print: () => {},
-      ...{ rollOverEveryMs: 6_000, requestsPerSecond: 1 },
+      // The cluster is at rest for half of the time: each step is drawn, stored and told to all.
+      ...{ rollOverEveryMs: 20_000, requestsPerSecond: 1 },
     });
     for (const replica of cluster.replicas) await untilReady(replica, systemClock, signal);
     base = cluster.replicas[0]?.url ?? '';

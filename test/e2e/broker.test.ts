@@ -53,7 +53,13 @@ test.each([
     };
     const cluster = await startDevCluster({ ...basics, ...options }, new AbortController().signal);
     undos.push(() => cluster.stop());
-    const stage = { kube: cluster.kube, routing: cluster.routing, print, routingDelay: '200ms-600ms' };
+    const stage = {
+      kube: cluster.kube,
+      routing: cluster.routing,
+      print,
+      routingDelay: '200ms-600ms',
+      drain: '1s',
+    };
     const load = { requestsPerSecond: 25, requestTimeoutMs: 30_000 };
     const scenario = startScenario({ ...basics, ...stage, ...load, rollOverEveryMs: 2_000 });
     undos.push(() => scenario.stop());

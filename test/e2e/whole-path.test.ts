@@ -74,6 +74,7 @@ async function play(): Promise<Stage> {
     rollOverEveryMs: 3_000,
     requestsPerSecond: 25,
     routingDelay: '200ms-800ms',
+    drain: '1s',
     // Client, routing and Pods are this one process: where it waits for the machine, an answer is late and
     // not lost.
     requestTimeoutMs: 30_000,

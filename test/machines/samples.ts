@@ -280,6 +280,7 @@ export const furtherSamples: Readonly<Record<string, readonly Sample[]>> = {
       input: { id: 'pod/shop/web-0', namespace: 'shop', name: 'web-0' },
       events: [
         observed({ ...podFacts, groupResource: 'missing' }),
+        observed({ ...podFacts, address: { invalid: '1.2.3' } }),
         observed(podFacts),
         { type: 'condition.patched', status: 'False' },
         { type: 'condition.refused', reason: 'error', message: 'no' },

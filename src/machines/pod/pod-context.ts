@@ -49,6 +49,8 @@ export interface PodContext {
    * proven the Pod has to. Absent in records of an earlier release.
    */
   readonly watches?: ByService<true | number>;
+  /** The group's last Service left, and the Pod waits for another (`timed`: its deadline runs). */
+  readonly lastLeft?: 'untimed' | 'timed' | null;
   /** How often the unproven Services have been asked again since then. */
   readonly askings: number;
   /** When they were last asked, ms since the epoch. */
@@ -146,7 +148,7 @@ export function unproven(context: Standing): string[] {
  */
 export function isAllProven(context: PodContext): boolean {
   const { facts } = context;
-  if (!provable(facts) || unproven(context).length > 0) return false;
+  if (!provable(facts) || unproven(context).length > 0 || context.lastLeft) return false;
   return Object.keys(facts.services).length > 0 || !isHeldUnverified(facts);
 }
 
@@ -174,7 +176,7 @@ export function takenBack(context: PodContext): Partial<PodContext> {
 const isSameGate = (before: PodFacts, after: PodFacts): boolean =>
   before.gate.conditionType === after.gate.conditionType;
 
-const isSame = (before: PodFacts | null, after: PodFacts | null): boolean =>
+export const isSame = (before: PodFacts | null, after: PodFacts | null): boolean =>
   before !== null && after !== null && before.uid === after.uid && isSameGate(before, after);
 
 /** What new facts change. Another Pod under the name, or another condition type, starts afresh. */

@@ -35,6 +35,12 @@ const addressIsThere = { guard: 'hasAddress', target: '#pod.deciding' } as const
 const addressIsReadable = { guard: 'isAddressReadable', target: '#pod.deciding' } as const;
 const allIsProven = { guard: 'isAllProven', target: '#pod.gated.marking' } as const;
 
+/** The group's last Service may be in the course of being replaced; the next deadline is for its return. */
+const lastLeaves = <const T extends string>(here: T) =>
+  ({ guard: 'isLastJustLeft', target: here, reenter: true, actions: 'timeReturn' }) as const;
+const noneCameBack = <const T extends string>(here: T) =>
+  ({ guard: 'isLastAway', target: here, reenter: true, actions: 'giveUpReturn' }) as const;
+
 /** Asks again, because a question may have been lost. */
 const askAgain = <const T extends string>(here: T) =>
   ({ actions: ['countAsking', 'forgetAsked'], target: here, reenter: true }) as const;
@@ -128,25 +134,28 @@ export const heldStates = {
       asking: {
         description:
           'Has asked the Services that owe a proof; later asks again and says in the condition which are missing.',
-        always: allIsProven,
+        always: [allIsProven, lastLeaves('asking')],
         after: {
-          askAgain: askAgain('asking'),
+          askAgain: [noneCameBack('asking'), askAgain('asking')],
           tellPause: [{ guard: 'isUntold', target: 'telling' }, { target: 'told' }],
         },
       },
       unsaid: {
         description:
           'The condition is out of date; it is rewritten once the reason has held for a few seconds.',
-        always: allIsProven,
-        after: { tellPause: 'telling', askAgain: [askAgainAloud('unsaid'), askAgain('unsaid')] },
+        always: [allIsProven, lastLeaves('unsaid')],
+        after: {
+          tellPause: 'telling',
+          askAgain: [noneCameBack('unsaid'), askAgainAloud('unsaid'), askAgain('unsaid')],
+        },
       },
       telling: { ...provingTelling, entry: ['askByName', ...provingTelling.entry] },
       told: {
         description:
           'The condition says which Services have not reached the Pod; they are asked again later.',
-        always: [allIsProven, isOutdated],
+        always: [allIsProven, isOutdated, lastLeaves('told')],
         after: {
-          askAgain: [askAgainAloud('told'), askAgain('told')],
+          askAgain: [noneCameBack('told'), askAgainAloud('told'), askAgain('told')],
         },
       },
     },

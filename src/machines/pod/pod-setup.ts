@@ -41,6 +41,7 @@ import {
   withVerdict,
 } from './pod-context.ts';
 import { podEffects } from './pod-effects.ts';
+import { returnMs, withLastLeft } from './pod-last-service.ts';
 import {
   confirmedBy,
   isWatched,
@@ -146,6 +147,8 @@ export const podSetup = setup({
       !(provable(context.facts) && context.facts.verifiable) && context.asked.length > 0,
     isAnythingAsked: ({ context }: Args) => context.asked.length > 0,
     isAllProven: ({ context }: Args) => isAllProven(context),
+    isLastJustLeft: ({ context }: Args) => context.lastLeft === 'untimed',
+    isLastAway: ({ context }: Args) => context.lastLeft === 'timed',
     isNotAllProven: ({ context }: Args) => !isAllProven(context),
     isRouteUnasked: ({ context }: Args) => provable(context.facts) && unasked(context).length > 0,
     isRouteOwedAndWithdrawn: ({ context }: Args) =>
@@ -159,7 +162,8 @@ export const podSetup = setup({
       longHeldNotes(event.at - waitsSince) > longHeldNotes(askedAt - waitsSince),
   },
   delays: {
-    askAgain: ({ context, event }) => leftOf(askPauseMs(context), context.askedAt, event.at),
+    askAgain: ({ context, event }) =>
+      context.lastLeft ? returnMs : leftOf(askPauseMs(context), context.askedAt, event.at),
     /**
      * A Pod that waits for a moment needs no explanation. After that it is written every 3 s at most, and
      * less often the longer the Pod waits: a thousand Pods that wait together must not be busy explaining.
@@ -199,7 +203,12 @@ export const podSetup = setup({
       backOffMs(context.failures, 250, 10_000) * (0.75 + 0.5 * event.random),
   },
   actions: {
-    remember: assign(change('pod.observed', (context, { facts }) => rememberedWatches(context, facts))),
+    remember: assign(
+      change('pod.observed', (context, { facts }) => ({
+        ...rememberedWatches(context, facts),
+        ...withLastLeft(context, facts),
+      })),
+    ),
     keepProof: assign(change('route.proven', provenAndWatched)),
     keepVerdict: assign(change('route.unverifiable', withVerdict)),
     keepAnswer: assign(change('route.missed', withAnswer)),
@@ -234,6 +243,7 @@ export const podSetup = setup({
     forgetAsked: assign({ asked: [] }),
     countFailure: assign(({ context }) => ({ failures: context.failures + 1 })),
     release: assign(({ context }) => ({
+      ...(context.lastLeft && { lastLeft: null }),
       heldSince: null,
       heldBefore: context.heldSince,
       lostRoute: null,
@@ -242,6 +252,8 @@ export const podSetup = setup({
       failures: 0,
       lastError: null,
     })),
+    timeReturn: assign({ lastLeft: 'timed' }),
+    giveUpReturn: assign({ lastLeft: null }),
     noteRestated: assign({ restated: true }),
     forgetLoss: assign({ lostRoute: null, doubts: {} }),
     /**
@@ -251,6 +263,7 @@ export const podSetup = setup({
     noteDoubts: assign(({ context, event }) => ({ doubts: doubted(context, event.at) })),
     noteLoss: assign(({ context }) => ({ lostRoute: oldestDoubt(context)?.service ?? '' })),
     startAfresh: assign({
+      lastLeft: null,
       proofs: {},
       unverified: {},
       adopted: [],

@@ -12,6 +12,7 @@ import {
 } from './pod-context.ts';
 import type { PodConditionPatch } from './pod-effects.ts';
 import type { Hindrance, PodFacts } from './pod-facts.ts';
+import { returnMs } from './pod-last-service.ts';
 
 export interface Moment {
   readonly context: PodContext;
@@ -164,6 +165,8 @@ function noServiceMessage({ facts }: PodContext, finds: 'finds' | 'found'): stri
 function waitingMessage(context: PodContext): string {
   const { facts } = context;
   const services = facts?.services ?? {};
+  if (context.lastLeft)
+    return `The last Service of this Pod's group left a moment ago, perhaps to be replaced; unless one comes, this condition is set to True in ${returnMs / 1_000} s.`;
   if (Object.keys(services).length === 0)
     return `${noServiceMessage(context, 'finds')}, and holds what cannot be verified (whenUnverifiable: hold).`;
   return missingList(context);

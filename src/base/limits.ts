@@ -60,6 +60,8 @@ export const limits = {
   listActors: 2_000,
   /** Transitions in one ActorView. */
   viewTransitions: 20,
+  /** Processes of replicas heard in the last minute; others are ignored. Each costs time at every beat. */
+  processesHeard: 512,
   /** Shards moved at the same time by plan: keeps most of the actors stepping while replicas come and go. */
   plannedMoves: 8,
   /** How long a node agent may read what it missed, ms; the rest is in the record of its proxier. */

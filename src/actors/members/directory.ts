@@ -75,6 +75,7 @@ export function startDirectory(parts: DirectoryParts): Directory {
     const isOwn = heard.replica === replica;
     if (isOwn && heard.incarnation !== incarnation) return twins.hear(heard);
     const before = members.process(heard.replica, heard.incarnation);
+    if (before === undefined && !isOwn && members.isFull()) return;
     const isOneMissing = isOwn ? presence.noteOwn(heard) : void members.note(heard);
     if (!before && !isOwn) pulses.meet(heard.replica);
     const isChanged = before?.leaving !== heard.leaving || before.serving !== heard.serving;

@@ -1,6 +1,7 @@
 /** The replicas heard of: the latest beat of each, and of each process if several share a name. */
 import type { Clock } from '../../base/clock.ts';
 import { attempt } from '../../base/errors.ts';
+import { limits } from '../../base/limits.ts';
 import { decode } from '../../bus/codec.ts';
 import type { Edition } from '../edition.ts';
 
@@ -77,6 +78,7 @@ export function createMembers(clock: Clock) {
       const before = processes.get(processKey(replica, incarnation));
       if (before !== undefined) hear({ ...before, lastHeard: clock.monotonic(), lastSeen: clock.now() });
     },
+    isFull: () => processes.size >= limits.processesHeard,
     named: (replica: string) => named.get(replica),
     process: (replica: string, incarnation: string) => processes.get(processKey(replica, incarnation)),
     /** One for each name. */

@@ -6,6 +6,7 @@ import { expect, test } from 'vitest';
 import { type Directory, startDirectory } from '../../../src/actors/members/directory.ts';
 import type { Clock } from '../../../src/base/clock.ts';
 import type { Bus, BusMessage } from '../../../src/bus/bus.ts';
+import { encodeJson } from '../../../src/bus/codec.ts';
 import { memoryHub } from '../../../src/bus/memory/hub.ts';
 import { subjects as subjectsOf } from '../../../src/bus/subjects.ts';
 import { VirtualClock } from '../../virtual-clock.ts';
@@ -170,4 +171,35 @@ test('who is alone beats, and sends pulses too as soon as somebody is there', as
   heard.splice(0);
   await clock.advance(6_000);
   expect(heard).toEqual(Array(10).fill('beat'));
+});
+
+test('whoever announces replicas by the thousand costs the others nothing, and those who live stay known', async () => {
+  const clock = new VirtualClock();
+  const hub = memoryHub({ clock, cluster: 'test' });
+  let changes = 0;
+  const directories = ['a', 'b'].map((replica) =>
+    startDirectory({
+      ...{ bus: hub.connect(replica), subjects, clock, replica, incarnation: replica },
+      describe: () => ({
+        ...{ release: '1', leaving: false, serving: true, tells: true },
+        ...{ shards: [], editions: [], actors: 0, stepsPerSecond: 0 },
+      }),
+      onChange: () => void changes++,
+    }),
+  );
+  await clock.advance(2_000);
+  changes = 0;
+  const stranger = hub.connect('stranger');
+  for (let n = 0; n < 3_000; n++)
+    stranger.publish(
+      subjects.member(`m${n}`),
+      encodeJson({ replica: `m${n}`, incarnation: '1', leaving: true }),
+    );
+  await clock.advance(1_000);
+  expect(changes).toBeLessThan(2 * 600);
+  for (const directory of directories) {
+    expect(directory.all().length).toBeLessThanOrEqual(512);
+    expect([...(directory.live()?.keys() ?? [])].sort()).toEqual(['a', 'b']);
+    directory.stop();
+  }
 });

@@ -70,7 +70,7 @@ export async function keepStreams(parts: KeepStreams): Promise<void> {
   };
   const known = new Map(await keepTrying(attempt, begin));
   tellRemarks(parts, known);
-  parts.takers.domain = known.get('state')?.domain ?? null;
+  noteDomains(parts, known);
   /** One check at a time. It ends with the connection; the next connection starts another. */
   let looking: AbortController | undefined;
   const lookAgain = (isNew: boolean): void => {
@@ -109,6 +109,10 @@ function tellRemarks({ streams, troubles, log }: KeepStreams, known: ReadonlyMap
 
 const takenTwice = (name: string) =>
   `another JetStream takes what is written to ${name}, too, and answers: a leaf node has a JetStream of its own, and each of the two has such a stream. Turn JetStream off on the leaf node for this account, and delete the streams that replicas are not to use (docs/operating.md)`;
+
+function noteDomains({ takers }: KeepStreams, known: ReadonlyMap<StreamName, Ensured>): void {
+  takers.domains = new Set(Array.from(known.values(), ({ domain }) => domain));
+}
 
 /** Others may come and go at any time: a leaf node, or its streams. */
 async function countTakers({ requests, streams, takers, troubles, log }: KeepStreams): Promise<void> {
@@ -168,6 +172,7 @@ async function lookAfter(
       else if (isBehind) log.error(facts, wentBack);
       known.set(name, now);
     }
+    noteDomains(parts, known);
     void countTakers(parts);
     tellRemarks(parts, known);
     return found.flatMap(([name, one]) => (one.isNew ? [name] : []));

@@ -110,3 +110,14 @@ test('with streams of its own there, their answers are not taken for those of th
   await until(() => bus.troubles().length === 0, { what: 'the end of it' });
   expect(log.lines.filter((line) => line.startsWith('two JetStreams'))).toHaveLength(1);
 });
+
+test('a server that is given a domain while replicas run goes on storing for them', async () => {
+  const own = await server('jetstream { store_dir: STORE }');
+  const bus = await busOn(own.url);
+  await bus.append(s.fence(1), bytes('x'));
+  await own.kill();
+  await own.start('jetstream { store_dir: STORE, domain: hub }');
+  const store = () => bus.append(s.fence(1), bytes('y'), { timeoutMs: 500 });
+  await until(() => store().then(Boolean, () => false), { what: 'a message to be stored' });
+  expect(await codeOf(store())).toBeUndefined();
+});

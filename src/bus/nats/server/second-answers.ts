@@ -14,13 +14,13 @@ import type { Question, WireRequests } from '../wire-requests.ts';
 
 /** What is known of JetStreams that take what is written to our streams. */
 export interface Takers {
-  /** The domain of our own; null: it has none; undefined: not known. */
-  domain?: string | null;
-  /** There is another one. */
+  /** The domains of our own; null: none. They differ while somebody gives the servers one, one by one. */
+  domains: ReadonlySet<string | null>;
+  /** There is another one: without one, each answer is ours, whatever its domain. */
   areTwo: boolean;
 }
 
-export const oneTaker = (): Takers => ({ areTwo: false });
+export const oneTaker = (): Takers => ({ domains: new Set(), areTwo: false });
 
 /** As `ask`, with the answer of our own streams. */
 export function askOwn<T>(requests: WireRequests, question: Question<T>, takers: Takers): Promise<T> {
@@ -31,7 +31,6 @@ export function askOwn<T>(requests: WireRequests, question: Question<T>, takers:
     const onAnswer = (message: WireMessage): boolean => {
       if (isOfAnother(message, takers)) {
         hasOtherAnswered = true;
-        takers.areTwo = true;
         if (refusal !== undefined) reject(refusal);
         return refusal === undefined;
       }
@@ -52,8 +51,8 @@ export function askOwn<T>(requests: WireRequests, question: Question<T>, takers:
   });
 }
 
-function isOfAnother(message: WireMessage, { domain: own }: Takers): boolean {
-  if (own === undefined) return false;
+function isOfAnother(message: WireMessage, { domains, areTwo }: Takers): boolean {
+  if (!areTwo) return false;
   const answer = attempt(() => jsonOf(message), {});
-  return errorIn(answer) === undefined && 'seq' in answer && (answer.domain ?? null) !== own;
+  return errorIn(answer) === undefined && 'seq' in answer && !domains.has((answer.domain as string) ?? null);
 }

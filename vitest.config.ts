@@ -1,12 +1,13 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
-import { aloneFiles } from './test/suite/alone.ts';
+import { longest, processFiles } from './test/suite/alone.ts';
 import { LongestFirst } from './test/suite/sequencer.ts';
 import { SummaryReporter } from './test/summary-reporter.ts';
 
 const include = ['test/**/*.test.ts'];
-const alone = aloneFiles();
+const alone = [...longest];
+const processes = processFiles();
 
 /** The package by its name, as examples and their tests import it: the sources of this checkout. */
 const ownPackage = [
@@ -32,7 +33,11 @@ export default defineConfig({
       // Real processes on a machine that others use too: what fails is tried once more, and named at the end as unsteady.
       { extends: true, test: { name: 'alone', include: alone, retry: 1 } },
       // A file that leaves something behind is found by those that share its worker.
-      { extends: true, test: { name: 'shared', include, exclude: alone, isolate: false } },
+      { extends: true, test: { name: 'processes', include: processes, retry: 1, isolate: false } },
+      {
+        extends: true,
+        test: { name: 'shared', include, exclude: [...alone, ...processes], isolate: false },
+      },
     ],
   },
 });

@@ -1,8 +1,10 @@
 /**
- * Test files with a worker process of their own, and the order in which files begin.
+ * Test files with a worker process of their own, those that start processes, and the order in which files
+ * begin.
  *
- * Two sorts: files that start processes, whose signals, children and crashes are kept apart, and files that
- * compute for long. All others share their workers: the program is loaded once per worker, not once per file.
+ * Only the longest have a worker of their own: they start clusters, whose signals, children and crashes are
+ * kept apart, or compute for long. All others share their workers: the program is loaded once per worker, not
+ * once per file. Those that start processes share them with their like only.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
@@ -50,23 +52,23 @@ export const longest: readonly string[] = [
 /** Whether a test file starts the program that the run has built (program.ts). */
 export const startsProgram = createReach((text) => text.includes("/suite/program.ts'"));
 
-/** Paths, from the root, of all test files with a worker of their own. */
-export function aloneFiles(): string[] {
+/** Paths, from the root, of the test files that start processes; without the longest. */
+export function processFiles(): string[] {
   const startsProcesses = createReach((text) => text.includes("from 'node:child_process'"));
   return readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.test.ts'))
     .map((name) => join('test', name))
-    .filter((file) => longest.includes(file) || startsProcesses(join(root, file)));
+    .filter((file) => !longest.includes(file) && startsProcesses(join(root, file)));
 }
 
 /**
  * The position of a test file in the run: first the long ones, then those that start processes, then all
  * others.
  */
-export function placeOf(file: string, isAlone: boolean): number {
+export function placeOf(file: string, startsProcesses: boolean): number {
   const place = longest.indexOf(relative(root, file));
   if (place >= 0) return place;
-  return isAlone ? longest.length : longest.length + 1;
+  return startsProcesses ? longest.length : longest.length + 1;
 }
 
 /** Whether a file, or any that it imports by a relative path, is of this sort. */

@@ -9,7 +9,8 @@ import { provideProgram } from './program.ts';
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     if (files.some(({ moduleId }) => startsProgram(moduleId))) await provideProgram();
-    const place = ({ moduleId, project }: TestSpecification) => placeOf(moduleId, project.config.isolate);
+    const place = ({ moduleId, project }: TestSpecification) =>
+      placeOf(moduleId, project.name === 'processes');
     return (await super.sort(files)).toSorted((a, b) => place(a) - place(b));
   }
 }

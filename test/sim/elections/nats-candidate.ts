@@ -38,6 +38,8 @@ export class NatsCandidate {
   readonly name: string;
   belief: Belief | null = null;
   isCampaigning = true;
+  /** How often it has stopped. */
+  #stops = 0;
   readonly #parts: CandidateParts;
 
   constructor(parts: CandidateParts) {
@@ -49,6 +51,7 @@ export class NatsCandidate {
   /** It says nothing more, and does not act either. */
   stop(): void {
     this.isCampaigning = false;
+    this.#stops++;
     this.#believe(null);
   }
 
@@ -82,11 +85,13 @@ export class NatsCandidate {
   async #campaign(): Promise<void> {
     const { clock, ttlMs } = this.#parts;
     const askedAt = clock.now();
+    const stops = this.#stops;
     const { term } = this.belief ?? {};
     const answer = this.isLeading
       ? await this.#ask('renew', { candidate: this.name, term })
       : await this.#ask('campaign', { candidate: this.name, ttlMs });
-    if (answer === null || !this.isCampaigning) return;
+    // What it asked before it resigned says nothing any more (§5.11).
+    if (answer === null || stops !== this.#stops) return;
     const { leading, expiresInMs = 0, term: its = 0 } = answer;
     this.#believe(leading ? { until: askedAt + expiresInMs, term: its } : null);
   }

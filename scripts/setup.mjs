@@ -4,6 +4,7 @@
  * Runs on any Node from 20 on, with nothing installed: plain JavaScript, no dependencies. Silent if
  * everything is there; otherwise it says what it installs and where. Everything stays inside the working copy
  * (`node_modules/`, `.tools/`); remove the two folders to undo it. `--tests`: also what only tests need.
+ * `--check`: runs `npm run check` once the packages are there, while programs are still being fetched.
  */
 import { spawn } from 'node:child_process';
 import { dirname } from 'node:path';
@@ -26,9 +27,16 @@ if (process.argv.includes('--tools')) report(ensureTools);
 else {
   const flags = ['--tools', ...(isForTests ? ['--tests'] : [])];
   const tools = spawn(process.execPath, [fileURLToPath(import.meta.url), ...flags], { stdio: 'inherit' });
-  const ended = new Promise((resolve) => tools.once('close', resolve).once('error', resolve));
+  const fetched = endOf(tools);
   report(ensureProgram);
-  if ((await ended) !== 0) process.exitCode = 1;
+  const isToCheck = process.argv.includes('--check') && process.exitCode === undefined;
+  const check = isToCheck ? endOf(spawn('npm', ['run', '--silent', 'check'], { stdio: 'inherit' })) : 0;
+  if ((await fetched) !== 0 || (await check) !== 0) process.exitCode = 1;
+}
+
+/** @param {import('node:child_process').ChildProcess} child @returns {Promise<unknown>} its exit code */
+function endOf(child) {
+  return new Promise((resolve) => child.once('close', resolve).once('error', resolve));
 }
 
 function ensureProgram() {

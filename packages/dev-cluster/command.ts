@@ -30,6 +30,7 @@ interface DevFlags {
   readonly scenario: boolean;
   readonly requests: string;
   readonly feature?: string;
+  readonly program?: string;
 }
 
 const examples = `
@@ -73,6 +74,7 @@ export function devCommand(program: Program, terminal: Terminal = processTermina
     .option('--feature <PATH>', 'a feature for the replicas to load; repeatable', (path, before?: string) =>
       before === undefined ? path : `${before},${path}`,
     )
+    .option('--program <FILE>', 'what each replica runs, such as dist/main.js; by default these sources')
     .addHelpText('after', examples)
     .action((flags: DevFlags) => runDev(flags, terminal));
 }
@@ -86,7 +88,7 @@ async function runDev(flags: DevFlags, terminal: Terminal): Promise<void> {
   const requestsPerSecond = read('requests', flags.requests, wholeNumber(1, requestsMax));
   const options = {
     ...parts,
-    dir: flags.dir,
+    ...{ dir: flags.dir, program: flags.program && resolve(flags.program) },
     replicas: read('replicas', flags.replicas, wholeNumber(0, replicasMax)),
     http: read<HostPort>('http', flags.http, hostPort),
     ...(flags.kubeconfig === undefined ? {} : { kubeconfig: flags.kubeconfig }),

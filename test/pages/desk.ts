@@ -57,9 +57,10 @@ export async function startDesk(flags: readonly string[]): Promise<Desk> {
   linkAll(join(root, 'examples'), join(folder, 'examples'), [slow]);
   writeFileSync(join(folder, 'examples', slow), hastened(readFileSync(join(root, 'examples', slow), 'utf8')));
   const env = environment(folder);
+  const built = ['--program', program];
   const started = spawn(
     'npm',
-    ['start', '--', '--http', '127.0.0.1:0', '--replicas', String(replicas), ...load, ...flags],
+    ['start', '--', '--http', '127.0.0.1:0', '--replicas', String(replicas), ...built, ...load, ...flags],
     {
       ...{ cwd: folder, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] as const },
     },

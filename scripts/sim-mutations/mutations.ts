@@ -116,7 +116,7 @@ const engineMutations: ReadonlyArray<Omit<Mutation, 'feature'>> = [
     changes: [
       {
         file: 'src/machines/pod/pod-context.ts',
-        find: 'if (!provable(facts) || unproven(context).length > 0) return false;',
+        find: 'if (!provable(facts) || unproven(context).length > 0 || context.lastLeft) return false;',
         replace:
           'if (!provable(facts) || (unproven(context).length > 0 && Object.keys(context.proofs).length === 0)) return false;',
       },

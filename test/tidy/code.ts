@@ -23,7 +23,7 @@ const timerModules = ['node:timers', 'node:timers/promises', 'timers', 'timers/p
 /** Time and chance that did not come in by the Clock and the Random handed in (I7). */
 export function bannedUses({ path, tree, text, imports, lineOf }: Source): Violation[] {
   if (clockFiles.includes(path)) return [];
-  const calls = [...nodesOf(tree)].flatMap((node) => {
+  const calls = nodesOf(tree).flatMap((node) => {
     const name = calledName(node, text) ?? '';
     const instead = Object.hasOwn(bannedCalls, name) ? bannedCalls[name] : undefined;
     return instead ? [{ path, line: lineOf(node.start), message: `${name} is banned: ${instead}` }] : [];
@@ -56,7 +56,7 @@ const bannedForms: Readonly<Record<string, string>> = {
 };
 
 export function forbiddenForms({ path, tree, lineOf }: Source): Violation[] {
-  return [...nodesOf(tree)].flatMap((node) => {
+  return nodesOf(tree).flatMap((node) => {
     const message = bannedForms[node.type];
     return message ? [{ path, line: lineOf(node.start), message }] : [];
   });
@@ -78,7 +78,7 @@ const functionCeiling = 60;
  */
 export function sizesOf({ path, text, tree, lineOf }: Source): Size[] {
   const lines = text.split('\n').length - (text.endsWith('\n') ? 1 : 0);
-  const functions = [...functionsOf(tree, 'module')].map(({ name, node }) => ({
+  const functions = functionsIn(tree, 'module').map(({ name, node }) => ({
     name: `${path}#${name}`,
     lines: lineOf(node.end) - lineOf(node.start) + 1,
     ceiling: functionCeiling,
@@ -88,16 +88,22 @@ export function sizesOf({ path, text, tree, lineOf }: Source): Size[] {
 
 const functionTypes = ['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression'];
 
-function* functionsOf(node: Node, name: string): Generator<{ name: string; node: Node }> {
+interface Named {
+  readonly name: string;
+  readonly node: Node;
+}
+
+function functionsIn(node: Node, name: string, into: Named[] = []): readonly Named[] {
   // A group of tests is a heading and not a function: its length says nothing.
   const isHeading = node.type === 'CallExpression' && ['describe', 'suite'].includes(calleeOf(node));
   const named = nameOf(node) ?? name;
-  if (functionTypes.includes(node.type)) yield { name: named, node };
+  if (functionTypes.includes(node.type)) into.push({ name: named, node });
   for (const child of childrenOf(node)) {
     if (isHeading && functionTypes.includes(child.type)) {
-      for (const inner of childrenOf(child)) yield* functionsOf(inner, named);
-    } else yield* functionsOf(child, named);
+      for (const inner of childrenOf(child)) functionsIn(inner, named, into);
+    } else functionsIn(child, named, into);
   }
+  return into;
 }
 
 /** `describe` of `describe(…)`, `describe.each(…)(…)` and `describe.skipIf(…)(…)`. */

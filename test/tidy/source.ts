@@ -47,26 +47,42 @@ export function readSource(root: string, path: string): Source {
 export function parseSource(path: string, text: string): Source {
   const tree = parseAst(text, { lang: 'ts' }) as unknown as Node;
   const starts = [...text.matchAll(/\n/g)].map((match) => match.index);
-  const lineOf = (position: number) => 1 + starts.filter((start) => start < position).length;
+  const lineOf = (position: number) => {
+    const next = starts.findIndex((start) => start >= position);
+    return 1 + (next < 0 ? starts.length : next);
+  };
   return {
     path,
     text,
     tree,
     lineOf,
-    imports: [...nodesOf(tree)].flatMap((node) => readImport(path, node, lineOf)),
+    imports: nodesOf(tree).flatMap((node) => readImport(path, node, lineOf)),
   };
 }
 
+/** By root: each rule goes through all nodes of all files. */
+const known = new WeakMap<Node, readonly Node[]>();
+
 /** The node and everything below it, in the order of the text. */
-export function* nodesOf(node: Node): Generator<Node> {
-  yield node;
-  for (const child of childrenOf(node)) yield* nodesOf(child);
+export function nodesOf(root: Node): readonly Node[] {
+  const nodes = known.get(root) ?? collected(root, []);
+  known.set(root, nodes);
+  return nodes;
 }
 
-export function childrenOf(node: Node): Node[] {
-  return Object.values(node)
-    .flatMap((value) => (Array.isArray(value) ? value : [value]))
-    .filter(isNode);
+function collected(node: Node, into: Node[]): readonly Node[] {
+  into.push(node);
+  for (const child of childrenOf(node)) collected(child, into);
+  return into;
+}
+
+export function childrenOf(node: Node): readonly Node[] {
+  const children: Node[] = [];
+  for (const value of Object.values(node)) {
+    if (Array.isArray(value)) children.push(...value.filter(isNode));
+    else if (isNode(value)) children.push(value);
+  }
+  return children;
 }
 
 export function isNode(value: unknown): value is Node {

@@ -5,8 +5,10 @@ import { deadlines } from '../../packages/testing/checkers/deadlines.ts';
 import { feed } from '../../packages/testing/checkers/feed.ts';
 import { names } from '../../packages/testing/checkers/names.ts';
 import { nothingStarves } from '../../packages/testing/checkers/nothing-starves.ts';
+import { repetition } from '../../packages/testing/checkers/repetition.ts';
 import type { Sighting } from '../../packages/testing/simulation/sightings.ts';
 import type { ActorRecord, TimerRecord } from '../../src/actors/host/records.ts';
+import { remembrance, tellId } from '../../src/actors/shards/message-ids.ts';
 import { releaseChart } from '../../src/machines/release/release.ts';
 import { charts } from '../../src/replica/charts.ts';
 import type { AcmeAuthority } from './certificates/acme-authority.ts';
@@ -122,6 +124,26 @@ test('several steps that nobody confirmed may be told again once the stream has 
     for (const rev of [1, 2]) see(told(rev));
     pass(waitMs);
     for (const rev of [1, 2]) see(told(rev));
+    expect(breaches.length > 0).toBe(isBroken);
+  }
+});
+
+test('a message is taken once; another one under the key of a sender’s former life is another one', () => {
+  const cause = 'pod/shop/web-1/5/0';
+  const takes = (rev: number, word: string) =>
+    saved(rev, {
+      mail: rev,
+      recentIds: [remembrance(tellId(cause, 0, word))],
+      feed: [{ id, rev, cause, event: { type: 'route.wanted' } }] as never,
+    });
+  for (const [second, isBroken] of [
+    ['another', false],
+    ['one', true],
+  ] as const) {
+    const kind = repetition({ isByMail: () => true, isFromPeople: () => false });
+    const { see, breaches } = judged(kind as CheckerKind<never>);
+    see(takes(2, 'one'));
+    see({ ...takes(8, second), before: { rev: 7, mail: 2 } } as never);
     expect(breaches.length > 0).toBe(isBroken);
   }
 });

@@ -6,6 +6,8 @@
  * sequences it was stored, as long as the record remembers ids. The position of the mail in a record never
  * goes back. A person's message is taken in the end, or becomes a dead letter.
  */
+import type { ActorRecord } from '../../../src/actors/host/records.ts';
+import { shortId } from '../../../src/actors/shards/message-ids.ts';
 import { limits } from '../../../src/base/limits.ts';
 import type { CheckerKind, Eye } from './checker.ts';
 
@@ -55,7 +57,7 @@ export const repetition = ({ isByMail, isFromPeople }: MailEvents): CheckerKind 
       const step = record.feed.at(-1);
       if (!step || record.rev === before?.rev || step.cause === null || !isByMail(step.event.type)) return;
       settled.add(step.cause);
-      const key = `${id} ${step.event.type} ${step.cause}`;
+      const key = `${id} ${step.event.type} ${step.cause}${wordOf(record, step.cause)}`;
       const nth = (taken.get(id) ?? 0) + 1;
       taken.set(id, nth);
       const earlier = steps.get(key);
@@ -65,6 +67,20 @@ export const repetition = ({ isByMail, isFromPeople }: MailEvents): CheckerKind 
     };
   },
 });
+
+/**
+ * What the record remembers of the message beside its key: after the state stream was deleted, its sender says
+ * other things under the same keys, also while messages of its former life are still being taken.
+ */
+function wordOf({ recentIds }: ActorRecord, cause: string): string {
+  const known = recentIds.at(-1)?.split(' ') ?? [];
+  for (let receiver = 0; receiver < limits.outboxEffects; receiver++) {
+    const at = known.indexOf(shortId(`${cause}/${receiver}`));
+    const word = at < 0 ? undefined : known[at + 1];
+    if (at >= 0) return word?.startsWith('~') ? word : '';
+  }
+  return '';
+}
 
 function checkEnd({ breach }: Eye, sent: ReadonlyMap<string, string>, settled: ReadonlySet<string>): void {
   for (const [messageId, id] of sent) {

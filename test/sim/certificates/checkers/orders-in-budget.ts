@@ -30,8 +30,9 @@ export const ordersInBudget = ({
       const since = eye.now() - windowMs;
       const counted = authority.orders.filter(({ madeAt, isSuggested }) => !isSuggested && madeAt > since);
       const repeated = repeatedAt.filter((at) => at > since - onItsWayMs).length;
-      // What may be ordered at once, and what came back since.
-      const back = (eye.now() - Math.min(eye.now(), ...counted.map(({ madeAt }) => madeAt))) / windowMs;
+      // What may be ordered at once, and what came back since the permit, which comes before its order.
+      const first = Math.min(eye.now(), ...counted.map(({ madeAt }) => madeAt));
+      const back = (eye.now() - first + onItsWayMs) / windowMs;
       const allowed = ordersPer3h * (1 + back) + repeated;
       if (counted.length > allowed)
         eye.breach(

@@ -69,7 +69,7 @@ export const repetition = ({ isByMail, isFromPeople }: MailEvents): CheckerKind 
 });
 
 /**
- * What the record remembers of the message beside its key: after the state stream was deleted, its sender says
+ * What the record remembers of the message beside its key. After the state stream was deleted, a sender says
  * other things under the same keys, also while messages of its former life are still being taken.
  */
 function wordOf({ recentIds }: ActorRecord, cause: string): string {

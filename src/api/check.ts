@@ -95,14 +95,20 @@ function wordProblems({ machine, effects: declared }: Chart): readonly string[] 
   const { actions, guards, delays } = machine.implementations;
   return [
     ...words.actions.flatMap((action) => actionProblems(action, effects, actions)),
-    ...words.guards
-      .filter((guard) => guards[guard] === undefined)
-      .map((guard) => `the guard ${guard} is not implemented${meantBy(guard, Object.keys(guards))}`),
-    ...words.delays
-      .filter((delay) => delays[delay] === undefined)
-      .map((delay) => `the delay ${delay} is not implemented${meantBy(delay, Object.keys(delays))}`),
+    ...unimplemented('guard', words.guards, guards),
+    ...unimplemented('delay', words.delays, delays),
     ...(words.invokes ? ['the chart invokes actors: ask for an effect instead'] : []),
   ];
+}
+
+function unimplemented(
+  what: 'guard' | 'delay',
+  named: readonly string[],
+  implemented: Readonly<Record<string, unknown>>,
+): readonly string[] {
+  return named
+    .filter((name) => implemented[name] === undefined)
+    .map((name) => `the ${what} ${name} is not implemented${meantBy(name, Object.keys(implemented))}`);
 }
 
 interface Words {

@@ -14,6 +14,7 @@ import { tidyMs, tidyTimes } from './to-nothing.ts';
 
 /** Allowance for clocks that differ, a shard that was claimed again, and messages that lag. */
 const slackMs = 45_000;
+
 interface Kept {
   readonly record: ActorRecord;
   /** Since when each effect has been requested, world time. */

@@ -7,7 +7,7 @@
  * goes back. A person's message is taken in the end, or becomes a dead letter.
  */
 import type { ActorRecord } from '../../../src/actors/host/records.ts';
-import { shortId } from '../../../src/actors/shards/message-ids.ts';
+import { drawn, shortId } from '../../../src/actors/shards/message-ids.ts';
 import { limits } from '../../../src/base/limits.ts';
 import type { CheckerKind, Eye } from './checker.ts';
 
@@ -77,7 +77,7 @@ function wordOf({ recentIds }: ActorRecord, cause: string): string {
   for (let receiver = 0; receiver < limits.outboxEffects; receiver++) {
     const at = known.indexOf(shortId(`${cause}/${receiver}`));
     const word = at < 0 ? undefined : known[at + 1];
-    if (at >= 0) return word?.startsWith('~') ? word : '';
+    if (at >= 0) return word?.startsWith(drawn) ? word : '';
   }
   return '';
 }

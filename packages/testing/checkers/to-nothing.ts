@@ -4,7 +4,7 @@
  * rest.
  */
 import type { ActorRecord, TimerRecord } from '../../../src/actors/host/records.ts';
-import { createStepper } from '../../../src/actors/host/step.ts';
+import { createStepper, isNothing, type Stepper } from '../../../src/actors/host/step.ts';
 import { attempt } from '../../../src/base/errors.ts';
 import type { Chart } from '../../../src/machines/chart.ts';
 import { slowness } from '../time/sim-clock.ts';
@@ -17,15 +17,17 @@ export const tidyMs = 2 * slowness * 1_000;
 
 /** @returns how long a deadline may stand in the record after its time, ms */
 export function tidyTimes(charts: readonly Chart[]) {
-  const steppers = new Map(charts.map((chart) => [chart.name, createStepper(chart)]));
+  const steppers = new Map<string, Stepper>();
   return (record: ActorRecord, { event }: TimerRecord, now: number): number => {
-    const stepper = steppers.get(record.machine);
-    if (stepper === undefined) return 0;
+    const chart = charts.find(({ name }) => name === record.machine);
+    if (chart === undefined) return 0;
+    // Few deadlines are ever so late, so few charts are asked.
+    const stepper = steppers.get(chart.name) ?? createStepper(chart);
+    steppers.set(chart.name, stepper);
     // A step that fails parks the actor, which is something.
     return attempt(() => {
       const stamped = { ...event, at: now, random: 0.5 };
-      const result = stepper.step(stepper.restore(record.snapshot, record.version), stamped);
-      return result.changed || result.effects.length > 0 || result.timers.length > 0 ? 0 : tidyMs;
+      return isNothing(stepper.step(stepper.restore(record.snapshot, record.version), stamped)) ? tidyMs : 0;
     }, 0);
   };
 }

@@ -30,7 +30,7 @@ import type { Cell, Hot, MailboxItem, ShardRun } from './owned.ts';
 import { createParking, markUnreadable, type Parking } from './parking.ts';
 import { type ActorRecord, packRecord, ttlSecondsOf } from './records.ts';
 import { createSaver, type Saver, type Saving } from './saver.ts';
-import type { StampedEvent, Stepper, StepResult } from './step.ts';
+import { isNothing, type StampedEvent, type Stepper, type StepResult } from './step.ts';
 import { endStepSpan, startStepSpan, traced, traceOfTimer } from './step-span.ts';
 import { createTimers, type Timers } from './timers.ts';
 import { createTurnstile } from './turnstile.ts';
@@ -289,8 +289,7 @@ export class Host {
     } catch (error) {
       return this.#parking.park(cell, hot, item, asError(error));
     }
-    const isNothing = !result.changed && result.effects.length === 0 && result.timers.length === 0;
-    if (isNothing || (isNew && result.done)) return this.#ignore(cell, hot, item);
+    if (isNothing(result) || (isNew && result.done)) return this.#ignore(cell, hot, item);
     return this.#commit(cell, hot, item, stepper, event, result);
   }
 

@@ -48,6 +48,10 @@ export interface StepResult {
   readonly effects: readonly EffectData[];
 }
 
+/** Whether nothing has to be saved: the chart ignored the event. */
+export const isNothing = ({ changed, effects, timers }: StepResult): boolean =>
+  !changed && effects.length === 0 && timers.length === 0;
+
 /** A deadline (`after`) of a state. */
 export interface Deadline {
   /** Id of its timer, and type of its event. */

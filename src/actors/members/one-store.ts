@@ -9,14 +9,12 @@
  * same stream, and not when the other is silent, because that may be a restart. Promise: who does not know
  * its stream, or is not told another's, goes on as if there were one.
  */
-import { backOffMs } from '../../base/back-off.ts';
-import { sleep } from '../../base/clock.ts';
 import { asError, attempt } from '../../base/errors.ts';
 import type { Ambient } from '../../base/log-port.ts';
-import { jittered } from '../../base/random.ts';
 import type { Bus } from '../../bus/bus.ts';
 import type { FeatureRun } from '../feature.ts';
 import type { Directory } from './directory.ts';
+import { learn } from './learning.ts';
 import type { Member } from './members.ts';
 
 interface OneStoreParts extends Ambient {
@@ -32,8 +30,6 @@ interface Elder {
   lastHeard: number;
 }
 
-/** How long a start waits for the answer. */
-const patienceMs = 2_000;
 const retryMs = { first: 500, most: 10_000 };
 /** The pause between two looks at the own stream, while others work with another one. */
 const lookMs = 1_000;
@@ -72,7 +68,7 @@ export class OneStore {
       if (status === 'connected') this.#lookAgain();
     });
     return {
-      prepare: () => this.#prepare(),
+      prepare: () => learn(this.#parts, () => this.#learn(), retryMs, this.#over.signal),
       started: () => {
         this.#hasStarted = true;
       },
@@ -86,22 +82,12 @@ export class OneStore {
     };
   }
 
-  async #prepare(): Promise<void> {
-    const { signal } = this.#over;
-    const learned = this.#learn(signal);
-    learned.catch(() => {});
-    await Promise.race([learned, sleep(this.#parts.clock, patienceMs, signal)]).catch(() => {});
-  }
-
-  async #learn(signal: AbortSignal): Promise<void> {
-    const { clock, random, log } = this.#parts;
-    for (let failures = 0; !signal.aborted; failures++) {
-      try {
-        return await this.#read();
-      } catch (thrown) {
-        log.debug({ error: asError(thrown).message }, 'which state stream this is cannot be read');
-        await sleep(clock, jittered(backOffMs(failures, retryMs.first, retryMs.most), 0.3, random), signal);
-      }
+  async #learn(): Promise<void> {
+    try {
+      await this.#read();
+    } catch (thrown) {
+      this.#parts.log.debug({ error: asError(thrown).message }, 'which state stream this is cannot be read');
+      throw thrown;
     }
   }
 

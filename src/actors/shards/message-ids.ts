@@ -43,7 +43,7 @@ export function remembrance(id: string): string {
 }
 
 /** Before the short form of an id with a word. */
-const drawn = '~';
+export const drawn = '~';
 
 /** @param entries of a record: one for each step, the remembrances of its messages separated by blanks */
 export function isRemembered(entries: readonly string[], id: string): boolean {

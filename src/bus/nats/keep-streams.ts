@@ -69,8 +69,7 @@ export async function keepStreams(parts: KeepStreams): Promise<void> {
     return ensure();
   };
   const known = new Map(await keepTrying(attempt, begin));
-  tellRemarks(parts, known);
-  noteDomains(parts, known);
+  noteFound(parts, known);
   /** One check at a time. It ends with the connection; the next connection starts another. */
   let looking: AbortController | undefined;
   const lookAgain = (isNew: boolean): void => {
@@ -95,37 +94,34 @@ async function refuseSecondStore({ api, requests, streams }: KeepStreams): Promi
   if (await wouldBeSecond(api, state, isTaken)) throw secondStore(state);
 }
 
-/** One line in the log for each, and a note while it lasts. */
-function tellRemarks({ streams, troubles, log }: KeepStreams, known: ReadonlyMap<StreamName, Ensured>): void {
-  for (const [name, { remark }] of known) {
-    const what = `settings of ${streams[name].name}`;
-    if (remark === null) troubles.over(what);
-    else if (troubles.all().every((one) => one.what !== what)) {
-      log.error({ reason: remark }, 'a stream refuses to be cleared');
-      troubles.note(what, remark, { isMinor: true });
-    }
-  }
+/** What the streams refuse, and the domains in which they are. */
+function noteFound(parts: KeepStreams, known: ReadonlyMap<StreamName, Ensured>): void {
+  const { streams, takers } = parts;
+  for (const [name, { remark }] of known)
+    noteMinor(parts, `settings of ${streams[name].name}`, remark, 'a stream refuses to be cleared');
+  takers.domains = new Set(Array.from(known.values(), ({ domain }) => domain));
+}
+
+/** A note while it lasts, and one line in the log. @param reason null: it is over, or never was */
+function noteMinor({ troubles, log }: KeepStreams, what: string, reason: string | null, text: string): void {
+  if (reason === null) return void troubles.over(what);
+  if (troubles.all().every((one) => one.what !== what)) log.error({ reason }, text);
+  troubles.note(what, reason, { isMinor: true });
 }
 
 const takenTwice = (name: string) =>
   `another JetStream takes what is written to ${name}, too, and answers: a leaf node has a JetStream of its own, and each of the two has such a stream. Turn JetStream off on the leaf node for this account, and delete the streams that replicas are not to use (docs/operating.md)`;
 
-function noteDomains({ takers }: KeepStreams, known: ReadonlyMap<StreamName, Ensured>): void {
-  takers.domains = new Set(Array.from(known.values(), ({ domain }) => domain));
-}
-
 /** Others may come and go at any time: a leaf node, or its streams. */
-async function countTakers({ requests, streams, takers, troubles, log }: KeepStreams): Promise<void> {
+async function countTakers(parts: KeepStreams): Promise<void> {
+  const { requests, streams, takers } = parts;
   const { state } = streams;
   const number = await numberOfTakers(requests, state);
   // No answer says nothing.
   if (number === 0) return;
   takers.areTwo = number > 1;
-  const reason = takenTwice(state.name);
-  if (!takers.areTwo) return void troubles.over('takers');
-  if (troubles.all().every(({ what }) => what !== 'takers'))
-    log.error({ reason }, 'two JetStreams take what is written');
-  troubles.note('takers', reason, { isMinor: true });
+  const reason = takers.areTwo ? takenTwice(state.name) : null;
+  noteMinor(parts, 'takers', reason, 'two JetStreams take what is written');
 }
 
 /**
@@ -172,9 +168,8 @@ async function lookAfter(
       else if (isBehind) log.error(facts, wentBack);
       known.set(name, now);
     }
-    noteDomains(parts, known);
+    noteFound(parts, known);
     void countTakers(parts);
-    tellRemarks(parts, known);
     return found.flatMap(([name, one]) => (one.isNew ? [name] : []));
   };
   if (isNew) await look();

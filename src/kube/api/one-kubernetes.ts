@@ -10,14 +10,12 @@
  */
 import type { FeatureRun } from '../../actors/feature.ts';
 import type { Directory } from '../../actors/members/directory.ts';
+import { learn } from '../../actors/members/learning.ts';
 import type { Member } from '../../actors/members/members.ts';
 import { isElder } from '../../actors/members/twins.ts';
-import { backOffMs } from '../../base/back-off.ts';
-import { sleep } from '../../base/clock.ts';
 import { attempt, hasCode } from '../../base/errors.ts';
 import type { KubePort } from '../../base/kube-port.ts';
 import type { Ambient } from '../../base/log-port.ts';
-import { jittered } from '../../base/random.ts';
 import { coreResource } from './resources.ts';
 
 interface OneKubernetesParts extends Ambient {
@@ -27,8 +25,6 @@ interface OneKubernetesParts extends Ambient {
 }
 
 const namespaces = coreResource('namespaces', 'Namespace', false);
-/** How long a start waits for the answer. */
-const patienceMs = 2_000;
 const retryMs = { first: 1_000, most: 60_000 };
 
 const told =
@@ -53,7 +49,7 @@ export class OneKubernetes {
 
   run(engine: { readonly directory: Directory }): FeatureRun {
     return {
-      prepare: () => this.#prepare(),
+      prepare: () => learn(this.#parts, () => this.#learn(), retryMs, this.#over.signal),
       blocked: () => this.#blocked(engine),
       isOutside: () => this.#blocked(engine) !== null,
       remarks: () => this.#remarks(engine),
@@ -61,25 +57,14 @@ export class OneKubernetes {
     };
   }
 
-  async #prepare(): Promise<void> {
-    const { signal } = this.#over;
-    const learned = this.#learn(signal);
-    learned.catch(() => {});
-    await Promise.race([learned, sleep(this.#parts.clock, patienceMs, signal)]).catch(() => {});
-  }
-
-  async #learn(signal: AbortSignal): Promise<void> {
-    const { kube, clock, random, log } = this.#parts;
-    for (let failures = 0; !signal.aborted; failures++) {
-      try {
-        const { metadata } = await kube.get(namespaces, undefined, 'kube-system', signal);
-        this.#uid = metadata.uid ?? null;
-        return;
-      } catch (thrown) {
-        if (hasCode(thrown, 'KUBE_REFUSED') || hasCode(thrown, 'KUBE_NOT_FOUND'))
-          return log.debug({ error: thrown.message }, 'which Kubernetes cluster this is cannot be read');
-        await sleep(clock, jittered(backOffMs(failures, retryMs.first, retryMs.most), 0.3, random), signal);
-      }
+  async #learn(): Promise<void> {
+    const { kube, log } = this.#parts;
+    try {
+      const { metadata } = await kube.get(namespaces, undefined, 'kube-system', this.#over.signal);
+      this.#uid = metadata.uid ?? null;
+    } catch (thrown) {
+      if (!hasCode(thrown, 'KUBE_REFUSED') && !hasCode(thrown, 'KUBE_NOT_FOUND')) throw thrown;
+      log.debug({ error: thrown.message }, 'which Kubernetes cluster this is cannot be read');
     }
   }
 

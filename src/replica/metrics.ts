@@ -84,6 +84,11 @@ export const metricTable: Readonly<Record<string, MetricDeclaration>> = {
     labels: [],
     help: 'Times that the connection to NATS was lost.',
   },
+  orrery_nats_second_store: {
+    type: 'gauge',
+    labels: ['sign'],
+    help: 'Whether a JetStream with streams of the same names shares the subjects: 1 while it answers what this replica writes (answers), or another replica works with it (replicas), else 0. /readyz says which.',
+  },
   orrery_feature_busy_seconds_total: {
     type: 'counter',
     labels: ['feature'],

@@ -22,6 +22,8 @@ export function* gaugesOf(engine: Engine, bus: Bus, health: Pipelines, now: numb
   yield { name: 'orrery_pipelines_late', value: health.complaints().length };
   yield { name: 'orrery_nats_connected', value: bus.status === 'connected' ? 1 : 0 };
   yield { name: 'orrery_nats_disconnects_total', value: bus.counters.disconnects };
+  const isAnsweredTwice = bus.troubles().some(({ what }) => what === 'takers');
+  yield { name: 'orrery_nats_second_store', labels: { sign: 'answers' }, value: isAnsweredTwice ? 1 : 0 };
   for (const { feature, busyMs, heldMs } of engine.parts.paces.used()) {
     yield { name: 'orrery_feature_busy_seconds_total', labels: { feature }, value: busyMs / 1_000 };
     yield { name: 'orrery_feature_held_seconds_total', labels: { feature }, value: heldMs / 1_000 };

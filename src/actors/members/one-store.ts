@@ -12,7 +12,7 @@
 import { asError, attempt } from '../../base/errors.ts';
 import type { Ambient } from '../../base/log-port.ts';
 import type { Bus } from '../../bus/bus.ts';
-import type { FeatureRun } from '../feature.ts';
+import type { FeatureRun, Gauge } from '../feature.ts';
 import type { Directory } from './directory.ts';
 import { learn } from './learning.ts';
 import type { Member } from './members.ts';
@@ -75,6 +75,7 @@ export class OneStore {
       blocked: () => this.#blocked(engine),
       isOutside: () => this.#blocked(engine) !== null,
       remarks: () => this.#remarks(engine),
+      gauges: () => this.#gauges(engine),
       stop: () => {
         subscription.stop();
         this.#over.abort(new Error('the replica ends'));
@@ -122,6 +123,12 @@ export class OneStore {
     return [
       `work with the streams of another JetStream under the same --cluster: ${names}. Those streams take what is written here, too, and answer: delete them once nobody uses them`,
     ];
+  }
+
+  #gauges(engine: { readonly directory: Directory }): readonly Gauge[] {
+    this.#look(engine);
+    const value = this.#elders.size + this.#strangers.length > 0 ? 1 : 0;
+    return [{ name: 'orrery_nats_second_store', labels: { sign: 'replicas' }, value }];
   }
 
   #look(engine: { readonly directory: Directory }): void {

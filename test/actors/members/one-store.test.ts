@@ -71,6 +71,7 @@ function scene() {
       blocked,
       remarks: () => run.remarks?.() ?? [],
       isOutside: () => run.isOutside?.(),
+      doubt: () => [...(run.gauges?.() ?? [])].map(({ value }) => value),
       errors,
       claim,
       stop,
@@ -90,7 +91,7 @@ test('replicas that work with the same streams serve, and nothing is said', asyn
   const { clock, start } = scene();
   const replicas = [await start('a', () => hub), await start('b', () => hub)];
   await clock.advance(5_000);
-  for (const one of replicas) expect(notOne(one)).toEqual(fine);
+  for (const one of replicas) expect([...notOne(one), one.doubt()]).toEqual([...fine, [0]]);
 });
 
 test('one that starts with other streams than those who serve never serves, also while they are away', async () => {
@@ -100,6 +101,7 @@ test('one that starts with other streams than those who serve never serves, also
   expect(b.blocked()).toMatch(standsAside);
   expect(b.isOutside()).toBe(true);
   expect([a.blocked(), a.isOutside()]).toEqual([null, false]);
+  expect([a.doubt(), b.doubt()]).toEqual([[1], [1]]);
   expect(a.remarks()).toEqual([
     expect.stringMatching(
       /^work with the streams of another JetStream under the same --cluster: b \(domain leaf\)\. /,

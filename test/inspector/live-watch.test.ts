@@ -10,6 +10,7 @@ import { startInspection } from '../../src/actors/control/inspection.ts';
 import type { ActorId } from '../../src/base/ids.ts';
 import { limits } from '../../src/base/limits.ts';
 import { encodeJson } from '../../src/bus/codec.ts';
+import type { MemoryBus } from '../../src/bus/memory/memory-bus.ts';
 import { type LiveSession, OwnSession } from '../../src/inspector/live/live.ts';
 import type { LiveMessage } from '../../src/inspector/live/live-messages.ts';
 import { LiveWatch } from '../../src/inspector/live/live-watch.ts';
@@ -20,6 +21,7 @@ import { pod, TestCluster, type TestReplica } from '../actors/harness.ts';
 let cluster: TestCluster;
 let replicas: TestReplica[];
 let liveWatch: LiveWatch;
+let watcher: MemoryBus;
 /** Messages between replicas, by the second word of their subject. */
 let told: string[];
 
@@ -38,7 +40,8 @@ beforeEach(async () => {
   replicas = [await replica('a'), await replica('b')];
   // Until both own their half.
   await cluster.clock.advance(20_000);
-  const bus = cluster.hub.connect('watcher');
+  watcher = cluster.hub.connect('watcher');
+  const bus = watcher;
   liveWatch = new LiveWatch({
     bus,
     subjects,
@@ -107,6 +110,26 @@ describe('while nobody watches', () => {
     bus.publish(cluster.subjects.peer('watch'), encodeJson({ watcher: 1 }));
     await cluster.shop(1, 1);
     expect(steps()).toBe(0);
+  });
+
+  test.each([
+    ['that are no message', new Uint8Array([0xc1])],
+    ['that are null', encodeJson(null)],
+    ['of another form', encodeJson({ rows: 7, after: 7, sequence: {}, actors: 'all' })],
+  ])('foreign bytes %s, on any subject between replicas, are no error, and feeds go on', async (_, bytes) => {
+    const { session } = listen();
+    const id = 'pod/shop/web-0';
+    session.take(JSON.stringify({ rows: true, actor: id }));
+    await cluster.shop(1, 1);
+    const foreign = cluster.hub.connect('foreign');
+    const { subjects } = cluster;
+    for (const what of ['watch', 'list', 'shards', 'rows', 'letter'])
+      foreign.publish(subjects.peer(what), bytes, { reply: 'foreign.inbox' });
+    foreign.publish(subjects.peer('step', 'pod', 'shop', 'web-0'), bytes);
+    await cluster.clock.advance(1_000);
+    for (const { bus } of [...replicas, { bus: watcher }]) expect(bus.counters.handlerErrors).toBe(0);
+    expect(liveWatch.rows.has(id)).toBe(true);
+    session.end();
   });
 });
 

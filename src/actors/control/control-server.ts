@@ -36,7 +36,7 @@ import { ledHolding } from '../shards/shard-run.ts';
 import { livingIn, shownRecordOf, stateOf, summaryOf, viewOf } from './actor-views.ts';
 import { deadLetterEndpoints } from './dead-letter-desk.ts';
 import { forgetEndpoints } from './forget.ts';
-import { readListRequest } from './list-request.ts';
+import { readListRequest, readPeerRequest } from './list-request.ts';
 import { newestRows } from './newest-rows.ts';
 import { absentActor, absentActors, chartsOf, elsewhereOf, isKnownKind, partsIn } from './other-features.ts';
 import { leaveToOwner } from './owner-elsewhere.ts';
@@ -92,7 +92,8 @@ export function serveControl(parts: {
   });
   const peers: Subscription[] = [
     bus.subscribe(subjects.peer('list'), (message) => {
-      if (isAnswerable(message.reply)) bus.publish(message.reply, server.peerList(message));
+      const request = isAnswerable(message.reply) ? readPeerRequest(message) : null;
+      if (request !== null) bus.publish(message.reply, server.peerList(request));
     }),
     bus.subscribe(subjects.peer('shards'), (message) => {
       if (isAnswerable(message.reply)) bus.publish(message.reply, server.peerShards());
@@ -228,8 +229,7 @@ class Control {
     return encodeJson({ replicas, shards, ...(parts.length === 0 ? {} : { parts }) } satisfies ShardsView);
   }
 
-  peerList(message: BusMessage): Uint8Array {
-    const request = readBody<ListRequest>(message);
+  peerList(request: ListRequest): Uint8Array {
     const shards: ShardName[] = [];
     const found: Cell[] = [];
     for (const run of this.#engine.shards.open()) {

@@ -3,6 +3,7 @@
  * list would read as "there are none". A limit above `limits.listActors` counts as that many; `next` goes on.
  */
 import { notAllowed } from '../../base/config-values.ts';
+import { attempt } from '../../base/errors.ts';
 import { parseActorId } from '../../base/ids.ts';
 import { healths, type ListRequest } from '../../base/views.ts';
 import type { BusMessage } from '../../bus/bus.ts';
@@ -36,6 +37,10 @@ export function readListRequest(message: BusMessage, kinds: ListedKinds): ListRe
   if (state !== undefined) refuseUnknownState(state, kind, kinds.chartsOf(kind));
   return request;
 }
+
+/** The same as another replica passes it on, which has read it. @returns null: anything else */
+export const readPeerRequest = (message: BusMessage): ListRequest | null =>
+  attempt(() => readFields(message, fields) as ListRequest, null);
 
 function refuseUnknownState(state: string, kind: string | undefined, charts: readonly Chart[] | null): void {
   if (charts === null || state === 'parked') return;

@@ -11,6 +11,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { newestRows } from '../../actors/control/newest-rows.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
+import { attempt } from '../../base/errors.ts';
 import { type ActorId, parseActorId, type ShardName } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import type { ControlPort, ListRequest, LiveRow, LiveStep, Watch } from '../../base/views.ts';
@@ -80,8 +81,8 @@ export class LiveWatch {
       this.#subscriptions.set(
         id,
         this.#parts.bus.subscribe(this.#stepSubject(id), ({ data }) => {
-          const told = decode(data) as LiveStep;
-          for (const one of listeners) one(told);
+          const told = stepIn(data);
+          if (told !== null) for (const one of listeners) one(told);
         }),
       );
       this.#announce();
@@ -172,7 +173,7 @@ export class LiveWatch {
     this.#subscriptions.set(
       'rows',
       bus.subscribe(subjects.peer('rows'), ({ data }) => {
-        const { rows } = decode(data) as { rows: readonly LiveRow[] };
+        const rows = rowsIn(data);
         for (const { id } of rows) this.#heard.add(id);
         this.#take(rows);
       }),
@@ -315,3 +316,18 @@ export class LiveWatch {
 function kindOf(id: ActorId): string {
   return id.slice(0, id.indexOf('/'));
 }
+
+/** Anybody who may write to the subject can put anything on it. @returns null: no step */
+const stepIn = (data: Uint8Array): LiveStep | null =>
+  attempt(() => {
+    const told = decode(data) as Partial<LiveStep> | null;
+    return typeof told?.step?.id === 'string' && typeof told.actor?.id === 'string'
+      ? (told as LiveStep)
+      : null;
+  }, null);
+
+const rowsIn = (data: Uint8Array): readonly LiveRow[] =>
+  attempt(() => (decode(data) as { readonly rows: readonly LiveRow[] }).rows.filter(isRow), []);
+
+const isRow = (row: Partial<LiveRow> | null): row is LiveRow =>
+  typeof row?.id === 'string' && typeof row.rev === 'number' && typeof row.reason?.text === 'string';

@@ -2,6 +2,7 @@
 
 import { letterView } from '../../actors/control/dead-letter-view.ts';
 import type { Clock } from '../../base/clock.ts';
+import { attempt } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { DeadLetter } from '../../base/views.ts';
 import type { Bus, Subscription } from '../../bus/bus.ts';
@@ -30,7 +31,8 @@ export function followDeadLetters(
     },
   });
   const leaving = bus.subscribe(subjects.peer('letter'), ({ data }) => {
-    const { sequence } = (decode(data) ?? {}) as { readonly sequence?: unknown };
+    // Other bytes on this subject name no letter.
+    const sequence = attempt(() => (decode(data) as { readonly sequence?: unknown }).sequence, undefined);
     const left = newest.filter((letter) => letter.sequence !== sequence);
     count -= newest.length - left.length;
     newest = left;

@@ -312,7 +312,10 @@ describe('orrery events', () => {
         .map((line) => JSON.parse(line).rev),
     ).toEqual([3, 4]);
     const other = await run('events', 'pod/shop/web-0');
-    expect(other).toEqual({ code: 0, out: '', err: 'no transitions found\n' });
+    expect(other).toEqual({
+      ...{ code: 0, out: '' },
+      err: 'no transitions found in the last hour (--since 1d: all that is kept)\n',
+    });
   });
 
   test('--from, --to, --kind and --reason choose; --utc prints UTC', async () => {

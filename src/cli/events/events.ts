@@ -11,7 +11,7 @@ import { causeText, change, effectList, eventName, shownTime } from '../../base/
 import { says } from '../../inspector/events/event-pages.ts';
 import { type KindsKnown, knownKind, readActorWords, readKnownId } from '../actor-argument.ts';
 import { type Client, withClient } from '../cluster-connection.ts';
-import { findId } from '../find-actor.ts';
+import { absenceOf, findId } from '../find-actor.ts';
 import { readKind } from '../kind-argument.ts';
 import { loadedKinds } from '../own/loaded-kinds.ts';
 import { addClientFlags, addFeatureFlag, flagTexts, formatOption, type Program } from '../parser.ts';
@@ -165,7 +165,8 @@ async function follow(
   options: EventsOptions,
   terminal: Terminal,
 ): Promise<void> {
-  const id = named === undefined ? undefined : await findId(control, named);
+  const kinds = () => loadedKinds({ ...options }, terminal);
+  const id = named === undefined ? undefined : await findId(control, named, kinds);
   let printed = 0;
   const print = (step: Transition) => {
     if (
@@ -191,9 +192,14 @@ async function follow(
   if (options.follow && !terminal.interrupted.aborted) await once(terminal.interrupted, 'abort');
   log.stop();
   if (printed > 0 || options.follow) return;
-  if (id !== undefined) await knownKind(id, () => loadedKinds({ ...options }, terminal));
-  terminal.err('no transitions found\n');
+  if (id !== undefined) await knownKind(id, kinds);
+  const missing = id === undefined ? null : await absenceOf(control, id);
+  terminal.err(`no transitions found${spanOf(options)}${missing === null ? '' : `; ${missing.message}`}\n`);
 }
+
+/** Who gave no time may not know how far back was read. */
+const spanOf = ({ from, since }: EventsOptions): string =>
+  from === undefined && since === undefined ? ' in the last hour (--since 1d: all that is kept)' : '';
 
 function line(transition: Transition, { utc = false }: EventsOptions, { style }: Terminal): string {
   const { at, id, rev, event, effects, replica, cause } = transition;

@@ -1,10 +1,10 @@
 /** `orrery get`: lists the actors of the whole cluster, those with trouble first, each with its reason. */
 import { sleep, systemClock } from '../../base/clock.ts';
 import { OrreryError } from '../../base/errors.ts';
-import { type ActorId, actorId, parseActorId } from '../../base/ids.ts';
+import { actorId, parseActorId } from '../../base/ids.ts';
 import type { ActorSummary, ControlPort, ListAnswer } from '../../base/views.ts';
 import { withClient } from '../cluster-connection.ts';
-import { findActor, missingActor } from '../find-actor.ts';
+import { findActor, isNamed, missingActor } from '../find-actor.ts';
 import { loadedKinds } from '../own/loaded-kinds.ts';
 import { addClientFlags, addFeatureFlag, flagTexts, formatOption, type Program } from '../parser.ts';
 import type { Terminal } from '../terminal.ts';
@@ -86,11 +86,6 @@ async function refuseMissing(
   }
   const names = [name, ...others];
   throw new OrreryError('ACTOR_MISSING', `no actors found${wanted({ ...selection, names }, options)}`);
-}
-
-function isNamed(id: ActorId, wanted: ActorId): boolean {
-  const [one, other] = [parseActorId(id), parseActorId(wanted)];
-  return one.name === other.name && (other.namespace === '_' || one.namespace === other.namespace);
 }
 
 /** The listed and the named actors. */

@@ -105,7 +105,7 @@ export function drawProfile(chance: Chance, chaosMs: number): Profile {
     faults: someOf(faultKinds, 0.5),
     churn: someOf(steady, 0.6),
     shards: chance.pick([2, 8, 8, 8, shardCount]) ?? shardCount,
-    pace: chaosMs >= longMs && chance.happens(0.75) ? 'usual' : 'quick',
+    pace: chaosMs >= longMs && chance.happens(0.95) ? 'usual' : 'quick',
   };
   return { ...drawn, churn: new Set([...drawn.churn, ...someOf(fickleKinds, 0.3)]) };
 }

@@ -1,5 +1,6 @@
 /** Simulated time: what only repeats itself goes slowly in peace, and nothing else comes late. */
 import { expect, test } from 'vitest';
+import { createLane } from '../../packages/testing/time/lane.ts';
 import { SimClock } from '../../packages/testing/time/sim-clock.ts';
 
 function beating(isSteady: () => boolean) {
@@ -54,4 +55,20 @@ test('by their own time heartbeats are never late, whenever peace begins and end
   }
   expect(pauses).toHaveLength(7);
   for (const pause of pauses) expect(pause).toBeCloseTo(1_000, 6);
+});
+
+test('on a lane nothing overtakes, and what a slow one kept back arrives with it', async () => {
+  const clock = new SimClock();
+  const arrived: string[] = [];
+  const lane = createLane(clock, (fn) => fn());
+  const send = (delayMs: number, name: string) =>
+    lane(delayMs, () => arrived.push(`${name} ${clock.monotonic()}`));
+  send(5, 'quick');
+  send(900, 'slow');
+  send(1, 'behind');
+  lane(0, () => send(50, 'answer'));
+  await clock.run(899);
+  expect(arrived).toEqual(['quick 5']);
+  await clock.run(1_000);
+  expect(arrived).toEqual(['quick 5', 'slow 900', 'behind 900', 'answer 950']);
 });

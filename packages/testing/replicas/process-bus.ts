@@ -10,6 +10,7 @@
 import type { Clock } from '../../../src/base/clock.ts';
 import { asError } from '../../../src/base/errors.ts';
 import type { Bus, Following, FollowOptions, StreamName } from '../../../src/bus/bus.ts';
+import { createLane } from '../time/lane.ts';
 import type { SimProcess } from './process.ts';
 
 export interface ProcessBusOptions {
@@ -61,15 +62,8 @@ async function follow(
   { subjects, from, onMessage, onAnother }: FollowOptions,
 ): Promise<Following> {
   let stopped = false;
-  const waiting: Array<() => void> = [];
-  /** Each timer lets in the oldest message: nothing overtakes what came before it. */
-  const later = (fn: () => void) => {
-    waiting.push(fn);
-    world.after(lagMs(stream), () => {
-      const oldest = waiting.shift();
-      if (oldest) process.enter(oldest);
-    });
-  };
+  const lane = createLane(world, process.enter);
+  const later = (fn: () => void) => lane(lagMs(stream), fn);
   const inner = await process.gate(
     bus.follow(stream, {
       subjects,

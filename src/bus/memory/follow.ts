@@ -74,6 +74,9 @@ export function memoryFollow(parts: ClientParts): Bus['follow'] {
     });
 }
 
+/** Existing messages that arrive together. */
+const readMessages = 32;
+
 /** One follower's position in the stream. */
 function streamPlace(
   parts: ClientParts,
@@ -115,8 +118,13 @@ function streamPlace(
       }
       const end = stream.lastSequence() + 1;
       const first = next === undefined ? firstMessages(stream, from, matches) : stream.from(next, matches);
-      for (const [index, message] of first.entries()) {
-        reader.deliver({ ...message, pending: first.length - 1 - index });
+      // As from a server, many arrive with one read.
+      for (let start = 0; start < first.length; start += readMessages) {
+        const read = first.slice(start, start + readMessages);
+        parts.link.toClient(() => {
+          for (const [index, message] of read.entries())
+            receive({ ...message, pending: first.length - 1 - start - index });
+        });
       }
       return () => {
         next ??= end;

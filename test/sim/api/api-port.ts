@@ -5,6 +5,7 @@
  */
 
 import type { SimProcess } from '../../../packages/testing/replicas/process.ts';
+import { createLane } from '../../../packages/testing/time/lane.ts';
 import type { SimClock } from '../../../packages/testing/time/sim-clock.ts';
 import { OrreryError } from '../../../src/base/errors.ts';
 import type { KubePort, KubeWatchEvent } from '../../../src/base/kube-port.ts';
@@ -123,12 +124,8 @@ function watch(parts: ApiPortParts, open: Open, watching: Watching, signal: Abor
         settle();
       };
       const abort = () => over(() => reject(signal.reason));
-      const waiting: Array<() => void> = [];
-      // Each timer lets in the oldest: nothing overtakes what came before it.
-      const inOrder = (fn: () => void) => {
-        waiting.push(fn);
-        clock.after(weather.latencyMs(), () => process.enter(() => waiting.shift()?.()));
-      };
+      const lane = createLane(clock, process.enter);
+      const inOrder = (fn: () => void) => lane(weather.latencyMs(), fn);
       const told = (event: KubeWatchEvent) => inOrder(() => !isOver && watching.onEvent(event));
       const broken = () => inOrder(() => over(() => reject(new OrreryError(...reset))));
       if (signal.aborted) return reject(signal.reason);

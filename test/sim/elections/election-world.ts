@@ -32,7 +32,7 @@ export interface ElectionPeople {
   readonly robbedAt: Map<string, number>;
 }
 
-/** The usual ones are the defaults, ours and client-go's. */
+/** The usual ones are the defaults, ours and client-go's; calm are those who would rather wait than move. */
 export const paces = {
   quick: {
     timing: { leaseDurationSeconds: 4, renewDeadlineSeconds: 3, retryPeriodSeconds: 1 },
@@ -42,7 +42,14 @@ export const paces = {
     timing: { leaseDurationSeconds: 15, renewDeadlineSeconds: 10, retryPeriodSeconds: 2 },
     ttlsMs: [6_000, 15_000, 15_000, 30_000],
   },
+  calm: {
+    timing: { leaseDurationSeconds: 60, renewDeadlineSeconds: 40, retryPeriodSeconds: 12 },
+    ttlsMs: [30_000, 60_000],
+  },
 } as const;
+type Pace = keyof typeof paces;
+/** Of those that are not quick: calm ones say the same as usual ones with a fifth of the words. */
+const calmShare = 0.7;
 /** For Elections for which no program contends: a leader may have a long time. */
 const longTiming = { leaseDurationSeconds: 40, renewDeadlineSeconds: 35, retryPeriodSeconds: 2 };
 /** Leaves no time for a retry. */
@@ -67,12 +74,15 @@ export interface Contenders {
 }
 
 function createElections(parts: WorldParts): FeatureWorld {
-  const slackMs = 2 * Math.min(parts.profile.skewMaxMs, 100) + 20;
-  return electionsOf(parts, (people) => contenders(parts, people), { pace: parts.profile.pace, slackMs });
+  const { profile, chance } = parts;
+  const slackMs = 2 * Math.min(profile.skewMaxMs, 100) + 20;
+  const isCalm = profile.pace === 'usual' && chance.of('calm').happens(calmShare);
+  const pace = isCalm ? 'calm' : profile.pace;
+  return electionsOf(parts, (people) => contenders(parts, people, pace), { pace, slackMs });
 }
 
 interface Keeping {
-  readonly pace: keyof typeof paces;
+  readonly pace: Pace;
   /** How much the clocks of replicas differ. */
   readonly slackMs: number;
   /** How much later than a replica we see what is written; default 0. */
@@ -99,7 +109,7 @@ export function electionsOf(
   const names = Array.from({ length: chance.int(1, 2) }, (_, n) => `worker-${n}`);
   const use = { feature: feature(), start: startElections({ leaseNamespaces: {} }) };
   const long = new Set(names.filter(() => chance.happens(0.3)));
-  const timingOf = (name: string) => (long.has(name) ? longTiming : timing);
+  const timingOf = (name: string) => (long.has(name) && keeping.pace !== 'calm' ? longTiming : timing);
   const makeElection = (name: string) => {
     const releaseOnCancel = chance.happens(0.8);
     api.create(elections, { metadata: { namespace, name }, spec: { ...timingOf(name), releaseOnCancel } });
@@ -172,9 +182,9 @@ function checkersOf({ stage }: ActingParts, people: ElectionPeople, { pace, slac
 }
 
 /** Those who campaign: over NATS, and by client-go's rules. */
-function contenders({ stage, chance, profile }: WorldParts, people: ElectionPeople): Contenders {
+function contenders({ stage, chance }: WorldParts, people: ElectionPeople, pace: Pace): Contenders {
   const { api, clock, hub, subjects } = stage;
-  const { timing, ttlsMs } = paces[profile.pace];
+  const { timing, ttlsMs } = paces[pace];
   const onBelief = (belief: Belief) => people.onBelief(belief);
   let incarnations = 0;
   const startProgram = (election: string, name: string) => {
@@ -196,7 +206,7 @@ function contenders({ stage, chance, profile }: WorldParts, people: ElectionPeop
     people.programs.push(program);
   };
   const startCandidate = (election: string, name: string, isPatient: boolean) => {
-    const ttlMs = chance.pick(isPatient ? [3_000, 30_000] : ttlsMs) ?? 3_000;
+    const ttlMs = chance.pick(isPatient && pace !== 'calm' ? [3_000, 30_000] : ttlsMs) ?? 3_000;
     const bus = hub.connect(name);
     const setLink = (state: LinkState) => bus.faults.setLink(state);
     const by = { clock, subjects, bus, setLink };

@@ -1,4 +1,7 @@
-/** A load balancer that asks one replica after another about every node, one each second. */
+/**
+ * A load balancer that asks one replica after another about every node: each second, or as seldom as clouds
+ * do by default.
+ */
 import type { SimReplica } from '../../../packages/testing/replicas/sim-replica.ts';
 import type { FeatureRun } from '../../../src/actors/feature.ts';
 import type { WorldParts } from '../features/feature-world.ts';
@@ -20,14 +23,17 @@ export interface LoadBalancer {
   /** The last answer, by node and endpoint. */
   readonly answers: ReadonlyMap<string, Answered>;
   onAnswer(listener: (answered: Answered) => void): void;
+  /** An answer is at most this old while all is well, ms. */
+  readonly freshMs: number;
   begin(): void;
 }
 
 export function createLoadBalancer(
-  { stage, replicas }: Pick<WorldParts, 'stage' | 'replicas'>,
+  { stage, replicas, profile }: Pick<WorldParts, 'stage' | 'replicas' | 'profile'>,
   nodes: readonly string[],
 ): LoadBalancer {
   const { clock } = stage;
+  const everyMs = profile.pace === 'quick' ? 1_000 : 5_000;
   const serving = new Map<string, FeatureRun['http']>();
   const answers = new Map<string, Answered>();
   const listeners: Array<(answered: Answered) => void> = [];
@@ -46,18 +52,18 @@ export function createLoadBalancer(
     const running = replicas().filter(({ isRunning }) => isRunning);
     const one = running[turn++ % Math.max(1, running.length)];
     if (one === undefined) return;
-    // A replica that does not answer is asked again a second later.
+    // A replica that does not answer is asked again when its turn comes.
     for (const node of nodes)
       for (const endpoint of ['healthz', 'livez'] as const) ask(one, node, endpoint).catch(() => {});
   };
   return {
-    answers,
+    ...{ answers, freshMs: 5 * everyMs },
     serve: (incarnation, http) => void serving.set(incarnation, http),
     onAnswer: (listener) => void listeners.push(listener),
     begin() {
       const again = () => {
         askAll();
-        clock.after(1_000, again);
+        clock.after(everyMs, again);
       };
       again();
     },

@@ -99,7 +99,7 @@ function createProxiers(parts: WorldParts): FeatureWorld {
       const now = stage.clock.now();
       return scene.wanted().flatMap(({ key, status }) => {
         const last = balancer.answers.get(key);
-        if (last === undefined || now - last.askedAt > 5_000) return [`nobody answers for ${key}`];
+        if (last === undefined || now - last.askedAt > balancer.freshMs) return [`nobody answers for ${key}`];
         return last.status === status ? [] : [`${key} is ${status}, ${last.replica} answers ${last.status}`];
       });
     },

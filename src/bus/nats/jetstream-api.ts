@@ -45,7 +45,7 @@ export function jetStreamApi(requests: WireRequests): JetStreamApi {
       data: body === undefined ? empty : utf8.encode(JSON.stringify(body)),
       timeoutMs: limits.requestTimeoutMs,
       read: (message) => answerOf(verb, message),
-      failed: (failure) => unreachable(`JetStream, ${verb}: ${failure}${adviceOn(failure)}`),
+      failed: (failure) => unreachable(`JetStream, ${verb}: ${failure}${adviceOn(failure, verb)}`),
     });
 }
 
@@ -69,11 +69,16 @@ export function isJetStreamError(error: unknown, code: number): boolean {
   return error instanceof OrreryError && error.facts.jetStreamCode === code;
 }
 
-function adviceOn(failure: Failure): string {
+function adviceOn(failure: Failure, verb: string): string {
   if (failure === 'nobody')
     return ' answers (is JetStream enabled on this NATS server? A leaf node without it needs default_js_domain, for the account and the domain of its hub)';
+  if (failure === 'timeout' && /^(STREAM\.INFO|CONSUMER)\./.test(verb)) return silentStream;
   return failure === 'not permitted' ? ' to this NATS user (deploy/nats/permissions.conf)' : '';
 }
+
+/** Only a stream's leader answers for it. */
+const silentStream =
+  ' (if it lasts: the NATS servers that keep this stream are away, start them again. With one copy, --stream-replicas 1, that is one server; of three copies one may be away)';
 
 const noRoom =
   "raise max_file of the account (in its JWT, disk storage), or max_file_store of the NATS servers: Orrery's streams need room";

@@ -1,6 +1,8 @@
-/** Why NATS cannot be reached, in words that say what to do. */
+/** Why NATS cannot be reached, or does not answer, in words that say what to do. */
 import { expect, test } from 'vitest';
+import { jetStreamApi } from '../../../src/bus/nats/jetstream-api.ts';
 import { reasonOf } from '../../../src/bus/nats/server/nats-reasons.ts';
+import type { WireRequests } from '../../../src/bus/nats/wire-requests.ts';
 
 test.each([
   ['connection refused', /^connection refused$/],
@@ -35,3 +37,12 @@ test.each([
   ["/etc/nats/ca.crt doesn't exist", /^\/etc\/nats\/ca.crt doesn't exist \(the files/],
   ['timeout', /^timeout \(.*--nats-cert/],
 ])('%j', (said, told) => expect(reasonOf(new Error(said))).toMatch(told));
+
+test('a stream for which nobody answers: the servers that keep it are to be started', async () => {
+  const send: WireRequests['send'] = (_subject, _data, _sending, { onFailure }) => onFailure('timeout');
+  const api = jetStreamApi({ waiting: 0, send });
+  await expect(api('STREAM.INFO.ORRERY_a_STATE')).rejects.toThrow(
+    /STREAM\.INFO\.ORRERY_a_STATE: timeout \(if it lasts: the NATS servers that keep this stream are away/,
+  );
+  await expect(api('STREAM.NAMES')).rejects.toThrow(/STREAM\.NAMES: timeout$/);
+});

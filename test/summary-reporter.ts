@@ -1,7 +1,8 @@
 /**
  * Ends a run with one plain line, `N passed, N failed`, for machines that read the log; before it, lists what
- * passed only at the second try.
+ * passed only at the second try, and how the first one failed: it may never be seen again.
  */
+import { stripVTControlCharacters } from 'node:util';
 import type { Reporter, TestModule } from 'vitest/node';
 
 export class SummaryReporter implements Reporter {
@@ -16,10 +17,18 @@ export class SummaryReporter implements Reporter {
         process.stdout.write(
           `unsteady, passed at the second try: ${test.module.relativeModuleId} > ${test.fullName}\n`,
         );
+        for (const { stack = '', diff = '' } of test.result().errors ?? [])
+          process.stdout.write(`${withoutPackages(`${stack}\n${stripVTControlCharacters(diff)}`)}\n`);
       }
     }
     const skipped = count('skipped');
     const more = skipped > 0 ? `, ${skipped} skipped` : '';
     process.stdout.write(`${count('passed')} passed, ${count('failed') + broken} failed${more}\n`);
   }
+}
+
+/** Indented, without lines of the stack that lie in packages. */
+function withoutPackages(text: string): string {
+  const lines = text.split('\n').filter((line) => line !== '' && !line.includes('/node_modules/'));
+  return lines.map((line) => `  ${line}`).join('\n');
 }

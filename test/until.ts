@@ -1,8 +1,14 @@
 /** Waiting in tests: for a condition, never for a time. */
 import { sleep, systemClock } from '../src/base/clock.ts';
 
+const leastPauseMs = 10;
+const mostPauseMs = 100;
+/** A look that takes long, at a server or a browser, leaves the processor to those it waits for. */
+const pausePerLook = 10;
+
 /**
- * Resolves with the first truthy value of `probe`; looks every 10 ms.
+ * Resolves with the first truthy value of `probe`; looks every 10 ms, and less often, up to every 100 ms,
+ * where the look itself takes time.
  *
  * @param options.timeoutMs bound on the whole wait, default 30 s: a busy machine is slow, not wrong
  * @throws Error that names `what` and the last thing that `probe` threw
@@ -13,14 +19,17 @@ export async function until<T>(
 ): Promise<NonNullable<T>> {
   const deadline = systemClock.monotonic() + (options.timeoutMs ?? 30_000);
   let lastError: unknown;
-  while (systemClock.monotonic() < deadline) {
+  for (let now = systemClock.monotonic(); now < deadline; ) {
+    const begun = now;
     try {
       const value = await probe();
       if (value) return value;
     } catch (error) {
       lastError = error;
     }
-    await sleep(systemClock, 10);
+    const lookMs = systemClock.monotonic() - begun;
+    await sleep(systemClock, Math.min(Math.max(leastPauseMs, pausePerLook * lookMs), mostPauseMs));
+    now = systemClock.monotonic();
   }
   throw new Error(`waited too long for: ${options.what}`, { cause: lastError });
 }

@@ -49,6 +49,24 @@ export const longest: readonly string[] = [
   'test/features/elections/nats-kills.test.ts',
 ];
 
+/** The longest of those that start no process, longest first: the run would end with one of them, alone. */
+const longestShared: readonly string[] = [
+  'test/sim/leaves-nothing.test.ts',
+  'test/features/routes/crowd.test.ts',
+  'test/features/endpoints/endpoints-burst.test.ts',
+  'test/inspector/many.test.ts',
+  'test/features/certificates/certificates.test.ts',
+  'test/features/routes/arrival.test.ts',
+  'test/actors/host/invariants.test.ts',
+  'test/features/releases/release-chaos.test.ts',
+  'test/actors/host/quicken.test.ts',
+  'test/conformance/watch.test.ts',
+  'test/machines/issuer/issuer-shares.test.ts',
+  'test/features/endpoints/endpoints-restart.test.ts',
+  'test/sim/scenarios.test.ts',
+  'test/sim/threads.test.ts',
+];
+
 /** Whether a test file starts the program that the run has built (program.ts). */
 export const startsProgram = createReach((text) => text.includes("/suite/program.ts'"));
 
@@ -62,13 +80,16 @@ export function processFiles(): string[] {
 }
 
 /**
- * The position of a test file in the run: first the long ones, then those that start processes, then all
- * others.
+ * The position of a test file in the run: first the long ones, then those that start processes, then the long
+ * ones of all others.
  */
 export function placeOf(file: string, startsProcesses: boolean): number {
-  const place = longest.indexOf(relative(root, file));
+  const name = relative(root, file);
+  const place = longest.indexOf(name);
   if (place >= 0) return place;
-  return startsProcesses ? longest.length : longest.length + 1;
+  if (startsProcesses) return longest.length;
+  const placeOfShared = longestShared.indexOf(name);
+  return longest.length + 1 + (placeOfShared >= 0 ? placeOfShared : longestShared.length);
 }
 
 /** Whether a file, or any that it imports by a relative path, is of this sort. */

@@ -8,7 +8,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { encodeJson } from '../../src/bus/codec.ts';
 import { coreResource } from '../../src/kube/api/resources.ts';
-import { orrery } from '../cli/command.ts';
+import { inThisProcess } from '../cli/command.ts';
 import { hasKubectl, kubectlEnvironment, runKubectl } from '../kubectl.ts';
 import { until } from '../until.ts';
 import { accessibilityFaults, hasBrowser, launch, openTab, picture } from './browser.ts';
@@ -39,9 +39,8 @@ afterAll(async () => {
 
 const cli = async (...args: string[]): Promise<string> => {
   const { natsUrl } = scene.cluster;
-  const { out, err, code } = await orrery([...args, '--nats', natsUrl, '--cluster', 'dev'], {
-    cwd: scene.dir,
-  });
+  const place = ['--nats', natsUrl, '--cluster', 'dev'];
+  const { out, err, code } = await inThisProcess([...args, ...place], {}, scene.dir);
   expect([args, err, code]).toEqual([args, '', 0]);
   return out;
 };

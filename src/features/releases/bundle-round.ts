@@ -24,6 +24,8 @@ export interface RoundParts extends ApplyParts {
   readonly isOver: () => boolean;
   /** Called for each object that matches the bundle. */
   readonly onApplied: (manifest: BundleObject, resource: KubeResource, object: KubeObject) => void;
+  /** Called for each object that was deleted, because the bundle no longer has it. */
+  readonly onPruned?: (resource: KubeResource, object: KubeObject) => void;
 }
 
 /** A round: not begun, or stopped because its time was over. */
@@ -92,7 +94,7 @@ export class BundleRound {
   /** @returns false: the time was over before all of the kind that has to go was gone */
   async #prune(
     kind: KindName,
-    { kube, isOver }: RoundParts,
+    { kube, isOver, onPruned: told }: RoundParts,
     resolve: Resolve,
     signal: AbortSignal,
   ): Promise<boolean> {
@@ -101,7 +103,10 @@ export class BundleRound {
       const resource = await resolve(kind);
       const onError = (object: KubeObject, error: unknown) =>
         this.#problems.add(`${nameOf(kind, object)}, to be deleted`, error);
-      const onPruned = (object: KubeObject) => this.#changes.pruned(nameOf(kind, object));
+      const onPruned = (object: KubeObject) => {
+        this.#changes.pruned(nameOf(kind, object));
+        told?.(resource, object);
+      };
       const onLeft = (object: KubeObject) => void this.#left.add(nameOf(kind, object));
       return await pruneKind(
         { kube, bundle, isOver, isWanted: wantedIn(bundle, resource), onPruned, onLeft, onError },

@@ -73,6 +73,9 @@ export function startReleaseWork(parts: ReleaseWorkParts) {
             onApplied: (manifest, resource, object) => {
               if (!ended.signal.aborted) kindOf(resource).remember(manifest, object);
             },
+            onPruned: (resource, object) => {
+              if (!ended.signal.aborted) kindOf(resource).forget(object);
+            },
           },
           more,
           both,
@@ -97,6 +100,8 @@ class WatchedKind {
   readonly #isWanted: (object: KubeObject) => boolean;
   readonly #isRoundUnderWay: () => boolean;
   readonly #applied = new Map<string, Applied>();
+  /** By their uids: objects that a round deleted, until the watch tells of it. */
+  readonly #deleted = new Set<string>();
   readonly #watch: { stop(): void };
 
   constructor(parts: WatchedParts, resource: KubeResource, isRoundUnderWay: () => boolean) {
@@ -111,6 +116,11 @@ class WatchedKind {
     const { uid, resourceVersion } = object.metadata;
     const shape = shapeOf(manifest, object);
     this.#applied.set(keyOf(object), { manifest, uid, resourceVersion, shape });
+  }
+
+  /** A round deleted it: what the watch tells of it from now on may be from before. */
+  forget({ metadata: { uid } }: KubeObject): void {
+    if (uid !== undefined) this.#deleted.add(uid);
   }
 
   stop(): void {
@@ -136,6 +146,8 @@ class WatchedKind {
     const there = new Set(objects.map(keyOf));
     for (const [key, { manifest }] of this.#applied) if (!there.has(key)) this.#drifted(manifest);
     for (const object of objects) this.#onChange(object);
+    const present = new Set(objects.map(({ metadata }) => metadata.uid));
+    for (const uid of this.#deleted) if (!present.has(uid)) this.#deleted.delete(uid);
   }
 
   #onChange(object: KubeObject): void {
@@ -144,7 +156,7 @@ class WatchedKind {
     if (known === undefined) {
       // An object of ours that is just being applied for the first time is no drift; one that the bundle
       // lacks is to be deleted, which a round in progress does.
-      const isLeft = !this.#isWanted(object) && isAppliedByUs(object);
+      const isLeft = !this.#isWanted(object) && isAppliedByUs(object) && !this.#deleted.has(uid ?? '');
       if (isLeft && deletionTimestamp === undefined && !this.#isRoundUnderWay())
         this.#tell(`${this.#resource.kind} ${keyOf(object)}`);
       return;
@@ -157,8 +169,10 @@ class WatchedKind {
 
   /** It was deleted, or lost its label. */
   #onDeleted(object: KubeObject): void {
+    const { uid } = object.metadata;
+    this.#deleted.delete(uid ?? '');
     const known = this.#applied.get(keyOf(object));
-    if (known !== undefined && known.uid === object.metadata.uid) this.#drifted(known.manifest);
+    if (known !== undefined && known.uid === uid) this.#drifted(known.manifest);
   }
 
   #drifted(manifest: BundleObject): void {

@@ -1,7 +1,11 @@
-/** A round that takes longer than an effect may goes on where it stopped (docs/features/releases.md §4.6). */
+/**
+ * A round that takes longer than an effect may goes on where it stopped (docs/features/releases.md §4.6);
+ * news that takes longer than a round is no drift.
+ */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { BundleObject } from '../../../src/features/releases/bundle.ts';
 import { BundleRound } from '../../../src/features/releases/bundle-round.ts';
+import { until } from '../../until.ts';
 import { bundleOf, configMap, find, putOurs, type Scene, signal, startScene } from './round-scene.ts';
 
 let scene: Scene;
@@ -76,4 +80,33 @@ test('an object that drifted meanwhile is applied again in the same round', asyn
   await part();
   await part();
   expect(written.filter((name) => name === first)).toHaveLength(2);
+});
+
+test('a list from before a deletion that arrives after the round tells no drift', async () => {
+  const ns = await scene.namespace();
+  await putOurs(scene, ns, 'goes');
+  const { kube } = scene;
+  const [read, arrived] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let lists = 0;
+  const list: typeof kube.list = async (...asked) => {
+    const isOfTheWatch = ++lists === 1;
+    const answer = await kube.list(...asked);
+    if (!isOfTheWatch) return answer;
+    expect(answer.items.map(({ metadata }) => metadata.name)).toContain('goes');
+    read.resolve();
+    await arrived.promise;
+    return answer;
+  };
+  const remove: typeof kube.delete = async (...asked) => {
+    await read.promise;
+    await kube.delete(...asked);
+  };
+  const bundle = bundleOf([configMap(ns, 'a', { x: '1' })]);
+  const { work, drift } = scene.work(bundle, { ...kube, list, delete: remove });
+  await work.round([], signal);
+  expect(await find(scene, ns, 'goes')).toBeNull();
+  arrived.resolve();
+  await putOurs(scene, ns, 'later');
+  await until(() => drift.includes(`ConfigMap ${ns}/later`), { what: 'what really drifted' });
+  expect(drift).toEqual([`ConfigMap ${ns}/later`]);
 });

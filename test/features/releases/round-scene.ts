@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { namespaces } from '../../../packages/dev-cluster/resources.ts';
 import { startKubeApi } from '../../../packages/kube-api/server.ts';
 import { systemClock } from '../../../src/base/clock.ts';
-import type { KubeObject } from '../../../src/base/kube-port.ts';
+import type { KubeObject, KubePort } from '../../../src/base/kube-port.ts';
 import { silentLog } from '../../../src/base/log.ts';
 import { systemRandom } from '../../../src/base/random.ts';
 import {
@@ -44,7 +44,8 @@ export const configMaps = {
 export interface Scene {
   readonly kube: KubeConnection;
   namespace(): Promise<string>;
-  work(bundle: Bundle): { readonly work: ReleaseWork; readonly drift: string[] };
+  /** @param seen instead of the scene's own connection */
+  work(bundle: Bundle, seen?: KubePort): { readonly work: ReleaseWork; readonly drift: string[] };
   stop(): Promise<void>;
 }
 
@@ -74,10 +75,10 @@ export async function startScene(): Promise<Scene> {
       undos.push(() => kube.delete(namespaces, undefined, `${name}0`, {}, signal).catch(() => {}));
       return `${name}0`;
     },
-    work(bundle) {
+    work(bundle, seen = kube) {
       const drift: string[] = [];
       const onDrift = (object: string) => void drift.push(object);
-      const work = startReleaseWork({ ...basics, kube, bundle, onDrift });
+      const work = startReleaseWork({ ...basics, kube: seen, bundle, onDrift });
       undos.push(() => work.stop());
       return { work, drift };
     },

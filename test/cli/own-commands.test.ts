@@ -10,8 +10,15 @@ const root = join(import.meta.dirname, '../..');
 const program = join(root, 'node_modules/.bin/node');
 let folder: string;
 
+/** Only the first process that needs a source compiles it. */
+const compiled = join(root, 'node_modules/.cache/orrery');
+
 const run = (...args: readonly string[]) =>
-  spawnSync(program, args, { cwd: folder, encoding: 'utf8', env: { PATH: process.env.PATH ?? '' } });
+  spawnSync(program, args, {
+    cwd: folder,
+    encoding: 'utf8',
+    env: { PATH: process.env.PATH ?? '', NODE_COMPILE_CACHE: compiled },
+  });
 const orrery = (...args: readonly string[]) => run(join(root, 'src/main.ts'), ...args);
 
 beforeAll(() => {

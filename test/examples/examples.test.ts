@@ -12,11 +12,14 @@ import { feature as nodeDrain } from '../../examples/node-drain/feature.ts';
 import { rightsOf } from '../../src/replica/rights.ts';
 
 const root = join(import.meta.dirname, '../..');
+/** Each file of tests is a process of its own: only the first one compiles the sources. */
+const compiled = join(root, 'node_modules/.cache/orrery');
 
 test.each(['node-drain', 'namespace-janitor'])('%s keeps its promises', { timeout: 120_000 }, (example) => {
   const hook = join(root, 'test/examples/own-package.mjs');
   const files = `examples/${example}/**/*.test.ts`;
-  const env = { ...process.env, NODE_TEST_CONTEXT: undefined, UPDATE_TRANSCRIPTS: '0' };
+  const once = { NODE_TEST_CONTEXT: undefined, UPDATE_TRANSCRIPTS: '0', NODE_COMPILE_CACHE: compiled };
+  const env = { ...process.env, ...once };
   const node = join(root, 'node_modules/.bin/node');
   const { status, stdout } = spawnSync(node, ['--import', hook, '--test', files], {
     cwd: root,

@@ -97,11 +97,14 @@ async function follow(desk: Desk, { page, line, command, prints }: Shown, before
     const isRight = (code === 0) !== isRefused && missing(prints, said).length === 0;
     return { isRight, told: { place, code, missing: missing(prints, said), said } };
   };
+  const begun = systemClock.monotonic();
   let last = await attempt();
+  const tookMs = systemClock.monotonic() - begun;
   // The scenario replaces Pods all the time: what a page shows of them is there again a moment later.
   const deadline = systemClock.monotonic() + momentMs;
   while (!last.isRight && reads.test(here) && systemClock.monotonic() < deadline) {
-    await sleep(systemClock, 200);
+    // Half of the time is left to those it waits for.
+    await sleep(systemClock, Math.max(200, tookMs));
     last = await attempt();
   }
   expect(last.isRight ? null : last.told).toBeNull();

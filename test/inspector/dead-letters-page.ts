@@ -2,6 +2,7 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
+import type { ActorId } from '../../src/base/ids.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { encodeJson } from '../../src/bus/codec.ts';
@@ -10,6 +11,13 @@ import { subjects } from '../../src/bus/subjects.ts';
 import { accessibilityFaults, picture } from './browser.ts';
 
 const basics = { clock: systemClock, random: systemRandom, log: silentLog };
+
+/** Sends an actor a message, whether it can take it or not. */
+export async function tell(natsUrl: string, id: ActorId, message: object): Promise<void> {
+  const bus = await connectNats({ ...basics, servers: [natsUrl], name: 'test', cluster: 'dev' });
+  await bus.append(subjects('dev').send(id), encodeJson(message));
+  await bus.close();
+}
 
 export function deadLetterTests(
   scene: () => {
@@ -21,9 +29,7 @@ export function deadLetterTests(
   test('shows what is wrong first: a message that nobody could take', async () => {
     const page = await scene().signedIn();
     await page.locator('.planet').nth(63).waitFor();
-    const bus = await connectNats({ ...basics, servers: [scene().natsUrl], name: 'test', cluster: 'dev' });
-    await bus.append(subjects('dev').send('pod/shop/web-0'), encodeJson({ type: 'pod.explode' }));
-    await bus.close();
+    await tell(scene().natsUrl, 'pod/shop/web-0', { type: 'pod.explode' });
     await page.getByRole('heading', { name: 'Needs a look' }).waitFor();
     await page.locator('.trouble-rows').getByText('MESSAGE_UNKNOWN_EVENT').waitFor();
     expect(await accessibilityFaults(page)).toEqual([]);
@@ -31,18 +37,8 @@ export function deadLetterTests(
   });
 
   test('lists dead letters, sends one again and dismisses one; who may only look is offered neither', async () => {
-    const bus = await connectNats({
-      ...basics,
-      servers: [scene().natsUrl],
-      name: 'test',
-      cluster: 'dev',
-    });
     for (const name of ['lost-1', 'lost-2'])
-      await bus.append(
-        subjects('dev').send(`pod/shop/${name}`),
-        encodeJson({ type: 'pod.recheck', password: 'hunter2' }),
-      );
-    await bus.close();
+      await tell(scene().natsUrl, `pod/shop/${name}`, { type: 'pod.recheck', password: 'hunter2' });
     const looking = await scene().signedIn('#/dead-letters', { token: scene().tokens.look });
     const seen = looking.getByRole('listitem').filter({ hasText: 'pod/shop/lost-1' });
     await seen.getByText('ACTOR_MISSING', { exact: true }).waitFor();

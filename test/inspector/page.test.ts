@@ -1,6 +1,6 @@
 /**
  * The inspector as a person meets it: in a real browser, with three real replicas that ask Kubernetes who is
- * calling, while a shop of Pods is rolled over again and again.
+ * calling, while a shop of Pods is rolled over again and again, and then at rest.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,7 +18,7 @@ import { program } from '../suite/program.ts';
 import { until } from '../until.ts';
 import { accessibilityFaults, hasBrowser, launch, openTab, picture, type Tab } from './browser.ts';
 import { cutNames } from './cut-names.ts';
-import { deadLetterTests } from './dead-letters-page.ts';
+import { deadLetterTests, tell } from './dead-letters-page.ts';
 import { createSessions } from './sessions.ts';
 import { cutInTheBar, kindsByKeyboard, kindsOf } from './top-bar.ts';
 
@@ -216,147 +216,153 @@ describe.skipIf(!hasBrowser)('the inspector', { timeout: timeoutMs }, () => {
     await page.getByRole('heading', { name: 'Talks with' }).waitFor();
   });
 
-  test('sends an event that the chart takes now, after a confirmation', async () => {
-    const page = await signedIn('#/pod/shop/web-0');
-    await page.locator('.state.leaf.active').first().waitFor();
-    await page.keyboard.press('s');
-    const dialog = page.getByRole('dialog');
-    await dialog.getByRole('radio', { name: 'pod.recheck' }).check();
-    expect(await dialog.getByText('header.seen').count()).toBe(0);
-    expect(await accessibilityFaults(page)).toEqual([]);
-    await dialog.getByRole('button', { name: 'Send …' }).click();
-    await dialog.getByText('This changes the cluster').waitFor();
-    await picture(page, 'send-light');
-    await dialog.getByRole('button', { name: 'Yes, send it' }).click();
-    await dialog.getByText(/It (went|stays)/).waitFor();
-    await dialog.getByRole('button', { name: 'Close' }).click();
-    await page.locator('.step-row').filter({ hasText: 'pod.recheck' }).first().waitFor();
-  });
+  describe('once nothing changes any more', () => {
+    // Each rolling update computes as much as several of these tests.
+    beforeAll(() => scenario.stop());
 
-  test('offers no sending to those who may only look', async () => {
-    const page = await signedIn('#/pod/shop/web-0', { token: tokens.look });
-    await page.locator('.state.leaf.active').first().waitFor();
-    expect(await page.getByRole('button', { name: 'Send event' }).count()).toBe(0);
-  });
-
-  test('is used with the keyboard alone', async () => {
-    const page = await signedIn();
-    await page.getByRole('link', { name: /^pod/ }).first().waitFor();
-    await page.keyboard.press('Tab');
-    expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the content');
-    for (let tabs = 0; tabs < 12; tabs++) {
-      await page.keyboard.press('Tab');
-      if (/^service/.test(String(await page.evaluate('document.activeElement.textContent.trim()')))) break;
-    }
-    await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: /^service/ }).waitFor();
-    await page.locator('.list-row').nth(4).waitFor();
-    await page.keyboard.press('ArrowDown');
-    await page.keyboard.press('ArrowDown');
-    await page.locator('.list-row.selected').waitFor();
-    await page.keyboard.press('Enter');
-    await page.locator('.state.leaf.active').first().waitFor();
-    await page.keyboard.press('?');
-    await page.getByRole('dialog').waitFor();
-    await page.keyboard.press('Escape');
-    await page.getByRole('dialog').waitFor({ state: 'detached' });
-    await page.keyboard.press('o');
-    await page.getByRole('heading', { name: 'Replicas and shards' }).waitFor();
-  });
-
-  test.each(['light', 'dark'] as const)(
-    'an actor and a list can be read by everybody, %s',
-    async (colorScheme) => {
-      const page = await signedIn('#/service/shop/cart', { colorScheme });
+    test('sends an event that the chart takes now, after a confirmation', async () => {
+      const page = await signedIn('#/pod/shop/web-0');
       await page.locator('.state.leaf.active').first().waitFor();
-      await until(async () => (await page.locator('.step-row').count()) > 3, {
-        what: 'the time line',
+      await page.keyboard.press('s');
+      const dialog = page.getByRole('dialog');
+      await dialog.getByRole('radio', { name: 'pod.recheck' }).check();
+      expect(await dialog.getByText('header.seen').count()).toBe(0);
+      expect(await accessibilityFaults(page)).toEqual([]);
+      await dialog.getByRole('button', { name: 'Send …' }).click();
+      await dialog.getByText('This changes the cluster').waitFor();
+      await picture(page, 'send-light');
+      await dialog.getByRole('button', { name: 'Yes, send it' }).click();
+      await dialog.getByText(/It (went|stays)/).waitFor();
+      await dialog.getByRole('button', { name: 'Close' }).click();
+      await page.locator('.step-row').filter({ hasText: 'pod.recheck' }).first().waitFor();
+    });
+
+    test('offers no sending to those who may only look', async () => {
+      const page = await signedIn('#/pod/shop/web-0', { token: tokens.look });
+      await page.locator('.state.leaf.active').first().waitFor();
+      expect(await page.getByRole('button', { name: 'Send event' }).count()).toBe(0);
+    });
+
+    test('is used with the keyboard alone', async () => {
+      const page = await signedIn();
+      await page.getByRole('link', { name: /^pod/ }).first().waitFor();
+      await page.keyboard.press('Tab');
+      expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the content');
+      for (let tabs = 0; tabs < 12; tabs++) {
+        await page.keyboard.press('Tab');
+        if (/^service/.test(String(await page.evaluate('document.activeElement.textContent.trim()')))) break;
+      }
+      await page.keyboard.press('Enter');
+      await page.getByRole('heading', { name: /^service/ }).waitFor();
+      await page.locator('.list-row').nth(4).waitFor();
+      await page.keyboard.press('ArrowDown');
+      await page.keyboard.press('ArrowDown');
+      await page.locator('.list-row.selected').waitFor();
+      await page.keyboard.press('Enter');
+      await page.locator('.state.leaf.active').first().waitFor();
+      await page.keyboard.press('?');
+      await page.getByRole('dialog').waitFor();
+      await page.keyboard.press('Escape');
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+      await page.keyboard.press('o');
+      await page.getByRole('heading', { name: 'Replicas and shards' }).waitFor();
+    });
+
+    test.each(['light', 'dark'] as const)(
+      'an actor and a list can be read by everybody, %s',
+      async (colorScheme) => {
+        const page = await signedIn('#/service/shop/cart', { colorScheme });
+        await page.locator('.state.leaf.active').first().waitFor();
+        await until(async () => (await page.locator('.step-row').count()) > 3, {
+          what: 'the time line',
+          timeoutMs,
+        });
+        expect(await accessibilityFaults(page)).toEqual([]);
+        await picture(page, `actor-${colorScheme}`);
+        await page.goto(`${base}/#/pod`);
+        await page.locator('.list-row').nth(2).waitFor();
+        expect(await accessibilityFaults(page)).toEqual([]);
+      },
+    );
+
+    test.each([
+      [360, 780],
+      [768, 1024],
+      [1280, 800],
+      [2560, 1440],
+    ])('fits a screen of %d × %d pixels', async (width, height) => {
+      const page = await signedIn('#/', { viewport: { width, height } });
+      const views = {
+        overview: '#/',
+        list: '#/pod',
+        events: '#/events',
+        actor: '#/pod/shop/web-0',
+        regions: '#/service/shop/cart',
+      };
+      for (const [name, path] of Object.entries(views)) {
+        await page.goto(`${base}/${path}`);
+        await page.locator('.kind-bar, .list-row, .event-row, .state.leaf.active').first().waitFor();
+        const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
+        expect([name, overflow]).toEqual([name, 0]);
+        expect([name, await cutInTheBar(page)]).toEqual([name, []]);
+        expect([name, await cutNames(page)]).toEqual([name, []]);
+        if (width < 1_000 && !['events', 'regions'].includes(name)) await picture(page, `${name}-${width}`);
+      }
+      expect(await kindsByKeyboard(page)).toEqual(await kindsOf(page));
+      expect(await cutInTheBar(page, { moreKinds: 12 })).toEqual([]);
+      expect(await accessibilityFaults(page)).toEqual([]);
+    });
+
+    test.each(['#/pod', '#/events'])(
+      'on a phone the filters of %s are one line until they are wanted',
+      async (path) => {
+        const page = await signedIn(path, { viewport: { width: 360, height: 780 } });
+        await page.locator('.list-row, .event-row').first().waitFor();
+        const heights = async () => (await page.locator('.filters').boundingBox())?.height ?? 0;
+        expect(await heights()).toBeLessThan(70);
+        const unfold = page.getByRole('button', { name: /^Filters/ });
+        await unfold.click();
+        expect(await heights()).toBeGreaterThan(100);
+        await page.locator('.filters select').first().selectOption({ index: 1 });
+        await unfold.click();
+        expect(await unfold.textContent()).toBe('Filters (1)');
+        expect(await heights()).toBeLessThan(70);
+        await picture(page, `folded-${path.slice(2)}`);
+      },
+    );
+
+    deadLetterTests(() => ({ natsUrl: cluster.natsUrl, tokens, signedIn }));
+
+    test('shows shards that move when a replica hangs and dies, and what it owned is owned again', async () => {
+      const page = await signedIn();
+      await page.locator('.planet').nth(63).waitFor();
+      // Killed right away it might be back, and own its shards again, before anybody misses it.
+      await cluster.kill(2, 'SIGSTOP');
+      await page.locator('.moves').waitFor({ timeout: 30_000 });
+      await cluster.kill(2);
+      await until(async () => (await page.locator('.planet.moving, .planet.owner-none').count()) === 0, {
+        what: 'all shards to be owned',
         timeoutMs,
       });
-      expect(await accessibilityFaults(page)).toEqual([]);
-      await picture(page, `actor-${colorScheme}`);
-      await page.goto(`${base}/#/pod`);
-      await page.locator('.list-row').nth(2).waitFor();
-      expect(await accessibilityFaults(page)).toEqual([]);
-    },
-  );
-
-  test.each([
-    [360, 780],
-    [768, 1024],
-    [1280, 800],
-    [2560, 1440],
-  ])('fits a screen of %d × %d pixels', async (width, height) => {
-    const page = await signedIn('#/', { viewport: { width, height } });
-    const views = {
-      overview: '#/',
-      list: '#/pod',
-      events: '#/events',
-      actor: '#/pod/shop/web-0',
-      regions: '#/service/shop/cart',
-    };
-    for (const [name, path] of Object.entries(views)) {
-      await page.goto(`${base}/${path}`);
-      await page.locator('.kind-bar, .list-row, .event-row, .state.leaf.active').first().waitFor();
-      const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
-      expect([name, overflow]).toEqual([name, 0]);
-      expect([name, await cutInTheBar(page)]).toEqual([name, []]);
-      expect([name, await cutNames(page)]).toEqual([name, []]);
-      if (width < 1_000 && !['events', 'regions'].includes(name)) await picture(page, `${name}-${width}`);
-    }
-    expect(await kindsByKeyboard(page)).toEqual(await kindsOf(page));
-    expect(await cutInTheBar(page, { moreKinds: 12 })).toEqual([]);
-    expect(await accessibilityFaults(page)).toEqual([]);
-  });
-
-  test.each(['#/pod', '#/events'])(
-    'on a phone the filters of %s are one line until they are wanted',
-    async (path) => {
-      const page = await signedIn(path, { viewport: { width: 360, height: 780 } });
-      await page.locator('.list-row, .event-row').first().waitFor();
-      const heights = async () => (await page.locator('.filters').boundingBox())?.height ?? 0;
-      expect(await heights()).toBeLessThan(70);
-      const unfold = page.getByRole('button', { name: /^Filters/ });
-      await unfold.click();
-      expect(await heights()).toBeGreaterThan(100);
-      await page.locator('.filters select').first().selectOption({ index: 1 });
-      await unfold.click();
-      expect(await unfold.textContent()).toBe('Filters (1)');
-      expect(await heights()).toBeLessThan(70);
-      await picture(page, `folded-${path.slice(2)}`);
-    },
-  );
-
-  deadLetterTests(() => ({ natsUrl: cluster.natsUrl, tokens, signedIn }));
-
-  test('shows shards that move when a replica hangs and dies, and what it owned is owned again', async () => {
-    const page = await signedIn();
-    await page.locator('.planet').nth(63).waitFor();
-    // Killed right away it might be back, and own its shards again, before anybody misses it.
-    await cluster.kill(2, 'SIGSTOP');
-    await page.locator('.moves').waitFor({ timeout: 30_000 });
-    await cluster.kill(2);
-    await until(async () => (await page.locator('.planet.moving, .planet.owner-none').count()) === 0, {
-      what: 'all shards to be owned',
-      timeoutMs,
+      await untilReady(cluster.replicas[2] as never, systemClock, new AbortController().signal);
     });
-    await untilReady(cluster.replicas[2] as never, systemClock, new AbortController().signal);
-  });
 
-  test('comes back by itself after the replica that served it was killed', async () => {
-    const page = await signedIn(
-      '#/pod/shop/web-0',
-      {},
-      /ERR_CONNECTION_REFUSED|WebSocket|ERR_EMPTY_RESPONSE|ERR_CONNECTION_RESET/,
-    );
-    await page.locator('.state.leaf.active').first().waitFor();
-    await cluster.kill(0);
-    await page.getByRole('status').filter({ hasText: 'reconnecting' }).waitFor();
-    await page.getByRole('status').filter({ hasText: 'live' }).waitFor({ timeout: 30_000 });
-    const before = await revision(page);
-    await until(async () => (await revision(page)) > before, {
-      what: 'steps after the new beginning',
-      timeoutMs,
+    test('comes back by itself after the replica that served it was killed', async () => {
+      const page = await signedIn(
+        '#/pod/shop/web-0',
+        {},
+        /ERR_CONNECTION_REFUSED|WebSocket|ERR_EMPTY_RESPONSE|ERR_CONNECTION_RESET/,
+      );
+      await page.locator('.state.leaf.active').first().waitFor();
+      await cluster.kill(0);
+      await page.getByRole('status').filter({ hasText: 'reconnecting' }).waitFor();
+      await page.getByRole('status').filter({ hasText: 'live' }).waitFor({ timeout: 30_000 });
+      const before = await revision(page);
+      await tell(cluster.natsUrl, 'pod/shop/web-0', { type: 'pod.recheck' });
+      await until(async () => (await revision(page)) > before, {
+        what: 'steps after the new beginning',
+        timeoutMs,
+      });
     });
   });
 });

@@ -31,8 +31,8 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     projects: [
       // Real processes on a machine that others use too: what fails is tried once more, and named at the end as unsteady.
-      { extends: true, test: { name: 'alone', include: alone, retry: 1 } },
       // A file that leaves something behind is found by those that share its worker.
+      { extends: true, test: { name: 'alone', include: alone, retry: 1, isolate: false } },
       { extends: true, test: { name: 'processes', include: processes, retry: 1, isolate: false } },
       {
         extends: true,

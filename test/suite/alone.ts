@@ -1,10 +1,8 @@
 /**
- * Test files with a worker process of their own, those that start processes, and the order in which files
- * begin.
+ * The longest test files, those that start processes, and the order in which files begin.
  *
- * Only the longest have a worker of their own: they start clusters, whose signals, children and crashes are
- * kept apart, or compute for long. All others share their workers: the program is loaded once per worker, not
- * once per file. Those that start processes share them with their like only.
+ * Files share their workers: the program is loaded once per worker, not once per file. The longest, most of
+ * which play whole clusters, share them with their like only, and so do the others that start processes.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';

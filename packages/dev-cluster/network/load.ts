@@ -6,6 +6,8 @@
  * answered in time. Promises: the clock sets the pace, not the answers (a slow Service gets no fewer
  * requests). At `clusterLimits.loadInFlight` a request is not sent and counts as lost. A client that was
  * itself late, since its machine is too busy, makes up for a second at most: more at once would keep it late.
+ * With `onEased`, it halves its pace while most requests time out: on a machine that is too slow the requests
+ * that were given up would otherwise keep every later one from being answered in time, for good.
  * `stop` waits for the answers in progress. Absent: latencies.
  */
 import { get } from 'node:http';
@@ -37,6 +39,8 @@ export interface LoadParts {
   /** Called each second, and at the end, with what happened in it. */
   readonly onSecond?: (second: LoadCounts, total: LoadCounts) => void;
   readonly onLost?: (target: LoadTarget, reason: string) => void;
+  /** Called with the pace from now on, requests a second. Absent: the pace stays. */
+  readonly onEased?: (requestsPerSecond: number) => void;
 }
 
 export interface Load {
@@ -50,6 +54,8 @@ export interface Load {
 
 /** Short enough that 100 requests a second go out one by one. */
 const tickMs = 5;
+/** So many bad seconds in a row are no pause of the machine. */
+const easedAfterSeconds = 3;
 
 export function startLoad(parts: LoadParts): Load {
   const { clock } = parts;
@@ -59,7 +65,8 @@ export function startLoad(parts: LoadParts): Load {
   const inFlight = new Set<Promise<void>>();
   const startedAt = clock.monotonic();
   let secondEndsAt = startedAt + 1_000;
-  let due = 0;
+  let sent = 0;
+  const pace = createPace(parts, timeoutMs, startedAt);
   let tickAt = startedAt;
   let timer: Timer | undefined;
 
@@ -82,16 +89,15 @@ export function startLoad(parts: LoadParts): Load {
   };
   const tick = () => {
     const now = clock.monotonic();
-    const wanted = Math.floor(((now - startedAt) / 1_000) * parts.requestsPerSecond);
     for (const tally of [total, second]) tally.late(now - tickAt);
-    due = Math.max(due, wanted - parts.requestsPerSecond);
     const targets = parts.targets();
-    for (; due < wanted; due += 1) {
-      const target = targets[due % targets.length];
+    for (let due = pace.due(now); due > 0; due -= 1) {
+      const target = targets[sent++ % targets.length];
       if (target !== undefined) send(target);
     }
     if (now >= secondEndsAt) {
       parts.onSecond?.(second.counts(), total.counts());
+      pace.judge(second.counts(), now);
       second = createTally();
       secondEndsAt = Math.max(secondEndsAt + 1_000, now);
     }
@@ -107,6 +113,32 @@ export function startLoad(parts: LoadParts): Load {
       await Promise.all(inFlight);
       parts.onSecond?.(second.counts(), total.counts());
       return total.counts();
+    },
+  };
+}
+
+/** How many requests are due: monotonic times in, ms. */
+function createPace({ requestsPerSecond, onEased }: LoadParts, timeoutMs: number, startedAt: number) {
+  let perSecond = requestsPerSecond;
+  let since = startedAt;
+  let given = 0;
+  let badSeconds = 0;
+  return {
+    due(now: number): number {
+      const wanted = Math.floor(((now - since) / 1_000) * perSecond);
+      const due = Math.min(wanted - given, perSecond);
+      given = wanted;
+      return due;
+    },
+    judge({ answered, reasons }: LoadCounts, now: number): void {
+      badSeconds = (reasons.timeout ?? 0) > answered ? badSeconds + 1 : 0;
+      // What was sent at the former pace still times out.
+      const isSettled = now - since >= timeoutMs + easedAfterSeconds * 1_000;
+      if (onEased === undefined || badSeconds < easedAfterSeconds || !isSettled || perSecond === 1) return;
+      perSecond = Math.max(1, Math.floor(perSecond / 2));
+      since = now;
+      given = 0;
+      onEased(perSecond);
     },
   };
 }

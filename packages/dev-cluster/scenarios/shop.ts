@@ -15,7 +15,14 @@ import { services as serviceResource } from '../../../src/kube/api/resources.ts'
 import { isLoopback } from '../../kube-api/socket-addresses.ts';
 import { clusterLimits } from '../limits.ts';
 import { ensureObject } from '../manifests.ts';
-import { type Load, type LoadCounts, type LoadTarget, sendRequest, startLoad } from '../network/load.ts';
+import {
+  type Load,
+  type LoadCounts,
+  type LoadParts,
+  type LoadTarget,
+  sendRequest,
+  startLoad,
+} from '../network/load.ts';
 import type { Routing } from '../network/routing.ts';
 import type { ServiceObject, WorkloadObject } from '../objects.ts';
 import type { DevPart, DevParts } from '../parts.ts';
@@ -90,7 +97,7 @@ export function startScenario(options: ScenarioParts): Scenario {
     const { requestsPerSecond = 100 } = options;
     print(`load: ${requestsPerSecond} requests a second through the Services begin`);
     const timing = { requestsPerSecond, timeoutMs: options.requestTimeoutMs ?? 3_000 };
-    load = startLoad({ clock, targets: () => targets, ...timing, onSecond: createLoadLines(print) });
+    load = startLoad({ clock, targets: () => targets, ...timing, ...loadLines(print) });
   };
   const rollOver = async (): Promise<void> => {
     const began = clock.monotonic();
@@ -206,8 +213,16 @@ function isSteady(set: WorkloadObject, generation: number): boolean {
   );
 }
 
+function loadLines(print: (line: string) => void): Pick<LoadParts, 'onSecond' | 'onEased'> {
+  const slow = 'load: this machine is too slow for that many';
+  return {
+    onSecond: createSecondLines(print),
+    onEased: (pace) => print(`${slow}; ${pace} requests a second from now on (--requests sets it)`),
+  };
+}
+
 /** A line for each second with losses, and an occasional one without. */
-function createLoadLines(print: (line: string) => void): (second: LoadCounts, total: LoadCounts) => void {
+function createSecondLines(print: (line: string) => void): (second: LoadCounts, total: LoadCounts) => void {
   let quiet = 0;
   return (second, total) => {
     quiet += 1;

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { VirtualClock } from '../../packages/testing/time/virtual-clock.ts';
 import { createHearing } from '../../src/inspector/page/hearing.ts';
+import { attentionOf } from '../../src/inspector/page/overview/attention.ts';
 
 /** A page to which its replica sends a sign of life each second, with the time of its data. */
 async function listen(seconds: number, asOf: (now: number) => number) {
@@ -31,4 +32,15 @@ test('a replica that has not heard the others for ten seconds is no news', async
 test('a page that is opened while its replica hears nobody does not look alive', async () => {
   expect((await listen(10, () => 0)).silence()).toBeNull();
   expect((await listen(11, () => 0)).silence()).toEqual({ ms: 11_000, asOf: 0, isReplica: false });
+});
+
+test('a picture that nobody renews is no good news; one that was bad stays bad', async () => {
+  const { clock, silence } = await listen(60, (now) => now);
+  const attention = (troubles: number) => attentionOf({ isWhole: true, silence: silence(), troubles });
+  expect([attention(0), attention(1)]).toEqual(['well', 'ill']);
+  await clock.advance(4_000);
+  expect([attention(0), attention(1)]).toEqual(['silent', 'ill']);
+  expect(attentionOf({ isWhole: false, silence: silence(), troubles: 1 })).toBe('reading');
+  const briefly = { ms: 400, asOf: 1, isReplica: true };
+  expect(attentionOf({ isWhole: true, silence: briefly, troubles: 0 })).toBe('well');
 });

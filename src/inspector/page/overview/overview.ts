@@ -11,6 +11,7 @@ import type { Store } from '../page-store.ts';
 import { ActorLink, Age, Mark, Owner, Sparkline, StateName, useTick } from '../pieces.ts';
 import { severity } from '../severity.ts';
 import { html, useRef, type VNode } from '../vendor.ts';
+import { attentionOf } from './attention.ts';
 import { ShardMap } from './shard-map.ts';
 
 interface Counted {
@@ -110,7 +111,8 @@ function counted(states: ReadonlyMap<string, Counted>): Counted[] {
 }
 
 /** A replica that cannot read the cluster, as in an outage of NATS, is itself what is wrong. */
-function Reading({ store: { silence, replica } }: { store: Store }): VNode {
+function Reading({ store: { silence, replica, isWhole } }: { store: Store }): VNode {
+  if (silence?.isReplica && isWhole) return html`<p>${replica} has said nothing for ${age(silence.ms)}</p>`;
   if (silence === null || silence.isReplica) return html`<p class="quiet">reading the cluster …</p>`;
   return html`<p>${replica} has heard nothing of the cluster for ${age(silence.ms)}; its /readyz says why</p>`;
 }
@@ -120,10 +122,18 @@ function Troubles({ store, summary, now }: { store: Store; summary: Summary; now
   const letters = cluster?.deadLetters ?? { count: 0, newest: [] };
   const unowned =
     cluster?.shards.filter(({ owner, state }) => owner === null || state !== 'active').length ?? 0;
-  const isWell = summary.wrongCount === 0 && letters.count === 0 && unowned === 0;
-  if (!cluster || !store.isWhole)
+  const attention = attentionOf({
+    isWhole: cluster !== null && store.isWhole,
+    silence: store.silence,
+    troubles: summary.wrongCount + letters.count + unowned,
+  });
+  if (attention === 'reading' || !cluster)
     return html`<section class="card troubles" aria-label="What is wrong"><${Reading} store=${store} /></section>`;
-  if (isWell) {
+  if (attention === 'silent')
+    return html`<section class="card troubles ill" aria-labelledby="h-troubles">
+      <h2 id="h-troubles">No news</h2><${Reading} store=${store} /><p class="quiet">nothing needed a look then</p>
+    </section>`;
+  if (attention === 'well') {
     return html`<section class="card troubles well" aria-labelledby="h-troubles">
       <${Mark} health="ok" /><h2 id="h-troubles">Nothing needs a look</h2>
       <p class="quiet">no actor is parked or in trouble, no dead letters, all ${cluster.shards.length} shards are owned</p>

@@ -20,7 +20,7 @@ import { accessibilityFaults, hasBrowser, launch, openTab, picture, type Tab } f
 import { cutNames } from './cut-names.ts';
 import { deadLetterTests, tell } from './dead-letters-page.ts';
 import { createSessions } from './sessions.ts';
-import { cutInTheBar, kindsByKeyboard, kindsOf } from './top-bar.ts';
+import { cutInTheBar, kindsByKeyboard, kindsOf, leavesMenu } from './top-bar.ts';
 
 const basics = { clock: systemClock, random: systemRandom, log: silentLog };
 const timeoutMs = 60_000;
@@ -309,6 +309,7 @@ describe.skipIf(!hasBrowser)('the inspector', { timeout: timeoutMs }, () => {
         if (width < 1_000 && !['events', 'regions'].includes(name)) await picture(page, `${name}-${width}`);
       }
       expect(await kindsByKeyboard(page)).toEqual(await kindsOf(page));
+      expect(await leavesMenu(page)).toBe(true);
       expect(await cutInTheBar(page, { moreKinds: 12 })).toEqual([]);
       expect(await accessibilityFaults(page)).toEqual([]);
     });

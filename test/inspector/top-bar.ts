@@ -48,3 +48,13 @@ export async function kindsByKeyboard(page: Page): Promise<string[]> {
     else reached.push(place);
   }
 }
+
+/** Whether Escape closes the menu of kinds, where there is one, and leads back to its button. */
+export async function leavesMenu(page: Page): Promise<boolean> {
+  const menu = page.locator('.menu');
+  if (!(await menu.isVisible())) return true;
+  if ((await menu.getAttribute('aria-expanded')) === 'false') await menu.press('Enter');
+  await page.locator('#kinds a').last().press('Escape');
+  const isClosed = (await menu.getAttribute('aria-expanded')) === 'false';
+  return isClosed && (await page.locator('.menu:focus').count()) === 1;
+}

@@ -17,7 +17,7 @@ import { useTick } from './pieces.ts';
 import { Search } from './search.ts';
 import { SignIn } from './sign-in.ts';
 import { nextTheme, theme } from './theme.ts';
-import { html, useEffect, useState, type VNode } from './vendor.ts';
+import { html, useEffect, useRef, useState, type VNode } from './vendor.ts';
 
 export function App({ store }: { store: Store }): VNode {
   const [route, setRoute] = useState<Route>(() => readRoute(location.hash));
@@ -92,12 +92,18 @@ function Header({ store, route, onHelp }: { store: Store; route: Route; onHelp: 
   const [shown, setShown] = useState(theme());
   const [isOpen, setOpen] = useState(false);
   useEffect(() => setOpen(false), [route]);
+  const menu = useRef<HTMLButtonElement | null>(null);
+  const leaveMenu = ({ key }: KeyboardEvent) => {
+    if (key !== 'Escape' || !isOpen) return;
+    setOpen(false);
+    menu.current?.focus();
+  };
   const kinds = new Map([...store.kinds].sort(([a], [b]) => (a < b ? -1 : 1)));
   const here = kindOf(route);
   return html`<header class="top">
     <a class="brand" href="#/" aria-label="Orrery, overview"><${Logo} /><span>Orrery</span></a>
-    <button class="icon menu" aria-expanded=${isOpen} aria-controls="kinds" onClick=${() => setOpen(!isOpen)} aria-label="Kinds of actors">☰</button>
-    <nav id="kinds" class=${isOpen ? 'open' : ''} aria-label="Kinds of actors">
+    <button class="icon menu" ref=${menu} onKeyDown=${leaveMenu} aria-expanded=${isOpen} aria-controls="kinds" onClick=${() => setOpen(!isOpen)} aria-label="Kinds of actors">☰</button>
+    <nav id="kinds" onKeyDown=${leaveMenu} class=${isOpen ? 'open' : ''} aria-label="Kinds of actors">
       <a href="#/" aria-current=${route.view === 'overview' ? 'page' : undefined}>Overview</a>
       <a href=${eventsHref()} aria-current=${route.view === 'events' ? 'page' : undefined}>Time line</a>
       ${[...kinds].map(

@@ -43,13 +43,14 @@ export function startCertificateScenario(parts: CertificateScenarioParts): Certi
     onChange: createDomainLines(print),
   });
   const begin = async () => {
+    print('certificates: 3 hosts; login names a Secret of somebody else, on purpose, and is mended later');
     for (const [resource, object] of objects(namespace, shortLifetime)) {
       await ensureObject(kube, resource, object, signal);
     }
   };
   const mend = async () => {
     await sleep(clock, failingMs, signal);
-    print('certificate: login names a Secret of somebody else; its Domain is told to use another one');
+    print('certificate: the Domain of login is told to use another Secret');
     const body = { spec: { secretName: 'login-tls' } };
     await kube.patch(domains, { namespace, name: 'login', type: 'merge', body }, signal);
   };
@@ -130,6 +131,6 @@ function createDomainLines(print: (line: string) => void): (change: Change<Domai
       print(`certificate: ${host} ${what}, it ends ${status.notAfter}`);
     }
     const isNews = status?.lastError !== undefined && status.lastError !== before?.lastError;
-    if (isNews) print(`certificate: ${host} is ${status.state}: ${status.lastError}`);
+    if (isNews) print(`certificate: ${host} ${status.state}: ${status.lastError}`);
   };
 }

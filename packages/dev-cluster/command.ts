@@ -209,7 +209,8 @@ async function playElection(
 /** Said first: on a busy machine all that takes a minute. */
 function beginning({ dir, replicas, kubeconfig }: DevClusterParts): string {
   const api = kubeconfig === undefined ? 'a Kubernetes API, a node' : 'a node';
-  return `starting nats-server, ${api} and ${replicas} replicas in ${dir} …`;
+  const number = replicas === 1 ? 'one replica' : `${replicas} replicas`;
+  return `starting nats-server, ${api} and ${number} in ${dir} …`;
 }
 
 function interrupted(signal: AbortSignal): Promise<void> {

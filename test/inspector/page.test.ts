@@ -152,6 +152,7 @@ describe.skipIf(!hasBrowser)('the inspector', { timeout: timeoutMs }, () => {
     await page.getByRole('option', { name: /pod\/shop\/web-1/ }).waitFor();
     await page.keyboard.press('Enter');
     await page.locator('.state.leaf.active').first().waitFor();
+    expect(await page.evaluate('document.activeElement.id')).toBe('main');
     const before = await revision(page);
     await until(async () => (await revision(page)) > before + 2, { what: 'live steps', timeoutMs });
     await until(() => page.locator('.arrow.taken, .line.taken').first().isVisible(), {

@@ -28,6 +28,8 @@ export function Search({ store }: { store: Store }): VNode {
     if (!id) return;
     go(actorHref(id));
     leave();
+    // Otherwise Tab would begin at the top of the page again.
+    document.getElementById('main')?.focus({ preventScroll: true });
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === 'Escape') leave();

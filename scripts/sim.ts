@@ -22,10 +22,10 @@ const values = readFlags(
   'Runs the simulated cluster with one seed after the other and checks every promise. Exit code 1 if one broke.',
   {
     seeds: whole('how many seeds (200, or as many as --hours takes)'),
-    hours: number('simulated hours instead: two hours each seed, mostly lulls'),
+    hours: number('simulated hours instead: four hours each seed, mostly lulls'),
     from: whole('the first seed', 1),
-    seconds: number('simulated seconds in which things happen and fail (30; with --hours 7200)'),
-    lull: number('seconds of the lulls between half minutes of that (0; with --hours 1800)'),
+    seconds: number('simulated seconds in which things happen and fail (30; with --hours 14400)'),
+    lull: number('seconds of the lulls between half minutes of that (0; with --hours 3600)'),
     feature: choice('only this one; else each seed has one, in turns', simulatedFeatures),
     without: list('kinds of fault and change to leave out'),
     threads: whole('seeds at the same time (1; with --hours the number of processors)'),
@@ -38,8 +38,8 @@ const values = readFlags(
 const { without } = values;
 const hours = values.hours ?? null;
 const seeds = values.seeds ?? 200;
-const chaosMs = (values.seconds ?? (hours === null ? 30 : 7_200)) * 1_000;
-const lullMs = (values.lull ?? (hours === null ? 0 : 1_800)) * 1_000;
+const chaosMs = (values.seconds ?? (hours === null ? 30 : 14_400)) * 1_000;
+const lullMs = (values.lull ?? (hours === null ? 0 : 3_600)) * 1_000;
 // Output during the run needs this thread.
 const isTold = values.trace || values.log;
 // Stacks of errors are a tenth of the work, and are only read in a story that is told.

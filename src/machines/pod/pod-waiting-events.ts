@@ -17,12 +17,8 @@ export function mergedForPod(waiting: PlainEvent, next: PlainEvent): PlainEvent 
   return mergedEvents(waiting as PodEvent, next as PodEvent);
 }
 
-/**
- * Longest wait, ms, of news that is only for people, and of a proof while others are owed: longer, since the
- * Pod is getting on, and whatever is urgent takes along what waits. So each message in the condition says
- * what holds; only `orrery explain` may be so far behind.
- */
-const patienceMs = { news: 5_000, proof: 15_000 } as const;
+/** Longest wait, ms, of news that is only for people, and of a proof while others are owed. */
+const patienceMs = 5_000;
 
 /** Longest wait, ms, of the word that a Service watches: less than it takes to be told again. */
 const watchPatienceMs = 2_000;
@@ -44,8 +40,7 @@ export function patienceOfPod(standing: Waiting, events: readonly PlainEvent[]):
   }
   if (watching.size > 0 && proven.size === 0)
     return unconfirmed(context).every((name) => watching.has(name)) ? 0 : watchPatienceMs;
-  if (unproven(context).every((name) => proven.has(name))) return 0;
-  return proven.size > 0 ? patienceMs.proof : patienceMs.news;
+  return unproven(context).every((name) => proven.has(name)) ? 0 : patienceMs;
 }
 
 function mergedEvents(waiting: PodEvent, next: PodEvent): PodEvent | null {

@@ -58,7 +58,7 @@ export const leftOut: readonly LeftOut[] = [
       'would reach what others run; test/dev-cluster/dev-command.test.ts kills a replica by its process id',
   },
   {
-    what: /^kubectl -n orrery (exec|logs|top|(get|delete) pvc|delete statefulset) /,
+    what: /^kubectl -n orrery (exec|logs|port-forward|top|(get|delete) pvc|delete statefulset) /,
     because: 'the development cluster has no containers, measurements or volumes',
   },
   {
@@ -75,8 +75,9 @@ export const leftOut: readonly LeftOut[] = [
     because: "needs cert-manager's resources; test/features/certificates/adoption.test.ts has them",
   },
   {
-    what: /^curl -s 127\.0\.0\.1:8080\/readyz$/,
-    because: 'needs a replica of a release that was overtaken; test/e2e/release.test.ts has one',
+    what: /^curl (-s |http:\/\/)127\.0\.0\.1:8080\/readyz$/,
+    because:
+      'needs a replica behind a forwarded port, or one of a release that was overtaken (test/e2e/release.test.ts)',
   },
   {
     what: /^kubectl orrery open|^orrery (login|logout|open|dev|run|health)\b/,

@@ -37,14 +37,18 @@ function absences(
           replica.kill(isSent());
         }
       };
+      /** What somebody sends who was started meanwhile, by another fault, arrives as well. */
+      const whenAllHasArrived = (then: () => void) =>
+        forAWhile(arrivedMs, () => {
+          if (isOver() || replicas().length === 0) return then();
+          killAll(() => false);
+          whenAllHasArrived(then);
+        });
       killAll(() => chance.happens(0.5));
       world.mirror.leave();
       const ms = chance.between(0.1, 6) * hourMs;
-      forAWhile(arrivedMs, () => {
-        if (!isOver()) {
-          killAll(() => false);
-          world.clock.leap(ms);
-        }
+      whenAllHasArrived(() => {
+        if (!isOver()) world.clock.leap(ms);
         for (const name of names) forAWhile(chance.seldomLong(0, 5_000), () => start(name));
         forAWhile(chance.seldomLong(0, 8_000), () => world.mirror.takeOver());
       });

@@ -84,7 +84,8 @@ function mutate(copy: string, name: string, { file, find, replace }: Mutation['c
 function run(copy: string, feature: string): Promise<string> {
   const { seeds, from, seconds } = values;
   const span = Object.entries({ seeds, from, seconds }).flatMap(([name, of]) => [`--${name}`, `${of}`]);
-  const args = ['scripts/sim.ts', ...span, '--feature', feature, '--as-is'];
+  // One after the other, so that the first that notices is found.
+  const args = ['scripts/sim.ts', ...span, '--feature', feature, '--as-is', '--threads', '1'];
   const child = spawn(process.execPath, args, { cwd: copy, stdio: ['ignore', 'pipe', 'pipe'] });
   let [out, err] = ['', ''];
   child.stdout.on('data', (chunk) => {

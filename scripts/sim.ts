@@ -28,7 +28,7 @@ const values = readFlags(
     lull: number('seconds of the lulls between half minutes of that (0; with --hours 3600)'),
     feature: choice('only this one; else each seed has one, in turns', simulatedFeatures),
     without: list('kinds of fault and change to leave out'),
-    threads: whole('seeds at the same time (1; with --hours the number of processors)'),
+    threads: whole('seeds at the same time (the number of processors)'),
     'as-is': toggle('does not reduce a seed that breaks a promise'),
     trace: toggle('prints what happens'),
     log: toggle('also prints what the replicas log'),
@@ -44,7 +44,10 @@ const lullMs = (values.lull ?? (hours === null ? 0 : 3_600)) * 1_000;
 const isTold = values.trace || values.log;
 // Stacks of errors are a tenth of the work, and are only read in a story that is told.
 if (!isTold) Error.stackTraceLimit = 0;
-const threads = Math.max(1, values.threads ?? (hours === null || isTold ? 1 : availableParallelism()));
+const threads = Math.max(
+  1,
+  values.threads ?? (isTold ? 1 : Math.min(availableParallelism(), hours === null ? seeds : Infinity)),
+);
 const started = systemClock.monotonic();
 const all: Tallied[] = [];
 const hourMs = 3_600_000;

@@ -37,17 +37,14 @@ const values = readFlags(
 );
 const { without } = values;
 const hours = values.hours ?? null;
-const seeds = values.seeds ?? 200;
+const seeds = values.seeds ?? (hours === null ? 200 : Number.POSITIVE_INFINITY);
 const chaosMs = (values.seconds ?? (hours === null ? 30 : 14_400)) * 1_000;
 const lullMs = (values.lull ?? (hours === null ? 0 : 3_600)) * 1_000;
 // Output during the run needs this thread.
 const isTold = values.trace || values.log;
 // Stacks of errors are a tenth of the work, and are only read in a story that is told.
 if (!isTold) Error.stackTraceLimit = 0;
-const threads = Math.max(
-  1,
-  values.threads ?? (isTold ? 1 : Math.min(availableParallelism(), hours === null ? seeds : Infinity)),
-);
+const threads = Math.max(1, values.threads ?? (isTold ? 1 : Math.min(availableParallelism(), seeds)));
 const started = systemClock.monotonic();
 const all: Tallied[] = [];
 const hourMs = 3_600_000;

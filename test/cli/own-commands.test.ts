@@ -5,13 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
+import { compiled } from '../suite/compiled.ts';
 
 const root = join(import.meta.dirname, '../..');
 const program = join(root, 'node_modules/.bin/node');
 let folder: string;
-
-/** Only the first process that needs a source compiles it. */
-const compiled = join(root, 'node_modules/.cache/orrery');
 
 const run = (...args: readonly string[]) =>
   spawnSync(program, args, {

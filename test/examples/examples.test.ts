@@ -10,10 +10,9 @@ import { parseAllDocuments } from 'yaml';
 import { feature as janitor } from '../../examples/namespace-janitor/feature.ts';
 import { feature as nodeDrain } from '../../examples/node-drain/feature.ts';
 import { rightsOf } from '../../src/replica/rights.ts';
+import { compiled } from '../suite/compiled.ts';
 
 const root = join(import.meta.dirname, '../..');
-/** Each file of tests is a process of its own: only the first one compiles the sources. */
-const compiled = join(root, 'node_modules/.cache/orrery');
 
 test.each(['node-drain', 'namespace-janitor'])('%s keeps its promises', { timeout: 120_000 }, (example) => {
   const hook = join(root, 'test/examples/own-package.mjs');

@@ -98,7 +98,6 @@ export function electionsOf(
 ): FeatureWorld {
   const { stage, chance, say } = parts;
   const { api } = stage;
-  const { timing } = paces[keeping.pace];
   const people: ElectionPeople = {
     candidates: [],
     programs: [],
@@ -109,7 +108,8 @@ export function electionsOf(
   const names = Array.from({ length: chance.int(1, 2) }, (_, n) => `worker-${n}`);
   const use = { feature: feature(), start: startElections({ leaseNamespaces: {} }) };
   const long = new Set(names.filter(() => chance.happens(0.3)));
-  const timingOf = (name: string) => (long.has(name) && keeping.pace !== 'calm' ? longTiming : timing);
+  const isLong = (name: string) => long.has(name) && keeping.pace !== 'calm';
+  const timingOf = (name: string) => (isLong(name) ? longTiming : paces[keeping.pace].timing);
   const makeElection = (name: string) => {
     const releaseOnCancel = chance.happens(0.8);
     api.create(elections, { metadata: { namespace, name }, spec: { ...timingOf(name), releaseOnCancel } });
@@ -128,7 +128,7 @@ export function electionsOf(
         makeElection(election);
         const isMixed = !long.has(election) && chance.happens(0.6);
         for (let n = 0; n < chance.int(1, 3); n++)
-          startCandidate(election, `${election}-c${n}`, long.has(election));
+          startCandidate(election, `${election}-c${n}`, isLong(election));
         for (let n = 0; isMixed && n < chance.int(1, 2); n++) startProgram(election, `${election}-g${n}`);
       }
     },
@@ -206,7 +206,7 @@ function contenders({ stage, chance }: WorldParts, people: ElectionPeople, pace:
     people.programs.push(program);
   };
   const startCandidate = (election: string, name: string, isPatient: boolean) => {
-    const ttlMs = chance.pick(isPatient && pace !== 'calm' ? [3_000, 30_000] : ttlsMs) ?? 3_000;
+    const ttlMs = chance.pick(isPatient ? [3_000, 30_000] : ttlsMs) ?? 3_000;
     const bus = hub.connect(name);
     const setLink = (state: LinkState) => bus.faults.setLink(state);
     const by = { clock, subjects, bus, setLink };

@@ -221,14 +221,13 @@ export class Engine implements EngineView {
    */
   async start(holdings: readonly HoldingSpec[] = []): Promise<void> {
     await Promise.all(this.runs.map(({ prepare }) => prepare?.()));
-    const { bus, subjects, clock, random, replica } = this.#parts;
+    const { bus, subjects, clock, random, replica, log } = this.#parts;
     const acquaintance = startAcquaintance(clock, () => {
       const fences = this.ownership.fences();
       return fences !== null && knowsOwners(replica, fences, this.directory);
     });
     this.#directory = startDirectory({
-      bus,
-      subjects,
+      ...{ bus, subjects, log },
       clock: this.#parts.rhythm ?? clock,
       replica,
       incarnation: this.#parts.incarnation ?? random.id(),

@@ -7,6 +7,16 @@ export function unreachable(reason: string, cause?: unknown): OrreryError {
   return new OrreryError('BUS_UNREACHABLE', `no answer over NATS: ${reason}`, { cause });
 }
 
+/** The server says that nobody listens on that subject. */
+export function nobodyAnswers(subject: string, why = ''): OrreryError {
+  const text = `no answer over NATS: nobody answers ${subject}${why}`;
+  return new OrreryError('BUS_UNREACHABLE', text, { facts: { nobody: true } });
+}
+
+export function isNobody(error: OrreryError): boolean {
+  return error.facts.nobody === true;
+}
+
 /** The server does not let this user publish there. */
 export function notPermitted(subject: string): OrreryError {
   const text = `NATS does not let this user publish on ${subject} (deploy/nats/permissions.conf)`;

@@ -146,6 +146,9 @@ function requestSubjects(prefix: string) {
     memberAll: `${prefix}.member.*`,
     /** Signs of life between two beats of a replica. */
     pulse: (replica: string) => `${prefix}.pulse.${writeToken(replica)}`,
+    /** Where one process answers whoever asks whether it is there. */
+    alive: (replica: string, incarnation: string) =>
+      `${prefix}.alive.${writeToken(replica)}.${writeToken(incarnation)}`,
     /** The replica. */
     parseMember: (subject: string) => readName(tokensAfter(`${prefix}.member.`, subject)),
 

@@ -4,6 +4,7 @@
  */
 import { expect, test } from 'vitest';
 import type { Bus, BusMessage } from '../../src/bus/bus.ts';
+import { isNobody } from '../../src/bus/bus-errors.ts';
 import type { Subjects } from '../../src/bus/subjects.ts';
 import { until } from '../until.ts';
 import { bytes, type Clients, codeOf, flush, text } from './bus-parts.ts';
@@ -114,12 +115,12 @@ export function requests(clients: Clients, s: Subjects): void {
 
   test('a request that nobody listens to fails at once, one that nobody answers at its timeout, both as unreachable', async () => {
     const { a, b } = clients();
-    expect(await codeOf(a.request(s.peer('nobody'), bytes('?'), { timeoutMs: 60_000 }))).toBe(
-      'BUS_UNREACHABLE',
-    );
+    const failureOf = (subject: string, timeoutMs: number) =>
+      a.request(subject, bytes('?'), { timeoutMs }).then(String, (error) => [error.code, isNobody(error)]);
+    expect(await failureOf(s.peer('nobody'), 60_000)).toEqual(['BUS_UNREACHABLE', true]);
     b.subscribe(s.peer('mute'), () => undefined);
     await flush(b, s);
-    expect(await codeOf(a.request(s.peer('mute'), bytes('?'), { timeoutMs: 50 }))).toBe('BUS_UNREACHABLE');
+    expect(await failureOf(s.peer('mute'), 50)).toEqual(['BUS_UNREACHABLE', false]);
   });
 
   test('an aborted request ends at once', async () => {

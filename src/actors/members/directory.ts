@@ -12,7 +12,8 @@ import type { BusMessage, Subscription } from '../../bus/bus.ts';
 import { encodeJson } from '../../bus/codec.ts';
 import type { HostParts } from '../host/host-parts.ts';
 import { type Beat, createMembers, latestWithoutTell, type Member, readBeat } from './members.ts';
-import { createPresence, silenceMaxMs } from './presence.ts';
+import { silenceMaxMs } from './patience.ts';
+import { createPresence } from './presence.ts';
 import { pulseMs, startPulses } from './pulses.ts';
 import { createTwins, type Twin } from './twins.ts';
 
@@ -47,6 +48,7 @@ interface DirectoryParts extends Pick<HostParts, 'bus' | 'subjects' | 'clock'> {
   readonly describe: () => Omit<Beat, 'replica' | 'incarnation' | 'ageMs'>;
   /** Another process lives under this replica's name. @param isElder it was there first, and stays */
   readonly onTwin?: (incarnation: string, isElder: boolean) => void;
+  readonly log?: HostParts['log'];
   /** Called when a replica came or left, and every 0.6 s. */
   readonly onChange: () => void;
 }
@@ -64,11 +66,13 @@ export function startDirectory(parts: DirectoryParts): Directory {
   let sent: { readonly own: Beat; readonly data: Uint8Array } | undefined;
   const beat = () => {
     if (stopped) return;
-    const own = { replica, incarnation, ...describe(), ageMs: twins.ageMs() } satisfies Beat;
-    sent = { own, data: encodeJson(own) };
+    const told = { ...describe(), ...presence.told(), ageMs: twins.ageMs() };
+    const said = { replica, incarnation, ...told } satisfies Beat;
+    sent = { own: said, data: encodeJson(said) };
     bus.publish(subjects.member(replica), sent.data);
   };
-  const presence = createPresence({ clock, beat, members, self: () => members.named(replica) });
+  const own = { bus, subjects, clock, replica, incarnation, members };
+  const presence = createPresence({ ...own, beat, log: parts.log, onGone: () => onChange() });
   const hear = ({ data }: BusMessage) => {
     const heard = sent && Buffer.compare(sent.data, data) === 0 ? sent.own : readBeat(data);
     if (!heard) return;
@@ -82,8 +86,7 @@ export function startDirectory(parts: DirectoryParts): Directory {
     if (isOneMissing || isChanged) onChange();
   };
   const subscription: Subscription = bus.subscribe(subjects.memberAll, hear);
-  const signs = { bus, subjects, clock, replica, incarnation, members, beat, onChange };
-  const pulses = startPulses(signs);
+  const pulses = startPulses({ ...own, beat, onChange });
   return {
     incarnation,
     live() {

@@ -37,6 +37,8 @@ export interface Beat {
   readonly store?: string;
   /** The age of the process, ms. Absent: a release before 0.1.0. */
   readonly ageMs?: number;
+  /** It answers whoever asks whether it is there (roll-call.ts). Absent: it has not heard itself do so. */
+  readonly answers?: boolean;
 }
 
 export interface Member extends Beat {
@@ -127,6 +129,7 @@ export function readBeat(data: Uint8Array): Beat | null {
       ...(typeof beat.kubernetes === 'string' ? { kubernetes: beat.kubernetes } : {}),
       ...(typeof beat.store === 'string' ? { store: beat.store } : {}),
       ...(typeof beat.ageMs === 'number' ? { ageMs: beat.ageMs } : {}),
+      ...(beat.answers === true ? { answers: true } : {}),
     };
   }, null);
 }

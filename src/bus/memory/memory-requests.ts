@@ -4,11 +4,11 @@
 import type { Timer } from '../../base/clock.ts';
 import type { OrreryError } from '../../base/errors.ts';
 import type { Bus, BusMessage } from '../bus.ts';
-import { unreachable } from '../bus-errors.ts';
+import { nobodyAnswers, unreachable } from '../bus-errors.ts';
 import type { ClientParts } from './memory-bus-parts.ts';
 import { checkSendable, inboxSubject } from './memory-server.ts';
 
-type Outcome = { readonly answer: BusMessage } | { readonly nobody: true };
+type Outcome = { readonly answer: BusMessage } | 'nobody' | 'disconnected';
 
 export function memoryRequests(parts: ClientParts): { one: Bus['request']; many: Bus['requestMany'] } {
   const send = createInbox(parts);
@@ -31,8 +31,7 @@ function createInbox({ id, link, server, receive }: ClientParts): Send {
   );
   link.onChange.add((state) => {
     if (state === 'closed') server.inboxes.delete(id);
-    if (state === 'closed' || state === 'down')
-      for (const end of [...waiting.values()]) end({ nobody: true });
+    if (state === 'closed' || state === 'down') for (const end of [...waiting.values()]) end('disconnected');
   });
 
   return (subject, data, headers, onOutcome) => {
@@ -40,7 +39,7 @@ function createInbox({ id, link, server, receive }: ClientParts): Send {
     waiting.set(reply, onOutcome);
     link.toServer(() => {
       if (server.route({ subject, data, headers, reply }) === 0)
-        link.toClient(() => waiting.get(reply)?.({ nobody: true }));
+        link.toClient(() => waiting.get(reply)?.('nobody'));
     });
     return () => void waiting.delete(reply);
   };
@@ -63,11 +62,11 @@ function requestOne({ link, clock }: ClientParts, send: Send): Bus['request'] {
       const timer: Timer = clock.after(timeoutMs, () =>
         fail(unreachable(`no answer on ${subject} in ${timeoutMs} ms`)),
       );
-      const forget = send(subject, data, headers, (outcome) =>
-        'answer' in outcome
-          ? end(() => resolve(outcome.answer))
-          : fail(unreachable(`nobody answers ${subject}`)),
-      );
+      const forget = send(subject, data, headers, (outcome) => {
+        if (outcome === 'nobody') fail(nobodyAnswers(subject));
+        else if (outcome === 'disconnected') fail(unreachable(outcome));
+        else end(() => resolve(outcome.answer));
+      });
       signal?.addEventListener('abort', onAbort, { once: true });
     });
 }
@@ -87,7 +86,7 @@ function requestMany({ link, clock }: ClientParts, send: Send): Bus['requestMany
       const end = (): void => settle(() => resolve(answers));
       const timer: Timer = clock.after(timeoutMs, end);
       const forget = send(subject, data, headers, (outcome) => {
-        if (!('answer' in outcome)) return end();
+        if (typeof outcome === 'string') return end();
         answers.push(outcome.answer);
         try {
           if (enough(answers)) end();

@@ -6,7 +6,7 @@ import { asError, type OrreryError } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { Ambient } from '../../base/log-port.ts';
 import type { Bus, BusMessage, RequestOptions, StoredMessage, StreamName, StreamState } from '../bus.ts';
-import { notPermitted, unreachable } from '../bus-errors.ts';
+import { nobodyAnswers, notPermitted, unreachable } from '../bus-errors.ts';
 import type { StreamDefinitions } from '../streams.ts';
 import { matcher } from '../subject-match.ts';
 import type { Troubles } from '../troubles.ts';
@@ -103,9 +103,8 @@ function refusalOf(troubles: Troubles, subject: string): string {
 
 function unanswered(subject: string, failure: Failure, refusal: string): OrreryError {
   if (failure === 'not permitted') return notPermitted(subject);
-  return unreachable(
-    failure === 'nobody' ? `nobody answers ${subject}${refusal}` : `request to ${subject}: ${failure}`,
-  );
+  if (failure === 'nobody') return nobodyAnswers(subject, refusal);
+  return unreachable(`request to ${subject}: ${failure}`);
 }
 
 /** Does not overwrite the message's data; the server reclaims the space. */

@@ -5,9 +5,10 @@
 import { expect, test } from 'vitest';
 import { type Directory, startDirectory } from '../../../src/actors/members/directory.ts';
 import type { Clock } from '../../../src/base/clock.ts';
-import type { Bus, BusMessage } from '../../../src/bus/bus.ts';
+import type { Bus, BusMessage, BusStatus, RequestOptions } from '../../../src/bus/bus.ts';
 import { encodeJson } from '../../../src/bus/codec.ts';
 import { memoryHub } from '../../../src/bus/memory/hub.ts';
+import type { MemoryBus } from '../../../src/bus/memory/memory-bus.ts';
 import { subjects as subjectsOf } from '../../../src/bus/subjects.ts';
 import { VirtualClock } from '../../virtual-clock.ts';
 
@@ -16,12 +17,19 @@ const subjects = subjectsOf('test');
 const missingWithinMs = 1_360;
 
 /** A process that can be stopped: what is due meanwhile is done afterwards, timers before messages. */
-function stoppable(clock: Clock, bus: Bus) {
+function stoppable(clock: Clock, bus: MemoryBus) {
   let isStopped = false;
   let isCutOff = false;
   const timers: Array<() => void> = [];
   const received: Array<() => void> = [];
   const later = (queue: Array<() => void>, fn: () => void) => () => void (isStopped ? queue.push(fn) : fn());
+  const entering = <T>(promise: Promise<T>) =>
+    new Promise<T>((resolve, reject) => {
+      promise.then(
+        (value) => later(received, () => resolve(value))(),
+        (reason) => later(received, () => reject(reason))(),
+      );
+    });
   return {
     clock: {
       ...bound(clock),
@@ -31,12 +39,21 @@ function stoppable(clock: Clock, bus: Bus) {
       publish: (subject: string, data: Uint8Array) => void (isCutOff || bus.publish(subject, data)),
       subscribe: (subject: string, hear: (message: BusMessage) => void) =>
         bus.subscribe(subject, (message) => isCutOff || later(received, () => hear(message))()),
+      onStatus: (hear: (status: BusStatus) => void) => bus.onStatus(hear),
+      request: (subject: string, data: Uint8Array, options: RequestOptions) =>
+        isCutOff ? new Promise(() => {}) : entering(bus.request(subject, data, options)),
     } as Bus,
+    faults: bus.faults,
     cutOff(still: boolean): void {
       isCutOff = still;
     },
     stop(): void {
       isStopped = true;
+    },
+    /** Its connection ends with it. */
+    async die(): Promise<void> {
+      isStopped = true;
+      await bus.close();
     },
     goOn(): void {
       isStopped = false;
@@ -74,7 +91,60 @@ async function scene() {
   return { clock, changes, a, b, c };
 }
 
-test('who died is missing 1.36 s after its last beat, and somebody is told at that moment', async () => {
+test('whose process died is missing 0.85 s after its last sign of life, by what NATS says', async () => {
+  for (let offset = 0; offset < 600; offset += 50) {
+    const { clock, changes, a, b, c } = await scene();
+    await clock.advance(10_000 + offset);
+    await b.die();
+    await clock.advance(850);
+    expect(a.living(), `${offset} ms after a beat`).toBe('a c');
+    expect(c.living()).toBe('a c');
+    expect(changes.at(-1)).toBe('a c');
+  }
+});
+
+test('who was connected again in time is not missing, and one that was not is back with its next beat', async () => {
+  for (const [awayMs, fates] of [
+    [400, []],
+    [1_200, ['a c']],
+  ] as const)
+    for (let offset = 0; offset < 600; offset += 100) {
+      const { clock, changes, a, b } = await scene();
+      await clock.advance(10_000 + offset);
+      const before = changes.length;
+      b.faults.setLink('down');
+      await clock.advance(awayMs);
+      b.faults.setLink('up');
+      await clock.advance(3_000);
+      const wrong = new Set(changes.slice(before).filter((names) => names !== 'a b c'));
+      expect([...wrong], `${awayMs} ms, from ${offset} ms on`).toEqual(fates);
+      expect(a.living()).toBe('a b c');
+    }
+});
+
+test('after an outage nobody is missing because it is back a second later than others', async () => {
+  for (const [awayMs, laterMs] of [
+    [300, 550],
+    [600, 250],
+    [1_600, 1_200],
+    [5_000, 1_200],
+  ] as const)
+    for (let offset = 0; offset < 600; offset += 100) {
+      const { clock, changes, a, b, c } = await scene();
+      await clock.advance(10_000 + offset);
+      const before = changes.length;
+      for (const { faults } of [a, b, c]) faults.setLink('down');
+      await clock.advance(awayMs);
+      for (const { faults } of [a, c]) faults.setLink('up');
+      await clock.advance(laterMs);
+      b.faults.setLink('up');
+      await clock.advance(3_000);
+      const wrong = changes.slice(before).filter((names) => names !== '' && names !== 'a b c');
+      expect(wrong, `away for ${awayMs} ms, back ${laterMs} ms later`).toEqual([]);
+    }
+});
+
+test('who was stopped or died is missing 1.36 s after its last beat, and somebody is told at that moment', async () => {
   for (let offset = 0; offset < 500; offset += 50) {
     const { clock, changes, a, b } = await scene();
     await clock.advance(10_000 + offset);
@@ -201,5 +271,56 @@ test('whoever announces replicas by the thousand costs the others nothing, and t
     expect(directory.all().length).toBeLessThanOrEqual(512);
     expect([...(directory.live()?.keys() ?? [])].sort()).toEqual(['a', 'b']);
     directory.stop();
+  }
+});
+
+/** It is stopped for a while, then goes on for a while; who lives by `a` in the meantime. */
+async function stall({ clock, changes, b }: Awaited<ReturnType<typeof scene>>, stoppedMs: number) {
+  const before = changes.length;
+  b.stop();
+  await clock.advance(stoppedMs);
+  b.goOn();
+  await clock.advance(5_000);
+  return changes.slice(before).includes('a c') ? 'missed' : 'kept';
+}
+
+test('who keeps being late is missing once more, then it is waited for, until it has been in time for a minute', async () => {
+  for (let offset = 0; offset < 500; offset += 50) {
+    const all = await scene();
+    const { clock, a, b } = all;
+    await clock.advance(10_000 + offset);
+    const fates: string[] = [];
+    for (const ms of [2_500, 2_500, 2_500, 2_500, 3_000]) fates.push(await stall(all, ms));
+    expect(fates, `from ${offset} ms on`).toEqual(['missed', 'missed', 'kept', 'kept', 'kept']);
+    // It is waited for as long as it is late now and then.
+    for (let n = 0; n < 5; n++) {
+      await clock.advance(40_000);
+      expect(await stall(all, 2_000)).toBe('kept');
+    }
+    await clock.advance(60_000);
+    b.stop();
+    await clock.advance(missingWithinMs);
+    expect(a.living()).toBe('a c');
+  }
+});
+
+test('who dies after it was late is missing soon, too', async () => {
+  const all = await scene();
+  const { clock, a, b } = all;
+  await clock.advance(10_000);
+  for (let n = 0; n < 10; n++) await stall(all, 9_000);
+  b.stop();
+  await clock.advance(10_010);
+  expect(a.living()).toBe('a c');
+});
+
+test('long stops now and then are no lateness', async () => {
+  const all = await scene();
+  const { clock } = all;
+  await clock.advance(10_000);
+  for (let n = 0; n < 5; n++) expect(await stall(all, 12_000)).toBe('missed');
+  for (let n = 0; n < 5; n++) {
+    expect(await stall(all, 3_000)).toBe('missed');
+    await clock.advance(70_000);
   }
 });

@@ -1,0 +1,136 @@
+/**
+ * Asks NATS whether a silent replica is still connected.
+ *
+ * Each process listens on a subject of its own. When a process dies, its connection ends and NATS takes the
+ * subscription away; whoever asks on that subject then is told at once that nobody listens. Two such answers
+ * say that it is gone, sooner than silence alone. One that is paused stays connected, and one whose NATS
+ * server died is connected to another by then: both have all the time that silence allows.
+ *
+ * Promises: only who has proved to be heard in this way is asked for, and it is gone only if no sign of life
+ * came from before the first question on. Who keeps being late (patience.ts) is not asked for. Nor is anybody
+ * for five seconds after our own connection was lost: others may still be on their way back. An answer is a
+ * sign of life.
+ */
+import type { Timer } from '../../base/clock.ts';
+import { OrreryError } from '../../base/errors.ts';
+import { isNobody } from '../../bus/bus-errors.ts';
+import type { HostParts } from '../host/host-parts.ts';
+import type { Member, Members } from './members.ts';
+
+/** By then three signs of life are missing, and who lost its NATS server has had time to find another, ms. */
+const askAfterMs = 650;
+/** The pause before the second question, ms. */
+const againMs = 150;
+/** Who is there answers within milliseconds; one that is paused does not, ms. */
+const patienceMs = 1_000;
+/** How long others may need to be connected again after an outage, ms. */
+const settlingMs = 5_000;
+const nothing = new Uint8Array();
+
+export interface RollCallParts extends Pick<HostParts, 'bus' | 'subjects' | 'clock'> {
+  readonly replica: string;
+  readonly incarnation: string;
+  readonly members: Pick<Members, 'process' | 'notePulse'>;
+  /** Those who may turn out to be gone. */
+  readonly candidates: () => readonly Member[];
+  /** Whether the broker brings this replica its own beats. */
+  readonly hearsSelf: () => boolean;
+  readonly onGone: () => void;
+}
+
+export type RollCall = ReturnType<typeof startRollCall>;
+
+export function startRollCall(parts: RollCallParts) {
+  const { clock, members, candidates, hearsSelf, onGone } = parts;
+  const line = openLine(parts);
+  /** By incarnation, as each was when it was found to be gone. */
+  const gone = new Map<string, Member>();
+  const asked = new Set<string>();
+  let timer: Timer | null = null;
+  let isOver = false;
+
+  const isSilentSince = ({ incarnation: its, replica: name, lastHeard }: Member) =>
+    members.process(name, its)?.lastHeard === lastHeard;
+
+  async function call(member: Member): Promise<void> {
+    const { incarnation: its } = member;
+    asked.add(its);
+    for (const pauseMs of [againMs, 0]) {
+      const answer = await line.ask(member);
+      if (answer === 'there') members.notePulse(member.replica, its);
+      if (isOver || answer !== 'nobody' || !isSilentSince(member)) return;
+      if (pauseMs > 0) await new Promise<void>((resolve) => clock.after(pauseMs, resolve));
+    }
+    if (isOver || !isSilentSince(member) || !hearsSelf() || !line.isSettled()) return;
+    gone.set(its, member);
+    onGone();
+  }
+
+  const look = (): void => {
+    timer?.cancel();
+    if (isOver) return;
+    const now = clock.monotonic();
+    if (!line.isSettled()) return;
+    const waiting = candidates().filter((one) => one.answers === true && !asked.has(one.incarnation));
+    let next = Number.POSITIVE_INFINITY;
+    for (const member of waiting) {
+      const dueMs = member.lastHeard + askAfterMs - now;
+      if (dueMs > 0) next = Math.min(next, dueMs);
+      else void call(member).finally(() => void asked.delete(member.incarnation));
+    }
+    if (next < Number.POSITIVE_INFINITY) timer = clock.after(next + 1, look);
+  };
+
+  return {
+    /** For the heartbeats: whether others may ask for this process, which has heard itself in this way. */
+    told: (): Pick<Member, 'answers'> => (line.isHeard() ? { answers: true } : {}),
+    /** Called at each own beat. */
+    look(): void {
+      for (const [its, member] of gone) if (!isSilentSince(member)) gone.delete(its);
+      line.tryOut();
+      look();
+    },
+    isGone: ({ incarnation: its, lastHeard }: Member): boolean => gone.get(its)?.lastHeard === lastHeard,
+    stop(): void {
+      isOver = true;
+      timer?.cancel();
+      line.stop();
+    },
+  };
+}
+
+/** Where this process answers, and from where it asks others. */
+function openLine({ bus, subjects, clock, replica, incarnation }: RollCallParts) {
+  let isHeard = false;
+  let settledAt = Number.NEGATIVE_INFINITY;
+  const statuses = bus.onStatus(() => {
+    settledAt = clock.monotonic() + settlingMs;
+  });
+  const subscription = bus.subscribe(subjects.alive(replica, incarnation), ({ reply }) => {
+    if (reply !== undefined) bus.publish(reply, nothing);
+  });
+  const ask = async (member: Pick<Member, 'replica' | 'incarnation'>) => {
+    const subject = subjects.alive(member.replica, member.incarnation);
+    try {
+      await bus.request(subject, nothing, { timeoutMs: patienceMs });
+      return 'there';
+    } catch (thrown) {
+      return thrown instanceof OrreryError && isNobody(thrown) ? 'nobody' : 'unknown';
+    }
+  };
+  return {
+    ask,
+    /** Whether this process was heard to answer. */
+    isHeard: () => isHeard,
+    /** Asks for this process itself, until it was heard. */
+    tryOut(): void {
+      if (!isHeard) void ask({ replica, incarnation }).then((answer) => (isHeard ||= answer === 'there'));
+    },
+    /** Whether the connection to NATS has held for a while. */
+    isSettled: () => clock.monotonic() >= settledAt,
+    stop(): void {
+      statuses.stop();
+      subscription.stop();
+    },
+  };
+}

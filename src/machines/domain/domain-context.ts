@@ -26,6 +26,14 @@ export interface Held {
 /** Why the Issuer makes the domain wait. */
 export type Deferral = Pick<PermitDeferred, 'reason' | 'until'> & { readonly message: string | null };
 
+/** Who earned a wait: an owner, and the Issuer that it asked. */
+export interface Asker {
+  readonly owner: string;
+  readonly issuer: string;
+  /** As in DomainIssuer. */
+  readonly version: string;
+}
+
 export interface DomainContext {
   readonly host: string;
   /** null: nothing is known, or no object asks for the host any more. */
@@ -77,6 +85,11 @@ export interface DomainContext {
    * wait.
    */
   readonly hold: 'backingOff' | 'failed' | null;
+  /**
+   * While nobody asks, or no Issuer: who earned the wait that is remembered (docs/features/certificates.md
+   * §7.8). null or absent: none is.
+   */
+  readonly formerly?: Asker | null;
   readonly deferral: Deferral | null;
   /** How often the permit has been requested during this wait. */
   readonly askings: number;
@@ -130,6 +143,7 @@ export const newborn = ({ name }: ActorInput): DomainContext => ({
   failures: 0,
   nextAttempt: null,
   hold: null,
+  formerly: null,
   deferral: null,
   askings: 0,
   waitsSince: 0,

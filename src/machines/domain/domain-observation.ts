@@ -1,8 +1,8 @@
 /** Interprets a domain's observation: which namespace owns the host, and what has changed. Pure. */
 
 import { equal } from '../../base/equal.ts';
-import { type DomainContext, type DomainInput, keyOf } from './domain-context.ts';
-import type { DomainFacts, DomainSource } from './domain-facts.ts';
+import { type Asker, type DomainContext, type DomainInput, keyOf } from './domain-context.ts';
+import type { DomainFacts, DomainIssuer, DomainSource } from './domain-facts.ts';
 
 /** What an observation changes, most important first. */
 export type News = 'gone' | 'owner' | 'issuer' | 'wish' | 'asked' | 'tampered' | 'others' | 'other' | 'none';
@@ -108,3 +108,8 @@ function isTampered({ facts: known, certificate, foreign }: DomainContext, next:
     return shown === null || !certificate?.fingerprint.startsWith(shown);
   });
 }
+
+/** Whether an Issuer is the one of that version, edited: not another, and not one that was made anew. */
+export const isEdited = (before: Asker, { name, version }: DomainIssuer) =>
+  before.issuer === name && before.version !== version && uidIn(before.version) === uidIn(version);
+const uidIn = (version: string) => version.slice(0, version.lastIndexOf('/'));

@@ -142,11 +142,17 @@ export const issuedNotice: Notices = ({ context }) =>
         note: `A certificate for ${context.host} is stored; it expires ${dateText(context.certificate?.notAfter)}.`,
       };
 
-/** For an attempt that the authority refused; an outage of Kubernetes makes no Event. */
-export const refusedNotice: Notices = (moment) =>
-  moment.event.type === 'acquisition.failed' && isRefusal(moment.event, moment.context)
+/**
+ * For an attempt that the authority refused; an outage of Kubernetes makes no Event. And for objects that
+ * meet the wait that others have earned (§7.8).
+ */
+export const refusedNotice: Notices = (moment) => {
+  const { event, context } = moment;
+  const isMet = context.told === '' && context.failures > 0;
+  return isMet || (event.type === 'acquisition.failed' && isRefusal(event, context))
     ? failedNotice(moment)
     : null;
+};
 
 /** An order that did not end in time is refused at last, and is not kept. */
 const isRefusal = ({ outcome }: AcquisitionFailed, { order }: DomainContext) =>

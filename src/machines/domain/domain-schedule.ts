@@ -1,7 +1,7 @@
 /** The times of a domain: when something is due, how long it waits, when it inspects. Pure. */
 
 import { backOffMs } from '../../base/back-off.ts';
-import type { DomainContext, Window } from './domain-context.ts';
+import type { Asker, DomainContext, Window } from './domain-context.ts';
 import type { AriFetched } from './domain-events.ts';
 import type { CertificateFacts } from './domain-facts.ts';
 
@@ -146,6 +146,16 @@ export const attemptMaxMs = 26 * hourMs;
 export const untilAttempt = ({ nextAttempt }: DomainContext, at: number): number =>
   Math.min(Math.max(0, (nextAttempt ?? 0) - at), attemptMaxMs);
 
+/**
+ * Failures are remembered this much longer than the wait that they earned, ms: who stays away until it is
+ * over would begin to count anew. Let's Encrypt counts failed validations by the hour.
+ */
+const rememberedMs = hourMs;
+
+/** Until when a host that nobody asks for is remembered, ms since the epoch; 0: it is not. */
+export const rememberedUntil = ({ formerly, nextAttempt }: DomainContext): number =>
+  formerly == null ? 0 : (nextAttempt ?? 0) + rememberedMs;
+
 /** The total time for all steps of one attempt. */
 const attemptMs = 300 * secondMs;
 
@@ -176,3 +186,25 @@ export function askPauseMs({ askings, deferral }: DomainContext, at: number): nu
     ? backOffMs(askings - 1, minuteMs, answeredPauseMs)
     : backOffMs(askings, 2_000, answeredPauseMs);
 }
+
+/**
+ * Who earned the wait that outlives what asked for the host: an authority has failed for it. Without that, an
+ * object that is made anew would be asked for at once, each time. null: nobody; a CA of one's own may be
+ * asked at any time.
+ */
+export function earnedBy({ facts, formerly, failures, hold, startedAt }: DomainContext): Asker | null {
+  if (failures === 0 && (hold !== 'failed' || startedAt === 0)) return null;
+  const issuer = facts?.issuer ?? null;
+  if (facts === null || issuer === null) return formerly ?? null;
+  return issuer.kind === 'ca' ? null : { owner: facts.owner, issuer: issuer.name, version: issuer.version };
+}
+
+/** Whether an authority knows of an attempt that is in progress. */
+export const isAmidOrder = ({ permit, facts }: DomainContext) =>
+  permit !== null && facts?.issuer?.kind === 'acme';
+
+/**
+ * Whether a host that nobody asks for any more has a wait to remember. Each needed a permit, so that an
+ * Issuer causes no more of them in a day than its budget has orders (I6).
+ */
+export const isToRemember = (context: DomainContext) => earnedBy(context) !== null || isAmidOrder(context);

@@ -7,7 +7,7 @@ import { limits } from '../../base/limits.ts';
 import type { ActorInput } from '../actor-input.ts';
 import { actionsOf } from '../effect.ts';
 import type { Stamp } from '../stamp.ts';
-import { type DomainContext, type DomainInput, newborn, pendingPlace, usable } from './domain-context.ts';
+import { type DomainContext, type DomainInput, pendingPlace, usable } from './domain-context.ts';
 import { domainEffects } from './domain-effects.ts';
 import type { FailureOutcome, PermitDeferred } from './domain-events.ts';
 import { hasNewTarget, newsIn } from './domain-observation.ts';
@@ -26,8 +26,10 @@ import {
   isDue,
   isInTime,
   isPollable,
+  isToRemember,
   lookInMs,
   outagePauseMs,
+  rememberedUntil,
   stepPatience,
   untilAttempt,
 } from './domain-schedule.ts';
@@ -59,6 +61,11 @@ function isDeferral({ context, event }: Args, reasons?: ReadonlyArray<PermitDefe
     : reasons.includes(event.reason);
 }
 
+const dayMs = 24 * 3_600_000;
+
+/** Whether the failures of a host that nobody asks for count no more. */
+const isForgotten = ({ context, event }: Args) => timeOf(event) >= rememberedUntil(context);
+
 /** An action that decides by the context which effects to request. */
 const composed = enqueueActions<
   DomainContext,
@@ -83,6 +90,10 @@ export const domainSetup = setup({
     isGone: (args: Args) => newsIn(args) === 'gone',
     isGoneWithLeftovers: (args: Args) =>
       newsIn(args) === 'gone' && (args.context.leftovers.length > 0 || args.context.showing !== null),
+    isGoneInWait: (args: Args) => newsIn(args) === 'gone' && isToRemember(args.context),
+    hasNoLeftovers: ({ context }: Args) => context.leftovers.length === 0,
+    isSweptAndOver: (args: Args) => exhibit.isSwept(args) && isForgotten(args),
+    isGivenUpAndOver: (args: Args) => exhibit.isGivenUp(args) && isForgotten(args),
     isOwnerNews: (args: Args) => newsIn(args) === 'owner',
     isIssuerNews: (args: Args) => newsIn(args) === 'issuer',
     isWish: (args: Args) => newsIn(args) === 'wish',
@@ -172,8 +183,12 @@ export const domainSetup = setup({
     /** Reports that could not be written, because Kubernetes was away, are repeated. */
     reportAgain: 30_000,
     sweepAgain: ({ context }) => exhibit.sweepPauseMs(context),
-    /** Longer than all removal attempts together; whatever is left then stays. */
-    sweepPatience: 24 * 3_600_000,
+    /** Longer than all removal attempts together; whatever is left then stays. As long as any wait. */
+    sweepPatience: dayMs,
+    memory: ({ context, event }) => {
+      const until = rememberedUntil(context);
+      return until === 0 ? dayMs : Math.max(0, until - timeOf(event));
+    },
   },
   actions: {
     forgetTold: assign({ told: '' }),
@@ -188,14 +203,9 @@ export const domainSetup = setup({
     letGo: assign({ nextAttempt: null, hold: null }),
     pollNow: assign({ pollAt: 0 }),
     numberAttempt: assign(({ context }) => ({ attempt: context.attempt + 1 })),
-    forgetFlow: assign({
-      order: null,
-      permit: null,
-      nextAttempt: null,
-      hold: null,
-      deferral: null,
-      askings: 0,
-    }),
+    changeIssuer: assign((args) => step.issuerChanged(args)),
+    breakOff: assign((args) => step.brokenOff(args)),
+    comeBack: assign((args) => step.cameBack(args)),
     dropPermit: assign({ permit: null }),
     learnInspection: assign((args) => step.inspected(args)),
     noteForeign: assign((args) => step.nowhere(args)),
@@ -222,17 +232,7 @@ export const domainSetup = setup({
     noteExhibit: assign((args) => exhibit.planned(args)),
     noteSwept: assign((args) => exhibit.swept(args)),
     dropLeftovers: assign({ leftovers: [], sweeps: 0 }),
-    /** Of a host that no object asks for, only what has to be removed is still useful. */
-    forgetAll: assign(({ context }) => {
-      const { host, attempt, question, leftovers, sweeps } = context;
-      return {
-        ...newborn({ id: `domain/_/${host}`, namespace: '_', name: host }),
-        attempt,
-        question,
-        leftovers,
-        sweeps,
-      };
-    }),
+    forgetAll: assign((args) => step.forgotten(args)),
     closeOrder: assign(({ event }) => ({
       order: null,
       ...(event.type === 'certificate.received' ? { issued: event.fingerprint } : {}),

@@ -2,10 +2,17 @@
  * What a domain remembers after each event: the context changes, for the actions of domain-setup. Pure.
  */
 import type { Stamp } from '../stamp.ts';
-import { type Deferral, type DomainContext, type DomainInput, keyOf, usable } from './domain-context.ts';
+import {
+  type Deferral,
+  type DomainContext,
+  type DomainInput,
+  keyOf,
+  newborn,
+  usable,
+} from './domain-context.ts';
 import type { AcquisitionFailed, CertificateInspected, OrderPlace, PermitDeferred } from './domain-events.ts';
 import { shownFingerprint } from './domain-facts.ts';
-import { factsIn, hasWish } from './domain-observation.ts';
+import { factsIn, hasWish, isEdited, newsIn } from './domain-observation.ts';
 import { foreignText } from './domain-report.ts';
 import {
   bounded,
@@ -13,9 +20,11 @@ import {
   confirmMs,
   dueByAge,
   earlyMs,
+  earnedBy,
   firstPollMs,
   handOverMs,
   hopelessMs,
+  isAmidOrder,
   limitMs,
   lookPauseMs,
   pollPauseMs,
@@ -44,12 +53,15 @@ export function remembered(moment: Moment): Change {
 }
 
 /**
- * The host passes to another namespace: nothing of the old owner's is kept, and nobody else may know the new
- * key.
+ * The host passes to another namespace: nothing of the old owner's is kept but the wait, and nobody else may
+ * know the new key.
  */
 export function ownerChanged(moment: Moment): Change {
   return {
     ...remembered(moment),
+    ...(earnedBy(moment.context) === null ? { failures: 0 } : {}),
+    lastError: null,
+    ...waitMet(moment),
     certificate: null,
     window: null,
     missing: [],
@@ -58,13 +70,18 @@ export function ownerChanged(moment: Moment): Change {
     order: null,
     issued: null,
     pendingAt: null,
-    failures: 0,
-    nextAttempt: null,
-    hold: null,
     deferral: null,
-    lastError: null,
   };
 }
+
+export const issuerChanged = (moment: Moment): Change => ({
+  ...remembered(moment),
+  ...waitMet(moment),
+  order: null,
+  permit: null,
+  deferral: null,
+  askings: 0,
+});
 
 /** A wildcard cannot be proven over HTTP (RFC 8555 7.1.3 and the authorities' rules). */
 export const isUnprovable = ({ host, facts }: DomainContext) =>
@@ -321,4 +338,54 @@ export function windowLearned({ context, event }: Moment): Change {
 export function windowMissing({ event }: Moment): Change {
   if (event.type !== 'ari.unavailable') return {};
   return { pollAt: event.at + pollPauseMs(event.retryAfterMs, event.random) };
+}
+
+/** An attempt that ends because of what asks for the host; the authority never says how it ended. */
+export function brokenOff({ context, event }: Moment): Change {
+  const { owner = '', issuer } = context.facts ?? {};
+  if (!isAmidOrder(context) || issuer == null) return {};
+  const news = newsIn({ context, event });
+  const next = factsIn({ context, event })?.issuer ?? null;
+  const before = { owner, issuer: issuer.name, version: issuer.version };
+  const isOver = news === 'gone' || news === 'owner' || news === 'issuer';
+  if (!isOver || (news === 'issuer' && next !== null && isEdited(before, next))) return {};
+  const failures = context.failures + 1;
+  return {
+    failures,
+    lastError: 'the attempt was broken off, because what asked for the host changed or went',
+    ...held(event, 'backingOff', refusedPauseMs(failures, chanceOf(event))),
+  };
+}
+
+/** Of a host that no object asks for, what has to be removed is still useful, and the wait (§7.8). */
+export function forgotten({ context, event }: Moment): Change {
+  const { host, attempt, question, leftovers, sweeps } = context;
+  const formerly = earnedBy(context);
+  const { failures, hold, startedAt, lastError } = context;
+  const nextAttempt = Math.max(context.nextAttempt ?? 0, timeOf(event));
+  return {
+    ...newborn({ id: `domain/_/${host}`, namespace: '_', name: host }),
+    ...{ attempt, question, leftovers, sweeps },
+    ...(formerly === null ? {} : { formerly, failures, hold, startedAt, lastError, nextAttempt }),
+  };
+}
+
+export const cameBack = (moment: Moment): Change => ({ ...remembered(moment), ...waitMet(moment) });
+
+/**
+ * The wait as whoever asks now meets it. An edited Issuer, and a CA, are tried at once; for another Issuer,
+ * and for what is hopeless as things were, it is brought forward as for an edited source.
+ */
+function waitMet(moment: Moment): Change {
+  const { context } = moment;
+  const before = earnedBy(context);
+  const { owner = '', issuer = null } = factsIn(moment) ?? {};
+  const none: Change = { nextAttempt: null, hold: null, formerly: null };
+  if (before === null || issuer?.kind === 'ca') return none;
+  const lastError =
+    owner === before.owner ? context.lastError : 'the last attempt was made for another namespace';
+  if (issuer === null) return { formerly: before, lastError };
+  if (isEdited(before, issuer)) return { ...none, lastError };
+  const isSooner = context.hold === 'failed' || issuer.name !== before.issuer;
+  return { formerly: null, lastError, ...(isSooner ? broughtForward(moment) : {}) };
 }

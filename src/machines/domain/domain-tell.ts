@@ -5,8 +5,8 @@
 import type { Fact } from '../../base/views.ts';
 import { isIn, type Standing, type Told } from '../tell.ts';
 import type { DomainContext } from './domain-context.ts';
-import { renewAt } from './domain-schedule.ts';
-import { type StateWord, sentence, storedText } from './domain-words.ts';
+import { rememberedUntil, renewAt } from './domain-schedule.ts';
+import { rememberedText, type StateWord, sentence, storedText } from './domain-words.ts';
 import { leftoversText } from './exhibit-steps.ts';
 
 export function tellDomain(standing: Standing<DomainContext>): Told {
@@ -45,7 +45,8 @@ function textOf({ states, context, at }: Standing<DomainContext>): string {
   const [state = ''] = states;
   const { host, certificate } = context;
   if (state === 'retired') return `Nothing asks for a certificate for ${host} any more; its Secrets stay.`;
-  if (state === 'clearing') return `Nothing asks for a certificate for ${host} any more.`;
+  if (state === 'clearing')
+    return `Nothing asks for a certificate for ${host} any more.${rememberedText(context, at)}`;
   const last = state.slice(state.lastIndexOf('.') + 1);
   const word = aliases[last] ?? words.find((one) => one === last);
   if (word !== undefined) return sentence(context, word, at);
@@ -59,6 +60,8 @@ function nextOf(standing: Standing<DomainContext>): NonNullable<Told['next']> | 
   const { certificate, window, nextAttempt } = standing.context;
   if (isIn(standing, 'valid') && certificate !== null)
     return { text: 'renewal', at: renewAt(certificate, window) };
+  if (isIn(standing, 'clearing') && standing.context.formerly)
+    return { text: 'forgets its failures', at: rememberedUntil(standing.context) };
   const isHeld = ['resting', 'queued.rateLimited'].some((state) => isIn(standing, state));
   return isHeld && nextAttempt !== null ? { text: 'next attempt', at: nextAttempt } : null;
 }

@@ -98,6 +98,17 @@ function troubleText({ host, certificate, issued, failures }: DomainContext, iss
   return `No certificate for ${host} could be obtained from ${issuer}${times}`;
 }
 
+/** What a host that nobody asks for remembers, for whoever asks again: docs/features/certificates.md §7.8. */
+export function rememberedText({ formerly, nextAttempt, lastError }: DomainContext, at: number): string {
+  if (formerly == null) return '';
+  const why = lastError === null ? '' : `: ${withoutDot(lastError)}`;
+  const wait =
+    nextAttempt !== null && nextAttempt > at
+      ? `whoever asks for it again waits until ${dateText(nextAttempt)}`
+      : 'it is remembered for a while, and counts if somebody asks for it again';
+  return ` The last attempt failed${why}; ${wait}.`;
+}
+
 const secretsText = ({ facts }: DomainContext) =>
   (facts?.targets ?? []).map(({ namespace, secretName }) => `Secret ${namespace}/${secretName}`).join(', ');
 

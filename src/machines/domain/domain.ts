@@ -10,7 +10,7 @@
  * - The order is in the record before anything irreversible is done, so whoever takes over goes on with the
  *   same order.
  * - The number of refusals and the time of the next attempt are in the record; every wait is at least 1 s and
- *   at most 24 h.
+ *   at most 24 h. Whoever asks for the host anew meets it: the actor stays that long in `clearing`.
  * - What is stored is left alone until the new certificate takes its place; a Secret of somebody else is
  *   never touched.
  * - A host is one namespace's at a time; when it passes to another, nothing of the old certificate is taken
@@ -61,6 +61,11 @@ const domainMachine = domainSetup.createMachine({
         target: '.clearing',
         actions: ['leavePlace', 'discardPending', 'forgetAll'],
       },
+      {
+        guard: 'isGoneInWait',
+        target: '.clearing',
+        actions: ['leavePlace', 'discardPending', 'forgetAll'],
+      },
       { guard: 'isGone', target: '.retired', actions: ['leavePlace', 'discardPending'] },
       {
         guard: 'isOwnerNews',
@@ -70,7 +75,7 @@ const domainMachine = domainSetup.createMachine({
       {
         guard: 'isIssuerNews',
         target: '.deciding',
-        actions: ['leavePlace', 'remember', 'forgetFlow', 'watchExpiry'],
+        actions: ['leavePlace', 'changeIssuer', 'watchExpiry'],
       },
       { guard: 'isLesserNews', actions: ['remember', 'watchExpiry'] },
     ],
@@ -154,7 +159,7 @@ const domainMachine = domainSetup.createMachine({
     acquiring: {
       description: 'A certificate is being obtained or stored; the permit is returned however this ends.',
       initial: 'ordering',
-      exit: 'returnPermit',
+      exit: ['breakOff', 'returnPermit'],
       on: { 'acquisition.failed': failure, 'domain.renew': { actions: 'want' } },
       states: {
         ordering: {
@@ -310,20 +315,26 @@ const domainMachine = domainSetup.createMachine({
       },
     },
     clearing: {
-      description: 'Nothing asks for the host any more; removes what its challenges left behind.',
+      description:
+        'Nothing asks for the host any more; removes what its challenges left behind, and remembers how long it has to wait, for whoever asks again.',
       entry: 'sweep',
       on: {
         'domain.observed': [
           { guard: 'isGone' },
-          { target: 'deciding', actions: ['remember', 'watchExpiry'] },
+          { target: 'deciding', actions: ['comeBack', 'watchExpiry'] },
         ],
         'challenge.cleared': [
-          { guard: 'isSwept', target: 'retired', actions: 'noteSwept' },
-          { guard: 'isGivenUp', target: 'retired' },
+          { guard: 'isSweptAndOver', target: 'retired', actions: 'noteSwept' },
+          { guard: 'isGivenUpAndOver', target: 'retired' },
+          { guard: 'isSwept', actions: 'noteSwept' },
+          { guard: 'isGivenUp', actions: 'dropLeftovers' },
           { actions: ['noteSwept', 'sweepLater'] },
         ],
       },
-      after: { sweepPatience: 'retired' },
+      after: {
+        memory: { guard: 'hasNoLeftovers', target: 'retired' },
+        sweepPatience: 'retired',
+      },
     },
     retired: {
       description: 'Nothing asks for the host any more; nothing is ordered, and the Secret is kept.',

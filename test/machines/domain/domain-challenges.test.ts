@@ -146,7 +146,7 @@ describe('a host that nothing asks for', () => {
     expect(domain.state).toBe('clearing');
     expect(domain.take(cleared([], 'away')).isOver).toBe(false);
     expect(domain.take(observed(null)).state).toBe('clearing');
-    expect(domain.take(cleared([exhibit])).isOver).toBe(true);
+    expect(domain.wait(2 * hour).take(cleared([exhibit])).isOver).toBe(true);
   });
 
   test('goes after a day at the latest', () => {

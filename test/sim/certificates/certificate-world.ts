@@ -3,6 +3,7 @@
  * ACME authority with limits, outages, bad nonces, failing proofs and revocations.
  */
 import type { StartFeature } from '../../../src/actors/feature.ts';
+import type { ActorRecord } from '../../../src/actors/host/records.ts';
 import type { KubeObject, KubeResource } from '../../../src/base/kube-port.ts';
 import { certificates } from '../../../src/features/certificates/feature.ts';
 import { domains, issuers, namespaces, secrets } from '../../../src/features/certificates/resources.ts';
@@ -23,7 +24,7 @@ import { domainStatus, issuerStatus } from './certificate-statuses.ts';
 import { keysWhereTheyBelong } from './checkers/keys-where-they-belong.ts';
 import { neverReadyExpired } from './checkers/never-ready-expired.ts';
 import { ordersInBudget } from './checkers/orders-in-budget.ts';
-import { unsettledHosts } from './settled-hosts.ts';
+import { isRemembered, unsettledHosts } from './settled-hosts.ts';
 
 export const tenants = ['shop', 'other', 'third'] as const;
 const ingresses: KubeResource = {
@@ -72,8 +73,7 @@ function createCertificates(parts: WorldParts): FeatureWorld {
     statuses: [domainStatus, issuerStatus],
     lives: [
       { kind: 'issuer', objects: () => idsOf('issuer', api.all(issuers)) },
-      // A host that nobody asks for any more retires once nothing of it is left at the authority.
-      { kind: 'domain', objects: () => askedHosts(api), outlivesMs: 900_000 },
+      { kind: 'domain', objects: () => askedHosts(api), outlivesMs },
     ],
     begin() {
       for (const name of tenants) api.create(namespaces, { metadata: { name } });
@@ -95,9 +95,12 @@ function createCertificates(parts: WorldParts): FeatureWorld {
     },
     // With its budget spent, an Issuer gives no permits for three hours, and a host that is refused
     // repeatedly waits longer each time. Liveness checks that they get their certificates in the end.
-    mayWait: (id, { snapshot }) =>
+    mayWait: (id, record) =>
       id.startsWith('domain/') &&
-      /waitingForPermit|issuerUnusable|expired|backingOff|failed/.test(JSON.stringify(snapshot.value)),
+      (isRemembered(record) ||
+        /waitingForPermit|issuerUnusable|expired|backingOff|failed/.test(
+          JSON.stringify(record.snapshot.value),
+        )),
     unsettled: (records) => unsettledHosts(parts, scene, records),
   };
 }
@@ -176,3 +179,9 @@ export function makeDomain({ stage }: WorldParts, host: string, namespace: strin
   stage.api.create(domains, { metadata: { namespace, name }, spec: { host } });
   return `${namespace}/${name}`;
 }
+
+/**
+ * A host that nobody asks for any more retires once nothing of it is left at the authority; one whose
+ * attempts failed, once that counts no more, after a day at the latest.
+ */
+const outlivesMs = (record: ActorRecord): number => (isRemembered(record) ? 25 * 3_600_000 : 900_000);

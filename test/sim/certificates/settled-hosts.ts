@@ -34,7 +34,9 @@ export function unsettledHosts(
     const own = asking.filter(({ spec }) => (spec as { host: string }).host === host);
     const record = records.get(`domain/_/${host}`);
     if (own.length === 0)
-      return record === undefined || record.gone ? [] : [`${host} is asked for by nobody`];
+      return record === undefined || record.gone || isRemembered(record)
+        ? []
+        : [`${host} is asked for by nobody`];
     if (record === undefined || record.gone) return [`${host} has no actor`];
     const { facts, deferral } = wholeContext(record) as DomainContext;
     const owner = facts?.owner ?? '';
@@ -79,4 +81,10 @@ function untrue(
   return ready.reason === 'HostOwnedByAnother' || (isValid && ready.status === 'True') || isSpent
     ? []
     : [`${namespace}/${name} (${host}) is not the owner's, and is ${ready.status} ${ready.reason}`];
+}
+
+/** A host that nobody asks for, whose failures count for a while (docs/features/certificates.md §7.8). */
+export function isRemembered(record: ActorRecord): boolean {
+  const { formerly = null, leftovers } = wholeContext(record) as DomainContext;
+  return record.snapshot.value === 'clearing' && formerly !== null && leftovers.length === 0;
 }

@@ -19,7 +19,7 @@ export interface ActorLife {
   /** Whether each of these objects has an actor; absent: yes. */
   readonly isSparse?: true;
   /** How long an actor may outlive its object, ms; absent: as long as one may be missing. */
-  readonly outlivesMs?: number;
+  readonly outlivesMs?: number | ((record: ActorRecord) => number);
 }
 
 /** A failed watch is tried again within half a minute; then lists are made anew. */
@@ -69,7 +69,10 @@ function amissIn(life: ActorLife, records: ReadonlyMap<string, ActorRecord>, now
   );
   return [
     ...without.map((id) => ({ text: `the object of ${id} has had no actor`, patienceMs: withinMs })),
-    ...stray.map(([id]) => ({ text: `${id} has lived on without its object`, patienceMs: outlivesMs })),
+    ...stray.map(([id, record]) => ({
+      text: `${id} has lived on without its object`,
+      patienceMs: typeof outlivesMs === 'number' ? outlivesMs : outlivesMs(record),
+    })),
   ];
 }
 

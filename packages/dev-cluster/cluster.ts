@@ -7,9 +7,10 @@
  * socket is left, and no file outside the folder. A second cluster on the machine gets other addresses; a
  * second one in the folder is refused.
  */
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Clock } from '../../src/base/clock.ts';
+import { makeGivenFolder } from '../../src/base/config-values.ts';
 import { asError, OrreryError } from '../../src/base/errors.ts';
 import type { Log } from '../../src/base/log.ts';
 import type { Random } from '../../src/base/random.ts';
@@ -109,7 +110,7 @@ async function build(
 ): Promise<Omit<DevCluster, 'stop'>> {
   const { clock, random, log } = options;
   const dir = resolve(options.dir);
-  mkdirSync(dir, { recursive: true });
+  makeGivenFolder('--dir', dir);
   onStop(await lockFolder(dir));
   const range = await claimRange();
   onStop(range.release);

@@ -1,9 +1,10 @@
 /**
- * Readers for the values of flags: each parses text and says in words what it accepts. Pure, except for the
- * reader that reads a file named by a flag.
+ * Readers for the values of flags: each parses text and says in words what it accepts. Pure, except for those
+ * of a file or a folder named by a flag.
  */
-import { readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync } from 'node:fs';
 import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
+import { dirname, join } from 'node:path';
 import { asError, OrreryError } from './errors.ts';
 
 export interface Reader<T> {
@@ -278,5 +279,38 @@ export function readGivenFile(flag: string, file: string): Buffer {
     return readFileSync(file);
   } catch (error) {
     throw notAllowed(`--${flag}`, file, `a file that can be read (${asError(error).message})`, error);
+  }
+}
+
+/**
+ * Makes a folder that somebody named, if it is missing, and proves that something can be put there.
+ *
+ * @param name of the flag or variable, as people write it
+ * @param folder an absolute path
+ * @throws OrreryError USAGE with the name and the folder
+ */
+export function makeGivenFolder(name: string, folder: string): void {
+  try {
+    makeFolder(folder);
+    rmdirSync(mkdtempSync(join(folder, '.orrery-')));
+  } catch (thrown) {
+    const error: NodeJS.ErrnoException = asError(thrown);
+    const why = error.code === 'ENOENT' ? 'the system lets nobody make one here' : error.message;
+    throw notAllowed(name, folder, `a folder that can be made and written to (${why})`, error);
+  }
+}
+
+/**
+ * One folder at a time: Node's own `recursive` never returns where the system answers that there is no such
+ * file, as it does below /proc.
+ */
+function makeFolder(folder: string): void {
+  if (existsSync(folder)) return;
+  makeFolder(dirname(folder));
+  try {
+    mkdirSync(folder);
+  } catch (error) {
+    // Somebody else made it meanwhile.
+    if (!existsSync(folder)) throw error;
   }
 }

@@ -4,6 +4,10 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { startDevCluster } from '../../packages/dev-cluster/cluster.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { silentLog } from '../../src/base/log.ts';
+import { systemRandom } from '../../src/base/random.ts';
 import { inThisProcess } from '../cli/command.ts';
 import { program } from '../suite/program.ts';
 import { until } from '../until.ts';
@@ -58,6 +62,21 @@ test('a wrong value ends with exit code 2 and a line that names the flag', async
     err: expect.stringMatching(/^error: --http: .* is not allowed; allowed: .*\n$/),
   });
   expect(existsSync(join(dir, 'dev'))).toBe(false);
+});
+
+test('a folder that cannot be made or written to is refused in one line that names it', async () => {
+  const { signal } = new AbortController();
+  const parts = { clock: systemClock, random: systemRandom, log: silentLog, print: () => {} };
+  // Node's own recursive mkdir never returns below /proc; and not even root may put a file there.
+  for (const folder of ['/proc/x/y', '/proc', '/dev/null', '/dev/null/x']) {
+    const start = { ...parts, dir: folder, replicas: 0, http: { host: '127.0.0.1', port: 0 } };
+    await expect(startDevCluster(start, signal)).rejects.toMatchObject({
+      code: 'USAGE',
+      message: expect.stringMatching(
+        `^--dir: "${folder}" is not allowed; allowed: a folder that can be made and written to [(].*[)]$`,
+      ),
+    });
+  }
 });
 
 test('it tells every address, stops on SIGTERM with 0, and leaves no process and no file but its folder', async () => {

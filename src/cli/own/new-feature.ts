@@ -5,9 +5,9 @@
  * Promises: no file is overwritten; the written code passes its own tests. Absent: built-in features, which
  * are written within the repository.
  */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { notAllowed } from '../../base/config-values.ts';
+import { makeGivenFolder, notAllowed } from '../../base/config-values.ts';
 import { OrreryError } from '../../base/errors.ts';
 import { isActorKind } from '../../base/ids.ts';
 import type { Program } from '../parser.ts';
@@ -69,7 +69,7 @@ function write(directory: string, feature: NewFeature): readonly string[] {
   const paths = files.map((file) => join(feature.name, file));
   const taken = paths.find((path) => existsSync(join(directory, path)));
   if (taken !== undefined) throw new OrreryError('USAGE', `${taken} already exists`);
-  mkdirSync(join(directory, feature.name), { recursive: true });
+  makeGivenFolder('NAME', join(directory, feature.name));
   for (const file of files) {
     const text = readFileSync(join(template, `${file}.txt`), 'utf8');
     writeFileSync(join(directory, feature.name, file), filled(text, feature));

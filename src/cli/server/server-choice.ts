@@ -4,10 +4,10 @@
  * Promises: a wrong value ends in one USAGE error with the flag, the value and what is allowed; the stored
  * choice contains no secret. Absent: any request.
  */
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { notAllowed } from '../../base/config-values.ts';
+import { makeGivenFolder, notAllowed } from '../../base/config-values.ts';
 import { asError, OrreryError } from '../../base/errors.ts';
 import { environmentName, type FlagTexts } from '../../replica/config.ts';
 import type { Terminal } from '../terminal.ts';
@@ -120,7 +120,7 @@ export function rememberedServer(terminal: Pick<Terminal, 'env'>): ServerChoice 
 /** @returns the file */
 export function remember({ place: _, ...kept }: ServerChoice, terminal: Pick<Terminal, 'env'>): string {
   const file = memoryFile(terminal);
-  mkdirSync(dirname(file), { recursive: true });
+  makeGivenFolder(terminal.env.XDG_CONFIG_HOME ? 'XDG_CONFIG_HOME' : 'HOME', dirname(file));
   writeFileSync(file, `${JSON.stringify(kept, null, 2)}\n`, { mode: 0o600 });
   return file;
 }

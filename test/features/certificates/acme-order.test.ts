@@ -58,6 +58,8 @@ class Authority {
   readonly undecided = new Set<string>();
   /** Its orders and accounts were lost, as by a restored backup; it forgets what it creates as well. */
   isForgetful = false;
+  /** Accounts that it has lost, until they are made again. */
+  readonly lost = new Set<string>();
   /** By the authority's clock. */
   expires: string | undefined;
   /** The answer to an order that names a certificate to replace. */
@@ -72,6 +74,8 @@ class Authority {
     const key = jwk?.x ?? kid?.split('/').at(-1) ?? '';
     if (this.deactivated.has(key)) return refused('Account has been deactivated');
     if (this.replaced.has(key)) return problem(400, 'malformed', 'JWS verification error');
+    if (path === '/account') this.lost.delete(key);
+    if (this.lost.has(key)) return problem(400, 'accountDoesNotExist', 'no such account');
     const isNew = path === '/account' && (this.isForgetful || !this.accounts.includes(key));
     if (isNew) this.accounts.push(key);
     const agrees = decoded<{ termsOfServiceAgreed?: boolean }>(payload === '' ? 'e30' : payload);
@@ -234,12 +238,31 @@ test('an authority that forgets accounts gets no new one for each host and step'
   await expect(go(made)).resolves.toMatchObject({ outcome: 'refused', orderLost: true });
   for (const host of ['a.example.com', 'b.example.com']) {
     const message = expect.stringContaining('accountDoesNotExist');
-    await expect(order(host)).resolves.toMatchObject({ outcome: 'refused', message });
+    const limit = { outcome: 'rateLimited', scope: 'account', retryAfterMs: 300_000 };
+    await expect(order(host)).resolves.toMatchObject({ ...limit, message });
   }
   expect(authority.accounts).toHaveLength(2);
-  await clock.advance(300_000);
-  await order();
+  await clock.advance(200_000);
+  await expect(order()).resolves.toMatchObject({ outcome: 'rateLimited', retryAfterMs: 100_000 });
+  await clock.advance(100_000);
+  await expect(order()).resolves.toMatchObject({ outcome: 'rateLimited', retryAfterMs: 300_000 });
   expect(authority.accounts).toHaveLength(3);
+});
+
+test('§7: an account that is lost twice in five minutes counts against no host, and all wait for it', async () => {
+  const { authority, secret, clock, order, go } = stage();
+  secret.key = await makeKey();
+  const made = await placed(order);
+  const lose = () => authority.lost.add(nameOf(secret.key));
+  lose();
+  await expect(order()).resolves.toMatchObject({ type: 'order.made' });
+  lose();
+  await clock.advance(60_000);
+  const limit = { outcome: 'rateLimited', scope: 'account', retryAfterMs: 240_000 };
+  for (const step of [() => order('b.example.com'), () => go(made)])
+    await expect(step()).resolves.toMatchObject({ ...limit, orderLost: false });
+  await clock.advance(240_000);
+  await expect(order('b.example.com')).resolves.toMatchObject({ type: 'order.made' });
 });
 
 test('a host that an account may not have is refused alone', async () => {

@@ -4,11 +4,12 @@
  * Owns the opened accounts of this process, one for each version of an Issuer's specification. Promises: the
  * account's key is in the Secret that the Issuer names – created there if it is missing – and nowhere else
  * (I9); an account that the authority no longer knows (it was set up again), or refuses, is opened again with
- * the key in the Secret, whichever step of an order meets that; but not again and again.
+ * the key in the Secret, whichever step of an order meets that; but not again and again: one that is lost
+ * once more makes all hosts wait, and counts against none.
  */
 import { createPrivateKey } from 'node:crypto';
 import type { Clock } from '../../../base/clock.ts';
-import { attempt, hasCode, type OrreryError } from '../../../base/errors.ts';
+import { attempt, hasCode, OrreryError } from '../../../base/errors.ts';
 import type { KubePort } from '../../../base/kube-port.ts';
 import { type AcmeAccess, type AcmeAccount, openAccount } from '../acme/acme-client.ts';
 import type { HttpClient } from '../acme/authority-http.ts';
@@ -61,7 +62,7 @@ const accountKeyName = 'tls.key';
 export type AcmeAccounts = ReturnType<typeof createAcmeAccounts>;
 
 export function createAcmeAccounts(parts: AccountParts) {
-  const { of, anew, forget } = openedAccounts(parts);
+  const { of, anew, forget, pauseMs } = openedAccounts(parts);
   return {
     /**
      * The Issuer's specification and its opened account. @throws OrreryError CERTIFICATE_UNUSABLE | ACME_… |
@@ -86,10 +87,12 @@ export function createAcmeAccounts(parts: AccountParts) {
       } catch (thrown) {
         if (!isAboutAccount(thrown, order)) throw thrown;
         const now = await anew(issuer, before, signal);
-        if (now === null) throw thrown;
+        if (now === null) throw lostAgain(thrown, pauseMs(issuer));
         if (order && now.account.url !== before.account.url)
           throw lostOrder(null, `the account that placed the order is another one now: ${thrown.message}`);
-        return work(now);
+        return work(now).catch((again: unknown) => {
+          throw lostAgain(again, pauseMs(issuer));
+        });
       }
     },
     /** Forgets the account, because what is known of the authority may be out of date. */
@@ -100,6 +103,9 @@ export function createAcmeAccounts(parts: AccountParts) {
 function openedAccounts(parts: AccountParts) {
   const opened = new Map<string, Opened>();
   const reopenedAt = new Map<string, number>();
+  /** How long the account is not opened again at the authority's word, ms; 0 or less: it may be. */
+  const pauseMs = (issuer: string) =>
+    (reopenedAt.get(issuer) ?? Number.NEGATIVE_INFINITY) + reopenPauseMs - parts.clock.monotonic();
   const of = async (issuer: string, signal: AbortSignal): Promise<OpenedAccount> => {
     const known = parts.issuerOf(issuer);
     const spec = known?.spec.acme;
@@ -123,14 +129,14 @@ function openedAccounts(parts: AccountParts) {
     async anew(issuer: string, before: OpenedAccount, signal: AbortSignal): Promise<OpenedAccount | null> {
       const now = await opened.get(issuer)?.account.catch(() => null);
       if (now === before.account) {
-        const since = parts.clock.monotonic() - (reopenedAt.get(issuer) ?? Number.NEGATIVE_INFINITY);
-        if (since < reopenPauseMs) return null;
+        if (pauseMs(issuer) > 0) return null;
         reopenedAt.set(issuer, parts.clock.monotonic());
         opened.delete(issuer);
       }
       return of(issuer, signal);
     },
     forget: (issuer: string): void => void opened.delete(issuer),
+    pauseMs,
   };
 }
 
@@ -156,6 +162,19 @@ function isAboutAccount(thrown: unknown, order: boolean): thrown is OrreryError 
   const { type, status } = thrown.facts;
   if (status === 404) return !order;
   return aboutAccounts.includes(String(type)) && status !== 0;
+}
+
+/**
+ * An account that was opened again a moment ago and is lost already is no host's fault: everybody waits
+ * until it may be opened once more. What else the authority refuses may be about the host.
+ */
+function lostAgain(thrown: unknown, pauseMs: number): unknown {
+  if (!hasCode(thrown, 'ACME_REFUSED') || thrown.facts.type !== 'accountDoesNotExist') return thrown;
+  const text = `${thrown.message}; the account was opened again less than 5 min ago, so all hosts wait until it is once more`;
+  return new OrreryError('ACME_LIMITED', text, {
+    cause: thrown,
+    facts: { ...thrown.facts, scope: 'account', retryAfterMs: Math.max(0, pauseMs) },
+  });
 }
 
 async function accessOf(parts: AccountParts, spec: AcmeSpec, signal: AbortSignal): Promise<AcmeAccess> {

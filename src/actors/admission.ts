@@ -8,6 +8,7 @@
  * actor what the world looks like.
  */
 import { type BaseIssue, safeParse } from 'valibot';
+import { meantBy } from '../base/config-values.ts';
 import { OrreryError } from '../base/errors.ts';
 import { parseActorId } from '../base/ids.ts';
 import type { PlainEvent } from '../base/plain-event.ts';
@@ -19,7 +20,8 @@ export interface Admission {
   /** Event types that an actor of this kind accepts from outside. */
   eventsOf(kind: string): readonly string[];
   /**
-   * The event, reduced to the fields of its schema.
+   * The event, reduced to the fields of its schema. Fields that are not in the schema are left out, because a
+   * program may be of a later release; written by hand, they are refused.
    *
    * @throws OrreryError MESSAGE_UNKNOWN_KIND | MESSAGE_UNKNOWN_EVENT | MESSAGE_NOT_ALLOWED, which says what
    *   is wrong and what is allowed
@@ -51,9 +53,9 @@ function admittedBy(
   kind: string,
   { public: open, internal, holds }: KindMessages,
   event: PlainEvent,
-  { between }: Origin,
+  { between, isByHand = false }: Origin,
 ): PlainEvent {
-  if (!Object.hasOwn(internal, event.type)) return parsed(kind, open, event);
+  if (!Object.hasOwn(internal, event.type)) return parsed(kind, open, event, isByHand);
   if (between === undefined) {
     throw new OrreryError(
       'MESSAGE_NOT_ALLOWED',
@@ -77,7 +79,7 @@ const partiesOf = ({ from, to }: NonNullable<Origin['between']>): Parties => ({
 
 const withArticle = (kind: string) => `${/^[aeiou]/.test(kind) ? 'an' : 'a'} ${kind}`;
 
-function parsed(kind: string, schemas: Schemas, event: PlainEvent): PlainEvent {
+function parsed(kind: string, schemas: Schemas, event: PlainEvent, allFields = false): PlainEvent {
   const schema = Object.hasOwn(schemas, event.type) ? schemas[event.type] : undefined;
   if (!schema) {
     throw new OrreryError(
@@ -86,16 +88,39 @@ function parsed(kind: string, schemas: Schemas, event: PlainEvent): PlainEvent {
     );
   }
   const result = safeParse(schema, event);
-  if (result.success) return result.output;
-  throw new OrreryError('MESSAGE_UNKNOWN_EVENT', wrongText(schema, event.type, result.issues));
+  const surplus = allFields ? leftOut(event, result.output) : [];
+  if (result.success && surplus.length === 0) return result.output;
+  throw new OrreryError('MESSAGE_UNKNOWN_EVENT', wrongText(schema, event.type, result.issues ?? [], surplus));
 }
 
-/** Names each wrong field, and what all fields take. */
-function wrongText(schema: Schemas[string], type: string, issues: readonly BaseIssue<unknown>[]): string {
-  const wrong = issues.map(({ message, path = [] }) => {
-    const field = path.map(({ key }) => String(key)).join('.');
-    return `field "${field}" of ${type}: ${message}`;
-  });
+/** Names each wrong field and each that does not exist, and what all fields take. */
+function wrongText(
+  schema: Schemas[string],
+  type: string,
+  issues: readonly BaseIssue<unknown>[],
+  surplus: readonly string[],
+): string {
   const form = formsOf({ [type]: schema })[type];
+  const known = Object.keys(form?.properties ?? {}).filter((name) => name !== 'type');
+  const wrong = [
+    ...surplus.map((field) => `${type} has no field "${field}"${meantBy(field, known)}`),
+    ...issues.map(({ message, path = [] }) => {
+      const field = path.map(({ key }) => String(key)).join('.');
+      return `field "${field}" of ${type}: ${message}`;
+    }),
+  ];
   return `${wrong.join('; ')}${form === undefined ? '' : `. It takes ${formWords(form)}`}`;
 }
+
+/** Paths of the fields that are in `written` and not in `kept`, at any depth. */
+function leftOut(written: unknown, kept: unknown): readonly string[] {
+  if (!isFields(written) || !isFields(kept)) return [];
+  return Object.keys(written).flatMap((field) =>
+    Object.hasOwn(kept, field)
+      ? leftOut(written[field], kept[field]).map((rest) => `${field}.${rest}`)
+      : [field],
+  );
+}
+
+const isFields = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null;

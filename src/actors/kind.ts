@@ -69,6 +69,8 @@ export interface Origin {
   readonly isTrusted: boolean;
   /** The sending and the receiving actor, as a replica states; absent: the message came from outside. */
   readonly between?: { readonly from: ActorId; readonly to: ActorId };
+  /** A person wrote it: a field that the message does not have is a slip of the pen, and refused. */
+  readonly isByHand?: boolean;
 }
 
 export type Schemas = Readonly<Record<string, GenericSchema<unknown, PlainEvent>>>;

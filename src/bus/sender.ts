@@ -19,6 +19,14 @@ const requestInfo = 'Nats-Request-Info';
 /** Set by replicas. */
 export const byHeader = 'Orrery-By';
 
+/**
+ * `hand`: a person wrote the message, who wants to hear of a field that does not exist. Programs do not set
+ * it: one of a later release may send fields that this one does not know.
+ */
+const writtenHeader = 'Orrery-Written-By';
+export const writtenByHand: Headers = { [writtenHeader]: 'hand' };
+export const isByHand = (headers: Headers): boolean => headerOf(headers, writtenHeader) === 'hand';
+
 const requestInfoMax = 8_192;
 const senderMax = 200;
 

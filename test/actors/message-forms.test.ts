@@ -62,3 +62,35 @@ test('a wrong message is told each wrong field, and what all of them take', () =
   const pod = ownKinds.messages.get('pod')?.['pod.recheck'];
   expect(pod && formWords(pod)).toBe('no fields');
 });
+
+describe('a field that the message does not have', () => {
+  const misspelt = { type: 'proxier.updated', family: 'IPv4', since: 5 };
+  const byHand = { ...origin, isByHand: true };
+
+  test('is left out of what programs send: theirs may be of a later release', () => {
+    const { since: _, ...known } = misspelt;
+    expect(admit('proxier', misspelt, origin)).toMatchObject(known);
+    expect(admit('proxier', misspelt, origin)).not.toHaveProperty('since');
+  });
+
+  test('is refused where a person wrote it, with the field that was meant', () => {
+    expect(() => admit('proxier', misspelt, byHand)).toThrow(
+      /^proxier\.updated has no field "since"\. It takes family \(/,
+    );
+    expect(() => admit('pod', { type: 'pod.recheck', force: true }, byHand)).toThrow(
+      'pod.recheck has no field "force". It takes no fields',
+    );
+    expect(() => admit('proxier', { type: 'proxier.updated', famly: 'IPv4' }, byHand)).toThrow(
+      /^proxier\.updated has no field "famly" \(is family meant\?\); field "family" of proxier\.updated: /,
+    );
+  });
+
+  test.each(kinds.flatMap(([kind, forms]) => Object.keys(forms).map((type) => [kind, type] as const)))(
+    '%s: %s is refused with it',
+    (kind, type) => {
+      expect(() => admit(kind, { type, unknownField: 1 }, byHand)).toThrow(
+        `${type} has no field "unknownField"`,
+      );
+    },
+  );
+});

@@ -9,6 +9,7 @@
 import { hasCode, OrreryError } from '../../base/errors.ts';
 import type { ActorId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
+import type { PlainEvent } from '../../base/plain-event.ts';
 import type {
   ActorView,
   ControlPort,
@@ -24,7 +25,7 @@ import type {
 import type { BusMessage, Headers } from '../../bus/bus.ts';
 import { contentType, decode, encodeJson } from '../../bus/codec.ts';
 import { errorInAnswer } from '../../bus/rpc.ts';
-import { byHeader, readable } from '../../bus/sender.ts';
+import { byHeader, readable, writtenByHand } from '../../bus/sender.ts';
 import type { HostParts } from '../host/host-parts.ts';
 import { reasonWithout } from './reason.ts';
 
@@ -47,11 +48,20 @@ export function createControl(parts: ControlParts): ControlPort & StoredPort {
     history: (wanted) => ask<HistoryPage>(subjects.rpcHistory, wanted),
     dead: (wanted) => ask<DeadPage>(subjects.rpcDead, wanted),
     shards: () => ask<ShardsView>(subjects.rpcShards, {}),
-    send: (id, event, by) =>
-      ask<SendAnswer>(subjects.rpcSend(id), event, as(by)).catch(unlessMissing<SendAnswer>(noSuchActor(id))),
+    send: (id, event, by) => send(parts, id, event, { ...as(by), ...writtenByHand }),
     resend: (sequence, by) => ask<SendAnswer>(subjects.rpcDeadResend, { sequence }, as(by)),
     drop: (sequence, by) => ask<DropAnswer>(subjects.rpcDeadDrop, { sequence }, as(by)),
   };
+}
+
+/** Sends what a program wrote, as it is; a person's message goes by `send`. */
+export function createForwarding(parts: ControlParts): ControlPort['send'] {
+  return (id, event, by) => send(parts, id, event, as(by));
+}
+
+function send(parts: ControlParts, id: ActorId, event: PlainEvent, headers: Headers): Promise<SendAnswer> {
+  const asked = request<SendAnswer>(parts, parts.subjects.rpcSend(id), event, headers);
+  return asked.catch(unlessMissing<SendAnswer>(noSuchActor(id)));
 }
 
 /** Removes the remains of a kind that no replica has loaded. @param dryRun only counts them */

@@ -24,7 +24,7 @@ import type { Bus, BusMessage, Subscription } from '../../bus/bus.ts';
 import { decode, encodeJson } from '../../bus/codec.ts';
 import { headerOf, readMessage } from '../../bus/envelope.ts';
 import { type Endpoint, isAnswerable, serve } from '../../bus/rpc.ts';
-import { causeBy, senderIn } from '../../bus/sender.ts';
+import { causeBy, isByHand, senderIn } from '../../bus/sender.ts';
 import type { Subjects } from '../../bus/subjects.ts';
 import type { Chart } from '../../machines/chart.ts';
 import { isInState } from '../../machines/state-names.ts';
@@ -163,6 +163,7 @@ class Control {
       const admitted = this.#engine.parts.admission.admit(kind, event, {
         receivedAt: this.#clock.now(),
         isTrusted: true,
+        isByHand: isByHand(message.headers),
       });
       const outcome = await new Promise<Taken>((onTaken) => {
         const trace = headerOf(message.headers, traceHeader);

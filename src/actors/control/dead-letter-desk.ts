@@ -21,7 +21,7 @@ import type { Admission } from '../admission.ts';
 import type { HostParts } from '../host/host-parts.ts';
 import { fromHeader } from '../host/message-send.ts';
 import { withWord } from '../shards/message-ids.ts';
-import { createControl } from './control-client.ts';
+import { createForwarding } from './control-client.ts';
 import { letterView, sentTo } from './dead-letter-view.ts';
 import { dayMs, placeOf, readPage, readRequest } from './stored-pages.ts';
 
@@ -67,7 +67,7 @@ async function resendOne(parts: DeadLetterParts, sequence: number, by: string | 
   const cause = `dead/${sequence}`;
   const answer = to.isTold
     ? await tellAgain(parts, letter, to.id)
-    : await createControl(parts).send(to.id, { ...event, cause }, by ?? undefined);
+    : await createForwarding(parts)(to.id, { ...event, cause }, by ?? undefined);
   if (answer.accepted) await remove(parts, sequence, { by, letter, what: 'a dead letter was sent again' });
   return answer;
 }

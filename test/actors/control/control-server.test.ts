@@ -7,7 +7,7 @@ import { createControl } from '../../../src/actors/control/control-client.ts';
 import { serveControl } from '../../../src/actors/control/control-server.ts';
 import type { ActorId } from '../../../src/base/ids.ts';
 import type { ControlPort, ListAnswer, ListRequest } from '../../../src/base/views.ts';
-import { encode, encodeJson } from '../../../src/bus/codec.ts';
+import { decode, encode, encodeJson } from '../../../src/bus/codec.ts';
 import { shardOf } from '../../../src/bus/partition.ts';
 import { pod, TestCluster } from '../harness.ts';
 
@@ -200,5 +200,22 @@ describe('rpc.send', () => {
     expect(lines).toHaveLength(10);
     await answerOf(control.send(id, { type: 'pod.recheck' }, 'http:alice'));
     expect(lines.at(-1)).toMatchObject({ leftOut: 40 });
+  });
+
+  test('a field that the event does not have is refused to people, and left out for programs', async () => {
+    const control = await shop(1, 1);
+    const { subjects } = cluster;
+    const id = 'pod/shop/web-0';
+    const event = { type: 'pod.recheck', force: true };
+    for (const by of [undefined, 'http:alice'])
+      expect(await answerOf(control.send(id, event, by))).toEqual({
+        accepted: false,
+        code: 'MESSAGE_UNKNOWN_EVENT',
+        reason: 'pod.recheck has no field "force". It takes no fields',
+      });
+    const program = cluster.hub.connect('program');
+    const timeoutMs = 5_000;
+    const { data } = await answerOf(program.request(subjects.rpcSend(id), encodeJson(event), { timeoutMs }));
+    expect(decode(data)).toMatchObject({ accepted: true });
   });
 });

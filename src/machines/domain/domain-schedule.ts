@@ -116,11 +116,23 @@ export function windowOf(known: Window | null, { start, end, why }: AriFetched, 
 /** Time until the valid certificate needs an inspection, ms. */
 export function lookInMs(context: DomainContext, at: number): number {
   const { certificate, window, pollAt, lookAt, copyAt, missing } = context;
-  const polled = isPollable(context) ? pollAt : Number.POSITIVE_INFINITY;
-  const copied = missing.length > 0 ? copyAt : Number.POSITIVE_INFINITY;
-  const due = certificate === null ? at : renewAt(certificate, window);
-  return Math.min(Math.max(0, Math.min(due, polled, lookAt, copied) - at), dayMs);
+  const due = certificate === null ? 0 : Math.max(0, renewAt(certificate, window) - at);
+  const polled = isPollable(context) ? inMs(pollAt, at, pollMaxMs) : dayMs;
+  const copied = missing.length > 0 ? inMs(copyAt, at, copyMaxMs) : dayMs;
+  return Math.min(due, polled, inMs(lookAt, at, dayMs), copied, dayMs);
 }
+
+/** The time left, ms; none if it is more than any rule sets: a clock that was ahead has written it. */
+function inMs(time: number, at: number, maxMs: number): number {
+  return time - at > maxMs ? 0 : Math.max(0, time - at);
+}
+
+/** No rule puts the next question for the window, or the next copy, further ahead, ms. */
+const pollMaxMs = 12 * hourMs;
+const copyMaxMs = minuteMs;
+
+export const isPollTime = ({ pollAt }: DomainContext, at: number) => inMs(pollAt, at, pollMaxMs) === 0;
+export const isCopyTime = ({ copyAt }: DomainContext, at: number) => inMs(copyAt, at, copyMaxMs) === 0;
 
 export function isPollable({ facts, certificate }: DomainContext): boolean {
   return facts?.issuer?.kind === 'acme' && certificate !== null && certificate.ariId !== null;
@@ -141,6 +153,10 @@ export function expiryInMs({ certificate }: DomainContext, at: number): number |
  * clock that was ahead.
  */
 export const attemptMaxMs = 26 * hourMs;
+
+/** Whether the next attempt is to be waited for. */
+export const isAhead = ({ nextAttempt }: DomainContext, at: number) =>
+  nextAttempt !== null && inMs(nextAttempt, at, attemptMaxMs) > 0;
 
 /** Time until the next attempt, ms. */
 export const untilAttempt = ({ nextAttempt }: DomainContext, at: number): number =>

@@ -23,9 +23,12 @@ import {
 import {
   askPauseMs,
   expiryInMs,
+  isAhead,
+  isCopyTime,
   isDue,
   isInTime,
   isPollable,
+  isPollTime,
   isToRemember,
   lookInMs,
   outagePauseMs,
@@ -108,7 +111,7 @@ export const domainSetup = setup({
     hasIssuer: ({ context }: Args) => context.facts?.issuer != null,
     isNowhere: ({ context }: Args) => usable(context).length === 0,
     isGoodAndIncomplete: ({ context, event }: Args) =>
-      context.missing.length > 0 && isInTime(context, timeOf(event)) && timeOf(event) >= context.copyAt,
+      context.missing.length > 0 && isInTime(context, timeOf(event)) && isCopyTime(context, timeOf(event)),
     isGoodAsTold: ({ context, event }: Args) => !isDue(context, timeOf(event)) && isToldValid(context),
     isGood: ({ context, event }: Args) => !isDue(context, timeOf(event)),
     isIssuedAlready: ({ context }: Args) => context.issued !== null,
@@ -147,7 +150,7 @@ export const domainSetup = setup({
       (args.event.message ?? '') !== '',
     isDeferralNews: (args: Args) => isDeferral(args),
     isPollDue: ({ context, event }: Args) =>
-      isPollable(context) && context.pollAt <= timeOf(event) && !isDue(context, timeOf(event)),
+      isPollable(context) && isPollTime(context, timeOf(event)) && !isDue(context, timeOf(event)),
     isOfMyCertificate: ({ context, event }: Args) =>
       'fingerprint' in event && event.fingerprint === context.certificate?.fingerprint,
     isWindowNews: ({ context, event }: Args) =>
@@ -326,8 +329,8 @@ export const domainSetup = setup({
   },
 });
 
-const isHeld = ({ hold, nextAttempt }: DomainContext, at: number, state: DomainContext['hold']) =>
-  hold === state && nextAttempt !== null && at < nextAttempt;
+const isHeld = (context: DomainContext, at: number, state: DomainContext['hold']) =>
+  context.hold === state && isAhead(context, at);
 
 /** The Issuer hears that the domain's question is not asked any more. */
 function withdraw(moment: Args, enqueue: { assign(change: Partial<DomainContext>): void }): void {

@@ -264,7 +264,9 @@ export function broughtForward({ context, event }: Moment): Change {
   const { hold, nextAttempt, startedAt, facts } = context;
   if (hold === null || nextAttempt === null) return {};
   if (hold === 'failed' && facts?.issuer?.kind === 'ca') return { hold: null, nextAttempt: null };
-  const earliest = Math.max(startedAt + askedForPauseMs, timeOf(event));
+  const at = timeOf(event);
+  // A clock that was ahead may have noted when it began.
+  const earliest = Math.max(Math.min(startedAt, at) + askedForPauseMs, at);
   return { nextAttempt: Math.min(nextAttempt, earliest) };
 }
 

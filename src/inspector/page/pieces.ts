@@ -59,6 +59,9 @@ export function StateName({ state }: { state: string }): VNode {
   </span>`;
 }
 
+/** Names of more letters are cut on a phone and in full tables, whether or not the namespace is there. */
+const fittingLetters = 45;
+
 export function ActorLink({
   id,
   at = null,
@@ -73,8 +76,9 @@ export function ActorLink({
   const [kind, namespace, ...name] = id.split('/');
   const place = namespace === '_' ? '' : `${namespace}/`;
   const lead = short ? place : `${kind} ${place}`;
+  const text = name.join('/');
   // Its parts are boxes of their own, which a reader of the screen would hear as separate words.
-  return html`<a class="actor-link" href=${actorHref(id, at, when)} title=${id} aria-label="${lead}${name.join('/')}"><span class="lead">${lead}</span><span class="name">${name.join('/')}</span></a>`;
+  return html`<a class="actor-link ${text.length > fittingLetters ? 'long' : ''}" href=${actorHref(id, at, when)} title=${id} aria-label="${lead}${text}"><span class="lead">${lead}</span><span class="name">${text}</span></a>`;
 }
 
 /** `12s`, in a fixed width. */

@@ -244,6 +244,23 @@ describe.skipIf(!hasBrowser)('the inspector', { timeout: timeoutMs }, () => {
       expect(await page.getByRole('button', { name: 'Send event' }).count()).toBe(0);
     });
 
+    test('a chart is reached, moved, read and left with the keyboard alone', async () => {
+      const page = await signedIn('#/pod/shop/web-0');
+      const chart = page.getByRole('img', { name: /^Statechart of pod with \d+ states; active: / });
+      await page.getByRole('button', { name: 'Follow' }).focus();
+      await page.keyboard.press('Shift+Tab');
+      for (const key of ['ArrowLeft', '+']) {
+        const before = await chart.getAttribute('viewBox');
+        await page.keyboard.press(key);
+        await until(async () => (await chart.getAttribute('viewBox')) !== before, { what: key });
+      }
+      expect(page.url(), 'no travel in time').toMatch(/#\/pod\/shop\/web-0$/);
+      const told = await page.locator('.chart-panel div.sr-only').textContent();
+      expect(told).toMatch(/in any state.*pod\.observed.*: to .*\(active\)/s);
+      await page.keyboard.press('Tab');
+      expect(await page.evaluate('document.activeElement.textContent')).toBe('Follow');
+    });
+
     test('is used with the keyboard alone', async () => {
       const page = await signedIn();
       await page.getByRole('link', { name: /^pod/ }).first().waitFor();

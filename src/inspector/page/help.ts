@@ -9,6 +9,7 @@ const keys = [
   ['← →', 'on an actor: one step back or forward in time'],
   ['l', 'on an actor: back to live'],
   ['f', 'on an actor: the whole chart, or the active state'],
+  ['← → ↑ ↓ + −', 'in the chart, after Tab led there: move and zoom'],
   ['s', 'on an actor: send an event'],
   ['?', 'this help'],
   ['Esc', 'close, or leave the field'],

@@ -2,11 +2,13 @@
  * The chart in its panel: camera, minimap, buttons, and a textual form for screen readers.
  */
 import type { ChartLayout } from '../../charts/chart-layout.ts';
+import type { ChartTransition } from '../../charts/chart-tree.ts';
 import { useKeys } from '../keys.ts';
-import { html, useEffect, useLayoutEffect, useRef, useState, type VNode } from '../vendor.ts';
+import { html, useEffect, useLayoutEffect, useMemo, useRef, useState, type VNode } from '../vendor.ts';
 import { between, type CameraMode, followView, type View, wholeView, zoomed } from './camera.ts';
 import { ChartDefinitions, ChartDrawing, type ChartMoment } from './chart-view.ts';
-import { activePaths } from './drawings.ts';
+import { activePaths, statesOf } from './drawings.ts';
+import { refKey } from './taken.ts';
 
 const flightMs = 420;
 /** Width that the minimap covers; narrow panels have none. */
@@ -54,11 +56,13 @@ export function ChartPanel({ layout, moment }: { layout: ChartLayout; moment: Ch
   const drag = useDrag(view, free);
   const step = (factor: number) => free(zoomed(view, factor, width / 2, height / 2));
   return html`<div class="chart-panel ${mode}" ref=${box}>
-    <svg class="chart-svg" role="img" aria-label=${spoken(layout, moment)} ...${drag}
+    <svg class="chart-svg" role="img" aria-label=${spoken(layout, moment)} aria-describedby="chart-keys" tabindex="0"
+      onKeyDown=${onKeys({ view, move: free, zoom: step })} ...${drag}
       viewBox="${view.x} ${view.y} ${Math.max(1, width / view.scale)} ${Math.max(1, height / view.scale)}">
       <${ChartDefinitions} />
       <${ChartDrawing} layout=${layout} moment=${moment} />
     </svg>
+    <p class="sr-only" id="chart-keys">Arrow keys move the view, plus and minus zoom; Tab leaves. The states follow as a list.</p>
     <div class="chart-buttons" role="group" aria-label="View of the chart">
       <button aria-pressed=${mode === 'follow'} onClick=${() => setMode('follow')} title="Follow the active state (f)">Follow</button>
       <button aria-pressed=${mode === 'whole'} onClick=${() => setMode('whole')} title="The whole chart (f)">Whole</button>
@@ -123,6 +127,39 @@ function useDrag(view: View, move: (view: View) => void) {
   };
 }
 
+const arrows: Readonly<Record<string, readonly [number, number]>> = {
+  ArrowLeft: [-1, 0],
+  ArrowRight: [1, 0],
+  ArrowUp: [0, -1],
+  ArrowDown: [0, 1],
+};
+/** How far an arrow key moves the view, in pixels of the screen. */
+const keyStep = 60;
+
+/** Keys of the drawing while it has the focus; the page does not get them, where ← and → travel in time. */
+function onKeys({
+  view,
+  move,
+  zoom,
+}: {
+  view: View;
+  move: (view: View) => void;
+  zoom: (factor: number) => void;
+}) {
+  return (event: KeyboardEvent) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const arrow = arrows[event.key];
+    if (arrow) {
+      const far = keyStep / view.scale;
+      move({ ...view, x: view.x + arrow[0] * far, y: view.y + arrow[1] * far });
+    } else if (event.key === '+' || event.key === '=') zoom(1.25);
+    else if (event.key === '-') zoom(1 / 1.25);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+}
+
 /** With Ctrl (or a pinch, which reports it) the wheel zooms; without it the page scrolls. */
 function useWheel(
   box: { readonly current: HTMLDivElement | null },
@@ -172,10 +209,32 @@ function spoken({ machine, states }: ChartLayout, { state }: ChartMoment): strin
   return `Statechart of ${machine} with ${states.length - 1} states; active: ${state.split(',').join(' and ').replaceAll('.', ' in which ')}`;
 }
 
-/** The chart as a list, for screen readers. */
-function Outline({ layout, moment }: { layout: ChartLayout; moment: ChartMoment }): VNode {
-  const active = activePaths(moment.state);
-  return html`<div class="sr-only"><h3>States</h3><ul>
-    ${layout.states.filter(({ path }) => path !== '').map(({ path }) => html`<li key=${path}>${path.replaceAll('.', ', ')}${active.has(path) ? ' (active)' : ''}</li>`)}
-  </ul></div>`;
+/** The chart as a list, for screen readers: each state, and what leads from it to where. */
+function Outline({ layout, moment: { state, taken } }: { layout: ChartLayout; moment: ChartMoment }): VNode {
+  return useMemo(() => {
+    const active = activePaths(state);
+    return html`<div class="sr-only"><h3>States</h3><ul>
+      ${statesOf(layout.chart).map(
+        ({
+          path,
+          transitions,
+        }) => html`<li key=${path}>${path === '' ? 'in any state' : spokenPath(path)}${path !== '' && active.has(path) ? ' (active)' : ''}
+        ${transitions.length > 0 && html`<ul>${transitions.map((transition, index) => html`<li>${spokenArrow(transition)}${taken.has(refKey({ source: path, index })) ? ' (taken last)' : ''}</li>`)}</ul>`}</li>`,
+      )}
+    </ul></div>`;
+  }, [layout, state, taken]);
+}
+
+const spokenPath = (path: string) => path.replaceAll('.', ', ');
+
+/** `pod.observed, if isGone: to gone`, `after life: to deleting`, `pod.recheck: stays` */
+function spokenArrow({ on, trigger, guard, targets }: ChartTransition): string {
+  const cause = {
+    event: trigger,
+    always: 'at once',
+    after: `after ${trigger}`,
+    done: trigger || 'when done',
+  }[on];
+  const to = targets === null ? 'stays' : `to ${targets.map(spokenPath).join(' and ')}`;
+  return `${cause}${guard === null ? '' : `, if ${guard}`}: ${to}`;
 }

@@ -17,6 +17,7 @@ import { requestToken } from '../../src/cli/token.ts';
 import { program } from '../suite/program.ts';
 import { until } from '../until.ts';
 import { accessibilityFaults, hasBrowser, launch, openTab, picture, type Tab } from './browser.ts';
+import { chartByKeyboard } from './chart-by-keyboard.ts';
 import { cutNames, leadOfLongName } from './cut-names.ts';
 import { deadLetterTests, tell } from './dead-letters-page.ts';
 import { createSessions } from './sessions.ts';
@@ -244,23 +245,6 @@ describe.skipIf(!hasBrowser)('the inspector', { timeout: timeoutMs }, () => {
       expect(await page.getByRole('button', { name: 'Send event' }).count()).toBe(0);
     });
 
-    test('a chart is reached, moved, read and left with the keyboard alone', async () => {
-      const page = await signedIn('#/pod/shop/web-0');
-      const chart = page.getByRole('img', { name: /^Statechart of pod with \d+ states; active: / });
-      await page.getByRole('button', { name: 'Follow' }).focus();
-      await page.keyboard.press('Shift+Tab');
-      for (const key of ['ArrowLeft', '+']) {
-        const before = await chart.getAttribute('viewBox');
-        await page.keyboard.press(key);
-        await until(async () => (await chart.getAttribute('viewBox')) !== before, { what: key });
-      }
-      expect(page.url(), 'no travel in time').toMatch(/#\/pod\/shop\/web-0$/);
-      const told = await page.locator('.chart-panel div.sr-only').textContent();
-      expect(told).toMatch(/in any state.*pod\.observed.*: to .*\(active\)/s);
-      await page.keyboard.press('Tab');
-      expect(await page.evaluate('document.activeElement.textContent')).toBe('Follow');
-    });
-
     test('is used with the keyboard alone', async () => {
       const page = await signedIn();
       await page.getByRole('link', { name: /^pod/ }).first().waitFor();
@@ -278,6 +262,7 @@ describe.skipIf(!hasBrowser)('the inspector', { timeout: timeoutMs }, () => {
       await page.locator('.list-row.selected').waitFor();
       await page.keyboard.press('Enter');
       await page.locator('.state.leaf.active').first().waitFor();
+      await chartByKeyboard(page);
       await page.keyboard.press('?');
       await page.getByRole('dialog').waitFor();
       await page.keyboard.press('Escape');

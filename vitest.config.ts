@@ -1,12 +1,11 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
-import { longest, processFiles } from './test/suite/alone.ts';
+import { longest, processFiles, seeds } from './test/suite/order.ts';
 import { LongestFirst } from './test/suite/sequencer.ts';
 import { SummaryReporter } from './test/summary-reporter.ts';
 
 const include = ['test/**/*.test.ts'];
-const alone = [...longest];
 const processes = processFiles();
 
 /** The package by its name, as examples and their tests import it: the sources of this checkout. */
@@ -14,6 +13,10 @@ const ownPackage = [
   { find: /^orrery$/, replacement: join(import.meta.dirname, 'src/api/index.ts') },
   { find: /^orrery\/testing$/, replacement: join(import.meta.dirname, 'packages/testing/index.ts') },
 ];
+
+/** One that begins after the seeds, and whose files share their workers. */
+const project = (name: string, options: object) =>
+  ({ extends: true, test: { name, isolate: false, sequence: { groupOrder: 1 }, ...options } }) as const;
 
 export default defineConfig({
   resolve: { alias: ownPackage },
@@ -32,12 +35,10 @@ export default defineConfig({
     projects: [
       // Real processes on a machine that others use too: what fails is tried once more, and named at the end as unsteady.
       // A file that leaves something behind is found by those that share its worker.
-      { extends: true, test: { name: 'alone', include: alone, retry: 1, isolate: false } },
-      { extends: true, test: { name: 'processes', include: processes, retry: 1, isolate: false } },
-      {
-        extends: true,
-        test: { name: 'shared', include, exclude: [...alone, ...processes], isolate: false },
-      },
+      project('longest', { include: [...longest], retry: 1 }),
+      project('processes', { include: processes, retry: 1 }),
+      project('shared', { include, exclude: [...longest, ...processes, seeds] }),
+      { extends: true, test: { name: 'seeds', include: [seeds], sequence: { groupOrder: 0 } } },
     ],
   },
 });

@@ -1,9 +1,9 @@
 /**
- * The order of the run: the longest files first (alone.ts), so that none runs on when all others have ended.
+ * The order of the run: the longest files first (order.ts), so that none runs on when all others have ended.
  * Before the first one begins, the program is built that some of them start.
  */
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
-import { placeOf, startsProgram } from './alone.ts';
+import { placeOf, startsProgram } from './order.ts';
 import { provideProgram } from './program.ts';
 
 export class LongestFirst extends BaseSequencer {

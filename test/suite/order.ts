@@ -1,5 +1,6 @@
 /**
- * The longest test files, those that start processes, and the order in which files begin.
+ * The order in which test files begin: the simulation's seeds, which use all processors by themselves; then
+ * the longest, those that start processes, and all others.
  *
  * Files share their workers: the program is loaded once per worker, not once per file. The longest, most of
  * which play whole clusters, share them with their like only, and so do the others that start processes.
@@ -9,13 +10,15 @@ import { dirname, join, relative, resolve } from 'node:path';
 
 const root = resolve(import.meta.dirname, '../..');
 
+/** It begins, and ends, before all others. */
+export const seeds = 'test/sim/seeds.test.ts';
+
 /**
  * The longest files, longest first, as timed on two idle cores: a long file that begins late ends last,
  * alone.
  */
 export const longest: readonly string[] = [
   'test/inspector/page.test.ts',
-  'test/sim/seeds.test.ts',
   'test/e2e/whole-path.test.ts',
   'test/e2e/release.test.ts',
   'test/e2e/broker.test.ts',
@@ -62,7 +65,6 @@ const longestShared: readonly string[] = [
   'test/machines/issuer/issuer-shares.test.ts',
   'test/features/endpoints/endpoints-restart.test.ts',
   'test/sim/scenarios.test.ts',
-  'test/sim/threads.test.ts',
 ];
 
 /** Whether a test file starts the program that the run has built (program.ts). */
@@ -74,7 +76,7 @@ export function processFiles(): string[] {
   return readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.test.ts'))
     .map((name) => join('test', name))
-    .filter((file) => !longest.includes(file) && startsProcesses(join(root, file)));
+    .filter((file) => !longest.includes(file) && file !== seeds && startsProcesses(join(root, file)));
 }
 
 /**

@@ -8,10 +8,14 @@ import { SummaryReporter } from './test/summary-reporter.ts';
 const include = ['test/**/*.test.ts'];
 const processes = processFiles();
 
-/** The package by its name, as examples and their tests import it: the sources of this checkout. */
-const ownPackage = [
+/**
+ * The package by its name, as examples and their tests import it: the sources of this checkout. And xstate as
+ * the program runs it: its build for development does a third more.
+ */
+const packages = [
   { find: /^orrery$/, replacement: join(import.meta.dirname, 'src/api/index.ts') },
   { find: /^orrery\/testing$/, replacement: join(import.meta.dirname, 'packages/testing/index.ts') },
+  { find: /^xstate$/, replacement: join(import.meta.dirname, 'node_modules/xstate/dist/xstate.cjs.mjs') },
 ];
 
 /** One that begins after the seeds, and whose files share their workers. */
@@ -19,7 +23,7 @@ const project = (name: string, options: object) =>
   ({ extends: true, test: { name, isolate: false, sequence: { groupOrder: 1 }, ...options } }) as const;
 
 export default defineConfig({
-  resolve: { alias: ownPackage },
+  resolve: { alias: packages },
   test: {
     // Some tests start servers and replicas: processes keep their timers, sockets and crashes apart.
     pool: 'forks',

@@ -30,7 +30,9 @@ export const runHere = (run: SeedRun, runner: Runner): Promise<void> => take(run
 
 /** @param feature absent: each seed's own, in turns */
 export async function runInThreads(run: SeedRun, threads: number, feature?: string): Promise<void> {
-  const workers = Array.from({ length: threads }, () => new Worker(new URL('./worker.ts', import.meta.url)));
+  // Not with the conditions of a test runner, which choose packages' builds for development.
+  const create = () => new Worker(new URL('./worker.ts', import.meta.url), { execArgv: [] });
+  const workers = Array.from({ length: threads }, create);
   try {
     await take(
       run,

@@ -49,6 +49,8 @@ const words: Readonly<Record<string, string>> = {
   failed: 'failed',
 };
 
+const waitingWords: ReadonlySet<string> = new Set(['backingOff', 'rateLimited', 'issuerDown', 'failed']);
+
 function domainWanted(
   context: DomainContext,
   state: string,
@@ -64,8 +66,10 @@ function domainWanted(
     // In the states between, nobody is told anything.
     ...(word === undefined ? {} : { state: word, failures }),
     notAfter: (said: unknown) => seconds(time(said)) === seconds(certificate?.notAfter ?? null),
-    // What is announced lies ahead, or passed within a minute: a lost question is asked again after that.
-    nextAttempt: (said: unknown) => said === null || (time(said) ?? 0) > now - 60_000,
+    // What is announced lies ahead, or passed within a minute: a lost question is asked again after that. Who
+    // does not wait for a time of its own announces none.
+    nextAttempt: (said: unknown) =>
+      said === null || ((word === undefined || waitingWords.has(word)) && (time(said) ?? 0) > now - 60_000),
     conditions: {
       Ready: { status: isInTime && !isLacking ? 'True' : 'False' },
       ...(word === undefined ? {} : { Issuing: { reason: capital(word) } }),

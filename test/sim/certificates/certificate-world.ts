@@ -23,6 +23,7 @@ import { factsIn, hostIn, simulatedEffects } from './certificate-effects.ts';
 import { domainStatus, issuerStatus } from './certificate-statuses.ts';
 import { keysWhereTheyBelong } from './checkers/keys-where-they-belong.ts';
 import { neverReadyExpired } from './checkers/never-ready-expired.ts';
+import { ofItsGeneration } from './checkers/of-its-generation.ts';
 import { ordersInBudget } from './checkers/orders-in-budget.ts';
 import { isRemembered, unsettledHosts } from './settled-hosts.ts';
 
@@ -69,7 +70,12 @@ function createCertificates(parts: WorldParts): FeatureWorld {
   const actions = certificateActions(parts, scene);
   return {
     uses: (replica) => [use(parts, authority, replica)],
-    checkers: [ordersInBudget(scene), keysWhereTheyBelong(stage, authority), neverReadyExpired(stage)],
+    checkers: [
+      ordersInBudget(scene),
+      keysWhereTheyBelong(stage, authority),
+      neverReadyExpired(stage),
+      ofItsGeneration(stage),
+    ],
     statuses: [domainStatus, issuerStatus],
     lives: [
       { kind: 'issuer', objects: () => idsOf('issuer', api.all(issuers)) },

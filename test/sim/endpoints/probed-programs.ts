@@ -5,8 +5,9 @@
  *
  * For a simulated API only: on a real one the addresses would be called.
  */
-import type { EffectRunner } from '../../../src/actors/effect-runner.ts';
+import type { EffectContext, EffectRunner } from '../../../src/actors/effect-runner.ts';
 import type { Clock } from '../../../src/base/clock.ts';
+import { equal } from '../../../src/base/equal.ts';
 import type { KubeObject } from '../../../src/base/kube-port.ts';
 import { probeAnnotation } from '../../../src/features/endpoints/digest.ts';
 import { externalWorkloads } from '../../../src/features/endpoints/resources.ts';
@@ -57,6 +58,12 @@ export function createPrograms({ stage, chance, say }: ActingParts): Programs {
     const status = readyOf(after) === 'True' ? 'False' : 'True';
     clock.after(chance.seldomLong(0.1, 40), () => void write(api, after, status));
   });
+  /** Its owner asks for no more probes just when one has found what its condition does not say yet. */
+  const giveUp = (addresses: readonly string[], found: 'True' | 'False') => {
+    const probed = api.all(externalWorkloads).find((one) => equal(ipsOf(one), addresses));
+    if (probed && readyOf(probed) !== found && isMeddlesome && chance.happens(0.2))
+      clock.after(chance.seldomLong(0.1, 40), () => void ask(api, probed, null));
+  };
   const onOne = (act: (workload: KubeObject) => string) => () => {
     const found = chance.pick(api.all(externalWorkloads));
     return found ? act(found) : null;
@@ -67,7 +74,14 @@ export function createPrograms({ stage, chance, say }: ActingParts): Programs {
       isMeddlesome = false;
     },
     answers: (ip) => !away.has(ip),
-    runner: (own) => callAll(away, own, () => chance.seldomLong(0.5, 300)),
+    runner(own) {
+      const call = callAll(away, own, () => chance.seldomLong(0.5, 300));
+      return async (effect, context) => {
+        const outcome = await call(effect, context);
+        giveUp(effect.addresses, outcome.failures.length === 0 ? 'True' : 'False');
+        return outcome;
+      };
+    },
     begin() {
       const share = chance.pick([0, 0.5, 1]) ?? 0;
       for (const one of api.all(externalWorkloads)) if (chance.happens(share)) ask(api, one, drawn());
@@ -95,7 +109,13 @@ export function createPrograms({ stage, chance, say }: ActingParts): Programs {
 
 function ask(api: Api, { metadata: { namespace, name } }: KubeObject, probe: string | null): string {
   const body = { metadata: { annotations: { [probeAnnotation]: probe } } };
-  if (namespace !== undefined) api.patch(externalWorkloads, { namespace, name, type: 'merge', body });
+  if (api.find(externalWorkloads, namespace, name) !== null)
+    api.patch(externalWorkloads, {
+      ...(namespace === undefined ? {} : { namespace }),
+      name,
+      type: 'merge',
+      body,
+    });
   return `${name} ${probe}`;
 }
 
@@ -118,7 +138,7 @@ export const readyOf = ({ status }: KubeObject): string | null =>
 export const conditionsOf = (status: unknown) =>
   ((status ?? {}) as { conditions?: ReadonlyArray<{ type: string; status: string }> }).conditions ?? [];
 
-function callAll(away: Away, clock: Clock, latencyMs: () => number): EffectRunner<WorkloadProbeRun> {
+function callAll(away: Away, clock: Clock, latencyMs: () => number) {
   const call = (address: string, { timeoutMs }: WorkloadProbeRun['probe'], signal: AbortSignal) =>
     new Promise<string | null>((resolve) => {
       const end = (problem: string | null) => {
@@ -132,8 +152,8 @@ function callAll(away: Away, clock: Clock, latencyMs: () => number): EffectRunne
         if (how !== 'swallowed') end(how === undefined ? null : 'simulated: refused');
       });
     });
-  return async ({ round, addresses, probe }, { signal }) => {
+  return async ({ round, addresses, probe }: WorkloadProbeRun, { signal }: EffectContext) => {
     const problems = await Promise.all(addresses.map((ip) => call(ip, probe, signal)));
-    return { type: 'workload.probed', round, failures: problems.filter((one) => one !== null) };
+    return { type: 'workload.probed', round, failures: problems.filter((one) => one !== null) } as const;
   };
 }

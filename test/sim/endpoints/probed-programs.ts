@@ -74,14 +74,11 @@ export function createPrograms({ stage, chance, say }: ActingParts): Programs {
       isMeddlesome = false;
     },
     answers: (ip) => !away.has(ip),
-    runner(own) {
-      const call = callAll(away, own, () => chance.seldomLong(0.5, 300));
-      return async (effect, context) => {
-        const outcome = await call(effect, context);
-        giveUp(effect.addresses, outcome.failures.length === 0 ? 'True' : 'False');
-        return outcome;
-      };
-    },
+    runner: (own) =>
+      told(
+        callAll(away, own, () => chance.seldomLong(0.5, 300)),
+        giveUp,
+      ),
     begin() {
       const share = chance.pick([0, 0.5, 1]) ?? 0;
       for (const one of api.all(externalWorkloads)) if (chance.happens(share)) ask(api, one, drawn());
@@ -137,6 +134,15 @@ export const readyOf = ({ status }: KubeObject): string | null =>
 
 export const conditionsOf = (status: unknown) =>
   ((status ?? {}) as { conditions?: ReadonlyArray<{ type: string; status: string }> }).conditions ?? [];
+
+/** The same calls, whose findings somebody hears of at once. */
+const told =
+  (call: ReturnType<typeof callAll>, hear: (addresses: readonly string[], found: 'True' | 'False') => void) =>
+  async (...[effect, context]: Parameters<typeof call>) => {
+    const outcome = await call(effect, context);
+    hear(effect.addresses, outcome.failures.length === 0 ? 'True' : 'False');
+    return outcome;
+  };
 
 function callAll(away: Away, clock: Clock, latencyMs: () => number) {
   const call = (address: string, { timeoutMs }: WorkloadProbeRun['probe'], signal: AbortSignal) =>

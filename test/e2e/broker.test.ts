@@ -89,7 +89,8 @@ test.each([
     }).catch((error) => {
       throw new Error(`${error.message}; the story so far:\n${lines.join('\n')}`);
     });
-    for (const { url } of cluster.replicas) expect(await readiness(url)).toMatchObject({ ready: true });
+    for (const { url } of cluster.replicas)
+      expect(await readiness(url)).toMatchObject({ ready: true, reasons: [] });
     expect(scenario.counts()).toMatchObject({ lost: 0 });
     const story = await readStory(again.url);
     expect(gaps(story)).toEqual([]);

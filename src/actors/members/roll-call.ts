@@ -17,8 +17,8 @@ import { isNobody } from '../../bus/bus-errors.ts';
 import type { HostParts } from '../host/host-parts.ts';
 import type { Member, Members } from './members.ts';
 
-/** By then three signs of life are missing, and who lost its NATS server has had time to find another, ms. */
-const askAfterMs = 650;
+/** By then four signs of life are missing, and who lost its NATS server has had time to find another, ms. */
+const askAfterMs = 800;
 /** The pause before the second question, ms. */
 const againMs = 150;
 /** Who is there answers within milliseconds; one that is paused does not, ms. */

@@ -14,20 +14,31 @@ const root = resolve(import.meta.dirname, '../..');
 export const seeds = 'test/sim/seeds.test.ts';
 
 /**
- * The longest files, longest first, as timed on two idle cores: a long file that begins late ends last,
- * alone.
+ * The longest files, as timed on two idle cores: a long file that begins late ends last, alone. Those that
+ * play whole clusters as processes come with others between them that only compute: three clusters at a time
+ * would starve.
  */
 export const longest: readonly string[] = [
   'test/inspector/page.test.ts',
+  'test/sim/leaves-nothing.test.ts',
   'test/e2e/whole-path.test.ts',
+  'test/features/routes/crowd.test.ts',
+  'test/features/endpoints/endpoints-burst.test.ts',
   'test/e2e/release.test.ts',
+  'test/features/routes/never-early.test.ts',
+  'test/machines/graph.test.ts',
   'test/e2e/broker.test.ts',
-  'test/bus/nats/nats-server.test.ts',
+  'test/features/routes/readiness.test.ts',
+  'test/features/certificates/certificates.test.ts',
   'test/pages/run.test.ts',
-  'test/features/elections/elect.test.ts',
+  'test/bus/nats/nats-server.test.ts',
+  'test/features/routes/arrival.test.ts',
   'test/inspector/questions.test.ts',
+  'test/features/elections/elect.test.ts',
+  'test/actors/host/invariants.test.ts',
   'test/dev-cluster/scenario.test.ts',
   'test/features/certificates/kill.test.ts',
+  'test/features/releases/release-chaos.test.ts',
   'test/cli/build.test.ts',
   'test/features/certificates/many.test.ts',
   'test/bus/nats/nats-cluster.test.ts',
@@ -42,24 +53,14 @@ export const longest: readonly string[] = [
   'test/dev-cluster/processes.test.ts',
   'test/e2e/elections.test.ts',
   'test/features/certificates/acme.test.ts',
-  'test/machines/graph.test.ts',
-  'test/features/routes/never-early.test.ts',
   'test/e2e/endpoints-kill.test.ts',
-  'test/features/routes/readiness.test.ts',
   'test/e2e/endpoints-changes.test.ts',
   'test/features/elections/nats-kills.test.ts',
 ];
 
 /** The longest of those that start no process, longest first: the run would end with one of them, alone. */
 const longestShared: readonly string[] = [
-  'test/sim/leaves-nothing.test.ts',
-  'test/features/routes/crowd.test.ts',
-  'test/features/endpoints/endpoints-burst.test.ts',
   'test/inspector/many.test.ts',
-  'test/features/certificates/certificates.test.ts',
-  'test/features/routes/arrival.test.ts',
-  'test/actors/host/invariants.test.ts',
-  'test/features/releases/release-chaos.test.ts',
   'test/actors/host/quicken.test.ts',
   'test/conformance/watch.test.ts',
   'test/machines/issuer/issuer-shares.test.ts',

@@ -4,7 +4,8 @@
  * Silence is counted up to our own last beat, which comes back by the same way as everybody's: what was sent
  * before it has been read. So a judge that was paused, or has much to read, takes nobody for dead; nor does
  * one that was cut off, and hears itself first. If somebody may be missing before our next beat, one is sent
- * at that moment, so nobody is missed late.
+ * at that moment, so nobody is missed late. NATS may say sooner that a process is gone (roll-call.ts), and
+ * who keeps being late is waited for (patience.ts).
  */
 import type { Timer } from '../../base/clock.ts';
 import type { Log } from '../../base/log-port.ts';

@@ -10,7 +10,7 @@ const processes = processFiles();
 
 /**
  * The package by its name, as examples and their tests import it: the sources of this checkout. And xstate as
- * the program runs it: its build for development does a third more.
+ * the program runs it, not its build for development, which checks and warns.
  */
 const packages = [
   { find: /^orrery$/, replacement: join(import.meta.dirname, 'src/api/index.ts') },

@@ -11,7 +11,7 @@ import { type BaseIssue, safeParse } from 'valibot';
 import { meantBy } from '../base/config-values.ts';
 import { OrreryError } from '../base/errors.ts';
 import { parseActorId } from '../base/ids.ts';
-import type { PlainEvent } from '../base/plain-event.ts';
+import { isFields, type PlainEvent } from '../base/plain-event.ts';
 import type { DeclaredKind, KindMessages, Origin, Parties, Schemas } from './kind.ts';
 import { formsOf } from './message-forms.ts';
 import { formWords } from './message-words.ts';
@@ -121,6 +121,3 @@ function leftOut(written: unknown, kept: unknown): readonly string[] {
       : [field],
   );
 }
-
-const isFields = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null;

@@ -11,7 +11,7 @@
  * for five seconds after our own connection was lost: others may still be on their way back. An answer is a
  * sign of life.
  */
-import type { Timer } from '../../base/clock.ts';
+import { sleep, type Timer } from '../../base/clock.ts';
 import { OrreryError } from '../../base/errors.ts';
 import { isNobody } from '../../bus/bus-errors.ts';
 import type { HostParts } from '../host/host-parts.ts';
@@ -38,8 +38,6 @@ export interface RollCallParts extends Pick<HostParts, 'bus' | 'subjects' | 'clo
   readonly onGone: () => void;
 }
 
-export type RollCall = ReturnType<typeof startRollCall>;
-
 export function startRollCall(parts: RollCallParts) {
   const { clock, members, candidates, hearsSelf, onGone } = parts;
   const line = openLine(parts);
@@ -47,36 +45,31 @@ export function startRollCall(parts: RollCallParts) {
   const gone = new Map<string, Member>();
   const asked = new Set<string>();
   let timer: Timer | null = null;
-  let isOver = false;
-
-  const isSilentSince = ({ incarnation: its, replica: name, lastHeard }: Member) =>
-    members.process(name, its)?.lastHeard === lastHeard;
 
   async function call(member: Member): Promise<void> {
-    const { incarnation: its } = member;
-    asked.add(its);
-    for (const pauseMs of [againMs, 0]) {
-      const answer = await line.ask(member);
-      if (answer === 'there') members.notePulse(member.replica, its);
-      if (isOver || answer !== 'nobody' || !isSilentSince(member)) return;
-      if (pauseMs > 0) await new Promise<void>((resolve) => clock.after(pauseMs, resolve));
-    }
-    if (isOver || !isSilentSince(member) || !hearsSelf() || !line.isSettled()) return;
-    gone.set(its, member);
+    if (!(await line.isAway(member))) return;
+    // If this process ends meanwhile, nobody answers it any more.
+    await sleep(clock, againMs, line.signal).catch(() => {});
+    if (!(await line.isAway(member)) || !hearsSelf() || !line.isSettled()) return;
+    gone.set(member.incarnation, member);
     onGone();
+  }
+
+  function begin(member: Member): void {
+    asked.add(member.incarnation);
+    void call(member).finally(() => void asked.delete(member.incarnation));
   }
 
   const look = (): void => {
     timer?.cancel();
-    if (isOver) return;
+    if (line.signal.aborted || !line.isSettled()) return;
     const now = clock.monotonic();
-    if (!line.isSettled()) return;
     const waiting = candidates().filter((one) => one.answers === true && !asked.has(one.incarnation));
     let next = Number.POSITIVE_INFINITY;
     for (const member of waiting) {
       const dueMs = member.lastHeard + askAfterMs - now;
       if (dueMs > 0) next = Math.min(next, dueMs);
-      else void call(member).finally(() => void asked.delete(member.incarnation));
+      else begin(member);
     }
     if (next < Number.POSITIVE_INFINITY) timer = clock.after(next + 1, look);
   };
@@ -86,21 +79,25 @@ export function startRollCall(parts: RollCallParts) {
     told: (): Pick<Member, 'answers'> => (line.isHeard() ? { answers: true } : {}),
     /** Called at each own beat. */
     look(): void {
-      for (const [its, member] of gone) if (!isSilentSince(member)) gone.delete(its);
+      for (const [its, member] of gone) if (!isSilentSince(members, member)) gone.delete(its);
       line.tryOut();
       look();
     },
     isGone: ({ incarnation: its, lastHeard }: Member): boolean => gone.get(its)?.lastHeard === lastHeard,
     stop(): void {
-      isOver = true;
       timer?.cancel();
       line.stop();
     },
   };
 }
 
+const isSilentSince = (members: Pick<Members, 'process'>, { replica, incarnation, lastHeard }: Member) =>
+  members.process(replica, incarnation)?.lastHeard === lastHeard;
+
 /** Where this process answers, and from where it asks others. */
-function openLine({ bus, subjects, clock, replica, incarnation }: RollCallParts) {
+function openLine({ bus, subjects, clock, replica, incarnation, members }: RollCallParts) {
+  const over = new AbortController();
+  const { signal } = over;
   let isHeard = false;
   let settledAt = Number.NEGATIVE_INFINITY;
   const statuses = bus.onStatus(() => {
@@ -112,14 +109,21 @@ function openLine({ bus, subjects, clock, replica, incarnation }: RollCallParts)
   const ask = async (member: Pick<Member, 'replica' | 'incarnation'>) => {
     const subject = subjects.alive(member.replica, member.incarnation);
     try {
-      await bus.request(subject, nothing, { timeoutMs: patienceMs });
+      await bus.request(subject, nothing, { timeoutMs: patienceMs, signal });
       return 'there';
     } catch (thrown) {
       return thrown instanceof OrreryError && isNobody(thrown) ? 'nobody' : 'unknown';
     }
   };
   return {
-    ask,
+    /** Whether NATS says that nobody listens, and no sign of life has come meanwhile. */
+    async isAway(member: Member): Promise<boolean> {
+      const answer = await ask(member);
+      if (answer === 'there') members.notePulse(member.replica, member.incarnation);
+      return answer === 'nobody' && isSilentSince(members, member);
+    },
+    /** Aborted when the process ends. */
+    signal,
     /** Whether this process was heard to answer. */
     isHeard: () => isHeard,
     /** Asks for this process itself, until it was heard. */
@@ -129,6 +133,7 @@ function openLine({ bus, subjects, clock, replica, incarnation }: RollCallParts)
     /** Whether the connection to NATS has held for a while. */
     isSettled: () => clock.monotonic() >= settledAt,
     stop(): void {
+      over.abort(new Error('the replica ends'));
       statuses.stop();
       subscription.stop();
     },

@@ -7,6 +7,7 @@
 import { equal } from '../../base/equal.ts';
 import type { KubeObject } from '../../base/kube-port.ts';
 import { limits } from '../../base/limits.ts';
+import { isFields } from '../../base/plain-event.ts';
 import type { FieldChange } from '../../machines/release/release-events.ts';
 
 /** Fields of metadata that the API server sets, not the applier. */
@@ -63,9 +64,6 @@ const dotted = (path: string, name: string) => {
   const word = /^[A-Za-z0-9_-]+$/.test(name) ? name : `"${name}"`;
   return path === '' ? word : `${path}.${word}`;
 };
-
-const isFields = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null;
 
 /** null: the field is absent. Nested values may be secret, whatever the field's name. */
 function wordsOf(value: unknown): string | null {

@@ -8,7 +8,7 @@ import type { CertificateFacts } from './domain-facts.ts';
 const secondMs = 1_000;
 const minuteMs = 60 * secondMs;
 const hourMs = 60 * minuteMs;
-const dayMs = 24 * hourMs;
+export const dayMs = 24 * hourMs;
 
 /** Ten days: certificates with a shorter life are renewed halfway (the practice of ACME clients). */
 const shortLifeMs = 10 * dayMs;

@@ -22,6 +22,7 @@ import {
 } from './domain-requests.ts';
 import {
   askPauseMs,
+  dayMs,
   expiryInMs,
   isAhead,
   isCopyTime,
@@ -63,8 +64,6 @@ function isDeferral({ context, event }: Args, reasons?: ReadonlyArray<PermitDefe
     ? !equal(context.deferral, step.deferralIn(event))
     : reasons.includes(event.reason);
 }
-
-const dayMs = 24 * 3_600_000;
 
 /** Whether the failures of a host that nobody asks for count no more. */
 const isForgotten = ({ context, event }: Args) => timeOf(event) >= rememberedUntil(context);
@@ -186,7 +185,10 @@ export const domainSetup = setup({
     /** Reports that could not be written, because Kubernetes was away, are repeated. */
     reportAgain: 30_000,
     sweepAgain: ({ context }) => exhibit.sweepPauseMs(context),
-    /** Longer than all removal attempts together; whatever is left then stays. As long as any wait. */
+    /**
+     * Longer than all removal attempts together; whatever is left then stays. No wait is longer, so that none
+     * that is remembered is cut short.
+     */
     sweepPatience: dayMs,
     memory: ({ context, event }) => {
       const until = rememberedUntil(context);

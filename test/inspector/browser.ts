@@ -50,7 +50,8 @@ export async function openTab(
   const complaints: string[] = [];
   const complain = (text: string) => void (expected.test(text) || complaints.push(text));
   page.on('console', (message) => {
-    if (['error', 'warning'].includes(message.type())) complain(`${message.type()}: ${message.text()}`);
+    if (!['error', 'warning'].includes(message.type())) return;
+    complain(`${message.type()}: ${message.text()} at ${message.location().url}`);
   });
   page.on('pageerror', (error) => complain(`thrown: ${error.message}`));
   page.on('request', (request) => {

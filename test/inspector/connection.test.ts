@@ -27,17 +27,20 @@ class TestSocket {
 let clock: VirtualClock;
 let states: string[];
 let heard: string[];
+let doubts: number;
 beforeEach(() => {
   TestSocket.all = [];
   vi.stubGlobal('WebSocket', TestSocket);
   clock = new VirtualClock();
   states = [];
   heard = [];
+  doubts = 0;
   connectLive({
     clock,
     address: 'ws://replica/api/v1/inspect',
     onState: (state) => void states.push(state),
     onMessage: ({ type }) => void heard.push(type),
+    onDoubt: () => void doubts++,
   });
 });
 afterEach(() => vi.unstubAllGlobals());
@@ -81,4 +84,17 @@ test('a replica with too many pages is said to be full until one is free', async
   }
   last()?.say(hello);
   expect(states).toEqual(['connecting', 'full', 'full', 'full', 'live']);
+});
+
+test('a replica that is gone is not asked whether it still accepts the token; the next to be tried is', async () => {
+  last()?.say(hello);
+  last()?.onclose?.({ code: 1006 });
+  expect([states.at(-1), doubts]).toEqual(['lost', 0]);
+  await clock.advance(100);
+  expect(TestSocket.all).toHaveLength(2);
+  last()?.onclose?.({ code: 1006 });
+  expect([states.at(-1), doubts]).toEqual(['lost', 1]);
+  await clock.advance(400);
+  last()?.onclose?.({ code: 1013 });
+  expect([states.at(-1), doubts]).toEqual(['full', 1]);
 });

@@ -66,6 +66,28 @@ describe('who is asked to sign in', () => {
     expect([who.refused, who.session]).toEqual([null, { ok }]);
   });
 
+  test('what could not be read is read once a replica answers, and what is known is not', async () => {
+    const ok = { user: 'ann', maySend: true, signedIn: true };
+    const asked: string[] = [];
+    const sessions = [refused(503), { ok }];
+    const kinds = [null, ['pod']];
+    const who = createWho({
+      readSession: async () => {
+        asked.push('session');
+        return sessions.shift() ?? refused(0);
+      },
+      readKinds: async () => {
+        asked.push('kinds');
+        return kinds.shift() ?? null;
+      },
+      changed: () => {},
+    });
+    await Promise.all([who.readSession(), who.readKinds()]);
+    for (let hello = 0; hello < 2; hello++) await who.readFailed();
+    expect([who.session, who.allKinds]).toEqual([{ ok }, ['pod']]);
+    expect(asked).toEqual(['session', 'kinds', 'session', 'kinds']);
+  });
+
   test.each([401, 403])('somebody who is answered %i', async (status) => {
     const who = asking(refused(status));
     await who.readSession();

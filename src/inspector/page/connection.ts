@@ -4,6 +4,8 @@
  * Promises: after a loss it retries, first at once, then with pauses that grow to a few seconds; a connection
  * that says nothing for long is taken for lost (a machine that slept, a way in between that is gone); each
  * connection is told what is watched; after its token was refused it does not retry before somebody signs in.
+ * An attempt that ends without a word is reported as a doubt, because a browser does not say why it failed;
+ * the loss of a feed that was heard is none.
  */
 
 import type { Clock, Timer } from '../../base/clock.ts';
@@ -23,14 +25,18 @@ const full = 1013;
 /** Fifteen beats: a bundle of rows takes a few seconds where the way is slow. */
 const lostMs = 15_000;
 
-export function connectLive(parts: {
+interface ConnectionParts {
   readonly clock: Clock;
   /** Of the feed. */
   readonly address: string;
   readonly onState: (state: ConnectionState) => void;
   readonly onMessage: (message: LiveMessage) => void;
-}) {
-  const { clock, address, onState, onMessage } = parts;
+  /** Perhaps the token was refused, perhaps nobody is there. */
+  readonly onDoubt: () => void;
+}
+
+export function connectLive(parts: ConnectionParts) {
+  const { clock, address, onState, onMessage, onDoubt } = parts;
   let socket: WebSocket | null = null;
   let request: LiveRequest = { rows: true, actor: null };
   let timer: Timer | null = null;
@@ -41,6 +47,7 @@ export function connectLive(parts: {
     if (socket) return;
     const opened = new WebSocket(address, [liveProtocol]);
     socket = opened;
+    let isHeard = false;
     // Else what was said about the last attempt stays.
     if (failures === 0) onState('connecting');
     const hush = awaitHush(clock, () => {
@@ -53,6 +60,7 @@ export function connectLive(parts: {
       hush.stop();
       if (refusals.includes(code)) return onState('refused');
       onState(code === full ? 'full' : 'lost');
+      if (!isHeard && code !== full) onDoubt();
       timer = clock.after(pausesMs[Math.min(failures, pausesMs.length - 1)] ?? 1_000, open);
       failures++;
     };
@@ -60,6 +68,7 @@ export function connectLive(parts: {
     opened.onmessage = ({ data }) => {
       if (socket !== opened) return;
       failures = 0;
+      isHeard = true;
       hush.heard();
       const message = readJson(String(data)) as LiveMessage;
       if (message.type === 'hello') onState('live');

@@ -85,10 +85,11 @@ export class Store {
       clock,
       address: `${location.origin.replace(/^http/, 'ws')}/api/v1/inspect`,
       onMessage: (message) => this.#onMessage(message),
+      onDoubt: () => void this.#who.readSession(),
       onState: (connection) => {
         this.#connection = connection;
         this.#isTimed ||= connection !== 'connecting';
-        if (connection === 'refused' || connection === 'lost') void this.#who.readSession();
+        if (connection === 'refused') void this.#who.readSession();
         this.#changed();
       },
     });
@@ -222,7 +223,7 @@ export class Store {
     this.#replica = replica;
     this.#offset = now - this.#clock.now();
     if (this.#watched) void this.#history.ask(this.#watched.id);
-    if (this.#who.allKinds === null) void this.#who.readKinds();
+    void this.#who.readFailed();
   }
 
   #takeRows(message: Extract<LiveMessage, { type: 'rows' }>): void {

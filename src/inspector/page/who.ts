@@ -14,7 +14,7 @@ export function createWho({
   readonly changed: () => void;
 }) {
   const known = { session: null as Answer<SessionView> | null, allKinds: null as readonly string[] | null };
-  return {
+  const who = {
     get session(): Answer<SessionView> | null {
       return known.session;
     },
@@ -40,7 +40,16 @@ export function createWho({
       known.allKinds = (await readKinds()) ?? known.allKinds;
       changed();
     },
+    /** A replica answers now: reads again what could not be read before. */
+    async readFailed(): Promise<void> {
+      const hasFailed = known.session !== null && !('ok' in known.session);
+      await Promise.all([
+        hasFailed ? who.readSession() : undefined,
+        known.allKinds === null ? who.readKinds() : undefined,
+      ]);
+    },
   };
+  return who;
 }
 
 const isRefusal = (session: Answer<SessionView>): session is { readonly refused: Refused } =>

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createControl } from '../../src/actors/control/control-client.ts';
 import { deadLetterEndpoints } from '../../src/actors/control/dead-letter-desk.ts';
 import { pageEndpoints } from '../../src/actors/control/stored-pages.ts';
+import { startDirectory } from '../../src/actors/members/directory.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
 import type { PlainEvent } from '../../src/base/plain-event.ts';
@@ -140,6 +141,38 @@ test('a person asks loaded features; another user does once it is granted as the
     await service.stop();
     await answering.close();
     await own.stop();
+  }
+});
+
+test('replicas whose user may not ask who is gone, as before an upgrade, hear one another and say what is missing', async () => {
+  const deny = '{ deny: "orrery.default.alive.>",';
+  const narrowed = await startPermitted((shipped) =>
+    shipped.replace(/(orrery_replica: \{\s*publish: )\{([^}]*\}\s*subscribe: )\{/, `$1${deny}$2${deny}`),
+  );
+  const buses = [await narrowed.connect('replica'), await narrowed.connect('replica')];
+  const beat = { release: '1', leaving: false, serving: true, tells: true, actors: 0, stepsPerSecond: 0 };
+  const started = buses.map((bus, n) =>
+    startDirectory({
+      ...{ bus, subjects, clock: systemClock, replica: `r${n}`, incarnation: `i${n}` },
+      describe: () => ({ ...beat, shards: [], editions: [] }),
+      onChange: () => {},
+    }),
+  );
+  try {
+    await until(() => started.every((one) => one.live()?.size === 2), { what: 'both' });
+    await until(() => buses.every((bus) => bus.troubles().length === 2), { what: 'what is missing' });
+    expect(buses[0]?.troubles()).toMatchObject([
+      {
+        isMinor: true,
+        text: expect.stringMatching(/subscription to orrery.default.alive.>: .* 0.4 s later/),
+      },
+      { isMinor: true, text: expect.stringMatching(/publish on orrery.default.alive.>: .* 0.4 s later/) },
+    ]);
+    expect(started[0]?.all().filter(({ answers }) => answers)).toEqual([]);
+  } finally {
+    for (const one of started) one.stop();
+    await Promise.all(buses.map((bus) => bus.close()));
+    await narrowed.stop();
   }
 });
 

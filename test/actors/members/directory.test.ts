@@ -6,6 +6,7 @@ import { expect, test } from 'vitest';
 import { type Directory, startDirectory } from '../../../src/actors/members/directory.ts';
 import type { Clock } from '../../../src/base/clock.ts';
 import type { Bus, BusMessage, BusStatus, RequestOptions } from '../../../src/bus/bus.ts';
+import { nobodyAnswers } from '../../../src/bus/bus-errors.ts';
 import { encodeJson } from '../../../src/bus/codec.ts';
 import { memoryHub } from '../../../src/bus/memory/hub.ts';
 import type { MemoryBus } from '../../../src/bus/memory/memory-bus.ts';
@@ -20,6 +21,8 @@ const missingWithinMs = 1_360;
 function stoppable(clock: Clock, bus: MemoryBus) {
   let isStopped = false;
   let isCutOff = false;
+  let reaches = (_subject: string) => true;
+  let refused: string | undefined;
   const timers: Array<() => void> = [];
   const received: Array<() => void> = [];
   const later = (queue: Array<() => void>, fn: () => void) => () => void (isStopped ? queue.push(fn) : fn());
@@ -40,12 +43,24 @@ function stoppable(clock: Clock, bus: MemoryBus) {
       subscribe: (subject: string, hear: (message: BusMessage) => void) =>
         bus.subscribe(subject, (message) => isCutOff || later(received, () => hear(message))()),
       onStatus: (hear: (status: BusStatus) => void) => bus.onStatus(hear),
-      request: (subject: string, data: Uint8Array, options: RequestOptions) =>
-        isCutOff ? new Promise(() => {}) : entering(bus.request(subject, data, options)),
-    } as Bus,
+      request: (subject: string, data: Uint8Array, options: RequestOptions) => {
+        if (isCutOff) return new Promise(() => {});
+        const asking = reaches(subject) ? bus.request(subject, data, options) : nobodyHears(subject);
+        return entering(asking);
+      },
+      troubles: () => (refused === undefined ? [] : [{ what: 'subscription', text: '', since: 0, refused }]),
+    } as Partial<Bus> as Bus,
     faults: bus.faults,
     cutOff(still: boolean): void {
       isCutOff = still;
+    },
+    /** Where its requests arrive; elsewhere NATS says that nobody listens. */
+    reach(isReached: (subject: string) => boolean): void {
+      reaches = isReached;
+    },
+    /** NATS takes the permission to listen there from it. */
+    refuse(subject: string): void {
+      refused = subject;
     },
     stop(): void {
       isStopped = true;
@@ -62,6 +77,7 @@ function stoppable(clock: Clock, bus: MemoryBus) {
   };
 }
 
+const nobodyHears = (subject: string) => Promise.reject(nobodyAnswers(subject));
 const bound = (clock: Clock) => ({ now: () => clock.now(), monotonic: () => clock.monotonic() });
 
 /** Three replicas as processes that beat in turn; what `a` says of who lives is noted. */
@@ -171,6 +187,26 @@ test('a pause of a second, whenever it begins, is no death', async () => {
     ).toEqual([]);
     expect(a.living()).toBe('a b c');
   }
+});
+
+test('who cannot be asked, by permissions or behind a leaf node that lets beats through only, may pause for a second', async () => {
+  for (const how of ['never', 'since a reconnect', 'since a reload'] as const)
+    for (let offset = 0; offset < 600; offset += 100) {
+      const { clock, changes, a, b } = await scene();
+      if (how !== 'never') await clock.advance(5_000);
+      a.reach((subject) => !subject.includes('.alive.b.'));
+      if (how === 'since a reload') b.refuse('orrery.test.alive.>');
+      else a.faults.setLink('down');
+      a.faults.setLink('up');
+      await clock.advance(10_000 + offset);
+      const before = changes.length;
+      b.stop();
+      await clock.advance(1_000);
+      b.goOn();
+      await clock.advance(3_000);
+      const wrong = changes.slice(before).filter((names) => names !== 'a b c');
+      expect(wrong, `${how}, from ${offset} ms on`).toEqual([]);
+    }
 });
 
 test('a judge that did not read for a while finds nobody missing', async () => {

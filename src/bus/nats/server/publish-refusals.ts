@@ -10,7 +10,7 @@ import type { Clock, Timer } from '../../../base/clock.ts';
 import type { Log } from '../../../base/log-port.ts';
 import type { Subscription } from '../../bus.ts';
 import type { Troubles } from '../../troubles.ts';
-import { familyOf, isForAnswers } from './subject-family.ts';
+import { familyOf, isForAnswers, smallLossOf } from './subject-family.ts';
 
 const gatherMs = 1_000;
 const repeatMinMs = 60_000;
@@ -55,7 +55,7 @@ export class PublishRefusals {
     this.#refusedAt.set(family, clock.monotonic());
     this.#lookLater();
     if (isKnown) return;
-    const isMinor = isForAnswers(family);
+    const isMinor = isForAnswers(family) || smallLossOf(family) !== undefined;
     if (isMinor || isOwn.test(family)) troubles.note(whatOf(family), textOf(family), { isMinor });
     this.#untold.push(family);
     this.#gathering ??= clock.after(gatherMs, () => this.#tellNew());
@@ -98,8 +98,11 @@ export class PublishRefusals {
 }
 
 const whatOf = (family: string) => `publish ${family}`;
-const textOf = (family: string) =>
-  `NATS does not let this user publish on ${family}: ${isForAnswers(family) ? 'whoever asks there gets no answer' : 'what is sent there is lost'}. Add it to what the user may publish (deploy/nats/permissions.conf)`;
+
+function textOf(family: string): string {
+  const lost = isForAnswers(family) ? 'whoever asks there gets no answer' : 'what is sent there is lost';
+  return `NATS does not let this user publish on ${family}: ${smallLossOf(family) ?? lost}. Add it to what the user may publish (deploy/nats/permissions.conf)`;
+}
 
 /** What we publish by ourselves. Where else an answer goes, whoever asked has chosen. */
 const isOwn = /^(orrery\.|\$JS\.)/;

@@ -15,8 +15,18 @@ function keptTokens(first: string): number {
   return first.startsWith('$') ? 4 : 3;
 }
 
-/** How `nats micro` finds us. */
-export const isDiscovery = (family: string) => family.startsWith('$SRV.');
+/**
+ * What is lost where a family is not heard, or not published on, although replicas work all the same; else
+ * nothing. Whoever upgrades has the permissions of the release before.
+ */
+export function smallLossOf(family: string): string | undefined {
+  if (family.startsWith('$SRV.')) return 'nats micro does not show this replica; everything else works';
+  if (isRollCall.test(family)) return 'a replica that dies is missed 0.4 s later; everything else works';
+  return undefined;
+}
+
+/** Where replicas ask whether one of them is gone. */
+const isRollCall = /^orrery\.[^.]+\.alive\./;
 
 /** Where answers go. */
 export const isForAnswers = (family: string) => family.startsWith('_');

@@ -7,7 +7,7 @@
 import type { Clock } from '../../../base/clock.ts';
 import type { Log } from '../../../base/log-port.ts';
 import type { Troubles } from '../../troubles.ts';
-import { familyOf, isDiscovery } from './subject-family.ts';
+import { familyOf, smallLossOf } from './subject-family.ts';
 
 export interface SubscriptionRefusals {
   /** Again and again, while it is refused. */
@@ -44,7 +44,8 @@ export function subscriptionRefusals(parts: {
       const known = refused.get(family);
       if (known !== undefined) return void known.add(subject);
       refused.set(family, new Set([subject]));
-      troubles.note(whatOf(family), textOf(family), { isMinor: isDiscovery(family), refused: family });
+      const isMinor = smallLossOf(family) !== undefined;
+      troubles.note(whatOf(family), textOf(family), { isMinor, refused: family });
       gathered.refused.add(family);
       tellLater();
     },
@@ -64,9 +65,7 @@ export function subscriptionRefusals(parts: {
 const whatOf = (family: string) => `subscription ${family}`;
 
 function textOf(family: string): string {
-  const follows = isDiscovery(family)
-    ? 'nats micro does not show this replica; everything else works'
-    : 'nothing there is heard';
+  const follows = smallLossOf(family) ?? 'nothing there is heard';
   return `NATS refuses this user the subscription to ${family}: ${follows}. Add it to what the user may subscribe to (deploy/nats/permissions.conf)`;
 }
 

@@ -272,6 +272,8 @@ export interface HistoryView {
 export interface LiveRow extends ActorSummary {
   /** Type of the last event; absent before the first. */
   readonly event?: string;
+  /** When it was taken, ms since the epoch; absent from a release that does not report it. */
+  readonly at?: number;
   /** The actor has ended. */
   readonly gone?: true;
 }

@@ -1,7 +1,8 @@
-/** The page's live feed, on sockets that the test opens, silences and closes. */
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { VirtualClock } from '../../packages/testing/time/virtual-clock.ts';
+/** The page's live feed and what it makes of it, on sockets that the test opens, silences and closes. */
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { type OwnClock, ownClock, VirtualClock } from '../../packages/testing/time/virtual-clock.ts';
 import { connectLive } from '../../src/inspector/page/connection.ts';
+import { Store } from '../../src/inspector/page/page-store.ts';
 
 class TestSocket {
   static readonly OPEN = 1;
@@ -97,4 +98,108 @@ test('a replica that is gone is not asked whether it still accepts the token; th
   await clock.advance(400);
   last()?.onclose?.({ code: 1013 });
   expect([states.at(-1), doubts]).toEqual(['full', 1]);
+});
+
+const hourMs = 3_600_000;
+/** Ends the connection that every test begins with. */
+const leaveFirst = () => {
+  last()?.onclose?.({ code: 4401 });
+  TestSocket.all = [];
+};
+
+test('a machine that slept connects again at once, unless what was sent is there', async () => {
+  const machine = ownClock(clock);
+  leaveFirst();
+  connectLive({ clock: machine, address: 'ws://a/api', onState() {}, onMessage() {}, onDoubt() {} });
+  const first = last();
+  first?.say(hello);
+  await clock.advance(5_000);
+  machine.suspend(hourMs);
+  first?.say(beat);
+  await clock.advance(10_000);
+  expect(TestSocket.all).toHaveLength(1);
+  machine.suspend(hourMs);
+  await clock.advance(2_500);
+  expect([TestSocket.all.length, first?.isClosed]).toEqual([2, true]);
+});
+
+describe('what the page shows', () => {
+  let machine: OwnClock;
+  let store: Store;
+  const replica = (one: string, lastSeen: number) => ({ replica: one, lastSeen, shards: [], actors: 1 });
+  const row = (n: number, rev: number, more: object = {}) => ({
+    ...{ id: `pod/shop/web-${n}`, rev, state: 'proving', since: 0, shard: 1, owner: 'a', parked: false },
+    reason: { text: '', health: 'ok', since: 0, next: null },
+    ...more,
+  });
+  /** The replica's clock, a second ahead, which does not sleep. */
+  const there = () => machine.now() + 1_000;
+  const cluster = (owner = 'a') => {
+    const now = there();
+    const shards = [{ shard: 1, owner, fence: 1, state: 'active', actors: 1 }];
+    const letters = { count: 0, newest: [] };
+    return {
+      ...{ type: 'cluster', now, isWhole: true, missingShards: [], deadLetters: letters, shards },
+      replicas: [replica('a', now - 200)],
+    };
+  };
+  const begin = (rows: object[], owner?: string) => {
+    last()?.say({ type: 'hello', replica: 'a', release: '1', now: there() });
+    last()?.say({ type: 'rows', rows, ended: [] });
+    last()?.say(cluster(owner));
+  };
+  const steps = () => store.rates.of('pod').reduce((sum, one) => sum + one, 0);
+  const news = () => store.news.map(({ row, at }) => [row.id.slice(-1), (there() - at) / 1_000]);
+
+  beforeEach(() => {
+    machine = ownClock(clock);
+    leaveFirst();
+    vi.stubGlobal('fetch', () => Promise.reject(new Error('absent')));
+    store = new Store({ clock: machine, address: 'ws://replica/api/v1/inspect', beforeFrame() {} });
+  });
+
+  test('after an hour of sleep is said to be an hour old at once, and stands still until there is news', async () => {
+    begin([row(0, 1)]);
+    const asOf = there();
+    await clock.advance(900);
+    expect([store.silence, store.now() - asOf]).toEqual([null, 900]);
+    machine.suspend(hourMs);
+    expect(store.silence).toEqual({ ms: hourMs + 900, asOf, isReplica: true });
+    expect(store.now()).toBe(asOf);
+    await clock.advance(2_000);
+    expect(store.silence?.ms).toBe(hourMs + 2_900);
+    await clock.advance(500);
+    // The new feed has begun; what is shown is still that of an hour ago, and the replica is not to blame.
+    last()?.say({ type: 'hello', replica: 'a', release: '1', now: there() });
+    expect(store.silence).toMatchObject({ asOf, isReplica: true });
+    begin([row(0, 400)]);
+    expect([store.silence, store.now() - there()]).toEqual([null, 0]);
+  });
+
+  test('counts no steps of an hour as those of a second, and no move as one of now', async () => {
+    begin([row(0, 1)]);
+    last()?.say({ type: 'rows', rows: [row(0, 3)], ended: [] });
+    await clock.advance(1_000);
+    expect(steps()).toBe(2);
+    machine.suspend(hourMs);
+    await clock.advance(2_500);
+    begin([row(0, 5_000)], 'b');
+    last()?.say({ type: 'rows', rows: [row(0, 5_001)], ended: [] });
+    await clock.advance(1_000);
+    expect(steps()).toBe(3);
+    last()?.say(cluster('a'));
+    expect(store.moves.map(({ from, to }) => [from, to])).toEqual([['b', 'a']]);
+  });
+
+  test('as just happened is what the replica dates, newest first', async () => {
+    begin([row(0, 7, { event: 'pod.observed', at: there() - 600_000 }), row(1, 2)]);
+    last()?.say({ type: 'rows', rows: [row(1, 3, { event: 'route.proven', at: there() - 100 })], ended: [] });
+    last()?.say({ type: 'rows', rows: [row(2, 3, { event: 'pod.observed' })], ended: [] });
+    await clock.advance(1_000);
+    expect(news()).toEqual([
+      ['2', 1],
+      ['1', 1.1],
+      ['0', 601],
+    ]);
+  });
 });

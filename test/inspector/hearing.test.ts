@@ -29,6 +29,16 @@ test('a replica that has not heard the others for ten seconds is no news', async
   expect((await listen(12, () => asOf)).silence()).toEqual({ ms: 12_000, asOf, isReplica: false });
 });
 
+test('a sleep counts as silence, though the timers of a machine that sleeps stand still; a clock set back does not', async () => {
+  const { clock, silence } = await listen(60, (now) => now);
+  clock.leap(3_600_000);
+  expect(silence()).toMatchObject({ ms: 3_600_000, isReplica: true });
+  clock.leap(-7_200_000);
+  expect(silence()).toBeNull();
+  await clock.advance(4_000);
+  expect(silence()?.ms).toBe(4_000);
+});
+
 test('a page that is opened while its replica hears nobody does not look alive', async () => {
   expect((await listen(10, () => 0)).silence()).toBeNull();
   expect((await listen(11, () => 0)).silence()).toEqual({ ms: 11_000, asOf: 0, isReplica: false });

@@ -5,14 +5,15 @@ import { limits } from '../../src/base/limits.ts';
 import type { ControlPort, LiveRow } from '../../src/base/views.ts';
 import { encodeJson } from '../../src/bus/codec.ts';
 import { LiveWatch } from '../../src/inspector/live/live-watch.ts';
+import { followDeadLetters } from '../../src/inspector/live/newest-dead-letters.ts';
 import { TestCluster } from '../actors/harness.ts';
 
 let cluster: TestCluster;
-let liveWatch: LiveWatch;
+let liveWatch: LiveWatch | undefined;
 beforeEach(() => {
   cluster = new TestCluster();
 });
-afterEach(() => liveWatch.stop());
+afterEach(() => liveWatch?.stop());
 
 const row = (n: number, rev: number, shard = 1): LiveRow => ({
   id: `pod/shop/web-${n}`,
@@ -47,7 +48,7 @@ function watch(pages: () => readonly Page[], during: () => void = () => {}) {
   const peer = cluster.hub.connect('owner');
   return {
     tell: (...rows: LiveRow[]) => peer.publish(cluster.subjects.peer('rows'), encodeJson({ rows })),
-    states: () => [...liveWatch.rows.values()].map(({ id, state }) => `${id} ${state}`).sort(),
+    states: () => [...(liveWatch?.rows.values() ?? [])].map(({ id, state }) => `${id} ${state}`).sort(),
   };
 }
 const page = (actors: readonly LiveRow[], more: Partial<Page> = {}): Page => ({
@@ -99,4 +100,25 @@ test('rows of a shard that nobody answered for in any part of the list stay', as
   list = [page([], { next: 'pod/shop/web-0', missingShards: [7] }), ...whole.slice(1)];
   await cluster.clock.advance(limits.inspectReadAgainMs);
   expect(states()).toEqual(['pod/shop/web-0 rev-1', 'pod/shop/web-1 rev-1', 'pod/shop/web-2 rev-1']);
+});
+
+test('dead letters are those of the last day, also on a page that stays open, and without all that left', async () => {
+  const { clock, subjects } = cluster;
+  const bus = cluster.hub.connect('letters');
+  const dead = () => bus.append(subjects.dead, encodeJson({ type: 'pod.explode' }));
+  for (let n = 0; n < limits.inspectDeadLetters + 10; n++) await dead();
+  const following = followDeadLetters({ bus, subjects, clock });
+  await clock.advance(12 * 3_600_000);
+  await dead();
+  await clock.advance(0);
+  const told = () => [following.letters().count, following.letters().newest.length];
+  expect(told()).toEqual([61, 50]);
+  // The first is beyond those that are shown.
+  for (const sequence of [1, 61]) bus.publish(subjects.peer('letter'), encodeJson({ sequence }));
+  await clock.advance(0);
+  expect(told()).toEqual([59, 49]);
+  await dead();
+  await clock.advance(13 * 3_600_000);
+  expect(told()).toEqual([1, 1]);
+  following.stop();
 });

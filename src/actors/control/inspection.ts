@@ -120,7 +120,7 @@ class Watched {
     const kind = kindOf(cell);
     const chart = engine.parts.steppers.get(kind)?.chart;
     const asked = { owner, chart, at: clock.now(), facts: this.#factsOf.has(kind) };
-    const row = { ...summaryOf(cell, record, asked), event };
+    const row = { ...summaryOf(cell, record, asked), event, ...(record ? { at: record.at } : {}) };
     return record?.gone ? { ...row, gone: true } : row;
   }
 

@@ -47,12 +47,12 @@ export class LiveWatch {
   isWhole = false;
   readonly #rowsListeners = new Set<RowsListener>();
   readonly #steps = new Map<ActorId | 'all', Set<(told: LiveStep) => void>>();
-  readonly #subscriptions = new Map<ActorId | 'all' | 'rows' | 'dead', Subscription>();
+  readonly #subscriptions = new Map<ActorId | 'all' | 'rows', Subscription>();
+  #deadLetters: ReturnType<typeof followDeadLetters> | null = null;
   /** Kinds whose facts are wanted, with the number of pages that want them. */
   readonly #factsOf = new Map<string, number>();
   #cluster: ClusterNow | null = null;
   #missingShards: readonly ShardName[] = [];
-  #deadLetters: ClusterNow['deadLetters'] = { count: 0, newest: [] };
   #timers: Timer[] = [];
   /** Actors told of since the last page of a list was requested: they are newer than that page. */
   readonly #heard = new Set<ActorId>();
@@ -140,7 +140,7 @@ export class LiveWatch {
     return subjects.peer('step', kind, namespace, name);
   }
 
-  #unsubscribe(name: ActorId | 'all' | 'rows' | 'dead'): void {
+  #unsubscribe(name: ActorId | 'all' | 'rows'): void {
     this.#subscriptions.get(name)?.stop();
     this.#subscriptions.delete(name);
   }
@@ -178,12 +178,7 @@ export class LiveWatch {
         this.#take(rows);
       }),
     );
-    this.#subscriptions.set(
-      'dead',
-      followDeadLetters(this.#parts, (letters) => {
-        if (time === this.#time) this.#deadLetters = letters;
-      }),
-    );
+    this.#deadLetters = followDeadLetters(this.#parts);
     this.#announce();
     this.#repeat(clusterMs, time, () => this.#readCluster(time));
     this.#repeat(limits.inspectReadAgainMs, time, () => this.#readRows(time));
@@ -192,13 +187,13 @@ export class LiveWatch {
   #stopRows(): void {
     this.#time++;
     this.#unsubscribe('rows');
-    this.#unsubscribe('dead');
+    this.#deadLetters?.stop();
     for (const timer of this.#timers) timer.cancel();
     this.#timers = [];
     this.rows.clear();
     this.isWhole = false;
     this.#cluster = null;
-    this.#deadLetters = { count: 0, newest: [] };
+    this.#deadLetters = null;
     this.#announce();
   }
 
@@ -250,10 +245,11 @@ export class LiveWatch {
    * send.
    */
   #completed(row: LiveRow, known: LiveRow): LiveRow {
-    const { event, facts } = known;
+    const { event, at, facts } = known;
     const hasFacts = row.facts === undefined && facts !== undefined && this.#factsOf.has(kindOf(row.id));
     return {
       ...(row.rev === known.rev && event !== undefined ? { event } : {}),
+      ...(row.rev === known.rev && at !== undefined ? { at } : {}),
       ...(hasFacts ? { facts } : {}),
       ...row,
     };
@@ -307,7 +303,7 @@ export class LiveWatch {
       now: this.#parts.clock.now(),
       isWhole: this.isWhole,
       missingShards: this.#missingShards,
-      deadLetters: this.#deadLetters,
+      deadLetters: this.#deadLetters?.letters() ?? { count: 0, newest: [] },
     };
     for (const listener of this.#rowsListeners) listener.cluster(this.#cluster);
   }

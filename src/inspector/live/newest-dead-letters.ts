@@ -5,44 +5,57 @@ import type { Clock } from '../../base/clock.ts';
 import { attempt } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { DeadLetter } from '../../base/views.ts';
-import type { Bus, Subscription } from '../../bus/bus.ts';
+import type { Bus } from '../../bus/bus.ts';
 import { decode } from '../../bus/codec.ts';
 import type { Subjects } from '../../bus/subjects.ts';
 import type { ClusterNow } from './live-messages.ts';
 
 /** Older ones are no news to anybody on call. */
 const backMs = 24 * 3_600_000;
+/** As many as the stream keeps. */
+const countMax = 100_000;
 
-/** Calls back with the present letters, and again with each that arrives, is sent again or dropped. */
-export function followDeadLetters(
-  { bus, subjects, clock }: { readonly bus: Bus; readonly subjects: Subjects; readonly clock: Clock },
-  onLetters: (letters: ClusterNow['deadLetters']) => void,
-): Subscription {
-  let newest: readonly DeadLetter[] = [];
-  let count = 0;
-  let stopped = false;
+/** Follows the letters of the last day, as long as somebody watches: each leaves when its day is over. */
+export function followDeadLetters({
+  bus,
+  subjects,
+  clock,
+}: {
+  readonly bus: Bus;
+  readonly subjects: Subjects;
+  readonly clock: Clock;
+}) {
+  let newest: ReadonlyArray<DeadLetter & { readonly sequence: number }> = [];
+  /** When each was stored, by its sequence; oldest first. */
+  const times = new Map<number, number>();
   const following = bus.follow('dead', {
     subjects: [subjects.dead],
     from: { kind: 'time', at: clock.now() - backMs },
     onMessage: (message) => {
-      count++;
-      newest = [beginning(letterView(subjects, message)), ...newest].slice(0, limits.inspectDeadLetters);
-      if (!stopped) onLetters({ count, newest });
+      const letter = beginning(letterView(subjects, message));
+      times.set(letter.sequence, letter.at);
+      newest = [letter, ...newest].slice(0, limits.inspectDeadLetters);
     },
   });
   const leaving = bus.subscribe(subjects.peer('letter'), ({ data }) => {
     // Other bytes on this subject name no letter.
     const sequence = attempt(() => (decode(data) as { readonly sequence?: unknown }).sequence, undefined);
-    const left = newest.filter((letter) => letter.sequence !== sequence);
-    count -= newest.length - left.length;
-    newest = left;
-    if (!stopped) onLetters({ count, newest });
+    times.delete(Number(sequence));
   });
   // If the stream cannot be read, the page shows no letters; it has other uses.
   following.catch(() => {});
   return {
+    /** Sent again, dropped, or too old: none of them counts. */
+    letters(): ClusterNow['deadLetters'] {
+      const oldest = clock.now() - backMs;
+      for (const [sequence, at] of times) {
+        if (at >= oldest && times.size <= countMax) break;
+        times.delete(sequence);
+      }
+      newest = newest.filter(({ sequence }) => times.has(sequence));
+      return { count: times.size, newest };
+    },
     stop() {
-      stopped = true;
       leaving.stop();
       following.then(
         (running) => running.stop(),
@@ -53,5 +66,8 @@ export function followDeadLetters(
 }
 
 /** Sent to every page repeatedly, so only the beginning of each letter. */
-const beginning = (letter: DeadLetter): DeadLetter => ({ ...letter, body: letter.body.slice(0, bodyChars) });
+const beginning = <T extends DeadLetter>(letter: T): T => ({
+  ...letter,
+  body: letter.body.slice(0, bodyChars),
+});
 const bodyChars = 400;

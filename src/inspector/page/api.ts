@@ -40,7 +40,9 @@ export function readEvents(wanted: {
   const { from, to, kind, text, after } = wanted;
   const given = { from, to, kind, text, after: after ?? '' };
   const query = new URLSearchParams(
-    Object.entries(given).flatMap(([name, value]) => (value === '' ? [] : [[name, String(value)]])),
+    Object.entries(given).flatMap<[string, string]>(([name, value]) =>
+      value === '' ? [] : [[name, String(value)]],
+    ),
   );
   return call<HistoryPage>('GET', `events?${query}`);
 }

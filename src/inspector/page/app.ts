@@ -147,7 +147,7 @@ function Live({ store }: { store: Store }): VNode {
   const word = isSilent
     ? `no news since ${age(silence.ms)}${asOf}`
     : `${liveWords[connection]}${['lost', 'full'].includes(connection) ? asOf : ''}`;
-  const why = isSilent && silence.isReplica ? `${replica} says nothing` : `served by ${replica}`;
+  const why = isSilent && silence.isReplica ? `nothing heard from ${replica}` : `served by ${replica}`;
   return html`<span class="live ${isSilent ? 'silent' : connection}" role="status" title=${why}>
     <span class="live-dot" aria-hidden="true"></span>${word}<span class="live-replica">${replica}</span>
   </span>`;

@@ -12,6 +12,7 @@ import type { Clock, Timer } from '../../base/clock.ts';
 import type { LiveMessage, LiveRequest } from '../live/live-messages.ts';
 import { liveProtocol } from '../live/live-protocol.ts';
 import { readJson } from './answer.ts';
+import { elapsedMs, markOf } from './hearing.ts';
 
 /** `full`: the replica serves as many pages as it can. */
 export type ConnectionState = 'connecting' | 'live' | 'lost' | 'full' | 'refused';
@@ -24,6 +25,8 @@ const refusals = [4401, 4403];
 const full = 1013;
 /** Fifteen beats: a bundle of rows takes a few seconds where the way is slow. */
 const lostMs = 15_000;
+/** A timer stands still while the machine sleeps. What came before it slept is read between two looks. */
+const lookMs = 1_000;
 
 interface ConnectionParts {
   readonly clock: Clock;
@@ -93,13 +96,24 @@ export function connectLive(parts: ConnectionParts) {
   };
 }
 
-/** Reports when nothing was heard for too long. */
+/** Reports when nothing was heard for too long, soon after a sleep too. */
 function awaitHush(clock: Clock, onHush: () => void) {
-  let timer = clock.after(lostMs, onHush);
+  let heard = markOf(clock);
+  let isLate = false;
+  let timer: Timer;
+  const look = () => {
+    timer = clock.after(lookMs, () => {
+      const wasLate = isLate;
+      isLate = elapsedMs(clock, heard) >= lostMs - lookMs;
+      if (isLate && wasLate) onHush();
+      else look();
+    });
+  };
+  look();
   return {
     heard(): void {
-      timer.cancel();
-      timer = clock.after(lostMs, onHush);
+      heard = markOf(clock);
+      isLate = false;
     },
     stop: () => timer.cancel(),
   };

@@ -1,5 +1,6 @@
 /**
- * Whether the feed is alive: when the page last heard from its replica, and how old that information was.
+ * Whether the feed is alive: when the page last heard from its replica, and how old that information was. A
+ * machine that slept has heard nothing meanwhile, although its monotonic clock stood still.
  */
 import type { Clock } from '../../base/clock.ts';
 
@@ -8,7 +9,7 @@ export interface Silence {
   readonly ms: number;
   /** The time of the shown data, by the replica's clock, ms since the epoch; 0: none has come yet. */
   readonly asOf: number;
-  /** The replica itself is silent; otherwise it does not hear the others. */
+  /** The page hears nothing from its replica; otherwise the replica does not hear the others. */
   readonly isReplica: boolean;
 }
 
@@ -20,13 +21,17 @@ const silenceMs = 3_000;
 const deafMs = 10_000;
 
 export function createHearing(clock: Clock) {
-  const beganAt = clock.monotonic();
-  let heardAt = beganAt;
+  let began = markOf(clock);
+  let heard = began;
   let told = 0;
   return {
+    /** A feed began: what its replica knows comes soon. */
+    began(): void {
+      began = markOf(clock);
+    },
     /** A message arrived. @param asOf the time of its data, if it has one */
     heard(asOf = 0): void {
-      heardAt = clock.monotonic();
+      heard = markOf(clock);
       told = Math.max(told, asOf);
     },
     /**
@@ -34,10 +39,26 @@ export function createHearing(clock: Clock) {
      * @returns null: the feed is alive
      */
     silence(now: number, isLive: boolean): Silence | null {
-      const ms = clock.monotonic() - heardAt;
+      const ms = elapsedMs(clock, heard);
+      const feedMs = elapsedMs(clock, began);
+      const deaf = told === 0 ? feedMs : now - told;
       if (ms > silenceMs || !isLive) return { ms, asOf: told, isReplica: true };
-      const deaf = told === 0 ? clock.monotonic() - beganAt : now - told;
-      return deaf > deafMs ? { ms: deaf, asOf: told, isReplica: false } : null;
+      return deaf > deafMs ? { ms: deaf, asOf: told, isReplica: feedMs <= deafMs } : null;
     },
   };
+}
+
+/** A moment on both clocks of the machine. */
+export interface Mark {
+  readonly wall: number;
+  readonly monotonic: number;
+}
+
+export function markOf(clock: Clock): Mark {
+  return { wall: clock.now(), monotonic: clock.monotonic() };
+}
+
+/** The time since then, sleep included; a wall clock that was set back takes nothing away. */
+export function elapsedMs(clock: Clock, { wall, monotonic }: Mark): number {
+  return Math.max(clock.monotonic() - monotonic, clock.now() - wall);
 }

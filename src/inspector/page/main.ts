@@ -6,7 +6,11 @@ import { restoreTheme } from './theme.ts';
 import { html, render } from './vendor.ts';
 
 restoreTheme();
-const store = new Store(systemClock);
+const store = new Store({
+  clock: systemClock,
+  address: `${location.origin.replace(/^http/, 'ws')}/api/v1/inspect`,
+  beforeFrame: (draw) => requestAnimationFrame(draw),
+});
 const place = document.getElementById('app');
 if (place) {
   place.textContent = '';

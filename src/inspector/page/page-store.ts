@@ -28,20 +28,19 @@ export interface Watched {
   isLoading: boolean;
   /** Why the history or the actor could not be read so far; it is tried again. null: nothing is wrong. */
   problem: string | null;
-  /** When the last step arrived over the live feed, page time, ms; 0: none has. */
-  steppedAt: number;
 }
 
 export interface Move {
   readonly shard: number;
   readonly from: string | null;
   readonly to: string | null;
-  /** Page time, ms. */
+  /** By the replica's clock, ms since the epoch. */
   readonly at: number;
 }
 
 export interface News {
   readonly row: LiveRow;
+  /** By the replica's clock, ms since the epoch. */
   readonly at: number;
 }
 
@@ -49,9 +48,14 @@ const newsMax = 14;
 const movesMax = 8;
 /** A new feed sends its rows within this time once it has all of them. */
 const stalePatienceMs = 4_000;
+/** A gap in the news of up to this leaves the page as it is: a connection that is made again. */
+const gapMs = 3_000;
+/** Of two pictures further apart nobody can say when a shard moved. */
+const movesGapMs = 15_000;
 
 export class Store {
   readonly #clock: Clock;
+  readonly #beforeFrame: (draw: () => void) => void;
   readonly #live: Connection;
   readonly #history: { ask(id: ActorId): Promise<void>; forget(): void };
   readonly #who: Who;
@@ -70,12 +74,23 @@ export class Store {
   #offset = 0;
   /** Rows not yet repeated since the feed started again; those that ended unnoticed are dropped. */
   #stale = new Set<ActorId>();
+  /** Rows not yet repeated since there was no news: nobody can say when they took the steps since. */
+  #undated = new Set<ActorId>();
+  #wasGap = false;
   #staleSince = 0;
   #isDue = false;
   #isTimed = false;
 
-  constructor(clock: Clock) {
+  constructor(parts: {
+    readonly clock: Clock;
+    /** Of the live feed. */
+    readonly address: string;
+    /** Calls when the next picture is drawn. */
+    readonly beforeFrame: (draw: () => void) => void;
+  }) {
+    const { clock, address } = parts;
     this.#clock = clock;
+    this.#beforeFrame = parts.beforeFrame;
     this.rates = createRates(clock);
     this.#hearing = createHearing(clock);
     this.#who = createWho({ readSession, readKinds, changed: () => this.#changed() });
@@ -83,7 +98,7 @@ export class Store {
     this.#history = createPersistentReading({ clock, read: readHistory, onAnswer });
     this.#live = connectLive({
       clock,
-      address: `${location.origin.replace(/^http/, 'ws')}/api/v1/inspect`,
+      address,
       onMessage: (message) => this.#onMessage(message),
       onDoubt: () => void this.#who.readSession(),
       onState: (connection) => {
@@ -126,7 +141,7 @@ export class Store {
 
   /** Nothing was heard for three seconds, or only old information; null: the feed is alive. */
   get silence(): Silence | null {
-    return this.#hearing.silence(this.now(), this.#connection === 'live');
+    return this.#hearing.silence(this.#time(), this.#connection === 'live');
   }
 
   /** Every kind that the release knows, with or without actors; null: unknown so far. */
@@ -162,8 +177,17 @@ export class Store {
     return this.#isTimed;
   }
 
-  /** The replica's time, ms since the epoch. */
+  /**
+   * The time of what is shown, by the replica's clock, ms since the epoch. It stands still while no news
+   * comes.
+   */
   now(): number {
+    const { silence } = this;
+    return silence !== null && silence.ms > gapMs && silence.asOf > 0 ? silence.asOf : this.#time();
+  }
+
+  /** The replica's time, ms since the epoch. */
+  #time(): number {
     return this.#clock.now() + this.#offset;
   }
 
@@ -172,9 +196,7 @@ export class Store {
     this.#live.watch({ rows: true, actor: id, facts: kind });
     if (this.#watched?.id === (id ?? undefined)) return;
     this.#watched =
-      id === null
-        ? null
-        : { id, actor: undefined, steps: [], left: 0, isLoading: true, problem: null, steppedAt: 0 };
+      id === null ? null : { id, actor: undefined, steps: [], left: 0, isLoading: true, problem: null };
     if (id === null) this.#history.forget();
     else void this.#history.ask(id);
     this.#changed();
@@ -194,13 +216,16 @@ export class Store {
   #changed(): void {
     if (this.#isDue) return;
     this.#isDue = true;
-    requestAnimationFrame(() => {
+    this.#beforeFrame(() => {
       this.#isDue = false;
       for (const listener of this.#listeners) listener();
     });
   }
 
   #onMessage(message: LiveMessage): void {
+    const isGap = (this.silence?.ms ?? 0) > gapMs;
+    if (isGap && !this.#wasGap) this.#undated = new Set(this.#rows.keys());
+    this.#wasGap = isGap;
     this.#hearing.heard();
     if (message.type === 'hello') this.#begin(message);
     else if (message.type === 'beat') {
@@ -222,6 +247,7 @@ export class Store {
     this.#staleSince = this.#clock.monotonic();
     this.#replica = replica;
     this.#offset = now - this.#clock.now();
+    this.#hearing.began();
     if (this.#watched) void this.#history.ask(this.#watched.id);
     void this.#who.readFailed();
   }
@@ -230,20 +256,23 @@ export class Store {
     const steps: News[] = [];
     for (const row of message.rows) {
       const known = this.#rows.get(row.id);
-      if (known && row.rev > known.rev)
+      if (known && row.rev > known.rev && !this.#undated.has(row.id))
         this.rates.add(row.id.slice(0, row.id.indexOf('/')), row.rev - known.rev);
-      if (row.event !== undefined && row.rev !== known?.rev) steps.push({ row, at: this.#clock.now() });
+      // A replica of an earlier release does not date it.
+      if (row.event !== undefined && row.rev !== known?.rev) steps.push({ row, at: row.at ?? this.#time() });
       if (!known) this.#count(row.id, 1);
       this.#rows.set(row.id, row);
       this.#stale.delete(row.id);
+      this.#undated.delete(row.id);
     }
     for (const id of message.ended) this.#drop(id);
-    if (steps.length > 0) this.#news = [...steps.reverse(), ...this.#news].slice(0, newsMax);
+    if (steps.length === 0) return;
+    this.#news = [...steps.reverse(), ...this.#news].sort((a, b) => b.at - a.at).slice(0, newsMax);
   }
 
   #takeCluster(cluster: ClusterNow): void {
     const clock = this.#clock;
-    const moved = movesOf(this.#cluster, cluster, clock.now());
+    const moved = movesOf(this.#cluster, cluster);
     if (moved.length > 0) this.#moves = [...moved, ...this.#moves].slice(0, movesMax);
     this.#offset = cluster.now - clock.now();
     this.#hearing.heard(cluster.now);
@@ -256,8 +285,7 @@ export class Store {
   #takeStep({ step, actor }: Extract<LiveMessage, { type: 'step' }>): void {
     const watched = this.#watched;
     if (watched?.id !== step.id) return;
-    const steppedAt = this.#clock.monotonic();
-    this.#watched = { ...watched, actor, steps: withStep(watched.steps, step), steppedAt };
+    this.#watched = { ...watched, actor, steps: withStep(watched.steps, step) };
   }
 
   #takeHistory(id: ActorId, answer: Answer<HistoryView>): void {
@@ -284,8 +312,10 @@ export class Store {
   }
 }
 
-function movesOf(before: ClusterNow | null, after: ClusterNow, at: number): Move[] {
-  const owners = new Map(before?.shards.map(({ shard, owner }) => [shard, owner]));
+function movesOf(before: ClusterNow | null, after: ClusterNow): Move[] {
+  const at = after.now;
+  if (before === null || at - before.now > movesGapMs) return [];
+  const owners = new Map(before.shards.map(({ shard, owner }) => [shard, owner]));
   return after.shards.flatMap(({ shard, owner }) => {
     const from = owners.get(shard);
     return from === undefined || from === owner ? [] : [{ shard, from, to: owner, at }];

@@ -4,7 +4,7 @@
 
 import { systemClock } from '../../../base/clock.ts';
 import type { ActorId } from '../../../base/ids.ts';
-import type { Health, LiveRow } from '../../../base/views.ts';
+import type { Health, LiveRow, ReplicaView } from '../../../base/views.ts';
 import { age, change, eventName } from '../../../base/words.ts';
 import { deadHref, listHref } from '../page-address.ts';
 import type { Store } from '../page-store.ts';
@@ -30,6 +30,8 @@ interface Summary {
 }
 
 const shownMax = 8;
+/** Ten signs of life. */
+const silentMs = 2_000;
 /** Scanning all actors at each frame would be slow; nobody reads faster than this. */
 const summaryMs = 500;
 
@@ -112,7 +114,8 @@ function counted(states: ReadonlyMap<string, Counted>): Counted[] {
 
 /** A replica that cannot read the cluster, as in an outage of NATS, is itself what is wrong. */
 function Reading({ store: { silence, replica, isWhole } }: { store: Store }): VNode {
-  if (silence?.isReplica && isWhole) return html`<p>${replica} has said nothing for ${age(silence.ms)}</p>`;
+  if (silence?.isReplica && isWhole)
+    return html`<p>this page has heard nothing from ${replica} for ${age(silence.ms)}</p>`;
   if (silence === null || silence.isReplica) return html`<p class="quiet">reading the cluster …</p>`;
   return html`<p>${replica} has heard nothing of the cluster for ${age(silence.ms)}; its /readyz says why</p>`;
 }
@@ -167,21 +170,23 @@ function Troubles({ store, summary, now }: { store: Store; summary: Summary; now
 function Replicas({ store, now }: { store: Store; now: number }): VNode {
   const replicas = [...(store.cluster?.replicas ?? [])].sort((a, b) => (a.replica < b.replica ? -1 : 1));
   const names = replicas.map(({ replica }) => replica);
+  // A picture that comes late makes no replica silent.
+  const isSilent = ({ lastSeen }: ReplicaView) => (store.cluster?.now ?? 0) - lastSeen > silentMs;
   return html`<table class="replicas">
     <thead><tr><th>Replica</th><th class="num">Shards</th><th class="num">Actors</th><th class="num">Steps/s</th><th>Release</th><th class="num">Seen</th></tr></thead>
     <tbody>${replicas.map(
-      (one) => html`<tr key=${one.replica} class=${now - one.lastSeen > 2_000 ? 'silent' : ''}>
+      (one) => html`<tr key=${one.replica} class=${isSilent(one) ? 'silent' : ''}>
       <td><${Owner} owner=${one.replica} replicas=${names} /></td>
       <td class="num">${one.shards.length}</td><td class="num">${one.actors.toLocaleString('en')}</td>
       <td class="num">${Math.round(one.stepsPerSecond)}</td><td>${one.release}</td>
-      <td class="num">${now - one.lastSeen > 2_000 ? html`<b>silent <${Age} since=${one.lastSeen} now=${now} /></b>` : 'now'}</td>
+      <td class="num">${isSilent(one) ? html`<b>silent <${Age} since=${one.lastSeen} now=${now} /></b>` : 'now'}</td>
     </tr>`,
     )}</tbody>
   </table>
   ${
     store.moves.length > 0 &&
     html`<p class="moves" role="status">
-    ${movesText(store)} <${Age} since=${store.moves[0]?.at ?? 0} now=${systemClock.now()} /> ago
+    ${movesText(store)} <${Age} since=${store.moves[0]?.at ?? 0} now=${now} /> ago
   </p>`
   }`;
 }
@@ -232,13 +237,12 @@ function Waits({ rows, now, isWhole }: { rows: readonly LiveRow[]; now: number; 
 function News({ store, now }: { store: Store; now: number }): VNode {
   if (store.news.length === 0)
     return html`<p class="quiet">nothing has happened since this page was opened</p>`;
-  const offset = now - systemClock.now();
   return html`<ul class="news-rows">${store.news.map(
     ({ row, at }) => html`<li key="${row.id}/${row.rev}">
     <${Mark} health=${row.reason.health} parked=${row.parked} />
-    <${ActorLink} id=${row.id} at=${row.rev} when=${at + offset} /><span class="event">${eventName(row.event ?? '')}</span>
+    <${ActorLink} id=${row.id} at=${row.rev} when=${at} /><span class="event">${eventName(row.event ?? '')}</span>
     <${StateName} state=${change({ from: row.state, to: row.state }).replace('stays ', '')} />
-    <${Age} since=${at + offset} now=${now} />
+    <${Age} since=${at} now=${now} />
   </li>`,
   )}</ul>`;
 }

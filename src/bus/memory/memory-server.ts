@@ -25,6 +25,13 @@ export interface Reader {
   readonly deliver: (message: StoredMessage) => void;
 }
 
+/** Those who read a stream. */
+export interface Readers {
+  has(reader: Reader): boolean;
+  add(reader: Reader): void;
+  delete(reader: Reader): void;
+}
+
 export interface MemoryServer {
   /** Called with each message when it is stored, before any reader. */
   readonly observers: Array<(stream: StreamName, message: StoredMessage) => void>;
@@ -35,7 +42,7 @@ export interface MemoryServer {
   stream(name: StreamName): MemoryStream;
   /** The stream that takes messages on `subject`. */
   streamOf(subject: string): MemoryStream | undefined;
-  readers(name: StreamName): Set<Reader>;
+  readers(name: StreamName): Readers;
   /** Delivers a core message to all subscribers; returns their number. */
   route(message: BusMessage): number;
 }
@@ -51,10 +58,10 @@ export function memoryServer(clock: Clock, definitions: StreamDefinitions): Memo
   const observers: MemoryServer['observers'] = [];
   const stored = streamNames.map((name) => {
     const stream = new MemoryStream(definitions[name], clock);
-    const readers = new Set<Reader>();
+    const readers = createReaders();
     stream.onStored = (message) => {
       for (const observer of observers) observer(name, message);
-      for (const reader of readers) if (reader.matches(message.subject)) reader.deliver(message);
+      readers.deliver(message);
     };
     return [name, { stream, readers }] as const;
   });
@@ -70,6 +77,25 @@ export function memoryServer(clock: Clock, definitions: StreamDefinitions): Memo
     stream: (name) => named(name).stream,
     streamOf: (subject) => stored.find(([, { stream }]) => stream.takes(subject))?.[1].stream,
     readers: (name) => named(name).readers,
+  };
+}
+
+function createReaders() {
+  const readers = new Set<Reader>();
+  const concerned = remembered((subject) => [...readers].filter((reader) => reader.matches(subject)));
+  return {
+    has: (reader: Reader) => readers.has(reader),
+    add(reader: Reader): void {
+      readers.add(reader);
+      concerned.forget();
+    },
+    delete(reader: Reader): void {
+      if (readers.delete(reader)) concerned.forget();
+    },
+    deliver(message: StoredMessage): void {
+      // One may leave while another is told.
+      for (const reader of concerned.of(message.subject)) if (readers.has(reader)) reader.deliver(message);
+    },
   };
 }
 
@@ -105,23 +131,27 @@ interface Concerned {
   readonly groups: readonly (readonly Interest[])[];
 }
 
-/** Number of subjects whose receivers are cached; most subjects recur. */
-const subjectsRemembered = 1_000;
-
 function bySubject(interests: Iterable<Interest>) {
-  const known = new Map<string, Concerned>();
-  const find = (subject: string): Concerned => {
+  return remembered((subject): Concerned => {
     const found = [...interests].filter((interest) => interest.matches(subject));
     const byQueue = Map.groupBy(found, ({ queue }) => queue);
     const all = byQueue.get(undefined) ?? [];
     byQueue.delete(undefined);
     return { all, groups: [...byQueue.values()] };
-  };
+  });
+}
+
+/** Number of subjects whose receivers are remembered; most subjects recur. */
+const subjectsRemembered = 4_000;
+
+/** Whom a subject concerns, found once for each until somebody comes or goes. */
+function remembered<T>(find: (subject: string) => T) {
+  const known = new Map<string, T>();
   return {
     forget: () => known.clear(),
-    of(subject: string): Concerned {
-      const remembered = known.get(subject);
-      if (remembered) return remembered;
+    of(subject: string): T {
+      const before = known.get(subject);
+      if (before !== undefined) return before;
       if (known.size >= subjectsRemembered) known.clear();
       const found = find(subject);
       known.set(subject, found);

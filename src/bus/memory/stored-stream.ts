@@ -118,10 +118,8 @@ export class MemoryStream {
 
   /** @param first 0: from the first message */
   purge(matches: SubjectMatcher, belowSequence: number, first = 0): void {
-    for (const message of this.#log.from(first)) {
-      if (message.sequence >= belowSequence) return;
+    for (const message of this.#log.from(first, belowSequence))
       if (matches(message.subject)) this.#remove(message);
-    }
   }
 
   /** Replaces the stream by an empty one of the same name: a server that came back with an empty disk. */
@@ -271,9 +269,10 @@ function messageLog() {
       return true;
     },
     first: (): StoredMessage | undefined => messages[head],
-    from(sequence: number): StoredMessage[] {
+    /** @param below absent: to the last */
+    from(sequence: number, below = Number.POSITIVE_INFINITY): StoredMessage[] {
       const found: StoredMessage[] = [];
-      for (let at = indexOf(sequence); at < messages.length; at++) {
+      for (let at = indexOf(sequence); at < messages.length && (sequences[at] ?? 0) < below; at++) {
         const message = messages[at];
         if (message) found.push(message);
       }

@@ -24,7 +24,7 @@ import {
   serviceNameLabel,
   zoneLabel,
 } from '../slice-labels.ts';
-import { portsText, type SliceGroup, type WantedSlices } from './slices.ts';
+import type { SliceGroup, WantedSlices } from './slices.ts';
 
 /** A workload by name, as the world holds it. */
 export interface NamedWorkload {
@@ -54,10 +54,12 @@ function groupsOf(service: SelectingService, workloads: readonly NamedWorkload[]
   const valid = workloads.filter(({ digest }) => digest.invalid.length === 0);
   for (const workload of valid.sort((a, b) => (a.name < b.name ? -1 : 1))) {
     const ports = portsFor(service, workload.digest);
+    // In the Service's order for every workload, so equal sets have equal texts.
+    const portsHere = JSON.stringify(ports);
     for (const family of service.families) {
       const endpoint = endpointOf(service, workload, family);
       if (endpoint === null) continue;
-      const key = `${family}/${portsText(ports)}`;
+      const key = `${family}/${portsHere}`;
       const group = groups.get(key) ?? { family, ports, endpoints: [] };
       group.endpoints.push(endpoint);
       groups.set(key, group);

@@ -14,16 +14,15 @@
  */
 
 import type { IpFamily } from '../../../base/address.ts';
+import { equal } from '../../../base/equal.ts';
 import type { SliceEndpoint } from '../digests.ts';
 import { inOrder, type PlannedWrite } from './order.ts';
 import type { Bin } from './slices.ts';
 import {
-  canonical,
   ownerReferences,
   portsText,
   type SliceGroup,
   type StandingSlice,
-  textOf,
   type WantedSlices,
   workloadOf,
 } from './slices.ts';
@@ -218,9 +217,8 @@ function isChanged(wanted: WantedSlices, { slice, group, endpoints }: Bin): bool
   const { content, labels } = slice;
   return (
     portsText(group.ports) !== portsText(content.ports) ||
-    endpoints.length !== content.endpoints.length ||
-    endpoints.some((one, at) => textOf(one) !== textOf(content.endpoints[at] as SliceEndpoint)) ||
-    textOf(wanted.labels) !== textOf(labels) ||
-    canonical(ownerReferences(wanted)) !== canonical(content.ownerReferences)
+    !equal(endpoints, content.endpoints) ||
+    !equal(wanted.labels, labels) ||
+    !equal(ownerReferences(wanted), content.ownerReferences)
   );
 }

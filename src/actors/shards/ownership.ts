@@ -22,7 +22,8 @@ import { type LocalActor, startLocal } from '../host/local.ts';
 import type { Directory } from '../members/directory.ts';
 import { createClaimTrouble, failedPauseMs } from './claim-trouble.ts';
 import { holdersOf, mayHoldOf } from './editions.ts';
-import { type FenceValue, isOrphaned, nobodysFence, readFenceValue } from './fence-value.ts';
+import { createFenceBook, type FenceBook, type KnownFence } from './fence-book.ts';
+import { type FenceValue, isOrphaned } from './fence-value.ts';
 import {
   type FencePlace,
   type HoldingSpec,
@@ -72,7 +73,7 @@ export class Ownership {
   readonly #held = new Map<string, Held>();
   /** The same by the subject of the fence. */
   readonly #bySubject = new Map<string, Held>();
-  readonly #fences = new Map<string, { value: FenceValue; sequence: number }>();
+  readonly #fences: FenceBook;
   readonly #followings: Following[] = [];
   /** When a holding was last dropped, monotonic ms. */
   readonly #fencedAt = new Map<string, number>();
@@ -85,6 +86,7 @@ export class Ownership {
 
   constructor(parts: OwnershipParts) {
     this.#parts = parts;
+    this.#fences = createFenceBook(parts);
     this.#claimTrouble = createClaimTrouble(parts);
   }
 
@@ -104,12 +106,12 @@ export class Ownership {
 
   /** The values of all fences; null while they are being read. */
   fences(): readonly FenceValue[] | null {
-    return this.#knowsFences ? [...this.#fences.values()].map(({ value }) => value) : null;
+    return this.#knowsFences ? [...this.#fences.all.values()].map(({ value }) => value) : null;
   }
 
   /** The same by subject, with the sequence. */
-  fencesBySubject(): ReadonlyMap<string, { readonly value: FenceValue; readonly sequence: number }> {
-    return this.#fences;
+  fencesBySubject(): ReadonlyMap<string, KnownFence> {
+    return this.#fences.all;
   }
 
   async #followFences({ stream, subject, onAnother }: FencePlace): Promise<void> {
@@ -173,7 +175,7 @@ export class Ownership {
     for (const held of [...this.#held.values()]) {
       if (held.spec.stream !== stream) continue;
       held.lostTo = null;
-      this.#fences.delete(held.spec.fenceSubject);
+      this.#fences.forget(held.spec.fenceSubject);
       this.fenced(held.spec.name);
     }
   }
@@ -181,19 +183,16 @@ export class Ownership {
   /** The owner that the fence of a holding names; null: nobody, or not one of our holdings. */
   ownerOf(name: string): string | null {
     const fenceSubject = this.#held.get(name)?.spec.fenceSubject ?? '';
-    return this.#fences.get(fenceSubject)?.value.replica ?? null;
+    return this.#fences.value(fenceSubject)?.replica ?? null;
   }
 
   views(): HoldingView[] {
-    return [...this.#held.values()].map(({ spec, chart }) => {
-      const fence = this.#fences.get(spec.fenceSubject);
-      return {
-        name: spec.name,
-        owner: fence?.value.replica ?? null,
-        fence: fence?.sequence ?? 0,
-        state: chart.state(),
-      };
-    });
+    return [...this.#held.values()].map(({ spec, chart }) => ({
+      name: spec.name,
+      owner: this.#fences.value(spec.fenceSubject)?.replica ?? null,
+      fence: this.#fenceOf(spec),
+      state: chart.state(),
+    }));
   }
 
   /** Names of the holdings that this replica works on. */
@@ -274,7 +273,7 @@ export class Ownership {
 
   /** Sequence of the last fence message seen. */
   #fenceOf({ fenceSubject }: HoldingSpec): number {
-    return this.#fences.get(fenceSubject)?.sequence ?? 0;
+    return this.#fences.sequence(fenceSubject);
   }
 
   #wantedOwner({ name, mayHold }: HoldingSpec, candidates: readonly string[]): string | null {
@@ -292,7 +291,7 @@ export class Ownership {
 
   #mayClaim(spec: HoldingSpec, isMine: boolean): boolean {
     if (this.#stopping) return false;
-    const owner = this.#fences.get(spec.fenceSubject)?.value;
+    const owner = this.#fences.value(spec.fenceSubject);
     const directory = this.#parts.directory();
     // Our own claim, whose answer was lost: take it up, whoever is wanted, or others wait as long as we live.
     // The plan moves it later; what may not be kept is given back at once.
@@ -313,10 +312,7 @@ export class Ownership {
   }
 
   #onFence(message: StoredMessage): void {
-    const value = this.#readValue(message);
-    // A replica that wants it again learns the fence's position from a lost claim.
-    if (value.isRetired) this.#fences.delete(message.subject);
-    else this.#fences.set(message.subject, { value, sequence: message.sequence });
+    const value = this.#fences.hear(message);
     const held = this.#bySubject.get(message.subject);
     if (held === undefined) return;
     const { fence } = held.chart.snapshot().context as { fence: number };
@@ -340,14 +336,6 @@ export class Ownership {
       .sawTwin({ incarnation, leaving: false, ...(ageMs === undefined ? {} : { ageMs }) });
   }
 
-  /** An unreadable fence belongs to nobody, so the wanted replica claims it. */
-  #readValue(message: StoredMessage): FenceValue {
-    const value = readFenceValue(message.data);
-    if (value !== null) return value;
-    this.#parts.onUnreadable?.(message.subject);
-    return nobodysFence;
-  }
-
   #run(spec: HoldingSpec, effect: HoldingEffect, signal: AbortSignal): Promise<PlainEvent> {
     if (effect.type === 'holding.claim') return this.#claim(spec, effect.seen);
     const { fence } = effect;
@@ -355,7 +343,7 @@ export class Ownership {
   }
 
   async #claim(spec: HoldingSpec, seen: number): Promise<PlainEvent> {
-    const before = this.#fences.get(spec.fenceSubject)?.value;
+    const before = this.#fences.value(spec.fenceSubject);
     try {
       const fence = await this.#write(spec, { replica: this.#parts.replica }, seen);
       const { incarnation } = this.#parts.directory();
@@ -363,7 +351,7 @@ export class Ownership {
       return { type: 'claim.won', fence };
     } catch (error) {
       if (hasCode(error, 'BUS_CONFLICT')) {
-        await this.#readFence(spec);
+        await this.#fences.ask(spec.stream, spec.fenceSubject);
         return { type: 'claim.lost' };
       }
       this.#claimTrouble.failed(spec.name, asError(error).message);
@@ -373,17 +361,10 @@ export class Ownership {
     }
   }
 
-  /** The followed value may be wrong for good: a recreated stream has no such fence and does not say so. */
-  async #readFence({ stream, fenceSubject }: HoldingSpec): Promise<void> {
-    const last = await this.#parts.bus.last(stream, fenceSubject);
-    if (last) this.#fences.set(fenceSubject, { value: this.#readValue(last), sequence: last.sequence });
-    else this.#fences.delete(fenceSubject);
-  }
-
   async #write(spec: HoldingSpec, owner: { replica: string | null }, seen: number): Promise<number> {
     const { bus, clock } = this.#parts;
     const { incarnation, ageMs } = this.#parts.directory();
-    const before = this.#fences.get(spec.fenceSubject)?.value;
+    const before = this.#fences.value(spec.fenceSubject);
     const releasedAt = before?.replica === null ? before.at : null;
     const isRetired = owner.replica === null && this.#held.get(spec.name)?.isWanted === false;
     const value: FenceValue = {

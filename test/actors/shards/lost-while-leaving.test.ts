@@ -7,7 +7,10 @@ import { expect, test } from 'vitest';
 import type { Directory } from '../../../src/actors/members/directory.ts';
 import type { Work } from '../../../src/actors/shards/holding.ts';
 import { Ownership } from '../../../src/actors/shards/ownership.ts';
+import { sleep } from '../../../src/base/clock.ts';
 import { seededRandom } from '../../../src/base/random.ts';
+import type { Bus } from '../../../src/bus/bus.ts';
+import { encodeJson } from '../../../src/bus/codec.ts';
 import { type MemoryHub, memoryHub } from '../../../src/bus/memory/hub.ts';
 import { subjects as subjectsOf } from '../../../src/bus/subjects.ts';
 import { VirtualClock } from '../../virtual-clock.ts';
@@ -15,8 +18,9 @@ import { VirtualClock } from '../../virtual-clock.ts';
 const subjects = subjectsOf('test');
 const fenceSubject = subjects.fence(7);
 
-function replicaOf(hub: MemoryHub, clock: VirtualClock, name: string) {
-  const bus = hub.connect(name);
+function replicaOf(hub: MemoryHub, clock: VirtualClock, name: string, bend = (bus: Bus): Bus => bus) {
+  const connected = hub.connect(name);
+  const bus = bend(connected);
   const quiet = () => {};
   const member = { serving: true, firstHeard: 0 };
   const directory = {
@@ -33,7 +37,7 @@ function replicaOf(hub: MemoryHub, clock: VirtualClock, name: string) {
   const opened: string[] = [];
   const idle = () => Promise.resolve();
   const work: Work = { load: idle, drain: idle, open: () => void opened.push(name), drop() {} };
-  return { bus, ownership, work, opened };
+  return { bus: connected, ownership, work, opened };
 }
 
 async function scene() {
@@ -82,3 +86,41 @@ test('a fence that could not be written when a holding was given back is written
   await beats(12);
   expect(b.ownership.active()).toEqual(['led']);
 });
+
+test.each([
+  ['had given it back', true],
+  ['had not claimed it in a stream that was made anew', false],
+])(
+  'an answer that says nobody since somebody %s is old once that one’s fence was heard',
+  async (_, isGivenBack) => {
+    const clock = new VirtualClock();
+    const hub = memoryHub({ clock, cluster: 'test' });
+    const other = hub.connect('b');
+    const write = (replica: string | null) =>
+      other.append(fenceSubject, encodeJson({ replica, incarnation: 'b', at: 0, statesAnew: true }));
+    const may = { keep: true };
+    let asked = 0;
+    const { ownership, work } = replicaOf(hub, clock, 'a', (bus) => ({
+      ...bus,
+      async append(subject, data, sending) {
+        if (isGivenBack && asked === 0) await write(null);
+        return bus.append(subject, data, isGivenBack ? sending : { guard: { subject, sequence: 99 } });
+      },
+      // The server answers, then stores the fence of another and delivers it: both are read at once.
+      async last(stream, subject) {
+        asked++;
+        const answer = await bus.last(stream, subject);
+        may.keep = false;
+        await write('b');
+        await sleep(clock, 10);
+        return answer;
+      },
+    }));
+    ownership.add({ name: 'led', stream: 'state', fenceSubject, work, mayHold: () => may.keep });
+    const starting = ownership.start();
+    await clock.advance(2_000);
+    await starting;
+    expect(asked).toBe(1);
+    expect(ownership.ownerOf('led')).toBe('b');
+  },
+);

@@ -26,3 +26,19 @@ export function leadOfLongName(page: Page): Promise<number> {
     return lead.getBoundingClientRect().width;
   })()`);
 }
+
+/** Whether the end of a name of 42 letters is seen in the first row of a list: it tells two names apart. */
+export function isEndOfNameSeen(page: Page): Promise<boolean> {
+  return page.evaluate(`(() => {
+    const link = document.querySelector('.list-row .actor-link');
+    const [lead, name] = link.children;
+    const row = link.closest('.list-row').getBoundingClientRect();
+    lead.textContent = 'platform-observability/';
+    name.textContent = 'telemetry-ingest-gateway-shard-router-v2-1';
+    const end = document.createRange();
+    end.setStart(name.firstChild, name.textContent.length - 1);
+    end.setEnd(name.firstChild, name.textContent.length);
+    const { right, bottom } = end.getBoundingClientRect();
+    return right <= link.getBoundingClientRect().right + 1 && bottom <= row.bottom;
+  })()`);
+}

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Fact, Health, LiveRow } from '../../src/base/views.ts';
 import { factLabels } from '../../src/base/words.ts';
 import { orderedRows } from '../../src/inspector/page/overview/list-order.ts';
+import { summaryOf } from '../../src/inspector/page/overview/summary.ts';
 import { noFilter } from '../../src/inspector/page/page-address.ts';
 
 const dayMs = 86_400_000;
@@ -94,4 +95,14 @@ describe('what ends within a time', () => {
   test('a time that is none hides nothing', () => {
     expect(names(rows, { ending: 'soon' })).toHaveLength(rows.length);
   });
+});
+
+test('the overview shows who waits longest apart from who is in trouble, however many are', () => {
+  const many = Array.from({ length: 20 }, (_, n) => row(`broken-${n}`, 'wrong', [], now - dayMs - n));
+  const held = [row('late', 'waiting', [], now - 5), row('early', 'waiting', [], now - 9), row('fine', 'ok')];
+  const { wrong, wrongCount, waits, total } = summaryOf(
+    new Map([...many, ...held].map((one) => [one.id, one])),
+  );
+  expect([wrong.length, wrong[0]?.id, wrongCount, total]).toEqual([8, 'domain/_/broken-19', 20, 23]);
+  expect(waits.map(({ id }) => id)).toEqual(['domain/_/early', 'domain/_/late']);
 });

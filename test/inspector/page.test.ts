@@ -18,7 +18,7 @@ import { program } from '../suite/program.ts';
 import { until } from '../until.ts';
 import { accessibilityFaults, hasBrowser, launch, openTab, picture, type Tab } from './browser.ts';
 import { chartByKeyboard } from './chart-by-keyboard.ts';
-import { cutNames, leadOfLongName } from './cut-names.ts';
+import { cutNames, isEndOfNameSeen, leadOfLongName } from './cut-names.ts';
 import { deadLetterTests, tell } from './dead-letters-page.ts';
 import { createSessions } from './sessions.ts';
 import { cutInTheBar, kindsByKeyboard, kindsOf, leavesMenu } from './top-bar.ts';
@@ -315,7 +315,10 @@ describe.skipIf(!hasBrowser)('the inspector', { timeout: timeoutMs }, () => {
         expect([name, overflow]).toEqual([name, 0]);
         expect([name, await cutInTheBar(page)]).toEqual([name, []]);
         expect([name, await cutNames(page)]).toEqual([name, []]);
-        if (name === 'list') expect(await leadOfLongName(page)).toBeGreaterThan(30);
+        if (name === 'list') {
+          expect(await leadOfLongName(page)).toBeGreaterThan(30);
+          if (width < 600 || width > 1_500) expect(await isEndOfNameSeen(page)).toBe(true);
+        }
         if (width < 1_000 && !['events', 'regions'].includes(name)) await picture(page, `${name}-${width}`);
       }
       expect(await kindsByKeyboard(page)).toEqual(await kindsOf(page));

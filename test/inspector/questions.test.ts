@@ -80,7 +80,7 @@ const names = async () => (await rows()).map((name) => name.trim());
 
 ask('1, 10: why is the Pod not ready; what happens next, and when?', async () => {
   await overview();
-  await page.locator('.waits').getByRole('link', { name: 'shop/web-0' }).click();
+  await page.locator('.waits, .trouble-rows').getByRole('link', { name: 'pod shop/web-0' }).click();
   await page.locator('.reason-card .reason').waitFor();
   expect(await text('.reason-card .reason')).toMatch(/5 of 5 Services have not reached this Pod: .*cart/);
   expect(await text('.reason-card .since')).toMatch(/(waiting|wrong) for .+, since \d{4}-\d\d-\d\d \d\d:/);

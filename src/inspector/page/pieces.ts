@@ -22,6 +22,9 @@ export function useTick(pauseMs: number): void {
   }, [pauseMs]);
 }
 
+/** As the style sheets ask: rows of lists have more lines then. */
+export const isNarrow = (widthPx: number): boolean => matchMedia(`(max-width: ${widthPx}px)`).matches;
+
 export const healthWords: Readonly<Record<Health, string>> = {
   wrong: 'wrong',
   waiting: 'waiting',
@@ -61,6 +64,8 @@ export function StateName({ state }: { state: string }): VNode {
 
 /** Names of more letters are cut on a phone and in full tables, whether or not the namespace is there. */
 const fittingLetters = 45;
+/** Namespace and name of more letters take two lines in a list on a phone. */
+const lineLetters = 26;
 
 export function ActorLink({
   id,
@@ -77,8 +82,9 @@ export function ActorLink({
   const place = namespace === '_' ? '' : `${namespace}/`;
   const lead = short ? place : `${kind} ${place}`;
   const text = name.join('/');
+  const size = `${text.length > fittingLetters ? 'long' : ''} ${lead.length + text.length > lineLetters ? 'broken' : ''}`;
   // Its parts are boxes of their own, which a reader of the screen would hear as separate words.
-  return html`<a class="actor-link ${text.length > fittingLetters ? 'long' : ''}" href=${actorHref(id, at, when)} title=${id} aria-label="${lead}${text}"><span class="lead">${lead}</span><span class="name">${text}</span></a>`;
+  return html`<a class="actor-link ${size}" href=${actorHref(id, at, when)} title=${id} aria-label="${lead}${text}"><span class="lead">${lead}</span><span class="name">${text}</span></a>`;
 }
 
 /** `12s`, in a fixed width. */

@@ -1,5 +1,6 @@
 /** Why a RouteGate stands as it does, in one sentence: its conditions, and who waits. Pure. */
 import type { Fact } from '../../base/views.ts';
+import { age } from '../../base/words.ts';
 import { isIn, type Standing, type Told } from '../tell.ts';
 import type { RouteGateContext } from './routegate-context.ts';
 import { wanted } from './routegate-context.ts';
@@ -35,11 +36,10 @@ function podsText({ pods, first, services, unaskable }: GateFindings, at: number
   const asked = askedText(services - unaskable.count);
   if (held === 0) return `no Pod is held; ${asked} once there is one`;
   if (waiting === 0) return `none of ${held} Pods waits; ${asked}`;
-  const longest = first === null ? '' : `, ${first.name} for ${seconds(at - first.since)}`;
+  const longest = first === null ? '' : `, ${first.name} for ${age(at - first.since)}`;
   return `${waiting} of ${held} Pods wait for their routes${longest}`;
 }
 
-const seconds = (ms: number) => `${Math.max(0, Math.floor(ms / 1000))} s`;
 const times = (count: number) => (count === 1 ? 'once' : `${count} times in a row`);
 
 function factsOf({ counts, valid, verifying }: GateStatus, findings: GateFindings | null): Fact[] {

@@ -26,7 +26,7 @@ test.each<[string, RouteGateDriver, string]>([
   [
     'reported.waiting',
     newGate(observed(), counted(1, waitingSince(since)), reported),
-    '2 of 3 Pods wait for their routes, web-1 for 40 s',
+    '2 of 3 Pods wait for their routes, web-1 for 40s',
   ],
   [
     'reported.troubled.resting',

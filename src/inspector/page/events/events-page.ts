@@ -10,12 +10,12 @@ import { go } from '../navigation.ts';
 import { VirtualList } from '../overview/virtual-list.ts';
 import { type EventsPlace, eventsHref } from '../page-address.ts';
 import type { Store } from '../page-store.ts';
-import { ActorLink, FilterForm, Mark } from '../pieces.ts';
+import { ActorLink, FilterForm, isNarrow, Mark } from '../pieces.ts';
 import { html, useEffect, useRef, useState, type VNode } from '../vendor.ts';
 import { Sequence } from './sequence.ts';
 import { readWhen } from './when.ts';
 
-const rowHeight = 32;
+const rowHeight = { wide: 32, narrow: 50 } as const;
 
 interface Read {
   readonly steps: readonly Transition[];
@@ -54,7 +54,7 @@ export function EventsPage({ store, place }: { store: Store; place: EventsPlace 
     <${Filters} place=${place} kinds=${store.allKinds ?? []} change=${change} />
     ${name && html`<${Sequence} key="${name.id}@${name.rev}@${name.by}" name=${name} isUtc=${utc} onClose=${() => change({ step: '' })} />`}
     ${read.problem && html`<p class="problem" role="alert">${read.problem} <button onClick=${() => load(read)}>Try again</button></p>`}
-    <${VirtualList} items=${read.steps} rowHeight=${rowHeight} label="Steps, oldest first" selected=${chosen}
+    <${VirtualList} items=${read.steps} rowHeight=${isNarrow(700) ? rowHeight.narrow : rowHeight.wide} label="Steps, oldest first" selected=${chosen}
       keyOf=${(one: Transition) => `${one.id}/${stepKey(one)}`}
       row=${(one: Transition, index: number) => html`<${Row} step=${one} isUtc=${utc} isChosen=${index === chosen} onChoose=${() => change({ step: `${one.id}@${one.rev}`, when: one.at })} />`} />
     ${read.isReading && html`<p class="empty">reading …</p>`}

@@ -7,14 +7,14 @@ import { useKeys } from '../keys.ts';
 import { go } from '../navigation.ts';
 import { actorHref, type ListFilter, listHref, noFilter } from '../page-address.ts';
 import type { Store } from '../page-store.ts';
-import { ActorLink, Age, FilterForm, Mark, Owner, StateName, Until, useTick } from '../pieces.ts';
+import { ActorLink, Age, FilterForm, isNarrow, Mark, Owner, StateName, Until, useTick } from '../pieces.ts';
 import { html, useLayoutEffect, useRef, useState, type VNode } from '../vendor.ts';
 import { factOf, type Ordered, orderedRows, tally } from './list-order.ts';
 import { VirtualList } from './virtual-list.ts';
 
 /** The order is recomputed at this interval while rows change, because rows that jump cannot be read. */
 const orderMs = 1_000;
-const rowHeight = 54;
+const rowHeight = { wide: 54, narrow: 84 } as const;
 /** More columns cannot be read side by side. */
 const factColumnsMax = 4;
 
@@ -48,7 +48,7 @@ export function ListPage({ store, kind, filter }: { store: Store; kind: string; 
     <h1>${kind} <span class="quiet">${countText(ids.length, made.current?.total ?? 0)}</span></h1>
     <${Filters} order=${made.current} owners=${ownersOf(store)} filter=${filter} change=${change} />
     <${Head} labels=${shownLabels} counts=${made.current?.counts ?? noCounts} filter=${filter} change=${change} />
-    <${VirtualList} items=${ids} rowHeight=${rowHeight} keyOf=${(id: ActorId) => id} label="${kind} actors" selected=${selected}
+    <${VirtualList} items=${ids} rowHeight=${isNarrow(600) ? rowHeight.narrow : rowHeight.wide} keyOf=${(id: ActorId) => id} label="${kind} actors" selected=${selected}
       row=${(id: ActorId, index: number) => html`<${Row} row=${store.rows.get(id)} labels=${shownLabels} store=${store} now=${now} isSelected=${index === selected} />`} />
     ${
       ids.length === 0 &&

@@ -3,33 +3,16 @@
  */
 
 import { systemClock } from '../../../base/clock.ts';
-import type { ActorId } from '../../../base/ids.ts';
-import type { Health, LiveRow, ReplicaView } from '../../../base/views.ts';
+import type { LiveRow, ReplicaView } from '../../../base/views.ts';
 import { age, change, eventName } from '../../../base/words.ts';
 import { deadHref, listHref } from '../page-address.ts';
 import type { Store } from '../page-store.ts';
 import { ActorLink, Age, Mark, Owner, Sparkline, StateName, useTick } from '../pieces.ts';
-import { severity } from '../severity.ts';
 import { html, useRef, type VNode } from '../vendor.ts';
 import { attentionOf } from './attention.ts';
 import { ShardMap } from './shard-map.ts';
+import { type Counted, type Summary, summaryOf } from './summary.ts';
 
-interface Counted {
-  readonly state: string;
-  readonly health: Health;
-  readonly count: number;
-}
-
-interface Summary {
-  readonly kinds: ReadonlyMap<string, readonly Counted[]>;
-  readonly wrong: readonly LiveRow[];
-  readonly parked: number;
-  readonly wrongCount: number;
-  readonly waits: readonly LiveRow[];
-  readonly total: number;
-}
-
-const shownMax = 8;
 /** Ten signs of life. */
 const silentMs = 2_000;
 /** Scanning all actors at each frame would be slow; nobody reads faster than this. */
@@ -79,39 +62,6 @@ export function Overview({ store }: { store: Store }): VNode {
   </div>`;
 }
 
-function summaryOf(rows: ReadonlyMap<ActorId, LiveRow>): Summary {
-  const kinds = new Map<string, Map<string, Counted>>();
-  const [wrong, waits]: [LiveRow[], LiveRow[]] = [[], []];
-  let parked = 0;
-  for (const row of rows.values()) {
-    const kind = row.id.slice(0, row.id.indexOf('/'));
-    const { state, reason } = row;
-    const states = kinds.get(kind) ?? new Map<string, Counted>();
-    kinds.set(kind, states);
-    const key = `${reason.health} ${state}`;
-    states.set(key, { state, health: reason.health, count: (states.get(key)?.count ?? 0) + 1 });
-    if (row.parked) parked++;
-    if (reason.health === 'wrong') wrong.push(row);
-    if (reason.health !== 'ok') waits.push(row);
-  }
-  const longest = (a: LiveRow, b: LiveRow) => a.reason.since - b.reason.since || (a.id < b.id ? -1 : 1);
-  const parkedFirst = (a: LiveRow, b: LiveRow) => Number(b.parked) - Number(a.parked) || longest(a, b);
-  return {
-    kinds: new Map(
-      [...kinds].sort(([a], [b]) => (a < b ? -1 : 1)).map(([kind, states]) => [kind, counted(states)]),
-    ),
-    wrong: wrong.sort(parkedFirst).slice(0, shownMax),
-    parked,
-    wrongCount: wrong.length,
-    waits: waits.sort(longest).slice(0, shownMax),
-    total: rows.size,
-  };
-}
-
-function counted(states: ReadonlyMap<string, Counted>): Counted[] {
-  return [...states.values()].sort((a, b) => severity[a.health] - severity[b.health] || b.count - a.count);
-}
-
 /** A replica that cannot read the cluster, as in an outage of NATS, is itself what is wrong. */
 function Reading({ store: { silence, replica, isWhole } }: { store: Store }): VNode {
   if (silence?.isReplica && isWhole)
@@ -157,6 +107,7 @@ function Troubles({ store, summary, now }: { store: Store; summary: Summary; now
         <span class="why" title=${row.reason.text}>${row.reason.text}</span><${Age} since=${row.reason.since} now=${now} />
       </li>`,
       )}
+      ${summary.wrongCount > summary.wrong.length && html`<li class="more">and ${(summary.wrongCount - summary.wrong.length).toLocaleString('en')} more in trouble: choose a kind to see its</li>`}
       ${letters.newest.slice(0, 3).map(
         (letter) => html`<li key=${letter.at}>
         <span class="letter" aria-hidden="true">✉</span><a class="letter-subject" href=${deadHref}>${letter.to ?? letter.subject}</a>

@@ -255,6 +255,8 @@ export const limits = {
   probeSilentGroups: 4_096,
   /** The command line knows within this time whether it reaches NATS, ms: a person waits. */
   cliConnectMs: 5_000,
+  /** An answer over NATS to the command line, ms: longer than a dead owner is missed and taken over from. */
+  cliAnswerMs: 6_000,
   /** Pages of rpc.list that `orrery get` combines: 200,000 actors, more than anybody reads. */
   listPages: 100,
   /** Reviews of tokens at once; others wait: a flood of unknown tokens delays no Lease and no condition. */

@@ -17,6 +17,16 @@ export function isNobody(error: OrreryError): boolean {
   return error.facts.nobody === true;
 }
 
+/** Somebody may listen on that subject; no answer came in time. */
+export function unanswered(subject: string): OrreryError {
+  const text = `no answer over NATS: request to ${subject}: timeout`;
+  return new OrreryError('BUS_UNREACHABLE', text, { facts: { unanswered: subject } });
+}
+
+export function isUnanswered(error: OrreryError): boolean {
+  return error.facts.unanswered !== undefined;
+}
+
 /** The server does not let this user publish there. */
 export function notPermitted(subject: string): OrreryError {
   const text = `NATS does not let this user publish on ${subject} (deploy/nats/permissions.conf)`;

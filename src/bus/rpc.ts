@@ -92,12 +92,15 @@ export function serve(bus: Bus, parts: ServiceParts): Service {
   };
 }
 
-/** The error in an answer, with the code of the replica that sent it; undefined if it is no error. */
+/**
+ * The error in an answer, with the code of the replica that sent it, and the fact that it was `told`;
+ * undefined if it is no error.
+ */
 export function errorInAnswer(message: BusMessage): OrreryError | undefined {
   const text = headerOf(message.headers, errorHeader);
   if (text === undefined) return undefined;
   const code = headerOf(message.headers, orreryErrorHeader) ?? '';
-  return new OrreryError(isErrorCode(code) ? code : 'BUS_REFUSED', text);
+  return new OrreryError(isErrorCode(code) ? code : 'BUS_REFUSED', text, { facts: { told: true } });
 }
 
 function isErrorCode(text: string): text is ErrorCode {

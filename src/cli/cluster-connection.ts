@@ -2,7 +2,8 @@
  * The connection of the reading commands to a running Orrery.
  *
  * Promises: the Orrery is chosen by the flags, then the environment, then the file that `orrery dev` writes
- * into the working directory, then the defaults; an unreachable one is reported within `limits.cliConnectMs`.
+ * into the working directory, then the defaults; an unreachable one is reported within `limits.cliConnectMs`,
+ * and a request without an answer after `limits.cliAnswerMs` (no-answer.ts).
  */
 
 import { systemClock, type Timer } from '../base/clock.ts';
@@ -12,14 +13,13 @@ import { silentLog } from '../base/log.ts';
 import { systemRandom } from '../base/random.ts';
 import type { ControlPort, ForgetAnswer, StoredPort } from '../base/views.ts';
 import type { Bus } from '../bus/bus.ts';
-import { isNotPermitted } from '../bus/bus-errors.ts';
 import { withoutPasswords } from '../bus/nats/server/nats-url.ts';
 import { subjects as subjectsOf } from '../bus/subjects.ts';
-import type { BusTrouble } from '../bus/troubles.ts';
 import { type ClientConfig, type FlagTexts, isGiven, readClientConfig } from '../replica/config.ts';
 import { natsAccess } from '../replica/nats-access.ts';
 import { devFile, hasDevFile, readDevFile } from './dev-file.ts';
 import { busFeed, type Feed, type FeedScope } from './events/events-log.ts';
+import { noAnswer } from './no-answer.ts';
 import { givenServer, rememberedServer, type ServerChoice } from './server/server-choice.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -89,12 +89,15 @@ async function overNats<T>(
     import('../actors/control/control-client.ts'),
   ]);
   const subjects = subjectsOf(config.cluster);
-  const control = createControl({ bus, subjects });
+  const asking = { bus, subjects, persistence: systemClock };
+  const control = createControl(asking);
   try {
-    const forget = createForget({ bus, subjects });
+    const forget = createForget(asking);
     return await use({ control, forget, feed: (scope) => busFeed({ bus, subjects }, scope) });
   } catch (error) {
-    if (hasCode(error, 'BUS_UNREACHABLE')) throw unanswered(config, hint, error, bus.troubles());
+    const where = `${serversOf(config.nats)}${hint}`;
+    if (hasCode(error, 'BUS_UNREACHABLE'))
+      throw noAnswer(error, { cluster: config.cluster, where }, bus.troubles());
     throw error;
   } finally {
     await bus.close();
@@ -146,21 +149,6 @@ export function whichOrrery(given: FlagTexts, terminal: Terminal): { config: Cli
   const fromFile = isGiven('cluster', given, env) ? { nats } : { nats, cluster };
   const config = readClientConfig({ ...given, ...fromFile }, env);
   return { config, hint: ` (from ${devFile}: is "orrery dev" running?)` };
-}
-
-/** NATS is there, but Orrery is not, or this user may not ask it. */
-function unanswered(
-  { cluster, nats }: ClientConfig,
-  hint: string,
-  error: OrreryError,
-  troubles: readonly BusTrouble[],
-): OrreryError {
-  const where = `${serversOf(nats)}${hint}`;
-  const refused = troubles.map(({ text }) => `${text} (does --nats-inbox fit its permissions?)`).join('; ');
-  const message = isNotPermitted(error)
-    ? `${error.message}, at ${where}`
-    : `no replica of cluster "${cluster}" answers at ${where}: ${refused || 'does one run, and is --cluster right?'}`;
-  return new OrreryError('BUS_UNREACHABLE', message, { cause: error });
 }
 
 const serversOf = ({ servers }: ClientConfig['nats']) => withoutPasswords(servers.join(','));

@@ -5,6 +5,7 @@ import { change, effectList, eventName } from '../base/words.ts';
 import { readActorWords, readKnownId } from './actor-argument.ts';
 import { withClient } from './cluster-connection.ts';
 import { findId } from './find-actor.ts';
+import { unknownIfUnanswered } from './no-answer.ts';
 import { loadedKinds } from './own/loaded-kinds.ts';
 import { addClientFlags, CommandFailed, flagTexts, formatOption, type Program } from './parser.ts';
 import type { Terminal } from './terminal.ts';
@@ -46,7 +47,7 @@ export function sendCommand(program: Program, terminal: Terminal): void {
     const event = { ...readFields(json, type), type };
     const { id, answer } = await withClient(flagTexts({ ...options }), terminal, async ({ control }) => {
       const id = await findId(control, named);
-      return { id, answer: await control.send(id, event) };
+      return { id, answer: await control.send(id, event).catch(unknownIfUnanswered(id, type)) };
     });
     if (options.output === 'json') terminal.out(`${JSON.stringify(answer, null, 2)}\n`);
     else if (answer.accepted) terminal.out(`${taken(answer.transition, id)}\n`);

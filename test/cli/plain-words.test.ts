@@ -2,7 +2,9 @@
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { expect, test } from 'vitest';
-import { inPlainWords } from '../../src/base/errors.ts';
+import { inPlainWords, OrreryError } from '../../src/base/errors.ts';
+import { nobodyAnswers, notPermitted, unanswered, unreachable } from '../../src/bus/bus-errors.ts';
+import { noAnswer, unknownIfUnanswered } from '../../src/cli/no-answer.ts';
 import { inThisProcess } from './command.ts';
 
 test.each([
@@ -42,4 +44,34 @@ test('a server that is not there, and a file that is not there', async () => {
     code: 1,
     err: 'error: no-such-file cannot be read: there is no such file\n',
   });
+});
+
+const asked = { cluster: 'shop', where: 'nats://a' };
+const own = new OrreryError('BUS_UNREACHABLE', 'the event stream did not answer in time', {
+  facts: { told: true },
+});
+test.each([
+  [
+    'where none listens',
+    nobodyAnswers('x'),
+    'no replica of cluster "shop" answers at nats://a: does one run',
+  ],
+  ['where one listens', unanswered('x'), 'replicas of cluster "shop" listen at nats://a, and none answered'],
+  ['of a replica, in its own words', own, 'the event stream did not answer in time'],
+  [
+    'of a connection that was lost',
+    unreachable('disconnected'),
+    'no answer over NATS: disconnected, at nats',
+  ],
+  ['that NATS does not permit', notPermitted('x'), 'NATS does not let this user publish on x'],
+])('a failure %s is told as what it is', (_, error, words) =>
+  expect(noAnswer(error, asked, []).message).toMatch(words),
+);
+
+test('of a message that nobody answered it is said that it may have arrived; of one that nobody heard not', () => {
+  const failed = unknownIfUnanswered('pod/shop/web-0', 'pod.recheck');
+  expect(() => failed(unanswered('x'))).toThrow(
+    /whether pod\/shop\/web-0 took pod.recheck is not known: "orrery events pod\/shop\/web-0" shows/,
+  );
+  expect(() => failed(nobodyAnswers('x'))).toThrow(/nobody answers x/);
 });

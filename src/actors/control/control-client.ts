@@ -1,11 +1,12 @@
 /**
  * The control port over the request subjects: the command line asks, and any replica answers.
  *
- * Promises: each call ends within `timeoutMs`; an error answer becomes an OrreryError with the replica's
- * code. Absent: the answering side (the replica registers it as the micro service `orrery`), and the
- * connection.
+ * Promises: each call ends within `timeoutMs`, one of a person a while later; an error answer becomes an
+ * OrreryError with the replica's code. Absent: the answering side (the replica registers it as the micro
+ * service `orrery`), and the connection.
  */
 
+import type { Clock } from '../../base/clock.ts';
 import { hasCode, OrreryError } from '../../base/errors.ts';
 import type { ActorId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
@@ -27,11 +28,14 @@ import { contentType, decode, encodeJson } from '../../bus/codec.ts';
 import { errorInAnswer } from '../../bus/rpc.ts';
 import { byHeader, readable, writtenByHand } from '../../bus/sender.ts';
 import type { HostParts } from '../host/host-parts.ts';
+import { askPersistently } from './persistent-request.ts';
 import { reasonWithout } from './reason.ts';
 
 export interface ControlParts extends Pick<HostParts, 'bus' | 'subjects'> {
   /** For one answer, ms; default limits.requestTimeoutMs. */
   readonly timeoutMs?: number;
+  /** Of a person, who waits longer (persistent-request.ts). Absent: each request is sent once. */
+  readonly persistence?: Clock;
   readonly signal?: AbortSignal;
 }
 
@@ -39,15 +43,16 @@ const as = (by: string | undefined): Headers => (by === undefined ? {} : { [byHe
 
 export function createControl(parts: ControlParts): ControlPort & StoredPort {
   const { subjects } = parts;
-  const ask = <T>(subject: string, body: object, headers?: Headers) =>
-    request<T>(parts, subject, body, headers);
+  const read = <T>(subject: string, body: object) => request<T>(parts, subject, body, { isReading: true });
+  const ask = <T>(subject: string, body: object, headers: Headers) =>
+    request<T>(parts, subject, body, { headers });
   return {
     get: (id, wanted = {}) =>
-      ask<ActorView>(subjects.rpcGet(id), wanted).then(withReason, unlessMissing(null)),
-    list: (wanted) => ask<ListAnswer>(subjects.rpcList, wanted),
-    history: (wanted) => ask<HistoryPage>(subjects.rpcHistory, wanted),
-    dead: (wanted) => ask<DeadPage>(subjects.rpcDead, wanted),
-    shards: () => ask<ShardsView>(subjects.rpcShards, {}),
+      read<ActorView>(subjects.rpcGet(id), wanted).then(withReason, unlessMissing(null)),
+    list: (wanted) => read<ListAnswer>(subjects.rpcList, wanted),
+    history: (wanted) => read<HistoryPage>(subjects.rpcHistory, wanted),
+    dead: (wanted) => read<DeadPage>(subjects.rpcDead, wanted),
+    shards: () => read<ShardsView>(subjects.rpcShards, {}),
     send: (id, event, by) => send(parts, id, event, { ...as(by), ...writtenByHand }),
     resend: (sequence, by) => ask<SendAnswer>(subjects.rpcDeadResend, { sequence }, as(by)),
     drop: (sequence, by) => ask<DropAnswer>(subjects.rpcDeadDrop, { sequence }, as(by)),
@@ -60,7 +65,7 @@ export function createForwarding(parts: ControlParts): ControlPort['send'] {
 }
 
 function send(parts: ControlParts, id: ActorId, event: PlainEvent, headers: Headers): Promise<SendAnswer> {
-  const asked = request<SendAnswer>(parts, parts.subjects.rpcSend(id), event, headers);
+  const asked = request<SendAnswer>(parts, parts.subjects.rpcSend(id), event, { headers });
   return asked.catch(unlessMissing<SendAnswer>(noSuchActor(id)));
 }
 
@@ -74,14 +79,16 @@ async function request<T>(
   parts: ControlParts,
   subject: string,
   body: object,
-  headers: Headers = {},
+  { headers = {}, isReading = false }: { readonly headers?: Headers; readonly isReading?: boolean } = {},
 ): Promise<T> {
-  const { bus, timeoutMs = limits.requestTimeoutMs, signal } = parts;
-  const answer = await bus.request(subject, encodeJson(body), {
-    headers: { [contentType.header]: contentType.json, ...headers },
-    timeoutMs,
-    ...(signal ? { signal } : {}),
-  });
+  const { bus, persistence, signal } = parts;
+  const ask = (timeoutMs = parts.timeoutMs ?? limits.requestTimeoutMs) =>
+    bus.request(subject, encodeJson(body), {
+      headers: { [contentType.header]: contentType.json, ...headers },
+      timeoutMs,
+      ...(signal ? { signal } : {}),
+    });
+  const answer = await (persistence ? askPersistently(persistence, ask, isReading) : ask());
   const refusal = errorInAnswer(answer);
   if (refusal) throw refusal;
   return read<T>(answer);

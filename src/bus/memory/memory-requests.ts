@@ -4,7 +4,7 @@
 import type { Timer } from '../../base/clock.ts';
 import type { OrreryError } from '../../base/errors.ts';
 import type { Bus, BusMessage } from '../bus.ts';
-import { nobodyAnswers, unreachable } from '../bus-errors.ts';
+import { nobodyAnswers, unanswered, unreachable } from '../bus-errors.ts';
 import type { ClientParts } from './memory-bus-parts.ts';
 import { checkSendable, inboxSubject } from './memory-server.ts';
 
@@ -59,9 +59,7 @@ function requestOne({ link, clock }: ClientParts, send: Send): Bus['request'] {
       };
       const fail = (error: OrreryError) => end(() => reject(error));
       const onAbort = () => fail(unreachable('aborted'));
-      const timer: Timer = clock.after(timeoutMs, () =>
-        fail(unreachable(`no answer on ${subject} in ${timeoutMs} ms`)),
-      );
+      const timer: Timer = clock.after(timeoutMs, () => fail(unanswered(subject)));
       const forget = send(subject, data, headers, (outcome) => {
         if (outcome === 'nobody') fail(nobodyAnswers(subject));
         else if (outcome === 'disconnected') fail(unreachable(outcome));

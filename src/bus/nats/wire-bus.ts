@@ -6,7 +6,7 @@ import { asError, type OrreryError } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { Ambient } from '../../base/log-port.ts';
 import type { Bus, BusMessage, RequestOptions, StoredMessage, StreamName, StreamState } from '../bus.ts';
-import { nobodyAnswers, notPermitted, unreachable } from '../bus-errors.ts';
+import { nobodyAnswers, notPermitted, unanswered, unreachable } from '../bus-errors.ts';
 import type { StreamDefinitions } from '../streams.ts';
 import { matcher } from '../subject-match.ts';
 import type { Troubles } from '../troubles.ts';
@@ -69,7 +69,7 @@ export function wireBus(parts: WireBusParts): Bus {
     subscribe: (subject, onMessage, { queue } = {}) =>
       wire.subscribe(subject, (message) => guarded(onMessage, busMessage(message)), queue),
     request: async (subject, data, asking) => {
-      const failed = (failure: Failure) => unanswered(subject, failure, refusalOf(parts.troubles, subject));
+      const failed = (failure: Failure) => errorOf(subject, failure, refusalOf(parts.troubles, subject));
       return ask(requests, { ...asking, subject, data, read: busMessage, failed });
     },
     requestMany: (subject, data, asking) => requestMany(requests, subject, data, asking),
@@ -101,9 +101,10 @@ function refusalOf(troubles: Troubles, subject: string): string {
   return told === undefined ? '' : `. ${told.text}`;
 }
 
-function unanswered(subject: string, failure: Failure, refusal: string): OrreryError {
+function errorOf(subject: string, failure: Failure, refusal: string): OrreryError {
   if (failure === 'not permitted') return notPermitted(subject);
   if (failure === 'nobody') return nobodyAnswers(subject, refusal);
+  if (failure === 'timeout') return unanswered(subject);
   return unreachable(`request to ${subject}: ${failure}`);
 }
 

@@ -6,10 +6,12 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { createControl } from '../../../src/actors/control/control-client.ts';
 import { serveControl } from '../../../src/actors/control/control-server.ts';
 import type { ActorId } from '../../../src/base/ids.ts';
+import { limits } from '../../../src/base/limits.ts';
 import type { ControlPort, ListAnswer, ListRequest } from '../../../src/base/views.ts';
+import { isNobody, isUnanswered } from '../../../src/bus/bus-errors.ts';
 import { decode, encode, encodeJson } from '../../../src/bus/codec.ts';
 import { shardOf } from '../../../src/bus/partition.ts';
-import { pod, TestCluster } from '../harness.ts';
+import { pod, TestCluster, type TestReplica } from '../harness.ts';
 
 let cluster: TestCluster;
 
@@ -217,5 +219,65 @@ describe('rpc.send', () => {
     const timeoutMs = 5_000;
     const { data } = await answerOf(program.request(subjects.rpcSend(id), encodeJson(event), { timeoutMs }));
     expect(decode(data)).toMatchObject({ accepted: true });
+  });
+});
+
+describe('a person who asks over NATS', () => {
+  const id = 'pod/shop/web-0';
+  const serving = ({ name, engine, bus, requests }: TestReplica) => {
+    const { clock, subjects } = cluster;
+    return serveControl({ engine, bus, subjects, clock, replica: name, release: '1.0.0', requests });
+  };
+  const person = () => {
+    const { hub, clock, subjects } = cluster;
+    return createControl({ bus: hub.connect('person'), subjects, persistence: clock });
+  };
+
+  test('while replicas are on their way back to NATS is answered, and what is sent is taken once', async () => {
+    const replica = await cluster.replica('a');
+    await cluster.shop(1, 0);
+    await cluster.clock.advance(5_000);
+    const asked = Promise.all([person().get(id), person().send(id, { type: 'pod.recheck' })]);
+    cluster.clock.after(700, () => void serving(replica));
+    const [view, sent] = await cluster.whileTimePasses(asked);
+    expect([view?.id, sent.accepted]).toEqual([id, true]);
+    expect(cluster.transitions().filter(({ event }) => event.type === 'pod.recheck')).toHaveLength(1);
+  });
+
+  test('where none runs is told so within two seconds', async () => {
+    const from = cluster.clock.monotonic();
+    const told = await cluster.whileTimePasses(
+      person()
+        .get(id)
+        .catch((error) => error),
+    );
+    expect(isNobody(told)).toBe(true);
+    expect(cluster.clock.monotonic() - from).toBeLessThan(2_000);
+  });
+
+  test('about an actor whose owner has just died is answered by the next owner', async () => {
+    const replicas = [await cluster.replica('a'), await cluster.replica('b')];
+    replicas.forEach(serving);
+    await cluster.shop(1, 0);
+    await cluster.clock.advance(10_000);
+    const { owner } = (await cluster.whileTimePasses(person().get(id))) ?? {};
+    replicas.find(({ name }) => name === owner)?.bus.faults.setLink('silent');
+    const next = await cluster.whileTimePasses(person().get(id));
+    expect(['a', 'b']).toContain(owner);
+    expect(next?.owner).not.toBe(owner);
+  });
+
+  test('to send something that nobody answers has sent it once', async () => {
+    let arrived = 0;
+    const { hub, subjects, clock } = cluster;
+    hub.connect('deaf').subscribe(subjects.rpcSend(id), () => void arrived++);
+    const from = clock.monotonic();
+    const told = await cluster.whileTimePasses(
+      person()
+        .send(id, { type: 'pod.recheck' })
+        .catch((error) => error),
+    );
+    expect([isUnanswered(told), arrived]).toEqual([true, 1]);
+    expect(clock.monotonic() - from).toBeGreaterThanOrEqual(limits.cliAnswerMs);
   });
 });

@@ -34,6 +34,12 @@ export interface Asker {
   readonly version: string;
 }
 
+/** A wait that an authority has earned and that does not count at present, as domain-waits.ts says. */
+export interface Aside extends Pick<DomainContext, 'failures' | 'hold' | 'startedAt' | 'lastError'> {
+  readonly by: Asker;
+  readonly nextAttempt: number;
+}
+
 export interface DomainContext {
   readonly host: string;
   /** null: nothing is known, or no object asks for the host any more. */
@@ -90,6 +96,8 @@ export interface DomainContext {
    * §7.8). null or absent: none is.
    */
   readonly formerly?: Asker | null;
+  /** null or absent: none. */
+  readonly aside?: Aside | null;
   readonly deferral: Deferral | null;
   /** How often the permit has been requested during this wait. */
   readonly askings: number;
@@ -144,6 +152,7 @@ export const newborn = ({ name }: ActorInput): DomainContext => ({
   nextAttempt: null,
   hold: null,
   formerly: null,
+  aside: null,
   deferral: null,
   askings: 0,
   waitsSince: 0,

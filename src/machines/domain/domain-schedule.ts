@@ -1,7 +1,7 @@
 /** The times of a domain: when something is due, how long it waits, when it inspects. Pure. */
 
 import { backOffMs } from '../../base/back-off.ts';
-import type { Asker, DomainContext, Window } from './domain-context.ts';
+import type { Aside, Asker, DomainContext, Window } from './domain-context.ts';
 import type { AriFetched } from './domain-events.ts';
 import type { CertificateFacts } from './domain-facts.ts';
 
@@ -172,6 +172,10 @@ const rememberedMs = hourMs;
 export const rememberedUntil = ({ formerly, nextAttempt }: DomainContext): number =>
   formerly == null ? 0 : (nextAttempt ?? 0) + rememberedMs;
 
+/** Whether a wait that was put aside is over; a time beyond all rules was written by a clock that was ahead. */
+export const isAsideOver = ({ nextAttempt }: Aside, at: number): boolean =>
+  at >= nextAttempt + rememberedMs || nextAttempt - at > attemptMaxMs;
+
 /** The total time for all steps of one attempt. */
 const attemptMs = 300 * secondMs;
 
@@ -223,4 +227,5 @@ export const isAmidOrder = ({ permit, facts }: DomainContext) =>
  * Whether a host that nobody asks for any more has a wait to remember. Each needed a permit, so that an
  * Issuer causes no more of them in a day than its budget has orders (I6).
  */
-export const isToRemember = (context: DomainContext) => earnedBy(context) !== null || isAmidOrder(context);
+export const isToRemember = (context: DomainContext) =>
+  earnedBy(context) !== null || isAmidOrder(context) || context.aside != null;

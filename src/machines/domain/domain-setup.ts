@@ -38,6 +38,7 @@ import {
   untilAttempt,
 } from './domain-schedule.ts';
 import * as step from './domain-steps.ts';
+import * as wait from './domain-waits.ts';
 import type { StateWord } from './domain-words.ts';
 import * as exhibit from './exhibit-steps.ts';
 
@@ -115,8 +116,8 @@ export const domainSetup = setup({
     isGood: ({ context, event }: Args) => !isDue(context, timeOf(event)),
     isIssuedAlready: ({ context }: Args) => context.issued !== null,
     isUnprovable: ({ context }: Args) => step.isUnprovable(context),
-    isHeldBack: ({ context, event }: Args) => isHeld(context, timeOf(event), 'backingOff'),
-    isHeldAsFailed: ({ context, event }: Args) => isHeld(context, timeOf(event), 'failed'),
+    isHeldBack: (args: Args) => isHeld(args, 'backingOff'),
+    isHeldAsFailed: (args: Args) => isHeld(args, 'failed'),
     isThisAttempt: ({ context, event }: Args) => 'attempt' in event && event.attempt === context.attempt,
     isThisNoted: ({ context, event }: Args) =>
       'attempt' in event && event.attempt === context.attempt && exhibit.isNoted(context),
@@ -203,8 +204,10 @@ export const domainSetup = setup({
       noted(context, word, timeOf(event)),
     ),
     want: assign({ forced: true }),
-    force: assign({ forced: true, nextAttempt: null, hold: null }),
-    bringForward: assign((args) => step.broughtForward(args)),
+    force: assign({ forced: true, nextAttempt: null, hold: null, aside: null }),
+    takeUp: assign((args) => wait.takenUp(args)),
+    putAside: assign((args) => wait.putAside(args)),
+    bringForward: assign((args) => wait.broughtForward(args)),
     letGo: assign({ nextAttempt: null, hold: null }),
     pollNow: assign({ pollAt: 0 }),
     numberAttempt: assign(({ context }) => ({ attempt: context.attempt + 1 })),
@@ -237,7 +240,7 @@ export const domainSetup = setup({
     noteExhibit: assign((args) => exhibit.planned(args)),
     noteSwept: assign((args) => exhibit.swept(args)),
     dropLeftovers: assign({ leftovers: [], sweeps: 0 }),
-    forgetAll: assign((args) => step.forgotten(args)),
+    forgetAll: assign((args) => wait.forgotten(args)),
     closeOrder: assign(({ event }) => ({
       order: null,
       ...(event.type === 'certificate.received' ? { issued: event.fingerprint } : {}),
@@ -331,8 +334,10 @@ export const domainSetup = setup({
   },
 });
 
-const isHeld = (context: DomainContext, at: number, state: DomainContext['hold']) =>
-  context.hold === state && isAhead(context, at);
+function isHeld(args: Args, state: DomainContext['hold']): boolean {
+  const context = { ...args.context, ...wait.takenUp(args) };
+  return context.hold === state && isAhead(context, timeOf(args.event));
+}
 
 /** The Issuer hears that the domain's question is not asked any more. */
 function withdraw(moment: Args, enqueue: { assign(change: Partial<DomainContext>): void }): void {

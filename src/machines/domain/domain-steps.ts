@@ -2,14 +2,7 @@
  * What a domain remembers after each event: the context changes, for the actions of domain-setup. Pure.
  */
 import type { Stamp } from '../stamp.ts';
-import {
-  type Deferral,
-  type DomainContext,
-  type DomainInput,
-  keyOf,
-  newborn,
-  usable,
-} from './domain-context.ts';
+import { type Deferral, type DomainContext, type DomainInput, keyOf, usable } from './domain-context.ts';
 import type { AcquisitionFailed, CertificateInspected, OrderPlace, PermitDeferred } from './domain-events.ts';
 import { shownFingerprint } from './domain-facts.ts';
 import { factsIn, hasWish, isEdited, newsIn } from './domain-observation.ts';
@@ -34,6 +27,7 @@ import {
   unwritableMs,
   windowOf,
 } from './domain-schedule.ts';
+import { waitMet } from './domain-waits.ts';
 import { dateText, deferralText } from './domain-words.ts';
 
 interface Moment {
@@ -252,24 +246,6 @@ export function heldAsFailed({ context, event }: Moment): Change {
   return isForeign || context.facts?.issuer?.kind === 'ca' ? heldUnseen(event) : heldDaily(event);
 }
 
-/**
- * An attempt that people ask for, by a wish or an edit, comes no sooner after the last one began, ms: whoever
- * may edit one object could have the authority asked without end. Let's Encrypt refuses a host that fails
- * five times in an hour.
- */
-const askedForPauseMs = 900_000;
-
-/** What waits is brought forward as far as that allows; a CA of one's own may be asked at once. */
-export function broughtForward({ context, event }: Moment): Change {
-  const { hold, nextAttempt, startedAt, facts } = context;
-  if (hold === null || nextAttempt === null) return {};
-  if (hold === 'failed' && facts?.issuer?.kind === 'ca') return { hold: null, nextAttempt: null };
-  const at = timeOf(event);
-  // A clock that was ahead may have noted when it began.
-  const earliest = Math.max(Math.min(startedAt, at) + askedForPauseMs, at);
-  return { nextAttempt: Math.min(nextAttempt, earliest) };
-}
-
 /** Kubernetes or NATS failed; or the order takes its time, and the event names it. */
 export function heldBriefly(event: DomainInput): Change {
   const asked = event.type === 'acquisition.failed' ? (event.retryAfterMs ?? 0) : 0;
@@ -316,6 +292,7 @@ export function stored({ context, event }: Moment): Change {
     failures: 0,
     nextAttempt: null,
     hold: null,
+    ...(context.facts?.issuer?.kind === 'acme' ? { aside: null } : {}),
     ...(event.at < dueByAge(event.certificate) ? {} : dueOnArrival(context, event)),
   };
 }
@@ -359,35 +336,4 @@ export function brokenOff({ context, event }: Moment): Change {
   };
 }
 
-/** Of a host that no object asks for, what has to be removed is still useful, and the wait (§7.8). */
-export function forgotten({ context, event }: Moment): Change {
-  const { host, attempt, question, leftovers, sweeps } = context;
-  const formerly = earnedBy(context);
-  const { failures, hold, startedAt, lastError } = context;
-  const nextAttempt = Math.max(context.nextAttempt ?? 0, timeOf(event));
-  return {
-    ...newborn({ id: `domain/_/${host}`, namespace: '_', name: host }),
-    ...{ attempt, question, leftovers, sweeps },
-    ...(formerly === null ? {} : { formerly, failures, hold, startedAt, lastError, nextAttempt }),
-  };
-}
-
 export const cameBack = (moment: Moment): Change => ({ ...remembered(moment), ...waitMet(moment) });
-
-/**
- * The wait as whoever asks now meets it. An edited Issuer, and a CA, are tried at once; for another Issuer,
- * and for what is hopeless as things were, it is brought forward as for an edited source.
- */
-function waitMet(moment: Moment): Change {
-  const { context } = moment;
-  const before = earnedBy(context);
-  const { owner = '', issuer = null } = factsIn(moment) ?? {};
-  const none: Change = { nextAttempt: null, hold: null, formerly: null };
-  if (before === null || issuer?.kind === 'ca') return none;
-  const lastError =
-    owner === before.owner ? context.lastError : 'the last attempt was made for another namespace';
-  if (issuer === null) return { formerly: before, lastError };
-  if (isEdited(before, issuer)) return { ...none, lastError };
-  const isSooner = context.hold === 'failed' || issuer.name !== before.issuer;
-  return { formerly: null, lastError, ...(isSooner ? broughtForward(moment) : {}) };
-}

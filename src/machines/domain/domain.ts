@@ -22,9 +22,8 @@ import type { Chart } from '../chart.ts';
 import { tells } from '../tell.ts';
 import { newborn } from './domain-context.ts';
 import { domainEffects } from './domain-effects.ts';
-import { domainMigrations } from './domain-migrations.ts';
 import { queued } from './domain-queued.ts';
-import { domainForm } from './domain-record.ts';
+import { domainForm, domainMigrations } from './domain-record.ts';
 import { hopelessNotice, issuedNotice, refusedNotice } from './domain-report.ts';
 import {
   authorization,
@@ -146,13 +145,13 @@ const domainMachine = domainSetup.createMachine({
       always: [
         { guard: 'isNowhere', target: 'resting.failed', actions: 'noteForeign' },
         { guard: 'isGoodAndIncomplete', target: 'acquiring.storing', actions: storeFrom('stored') },
-        { guard: 'isGoodAsTold', target: 'valid', actions: 'settle' },
-        { guard: 'isGood', target: 'valid', actions: ['settle', ...tell('valid')] },
+        { guard: 'isGoodAsTold', target: 'valid', actions: ['putAside', 'settle'] },
+        { guard: 'isGood', target: 'valid', actions: ['putAside', 'settle', ...tell('valid')] },
         { guard: 'isIssuedAlready', target: 'acquiring.storing', actions: storeFrom('pending') },
         { guard: 'isUnprovable', target: 'resting.failed', actions: 'noteUnprovable' },
-        { guard: 'isHeldBack', target: 'resting.backingOff' },
-        { guard: 'isHeldAsFailed', target: 'resting.failed' },
-        { target: 'queued.waitingForPermit', actions: [...asking, ...tell('waitingForPermit')] },
+        { guard: 'isHeldBack', target: 'resting.backingOff', actions: 'takeUp' },
+        { guard: 'isHeldAsFailed', target: 'resting.failed', actions: 'takeUp' },
+        { target: 'queued.waitingForPermit', actions: ['takeUp', ...asking, ...tell('waitingForPermit')] },
       ],
     },
     queued,
@@ -317,6 +316,8 @@ const domainMachine = domainSetup.createMachine({
     clearing: {
       description:
         'Nothing asks for the host any more; removes what its challenges left behind, and remembers how long it has to wait, for whoever asks again.',
+      // Nobody's trouble any more: it ends with what asked for the host.
+      tags: 'settled',
       entry: 'sweep',
       on: {
         'domain.observed': [

@@ -4,12 +4,17 @@
  * (docs/features/certificates.md §7.8).
  */
 import { describe, expect, test } from 'vitest';
-import type { DomainFacts } from '../../../src/machines/domain/domain-facts.ts';
+import {
+  type CertificateFacts,
+  type DomainFacts,
+  shownFingerprint,
+} from '../../../src/machines/domain/domain-facts.ts';
 import { domainFacts } from '../../features/certificates/certificate-samples.ts';
 import { ActorDriver } from '../actor-driver.ts';
 import {
   authorizing,
   type Domain,
+  day,
   fail,
   found,
   fresh,
@@ -52,6 +57,8 @@ class Host {
   proofs = 0;
   /** How long the authority looks for a proof, ms. */
   proofMs = 0;
+  /** What the Secret holds. */
+  stored: CertificateFacts | null = null;
   domain: Domain = new ActorDriver('domain', '_', 'app.example.com');
 
   /** The world shows this; then time passes. */
@@ -72,8 +79,10 @@ class Host {
     const asked = this.domain.asked();
     if (this.domain.isOver) return;
     for (const effect of asked) {
-      if (effect.type === 'certificate.inspect') found(this.domain);
-      if (effect.type === 'message.send' && effect.event.type === 'permit.asked') this.domain.take(granted);
+      if (effect.type === 'certificate.inspect') found(this.domain, { good: this.stored });
+      if (effect.type === 'message.send' && effect.event.type === 'permit.asked')
+        this.domain.take({ ...granted, issuer: effect.to[0]?.slice('issuer/_/'.length) ?? '' });
+      if (effect.type === 'certificate.store') valid(this.domain);
       if (effect.type === 'acme.order') this.#order();
       if (effect.type === 'acme.authorize') this.#prove();
     }
@@ -146,6 +155,69 @@ describe('what the authority sees in an hour of a host whose proofs fail', () =>
   });
 });
 
+describe('nor does anything else but a certificate of the authority end the wait', () => {
+  const proofsOf = (eachMinute: (host: Host, n: number) => void) => {
+    const host = new Host();
+    for (let n = 0; n < 60; n += 1) eachMinute(host, n);
+    return host.proofs;
+  };
+  const parts = minute / 2;
+
+  test('a CA that signs in between, also if the Domain is made anew for it, or waits without an Issuer', () => {
+    const inTurns = proofsOf((host) => host.see(asNew(), parts).see(asNew({ issuer: ca }), parts));
+    const anew = proofsOf((host) =>
+      host
+        .see(inShop, parts)
+        .see(null, 1_000)
+        .see(asNew({ issuer: ca }), 1_000)
+        .see(null, 28_000),
+    );
+    const without = proofsOf((host) =>
+      host
+        .see(inShop, 1_000)
+        .see(asNew({ issuer: ca }), 1_000)
+        .see(asNew({ issuer: null }), 58_000),
+    );
+    expect([inTurns, anew, without].filter((proofs) => proofs > perHour)).toEqual([]);
+  });
+
+  test('a certificate of its own that somebody puts into the Secret, and deletes', () => {
+    const proofs = proofsOf((host) => {
+      host.see(asNew({ stored: [null] }), parts);
+      host.stored = fresh(host.domain, 90 * day, { fingerprint: `own-${host.domain.now}` });
+      host.see(asNew({ stored: [shownFingerprint(host.stored.fingerprint)] }), parts);
+      expect(wordOf(host.domain)).toBe('valid');
+      host.stored = null;
+    });
+    expect(proofs).toBeLessThanOrEqual(perHour);
+  });
+
+  test('a person does, by `domain.renew`, and a wish brings it forward to 15 min after it began', () => {
+    const setAside = () => {
+      const domain = fail(ordering(), 'refused');
+      for (let n = 1; n < 7; n += 1) fail(found(domain.wait(2 ** (n - 1) * minute)).take(granted), 'refused');
+      found(domain.take(observed(asNew({ issuer: ca })))).take({ ...granted, issuer: 'ca' });
+      return valid(domain);
+    };
+    const back = found(setAside().take(observed(asNew())));
+    expect([wordOf(back), back.patience, back.context.failures]).toEqual(['backingOff', 64 * minute, 7]);
+    const wished = asNew({ issuer: ca });
+    const asked = setAside().take(observed(wished));
+    const sources = wished.sources.map((one) => ({ ...one, renew: 'now' }));
+    const sooner = found(found(asked).take(observed({ ...wished, sources, issuer })));
+    expect([wordOf(sooner), sooner.patience]).toEqual(['backingOff', 15 * minute]);
+    const renewed = setAside().take({ type: 'domain.renew' }, observed(asNew()));
+    expect(wordOf(found(renewed))).toBe('waitingForPermit');
+    expect(
+      found(
+        setAside()
+          .wait(3 * hour)
+          .take(observed(asNew())),
+      ).context.failures,
+    ).toBe(0);
+  });
+});
+
 describe('who asks for a host again', () => {
   const left = () => fail(ordering(), 'refused').wait(10_000).take(gone);
 
@@ -184,11 +256,11 @@ describe('who asks for a host again', () => {
     expect(domain.patience).toBe(minute);
   });
 
-  test('is told in clearing who waits and until when; then only that it counts', () => {
+  test('is told in clearing who waits and until when; then only that it counts; it is nobody’s trouble', () => {
     const domain = left();
     const why = 'Nothing asks for a certificate for app.example.com any more. The last attempt failed: ';
     expect(domain.told).toMatchObject({
-      health: 'waiting',
+      health: 'ok',
       text: `${why}it was refused; whoever asks for it again waits until 2023-11-14 22:14 UTC.`,
       next: { text: 'forgets its failures', at: domain.now + 50_000 + hour },
     });

@@ -204,7 +204,7 @@ describe('a domain', () => {
     const domain = preparing();
     domain.take({ type: 'challenge.planned', attempt: domain.context.attempt, exhibit }).take(observed(null));
     expect(told(domain)).toMatchObject({
-      health: 'waiting',
+      health: 'ok',
       text: `Nothing asks for a certificate for ${host} any more. The last attempt failed: the attempt was broken off, because what asked for the host changed or went; whoever asks for it again waits until 2023-11-14 22:14 UTC. Still to be removed: TXT record _acme-challenge.app.example.com "digest".`,
     });
   });

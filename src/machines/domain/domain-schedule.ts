@@ -172,7 +172,7 @@ const rememberedMs = hourMs;
 export const rememberedUntil = ({ formerly, nextAttempt }: DomainContext): number =>
   formerly == null ? 0 : (nextAttempt ?? 0) + rememberedMs;
 
-/** Whether a wait that was put aside is over; a time beyond all rules was written by a clock that was ahead. */
+/** Whether a wait that was put aside is over; a time beyond all rules is one of a clock that was ahead. */
 export const isAsideOver = ({ nextAttempt }: Aside, at: number): boolean =>
   at >= nextAttempt + rememberedMs || nextAttempt - at > attemptMaxMs;
 

@@ -27,6 +27,11 @@ const good: Readonly<Record<string, HttpAnswer>> = {
   '/certificate': page(200, '-----BEGIN CERTIFICATE-----\nMA==\n-----END CERTIFICATE-----\n', 'x/pem'),
 };
 
+const directory = (newOrder: string) =>
+  json(200, { newNonce: 'https://ca/nonce', newAccount: 'https://ca/new', newOrder });
+/** So that one has to be asked for. */
+const withoutNonce = { ...directory('https://ca/ask'), headers: {} };
+
 function json(status: number, body: unknown, location?: string): HttpAnswer {
   const headers = { 'replay-nonce': 'n', 'content-type': 'application/json' };
   return {
@@ -102,6 +107,33 @@ test('a nonce that is refused ten times in a row is replaced each time', async (
   expect((await obtained({}, { answer })).failure).toBeNull();
 });
 
+test('an authority that refuses each nonce is told by that, and why it may be', async () => {
+  const refusal = json(400, { type: 'urn:ietf:params:acme:error:badNonce', detail: 'unknown nonce' });
+  const { asked, failure } = await obtained({ '/ask': refusal });
+  expect(failure).toMatchObject({
+    code: 'ACME_UNREACHABLE',
+    message: expect.stringMatching(
+      /^ca\/ask refused 11 nonces in a row \(unknown nonce\): .*servers behind one address.*cache/,
+    ),
+  });
+  expect(asked.filter((path) => path === '/ask')).toHaveLength(11);
+});
+
+test.each(['/dir', '/nonce', '/new'])(
+  'a limit met at %s is the account’s: no host is asked for yet',
+  async (path) => {
+    const limit = { ...page(429, '<h1>slow down</h1>'), headers: { 'retry-after': '120' } };
+    const { failure } = await obtained({
+      [path]: limit,
+      ...(path === '/nonce' ? { '/dir': withoutNonce } : {}),
+    });
+    expect(failure).toMatchObject({
+      code: 'ACME_LIMITED',
+      facts: { scope: 'account', retryAfterMs: 120_000 },
+    });
+  },
+);
+
 test('a challenge of a type that we do not know needs no token', async () => {
   const other = { type: 'dns-persist-01', url: 'https://ca/challenge', status: 'pending' };
   expect((await obtained({ '/authz': proofs(other) })).failure).not.toMatchObject({
@@ -115,8 +147,14 @@ const moved = { ...page(301, '<a>moved</a>'), headers: { location: 'https://othe
 test.each([
   ['/dir', maintenance, 'ca/dir answered 200 with text/html instead of JSON: Maintenance Back soon'],
   ['/dir', page(200, ''), 'ca/dir answered 200 with nothing instead of JSON'],
-  ['/dir', moved, 'ca/dir answered 301: it leads to other/dir, and redirects are not followed'],
-  ['/dir', json(200, {}), 'ca/dir answered 200, which cannot be used: a directory without newN'],
+  ['/dir', moved, 'ca/dir answered 301: it leads to other/dir, and redirects are not followed: name that'],
+  [
+    '/dir',
+    json(200, {}),
+    'ca/dir answered 200, which cannot be used: a directory without a proper newNonce, n',
+  ],
+  ['/dir', directory('/ask'), 'ca/dir answered 200, which cannot be used: a directory without a proper newO'],
+  ['/dir', directory('ftp://ca/ask'), 'ca/dir answered 200, which cannot be used: a directory without a pro'],
   ['/dir', page(404, '<h1>not found</h1>'), 'ca/dir answered 404 with text/html: not found'],
   ['/new', page(403, '<h1>blocked</h1>'), 'ca/new answered 403 with text/html: blocked'],
   ['/ask', maintenance, 'ca/ask answered 200 with text/html instead of JSON'],

@@ -62,6 +62,9 @@ class Authority {
   readonly lost = new Set<string>();
   /** By the authority's clock. */
   expires: string | undefined;
+  /** The answer to whoever opens an account, or places an order. */
+  onAccount: ((wish: { readonly onlyReturnExisting?: true }) => HttpAnswer) | null = null;
+  onOrder: HttpAnswer | null = null;
   /** The answer to an order that names a certificate to replace. */
   onReplaces: HttpAnswer | null = null;
 
@@ -74,6 +77,8 @@ class Authority {
     const key = jwk?.x ?? kid?.split('/').at(-1) ?? '';
     if (this.deactivated.has(key)) return refused('Account has been deactivated');
     if (this.replaced.has(key)) return problem(400, 'malformed', 'JWS verification error');
+    if (path === '/account' && this.onAccount !== null) return this.onAccount(decoded(payload));
+    if (path === '/order' && this.onOrder !== null) return this.onOrder;
     if (path === '/account') this.lost.delete(key);
     if (this.lost.has(key)) return problem(400, 'accountDoesNotExist', 'no such account');
     const isNew = path === '/account' && (this.isForgetful || !this.accounts.includes(key));
@@ -117,7 +122,7 @@ const problem = (status: number, type: string, detail = '') =>
 const refused = (detail: string) => problem(403, 'unauthorized', detail);
 
 /** An Issuer whose account's key can be replaced. */
-function stage() {
+function stage(change: Partial<AcmeSpec> = {}) {
   const authority = new Authority();
   const secret = { key: '' };
   const kube = fakePort({
@@ -127,7 +132,7 @@ function stage() {
       return { metadata: { namespace: 'shop', name: 'account' }, data } as KubeObject;
     },
   });
-  const issuerOf = () => ({ uid: 'u', version: 'v', spec: { acme: spec } as never });
+  const issuerOf = () => ({ uid: 'u', version: 'v', spec: { acme: { ...spec, ...change } } as never });
   const clock = new VirtualClock();
   const accounts = createAcmeAccounts({ kube, http: authority.http, clock, issuerOf });
   const order = makeOrder(accounts, systemClock);
@@ -169,6 +174,41 @@ test.each([new Date(0).toISOString(), 'soon'])(
     expect((await placed(order)).expires).toBeGreaterThan(systemClock.now() + 9 * 60_000);
   },
 );
+
+const eab = { keyId: 'k-1', secretRef: { namespace: 'shop', name: 'eab', key: 'tls.key' } };
+const ofBinding =
+  '; it does not take the binding in spec.acme.eab: is the key of k-1 in the Secret shop/eab (tls.key), and';
+const otherKey = '; put a key of another sort into the Secret shop/account (tls.key), such as RSA';
+
+test.each([
+  ['externalAccountRequired', { eab }, ofBinding],
+  ['unauthorized', { eab }, ofBinding],
+  ['malformed', { eab }, ofBinding],
+  ['externalAccountRequired', {}, '; name the binding that you got from it in spec.acme.eab'],
+  ['badSignatureAlgorithm', {}, otherKey],
+  ['badPublicKey', {}, otherKey],
+  ['invalidContact', {}, '; the address is spec.acme.email'],
+])(
+  '§7.6: an account that is refused with %s, where the Issuer has %j: what helps is told',
+  async (type, change, advice) => {
+    const { authority, secret, order } = stage(change);
+    secret.key = await makeKey();
+    authority.onAccount = ({ onlyReturnExisting }) =>
+      onlyReturnExisting ? problem(400, 'accountDoesNotExist') : problem(403, type, 'no');
+    const message = expect.stringContaining(`ca/account answered 403: ${type} (no)${advice}`);
+    await expect(order()).resolves.toMatchObject({ outcome: 'unusable', message });
+  },
+);
+
+test('a profile that the authority does not list, and refuses with the order: where it is named is told', async () => {
+  const { authority, secret, order } = stage({ profile: 'short' });
+  secret.key = await makeKey();
+  authority.onOrder = problem(400, 'invalidProfile', 'no profile short');
+  const message = expect.stringContaining(
+    '(no profile short); the profile is spec.acme.profile of Issuer acme',
+  );
+  await expect(order()).resolves.toMatchObject({ outcome: 'hopeless', message });
+});
 
 test('new terms are agreed to, and the order is placed', async () => {
   const { authority, secret, order } = stage();

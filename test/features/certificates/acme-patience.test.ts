@@ -214,9 +214,24 @@ test('§3.1: of what the authority sends as a certificate, only certificates are
   expect(kept).toEqual([chain]);
 });
 
+test('a chain that does not begin with the certificate is put in order; a foreign root stays away', async () => {
+  const { chain, key } = await (await makeAuthority('backwards')).issue(wish.host);
+  const { pem: foreign } = await makeAuthority('foreign');
+  const pieces = chain.match(/-----BEGIN.+?-----END CERTIFICATE-----\n/gs) ?? [];
+  const clock = new VirtualClock(systemClock.now());
+  const sent = [`${foreign}\n`, ...pieces.toReversed()].join('');
+  const { kept, outcome } = await finalizing(clock, { order: { status: 'valid' }, chain: sent, key });
+  expect(outcome).toMatchObject({ type: 'certificate.received' });
+  expect(kept).toEqual([chain]);
+  const other = await finalizing(clock, { order: { status: 'valid' }, chain: foreign });
+  const message = expect.stringContaining('the key does not belong to the certificate');
+  expect(other.outcome).toMatchObject({ outcome: 'refused', issued: true, message });
+});
+
 test('an order that stays pending after its proofs is given up', async () => {
   const { outcome, asked } = await finalizing(new VirtualClock(), { order: { status: 'pending' } }, null);
-  expect(outcome).toMatchObject({ outcome: 'refused', orderLost: true });
+  const message = expect.stringContaining('the order is pending, though the authority has accepted all');
+  expect(outcome).toMatchObject({ outcome: 'refused', orderLost: true, message });
   expect(asked.at(-1)).toBeLessThanOrEqual(31_000);
 });
 

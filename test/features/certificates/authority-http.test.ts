@@ -18,11 +18,11 @@ async function listen(server: Server): Promise<string> {
   return `127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** An authority under a certificate of its own. */
+/** An authority under a certificate of its own, whose answers begin with a byte order mark. */
 async function authority() {
   const { ca, cert, key } = createCertificates();
   const place = await listen(
-    createTlsServer({ cert, key }, (request, response) => response.end(request.url)),
+    createTlsServer({ cert, key }, (request, response) => response.end(`\ufeff${request.url}`)),
   );
   return { caBundle: ca, place };
 }

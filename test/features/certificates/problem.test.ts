@@ -56,3 +56,32 @@ test('where new terms are agreed to is told (RFC 8555 7.3.3)', () => {
     'ca/order answered 403: userActionRequired (new terms; see https://ca/agree?n=1)',
   );
 });
+
+test('what an authority says is one line, though it quotes what a host answered', () => {
+  const quoted = { type: acme('incorrectResponse'), detail: 'got\n  "<b>\u001b[2J"\r\n\tinstead' };
+  expect(errorOf(403, quoted).message).toBe(
+    'ca/order answered 403: incorrectResponse (got "<b> [2J" instead)',
+  );
+});
+
+test('a key that the authority cannot verify: what it takes is told (RFC 8555 6.2)', () => {
+  const unsigned = {
+    type: acme('badSignatureAlgorithm'),
+    detail: 'ES256',
+    algorithms: ['RS256', 7, 'PS256'],
+  };
+  expect(errorOf(400, unsigned).message).toContain('badSignatureAlgorithm (ES256; it takes RS256, PS256)');
+});
+
+test('a time in words counts by the clock of the authority, as Retry-After does', () => {
+  const detail = 'too many new orders: retry after 2026-01-31 12:00:00 UTC';
+  const limit = (headers: Record<string, string>) =>
+    answerError(
+      { status: 429, headers, body: JSON.stringify({ type: acme('rateLimited'), detail }) },
+      'ca/order',
+      Date.parse('2026-01-31T12:30:00Z'),
+    ).facts.retryAfterMs;
+  expect(limit({ date: 'Sat, 31 Jan 2026 11:00:00 GMT' })).toBe(3_600_000);
+  expect(limit({})).toBe(0);
+  expect(limit({ 'retry-after': '9'.repeat(400) })).toBe(1e12);
+});

@@ -83,6 +83,8 @@ interface Call {
   readonly http: HttpClient;
   readonly clock: Clock;
   readonly nonces: string[];
+  /** How many of ours were refused. */
+  badNonces: number;
   readonly wanted: Wanted;
   /** Where an answer has to name what was created: without an address the library asks for it forever. */
   readonly creates: string | null;
@@ -103,7 +105,8 @@ const nonceRetriesMax = 10;
 /**
  * Opens the account that belongs to the key; creates it if there is none.
  *
- * @throws OrreryError ACME_REFUSED also if the authority does not offer the profile
+ * @throws OrreryError ACME_REFUSED also if the authority does not offer the profile; with the fact `binding`
+ *   if it does not take the binding to an external account
  */
 export async function openAccount(
   access: AcmeAccess,
@@ -127,6 +130,7 @@ export async function openAccount(
       caBundle: access.caBundle,
       signal: callSignal,
       nonces,
+      badNonces: 0,
       last: null,
     };
     return calls.run(call, () =>
@@ -160,9 +164,20 @@ async function foundOrMade(client: Client, { email, eab }: AcmeAccess): Promise<
   if (eab === null) return open(wish);
   return open({ ...wish, onlyReturnExisting: true }).catch((thrown: unknown) => {
     if (!hasCode(thrown, 'ACME_REFUSED')) throw thrown;
-    return open(wish);
+    const isNew = thrown.facts.type === 'accountDoesNotExist';
+    return open(wish).catch((again: unknown) => {
+      throw isNew && isAboutBinding(again) ? ofBinding(again) : again;
+    });
   });
 }
+
+/** Authorities refuse a binding in several ways; what else a new account may lack has words of its own. */
+const isAboutBinding = (thrown: unknown): thrown is OrreryError =>
+  hasCode(thrown, 'ACME_REFUSED') &&
+  ['externalAccountRequired', 'unauthorized', 'malformed'].includes(String(thrown.facts.type));
+
+const ofBinding = ({ code, message, facts }: OrreryError) =>
+  new OrreryError(code, message, { facts: { ...facts, binding: true } });
 
 const isAboutContact = ({ facts }: OrreryError) =>
   ['invalidContact', 'unsupportedContact'].includes(String(facts.type));
@@ -260,12 +275,13 @@ function isChallenge(value: unknown): boolean {
 async function directoryOf(client: Client): Promise<Record<string, unknown>> {
   const { http } = client as unknown as { http: { getDirectory(): Promise<Record<string, unknown>> } };
   const directory = await http.getDirectory();
-  const missing = ['newNonce', 'newAccount', 'newOrder'].filter(
-    (name) => typeof directory[name] !== 'string',
-  );
-  if (missing.length > 0) throw new Error(`a directory without ${missing.join(', ')}`);
+  const missing = ['newNonce', 'newAccount', 'newOrder'].filter((name) => !isAddress(directory[name]));
+  if (missing.length > 0) throw new Error(`a directory without a proper ${missing.join(', ')}`);
   return directory;
 }
+
+const isAddress = (value: unknown) =>
+  typeof value === 'string' && /^https?:\/\//i.test(value) && URL.canParse(value);
 
 /**
  * The library, with our HTTP installed once. Imported for the first account, because most processes never
@@ -310,8 +326,11 @@ async function adapter(config: LibraryRequest) {
   keepNonce(call, method, answer);
   const place = placeOf(config.url);
   call.last = { place, answer };
-  if (answer.status >= 400 && !isBadNonce(answer)) throw answerError(answer, place, call.clock.now());
-  if (answer.status < 400 && method !== 'HEAD') requireForm(answer, place, call.wanted);
+  if (isBadNonce(answer)) call.badNonces += 1;
+  // Whoever asks for the directory, a nonce or the account asks for no host yet: a limit is everybody's.
+  const scope = method !== 'POST' || config.url === call.creates ? 'account' : undefined;
+  if (answer.status >= 400 && !isBadNonce(answer)) throw answerError(answer, place, call.clock.now(), scope);
+  if (answer.status < 400 && method !== 'HEAD') requireForm(answer, place, call.wanted, method === 'GET');
   if (config.url === call.creates && answer.status < 300 && answer.headers.location === undefined)
     throw unusable(call, 'it does not say where the account is (Location)');
   return libraryAnswer(answer, config);
@@ -342,7 +361,11 @@ function libraryAnswer({ status, headers, body }: HttpAnswer, config: LibraryReq
 }
 
 /** An answer that the library or we could not interpret, or the last one before the nonces ran out. */
-function unusable({ last }: Call, why: string, cause?: unknown): OrreryError {
+function unusable({ last, badNonces }: Call, why: string, cause?: unknown): OrreryError {
+  if (last !== null && isBadNonce(last.answer)) {
+    const text = `${last.place} refused ${badNonces} nonces in a row (${why.slice(0, 300)}): are there several servers behind one address, which do not know each other's nonces, or is a cache in between?`;
+    return new OrreryError('ACME_UNREACHABLE', text, { cause });
+  }
   const said = last === null ? 'the authority' : `${last.place} answered ${last.answer.status}`;
   return new OrreryError('ACME_UNREACHABLE', `${said}, which cannot be used: ${why.slice(0, 300)}`, {
     cause,

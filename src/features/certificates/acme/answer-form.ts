@@ -18,15 +18,17 @@ export function whatCame({ headers, body }: HttpAnswer): string {
 
 /**
  * @param place without a secret, for people
+ * @param isDirectory it is the address that the Issuer names
  * @throws OrreryError ACME_UNREACHABLE if an answer below 400 has another form than wanted
  */
-export function requireForm(answer: HttpAnswer, place: string, wanted: Wanted): void {
+export function requireForm(answer: HttpAnswer, place: string, wanted: Wanted, isDirectory = false): void {
   const { status, headers, body } = answer;
   const unusable = (text: string) =>
     new OrreryError('ACME_UNREACHABLE', `${place} answered ${status}${text}`);
   if (status >= 300) {
     const to = typeof headers.location === 'string' ? `it leads to ${placeOf(headers.location)}, and ` : '';
-    throw unusable(`: ${to}redirects are not followed`);
+    const advice = isDirectory && to !== '' ? ': name that address in spec.acme.server' : '';
+    throw unusable(`: ${to}redirects are not followed${advice}`);
   }
   if (wanted === 'any' || (wanted === 'JSON' ? isObject(body) : body.includes('BEGIN CERTIFICATE'))) return;
   const text = textIn(body);

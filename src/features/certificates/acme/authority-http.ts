@@ -92,7 +92,8 @@ function exchange(
           resolve({
             status: answer.statusCode ?? 0,
             headers: answer.headers,
-            body: Buffer.concat(pieces).toString('utf8'),
+            // Without a byte order mark, which JSON.parse would refuse.
+            body: new TextDecoder().decode(Buffer.concat(pieces)),
           }),
         );
       },

@@ -37,16 +37,31 @@ export function readProblem(value: unknown): Problem | null {
   if (typeof type !== 'string' || (type === untyped && detail === '')) return null;
   // A compound problem has the type of its first part (RFC 8555 6.7.1).
   const first: Problem | null = Array.isArray(subproblems) ? readProblem(subproblems[0]) : null;
-  const own = { type: type.replace(prefix, ''), detail: detail.slice(0, 500) };
+  const own = { type: inOneLine(type.replace(prefix, '')), detail: inOneLine(detail) };
   if (first !== null && own.type === 'compound') return first;
-  return own.type === 'userActionRequired' ? { ...own, detail: `${own.detail}${placeIn(rest)}` } : own;
+  if (own.type === 'userActionRequired') return { ...own, detail: `${own.detail}${placeIn(rest)}` };
+  if (own.type === 'badSignatureAlgorithm') return { ...own, detail: `${own.detail}${algorithmsIn(rest)}` };
+  return own;
 }
+
+/** Authorities quote what a host answered, whatever that is. */
+const inOneLine = (text: string) =>
+  text
+    .slice(0, 500)
+    .replace(/[\s\p{Cc}]+/gu, ' ')
+    .trim();
 
 const untyped = 'about:blank';
 
 /** Where a person agrees to new terms (RFC 8555 7.3.3). */
 const placeIn = ({ instance }: Record<string, unknown>) =>
   typeof instance === 'string' && URL.canParse(instance) ? `; see ${instance.slice(0, 300)}` : '';
+
+/** What it would take instead (RFC 8555 6.2). */
+function algorithmsIn({ algorithms }: Record<string, unknown>): string {
+  const names = Array.isArray(algorithms) ? algorithms.filter((one) => typeof one === 'string') : [];
+  return names.length === 0 ? '' : `; it takes ${inOneLine(names.join(', ')).slice(0, 100)}`;
+}
 
 /** Of what is no problem by its media type, a type shows that it is one. */
 function problemIn({ headers, body }: HttpAnswer): Problem | null {
@@ -59,17 +74,18 @@ function problemIn({ headers, body }: HttpAnswer): Problem | null {
  * The error of an answer with status 400 or above.
  *
  * @param now ms since the epoch, for Retry-After as a date
+ * @param scope of a limit; absent: what its words say
  */
-export function answerError(answer: HttpAnswer, place: string, now: number): OrreryError {
+export function answerError(answer: HttpAnswer, place: string, now: number, scope?: LimitScope): OrreryError {
   const { status, headers } = answer;
   const problem = problemIn(answer);
   const retryAfterMs = readRetryAfter(headers, now);
   const text = `${place} answered ${status}${problem === null ? ` ${whatCame(answer)}` : `: ${said(problem)}`}`;
   const facts = { status, type: problem?.type ?? null, retryAfterMs };
   if (status === 429 || problem?.type === 'rateLimited' || (status === 503 && retryAfterMs !== null)) {
-    const waitMs = retryAfterMs ?? readRetryIn(problem, now);
+    const waitMs = retryAfterMs ?? readRetryIn(problem, sentAt(headers, now));
     return new OrreryError('ACME_LIMITED', text, {
-      facts: { ...facts, retryAfterMs: waitMs, scope: limitScope(problem, status) },
+      facts: { ...facts, retryAfterMs: waitMs, scope: scope ?? limitScope(problem, status) },
     });
   }
   if (isBareDenial(answer)) return new OrreryError('ACME_REFUSED', text, { facts });
@@ -119,6 +135,7 @@ function limitScope(problem: Problem | null, status: number): LimitScope {
 /**
  * `retry after 2026-01-31 12:00:00 UTC`, which some authorities state in words only.
  *
+ * @param now as the authority has it
  * @returns ms from now; null: not stated
  */
 function readRetryIn(problem: Problem | null, now: number): number | null {
@@ -159,9 +176,16 @@ export function lostOrder(error: unknown, text: string): OrreryError {
  */
 export function readRetryAfter(headers: HttpAnswer['headers'], now: number): number | null {
   const text = headers['retry-after']?.trim() ?? '';
-  if (/^[0-9]+$/.test(text)) return Number(text) * 1000;
+  if (/^[0-9]+$/.test(text)) return Math.min(Number(text) * 1000, retryAfterMsMax);
   // Node reads `-5` and `1.5` as dates, too.
   const at = /[a-z]/i.test(text) ? Date.parse(text) : Number.NaN;
-  const sent = Date.parse(headers.date ?? '');
-  return Number.isNaN(at) ? null : Math.max(0, at - (Number.isNaN(sent) ? now : sent));
+  return Number.isNaN(at) ? null : Math.max(0, at - sentAt(headers, now));
+}
+
+/** Some thirty years: a number that every record and answer can hold. */
+const retryAfterMsMax = 1e12;
+
+function sentAt({ date = '' }: HttpAnswer['headers'], now: number): number {
+  const at = Date.parse(date);
+  return Number.isNaN(at) ? now : at;
 }

@@ -1,10 +1,11 @@
 /**
- * What clients of a private CA trust: the `ca.crt` beside its certificates, as users of cert-manager know it
- * (docs/features/certificates.md §8.6). Pure.
+ * Who signed whom: the order of a chain, and what clients of a private CA trust, which is the `ca.crt` beside
+ * its certificates, as users of cert-manager know it (docs/features/certificates.md §8.6). Pure.
  *
- * It is made of the CA's own Secret alone. A text from a tenant's Secret is only ever compared with it.
+ * What is trusted is made of the CA's own Secret alone. A text from a tenant's Secret is only ever compared
+ * with it.
  */
-import { X509Certificate } from 'node:crypto';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { attempt } from '../../../base/errors.ts';
 import { dersOf, pemOf } from './der.ts';
 
@@ -26,6 +27,20 @@ export function verifies(trusted: string, chain: string): boolean {
   return pathOf(chain).some((one) =>
     roots.some((root) => root.fingerprint256 === one.fingerprint256 || isSignedBy(one, root)),
   );
+}
+
+/**
+ * A chain with the key's own certificate first, who signed it next, and so on (RFC 8555 9.1, RFC 8446 4.4.2):
+ * some authorities send a root first, or all of it the other way round. One that is in order, or has none of
+ * the key's, is left as it is.
+ */
+export function leafFirst(chain: string, keyPem: string): string {
+  const key = attempt(() => createPrivateKey(keyPem), null);
+  const all = read(chain);
+  const leaf = all.find((one) => key !== null && attempt(() => one.checkPrivateKey(key), false));
+  if (leaf === undefined || leaf === all[0]) return chain;
+  const others = all.filter((one) => one !== leaf);
+  return textOf(pathOf(textOf([leaf, ...others])));
 }
 
 /** The first certificate of a chain, who signed it, and so on; what else is in the text does not count. */

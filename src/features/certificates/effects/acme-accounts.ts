@@ -188,11 +188,26 @@ async function accessOf(parts: AccountParts, spec: AcmeSpec, signal: AbortSignal
   return { server, email, caBundle, eab: { keyId: eab.keyId, hmac }, profile, accountKey };
 }
 
+/** What helps, by what the authority says. */
 function advice({ accountSecret: { namespace, name }, eab }: AcmeSpec, { facts }: OrreryError): string {
-  if (facts.type === 'externalAccountRequired' && eab === null)
-    return '; name the binding that you got from it in spec.acme.eab';
-  if (facts.type !== 'unauthorized') return '';
-  return `; if the account was deactivated, delete the Secret ${namespace}/${name}, and a new one is made`;
+  if (facts.binding === true && eab !== null) {
+    const { keyId, secretRef } = eab;
+    return `; it does not take the binding in spec.acme.eab: is the key of ${keyId} in the Secret ${secretRef.namespace}/${secretRef.name} (${secretRef.key}), and is the binding neither used up nor over?`;
+  }
+  switch (facts.type) {
+    case 'externalAccountRequired':
+      return '; name the binding that you got from it in spec.acme.eab';
+    case 'unauthorized':
+      return `; if the account was deactivated, delete the Secret ${namespace}/${name}, and a new one is made`;
+    case 'badSignatureAlgorithm':
+    case 'badPublicKey':
+      return `; put a key of another sort into the Secret ${namespace}/${name} (${accountKeyName}), such as RSA with 2048 bits`;
+    case 'invalidContact':
+    case 'unsupportedContact':
+      return '; the address is spec.acme.email';
+    default:
+      return '';
+  }
 }
 
 /**

@@ -23,6 +23,7 @@ import type { AcmeAccount, AcmeOrder } from '../acme/acme-client.ts';
 import { placeOf } from '../acme/authority-http.ts';
 import { certificatesIn } from '../acme/der.ts';
 import { lostOrder } from '../acme/problem.ts';
+import { leafFirst } from '../acme/trust.ts';
 import { isOwnKey, makeKey, makeRequest } from '../acme/x509.ts';
 import { isFor, readPair, readPublicPart } from '../stored-certificate.ts';
 import type { AcmeAccounts } from './acme-accounts.ts';
@@ -75,8 +76,9 @@ export function finalizeOrder(
     const { issued, againMs } = await issuedOrder({ account, clock }, { host, key, since }, found, signal);
     const ms = clock.now() - since;
     if (isOngoing(issued)) return unfinished(attempt, issued, ms, againMs);
-    const chain = await handedOver(account, issued, signal, handOverMs(clock.monotonic() - startedAt));
-    if (typeof chain !== 'string') return keptBack(attempt, issued, ms, chain);
+    const sent = await handedOver(account, issued, signal, handOverMs(clock.monotonic() - startedAt));
+    if (typeof sent !== 'string') return keptBack(attempt, issued, ms, sent);
+    const chain = leafFirst(sent, key);
     checkIssued(chain, { key, host, now: clock.now() });
     await writePending(kube, place, { order: order.url, key, chain }, signal);
     return received(attempt, chain, clock.now());
@@ -182,7 +184,14 @@ function pollPauseMs({ retryAfterMs }: Pick<AcmeOrder, 'retryAfterMs'>, ms: numb
   return Math.min(Math.max(asked > plausibleMs ? Math.min(asked, ms) : asked, pollMaxMs), pollSlowMs);
 }
 
-const spentOrder = ({ status, error }: AcmeOrder) => lostOrder(error, `the order is ${status}`);
+/** A pending one has been waited for, or was ready before. */
+const spentOrder = ({ status, error }: AcmeOrder) =>
+  lostOrder(
+    error,
+    status === 'pending'
+      ? 'the order is pending, though the authority has accepted all proofs that it asked for'
+      : `the order is ${status}`,
+  );
 
 function unusableOrder(order: AcmeOrder, at: Target): OrreryError {
   if (order.status !== 'valid' && order.status !== 'processing') return spentOrder(order);
@@ -232,6 +241,7 @@ function checkIssued(
 
 function flawIn(facts: ReturnType<typeof readPair>, host: string, now: number): string | null {
   if ('broken' in facts) return facts.broken;
-  if (!isFor(facts, host)) return `it is for ${facts.hosts.join(', ')}`;
+  if (!isFor(facts, host))
+    return `it is for ${facts.hosts.join(', ') || 'no host (it has no DNS name as subjectAltName)'}`;
   return facts.notAfter <= now ? `it expired ${kubeTime(facts.notAfter)}; is a clock wrong?` : null;
 }

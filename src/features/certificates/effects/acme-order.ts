@@ -8,7 +8,7 @@
 
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
 import type { Clock } from '../../../base/clock.ts';
-import { hasCode } from '../../../base/errors.ts';
+import { hasCode, OrreryError } from '../../../base/errors.ts';
 import type { AcmeOrder } from '../../../machines/domain/domain-effects.ts';
 import type { AcmeAccount, AcmeOrder as Order } from '../acme/acme-client.ts';
 import type { AcmeAccounts, OpenedAccount } from './acme-accounts.ts';
@@ -43,7 +43,13 @@ async function ordered(
   signal: AbortSignal,
 ): Promise<Order> {
   const place = ({ account, spec }: OpenedAccount) =>
-    withoutReplacing(account, host, { profile: spec.profile, replaces }, signal);
+    withoutReplacing(account, host, { profile: spec.profile, replaces }, signal).catch((thrown: unknown) => {
+      if (!hasCode(thrown, 'ACME_REFUSED') || thrown.facts.type !== 'invalidProfile') throw thrown;
+      const { code, message, facts } = thrown;
+      throw new OrreryError(code, `${message}; the profile is spec.acme.profile of Issuer ${issuer}`, {
+        facts,
+      });
+    });
   return accounts.use(issuer, false, place, signal);
 }
 

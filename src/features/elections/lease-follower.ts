@@ -4,8 +4,8 @@
  * One shared list/watch for each namespace with followed Leases; beyond `limits.leaseWatches` of them, one of
  * all namespaces for the rest. For a process that may read a single Lease only, a watch of that object. If
  * listing or watching is forbidden, the Leases are read every `pollMs` instead. Promise: a Lease is reported
- * missing only if a read of that Lease says so and nothing was written around it. Absent: what a change
- * means. Why Leases are not mirrored: docs/decisions/0003-following-leases.md
+ * missing only if a read of that Lease says so and nothing was written or heard around it. Absent: what a
+ * change means. Why Leases are not mirrored: docs/decisions/0003-following-leases.md
  */
 
 import type { FeatureParts } from '../../actors/feature.ts';
@@ -194,14 +194,15 @@ class SharedWatch {
 
   /**
    * Reads one Lease by itself, so that nobody is told that it is missing because a list was older than a
-   * write.
+   * write. The answer may be older than what was written or heard since the question.
    */
   async #ask(place: LeasePlace): Promise<void> {
     const { store, log } = this.#parts;
     const before = store.writesOf(place);
+    const last = this.#last.get(keyOf(place));
     try {
       const seen = await store.read(place, this.#stopping.signal);
-      if (store.writesOf(place) !== before) return;
+      if (store.writesOf(place) !== before || this.#last.get(keyOf(place)) !== last) return;
       this.#say({ place, news: seen ?? { record: null, resourceVersion: null } });
     } catch (thrown) {
       log.debug({ lease: keyOf(place), error: asError(thrown).message }, 'a Lease cannot be read');

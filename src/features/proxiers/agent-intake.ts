@@ -193,6 +193,8 @@ function createNodeIntake({ bus, subjects, node, health, clock, log, signal }: A
   const own = subjects.world('nodes', '', node);
   const synced = subjects.world('_synced', '', 'nodes');
   let isKnown = false;
+  /** Messages about the Node that were heard. An answer may be older than the last of them. */
+  let heard = 0;
   /** A message about the Node itself, including its deletion. */
   const take = (message: BusMessage | StoredMessage) => {
     try {
@@ -210,19 +212,25 @@ function createNodeIntake({ bus, subjects, node, health, clock, log, signal }: A
       await sleep(clock, limits.agentRetryMs, signal).catch(() => {});
     }
   };
+  const hear = (message: BusMessage) => {
+    heard++;
+    take(message);
+  };
   const intake = {
     // Only a replica can say whether a statement counts: it knows the fences and who lives.
-    begin: () => [bus.subscribe(own, take), bus.subscribe(synced, () => void lookAfterStatement())],
+    begin: () => [bus.subscribe(own, hear), bus.subscribe(synced, () => void lookAfterStatement())],
     /**
      * The present knowledge: a replica's, or the stream's if permitted. A Node that is not listed yet is not
      * a deleted Node (docs/features/proxiers.md §3.2).
      */
     async read(): Promise<void> {
+      const before = heard;
       try {
         const asked = await bus.request(subjects.rpcNode(node), noData, {
           timeoutMs: limits.requestTimeoutMs,
         });
         const answer = errorInAnswer(asked) ? null : (decode(asked.data) as Partial<NodeAnswer> | null);
+        if (heard !== before) return;
         if (typeof answer?.isListed === 'boolean') {
           isKnown = answer.node != null;
           if (isKnown || answer.isListed) health.nodeIs(nodeEligibility(answer.node ?? null));
@@ -233,7 +241,7 @@ function createNodeIntake({ bus, subjects, node, health, clock, log, signal }: A
       }
       try {
         const known = await bus.last('world', own);
-        if (known) take(known);
+        if (known && heard === before) take(known);
       } catch (error) {
         log.warn({ node, error: asError(error).message }, 'the Node is not known');
       }

@@ -285,6 +285,26 @@ test('a Node is gone when a list that counts lacks it, and not for a statement t
   expect((await scene.get('/healthz')).status).toBe(503);
 });
 
+test('an answer about the Node that is older than what was heard meanwhile says nothing', async () => {
+  const scene = new Scene();
+  await scene.start();
+  const digest = { kind: 'nodes', uid: 'u', resourceVersion: '1', createdAt: 0, deleting: false, labels: {} };
+  await scene.put('nodes', '', 'node-1', { ...digest, toBeDeleted: false });
+  await scene.begin();
+  await scene.clock.advance(10_000);
+  const isAnswer = (subject: string) => subject.startsWith('_INBOX.');
+  scene.bus.faults.onReceive = (subject) => (isAnswer(subject) ? { delayMs: 500 } : 'deliver');
+  scene.bus.faults.setLink('down');
+  await scene.clock.advance(100);
+  scene.bus.faults.setLink('up');
+  await scene.clock.advance(100);
+  await scene.put('nodes', '', 'node-1', { ...digest, toBeDeleted: true });
+  await scene.clock.advance(100);
+  expect((await scene.get('/healthz')).status).toBe(503);
+  await scene.clock.advance(1_000);
+  expect((await scene.get('/healthz')).status).toBe(503);
+});
+
 test('while no replica answers, a statement in the stream says nothing of the Node, and its digest does', async () => {
   const scene = new Scene();
   await scene.put('_synced', '', 'nodes', listed);

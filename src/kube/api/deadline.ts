@@ -26,7 +26,12 @@ export async function within<T>(
   if (signal.aborted) throw abortedError(what, signal);
   signal.addEventListener('abort', onAbort, { once: true });
   const timer = clock.after(ms, () =>
-    ending.abort(new OrreryError('KUBE_UNREACHABLE', `${what} had no answer within ${ms} ms`)),
+    ending.abort(
+      new OrreryError(
+        'KUBE_UNREACHABLE',
+        `${what}: the Kubernetes API did not answer within ${ms / 1_000} s`,
+      ),
+    ),
   );
   try {
     return await Promise.race([work(ending.signal), rejection(ending.signal)]);
@@ -38,7 +43,8 @@ export async function within<T>(
 
 export function abortedError(what: string, signal: AbortSignal): OrreryError {
   const isLate = (signal.reason as Partial<Error> | undefined)?.name === 'TimeoutError';
-  return new OrreryError('KUBE_UNREACHABLE', `${what} ${isLate ? 'had no answer in time' : 'was given up'}`, {
+  const text = isLate ? `${what}: the Kubernetes API did not answer in time` : `${what} was given up`;
+  return new OrreryError('KUBE_UNREACHABLE', text, {
     cause: signal.reason,
     facts: { aborted: true },
   });

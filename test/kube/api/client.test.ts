@@ -196,6 +196,10 @@ describe('bounds', () => {
     await until(() => api.requests.length === 1, { what: 'the request' });
     await clock.advance(limits.kubeRequestMs);
     expect((await error).code).toBe('KUBE_UNREACHABLE');
+    // It stands beside the names of authorities, webhooks and Services.
+    expect((await error).message).toBe(
+      `GET /api/v1/namespaces/shop/pods/web-0: the Kubernetes API did not answer within ${limits.kubeRequestMs / 1_000} s`,
+    );
   });
 
   test('a caller who gives up is answered at once', async () => {
@@ -212,7 +216,9 @@ describe('bounds', () => {
   test('a request whose caller has waited as long as it may says that nothing was answered', async () => {
     api.fault('other', () => {});
     const error = await errorOf(connect().get(pods, 'shop', 'web-0', AbortSignal.timeout(50)));
-    expect(error.message).toBe('GET /api/v1/namespaces/shop/pods/web-0 had no answer in time');
+    expect(error.message).toBe(
+      'GET /api/v1/namespaces/shop/pods/web-0: the Kubernetes API did not answer in time',
+    );
   });
 
   test('a connection that the server had closed meanwhile costs a new one, not an error', async () => {

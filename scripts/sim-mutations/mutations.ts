@@ -217,7 +217,7 @@ const engineMutations: ReadonlyArray<Omit<Mutation, 'feature'>> = [
     name: 'a fence that cannot be read ends the replica',
     changes: [
       {
-        file: 'src/actors/shards/ownership.ts',
+        file: 'src/actors/shards/fence-book.ts',
         find: 'return nobodysFence;',
         replace: "throw new Error('this fence cannot be read');",
       },

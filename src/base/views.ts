@@ -278,6 +278,12 @@ export interface LiveRow extends ActorSummary {
   readonly gone?: true;
 }
 
+/** What an operator should know of a replica, apart from its actors and shards; told while somebody looks. */
+export interface ReplicaTroubles {
+  readonly replica: string;
+  readonly troubles: readonly string[];
+}
+
 /** What a watcher announces on `peer.watch`; valid for `ttlMs`, or until its next announcement. */
 export interface Watch {
   readonly watcher: string;

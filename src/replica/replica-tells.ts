@@ -6,12 +6,14 @@ import { healthOf, isParked } from '../actors/control/reason.ts';
 import type { Engine } from '../actors/engine.ts';
 import type { Gauge, Labels } from '../actors/feature.ts';
 import { kindOf } from '../actors/host/cell.ts';
+import type { Clock } from '../base/clock.ts';
 import type { ShardName } from '../base/ids.ts';
 import { shardCount } from '../base/limits.ts';
 import type { Readiness } from '../base/views.ts';
 import type { Bus } from '../bus/bus.ts';
 import type { Storing } from '../bus/storing.ts';
 import { type BusTrouble, lastingText } from '../bus/troubles.ts';
+import { neededDefinitions, neededMirrors } from '../kube/mirror/holdings.ts';
 import type { Mirror } from '../kube/mirror/mirror.ts';
 import { watchTroubles } from './health/own-health.ts';
 import type { Pipelines } from './health/pipelines.ts';
@@ -151,8 +153,8 @@ function listingAdvice(unlisted: readonly string[], definitions: ReadonlyMap<str
   return `if \`kubectl get crd ${names.join(' ')}\` finds nothing, install it${how}`;
 }
 
-/** Whether the replica may get requests, and if not, why. */
-export function readinessOf({
+/** Why the replica does not do its work, and what else an operator should know, apart from its shards. */
+function troublesOf({
   bus,
   storing,
   engine,
@@ -161,7 +163,7 @@ export function readinessOf({
   definitions = new Map(),
   mirrors = [],
   now,
-}: ReadinessParts): Readiness {
+}: ReadinessParts): { readonly reasons: readonly string[]; readonly notes: readonly string[] } {
   const reasons: string[] = health.complaints();
   const blocked = engine.blocked();
   if (blocked !== null) reasons.push(`must not serve: ${blocked}`);
@@ -178,11 +180,37 @@ export function readinessOf({
   if (unlisted.length > 0)
     reasons.push(`not listed yet by the replicas that mirror them: ${unlisted.join(', ')}`);
   if (unlisted.length > 0) reasons.push(listingAdvice(unlisted, definitions));
+  const notes = [...troubles.notes, ...watchTroubles(mirrors), ...leftOutNotes(mirrors), ...engine.remarks()];
+  return { reasons, notes };
+}
+
+/** Whether the replica may get requests, and if not, why. */
+export function readinessOf(parts: ReadinessParts): Readiness {
+  const { engine } = parts;
+  const troubles = troublesOf(parts);
+  const { notes } = troubles;
+  const reasons = [...troubles.reasons];
   const shards = engine.ownership.views().filter(({ name }) => name.startsWith('shard/'));
   const unowned = shardCount - shards.filter(({ owner }) => owner !== null).length;
   if (unowned > 0) reasons.push(`${unowned} of ${shardCount} shards have no owner`);
   const moving = shards.filter(({ state }) => state !== 'unowned' && state !== 'held.active').length;
   if (moving > 0) reasons.push(`${moving} shards are being taken over or handed over`);
-  const notes = [...troubles.notes, ...watchTroubles(mirrors), ...leftOutNotes(mirrors), ...engine.remarks()];
   return { ready: reasons.length === 0, reasons, ...(notes.length === 0 ? {} : { notes }) };
+}
+
+/** How a replica stands, at the time of asking. */
+export function standingOf(
+  features: Parameters<typeof neededMirrors>[0],
+  parts: Omit<ReadinessParts, 'needed' | 'definitions' | 'now'>,
+  clock: Pick<Clock, 'monotonic'>,
+) {
+  const [needed, definitions] = [neededMirrors(features), neededDefinitions(features)];
+  const now = () => ({ ...parts, needed, definitions, now: clock.monotonic() });
+  return {
+    readiness: () => readinessOf(now()),
+    troubles(): readonly string[] {
+      const { reasons, notes } = troublesOf(now());
+      return [...reasons, ...notes];
+    },
+  };
 }

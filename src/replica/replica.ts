@@ -33,13 +33,7 @@ import { connectKube, type KubeConnection } from '../kube/api/kube-connection.ts
 import { OneKubernetes } from '../kube/api/one-kubernetes.ts';
 import { createKubeAuthorizer } from '../kube/api/token-review.ts';
 import { writeKubeEvent } from '../kube/effects/kube-event.ts';
-import {
-  declaredHoldings,
-  followNamedKinds,
-  type HoldingParts,
-  neededDefinitions,
-  neededMirrors,
-} from '../kube/mirror/holdings.ts';
+import { declaredHoldings, followNamedKinds, type HoldingParts } from '../kube/mirror/holdings.ts';
 import type { Mirror } from '../kube/mirror/mirror.ts';
 import { tracedStore } from '../kube/mirror/traced-store.ts';
 import { kubeEventWrite, messageSend } from '../machines/effects.ts';
@@ -59,7 +53,7 @@ import { loadFeatures } from './loaded-features.ts';
 import { changeLevelOnSignal } from './log-level.ts';
 import { createMetrics, type Metrics, metricTables } from './metrics.ts';
 import { natsAccess } from './nats-access.ts';
-import { gaugesOf, readinessOf } from './replica-tells.ts';
+import { gaugesOf, standingOf } from './replica-tells.ts';
 
 export interface Replica {
   /** Where HTTP listens, with the actual port. */
@@ -131,7 +125,8 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
   metrics.observed(() => [...gaugesOf(engine, bus, health, machineClock.now()), ...leftOutGauges(mirrors)]);
   // HTTP first: /readyz shows what the start is waiting for.
   const inspector = await createInspector(config, { bus, subjects, kinds: kindsOf(features) });
-  const http = await startHttpOf(config, features, { engine, inspector, mirrors, ...connections });
+  const standing = standingOf(features, { engine, mirrors, ...connections }, machineClock);
+  const http = await startHttpOf(config, features, { engine, inspector, standing, ...connections });
   log.info({ http: `${http.address.host}:${http.address.port}`, cluster: config.cluster }, 'replica starts');
   const starting = engine.start(declaredHoldings(watching, () => engine.ownership));
   // A shutdown requested while NATS is unreachable takes effect at once.
@@ -139,7 +134,7 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
   if (stop.aborted) starting.catch(() => {});
   else followNamedKinds(watching, engine.ownership);
   // Whoever ends before it has started knows nothing to answer.
-  const answering = stop.aborted ? [] : answerRequests(config, { engine, bus, subjects });
+  const answering = stop.aborted ? [] : answerRequests(config, { engine, bus, subjects, ...standing });
   return {
     http: http.address,
     ended: Promise.race([end(stop, { engine, answering, inspector, http, ...connections }), over.promise]),
@@ -151,7 +146,10 @@ type Answering = ReadonlyArray<{ stop(): void }>;
 /** Answers over NATS, for the whole cluster. */
 function answerRequests(
   { replica, release }: RunConfig,
-  parts: Pick<Connections, 'bus' | 'subjects'> & { readonly engine: Engine },
+  parts: Pick<Connections, 'bus' | 'subjects'> & {
+    readonly engine: Engine;
+    readonly troubles: () => readonly string[];
+  },
 ): Answering {
   const requests = parts.engine.runs.flatMap(({ requests }) => requests ?? []);
   return [
@@ -302,28 +300,20 @@ async function startHttpOf(
   features: readonly Feature[],
   {
     engine,
-    bus,
-    storing,
     kube,
     metrics,
     health,
     inspector,
-    mirrors,
+    standing,
   }: Omit<Connections, 'log' | 'featureCare'> & {
     readonly engine: Engine;
     readonly inspector: Inspector;
-    readonly mirrors: Iterable<Mirror>;
+    readonly standing: Pick<ReturnType<typeof standingOf>, 'readiness'>;
   },
 ): Promise<HttpOfReplica> {
   const isOpen = config.inspectorAuth === 'none';
-  const needed = neededMirrors(features);
-  const definitions = neededDefinitions(features);
   const told = {
-    readiness: () =>
-      readinessOf({
-        ...{ bus, storing, engine, health, needed, definitions, mirrors },
-        now: machineClock.monotonic(),
-      }),
+    readiness: standing.readiness,
     health(endpoint: 'healthz' | 'livez') {
       const answer = healthAnswer(endpoint, health.picture(), leaseClock(machineClock).now());
       const code = String(answer.status);

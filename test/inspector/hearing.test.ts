@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { VirtualClock } from '../../packages/testing/time/virtual-clock.ts';
 import { createHearing } from '../../src/inspector/page/hearing.ts';
-import { attentionOf } from '../../src/inspector/page/overview/attention.ts';
+import { attentionOf, sharedTroubles } from '../../src/inspector/page/overview/attention.ts';
 
 /** A page to which its replica sends a sign of life each second, with the time of its data. */
 async function listen(seconds: number, asOf: (now: number) => number) {
@@ -46,11 +46,25 @@ test('a page that is opened while its replica hears nobody does not look alive',
 
 test('a picture that nobody renews is no good news; one that was bad stays bad', async () => {
   const { clock, silence } = await listen(60, (now) => now);
-  const attention = (troubles: number) => attentionOf({ isWhole: true, silence: silence(), troubles });
+  const attention = (troubles: number) =>
+    attentionOf({ isWhole: true, silence: silence(), troubles, told: 0 });
   expect([attention(0), attention(1)]).toEqual(['well', 'ill']);
   await clock.advance(4_000);
   expect([attention(0), attention(1)]).toEqual(['silent', 'ill']);
-  expect(attentionOf({ isWhole: false, silence: silence(), troubles: 1 })).toBe('reading');
+  expect(attentionOf({ isWhole: false, silence: silence(), troubles: 1, told: 0 })).toBe('reading');
+  // What a replica says of itself is often why not everything is known.
+  expect(attentionOf({ isWhole: false, silence: null, troubles: 0, told: 1 })).toBe('ill');
   const briefly = { ms: 400, asOf: 1, isReplica: true };
-  expect(attentionOf({ isWhole: true, silence: briefly, troubles: 0 })).toBe('well');
+  expect(attentionOf({ isWhole: true, silence: briefly, troubles: 0, told: 0 })).toBe('well');
+});
+
+test('what several replicas tell of themselves is shown once', () => {
+  const told = [
+    { replica: 'b', troubles: ['not listed yet: pods', 'NATS stores nothing'] },
+    { replica: 'a', troubles: ['not listed yet: pods'] },
+  ];
+  expect(sharedTroubles(told)).toEqual([
+    { text: 'not listed yet: pods', replicas: ['a', 'b'] },
+    { text: 'NATS stores nothing', replicas: ['b'] },
+  ]);
 });

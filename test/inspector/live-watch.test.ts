@@ -24,11 +24,14 @@ let liveWatch: LiveWatch;
 let watcher: MemoryBus;
 /** Messages between replicas, by the second word of their subject. */
 let told: string[];
+/** What a replica says of itself. */
+const unwell = new Map<string, string[]>();
 
 async function replica(name: string): Promise<TestReplica> {
   const one = await cluster.replica(name);
   const { clock, subjects } = cluster;
-  const options = { engine: one.engine, bus: one.bus, subjects, clock, replica: name };
+  const troubles = () => unwell.get(name) ?? [];
+  const options = { engine: one.engine, bus: one.bus, subjects, clock, replica: name, troubles };
   startInspection(options);
   serveControl({ ...options, release: '1.0.0', requests: [] });
   return one;
@@ -195,6 +198,19 @@ describe('rows', () => {
     const last = messages.findLast((message) => message.type === 'cluster');
     expect(last?.type === 'cluster' && last.shards.every(({ owner }) => owner === 'a')).toBe(true);
     expect([...liveWatch.rows.values()].every(({ owner }) => owner === 'a')).toBe(true);
+  });
+
+  test('come with what each replica says of itself, as long as it does', async () => {
+    const { messages, session } = listen();
+    session.take(JSON.stringify({ rows: true, actor: null }));
+    unwell.set('b', ['hears nothing from Kubernetes']);
+    cluster.hub.connect('foreign').publish(cluster.subjects.peer('troubles'), encodeJson({ replica: 5 }));
+    await cluster.clock.advance(5_000);
+    const last = () => messages.findLast((message) => message.type === 'cluster')?.troubles;
+    expect(last()).toEqual([{ replica: 'b', troubles: ['hears nothing from Kubernetes'] }]);
+    unwell.clear();
+    await cluster.clock.advance(5_000);
+    expect(last()).toEqual([]);
   });
 
   test('of the kind that is listed carry its facts, and others do not', async () => {

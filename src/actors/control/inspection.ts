@@ -20,12 +20,17 @@ import { kindOf, livingRecordOf, recordOf } from '../host/cell.ts';
 import type { Cell } from '../host/owned.ts';
 import { standingOf, summaryOf } from './actor-views.ts';
 
+/** As many as somebody reads; the replica's `/readyz` has all. */
+const troublesMax = 10;
+
 export function startInspection(parts: {
   readonly engine: Pick<Engine, 'shards' | 'parts' | 'watchSteps'>;
   readonly bus: Bus;
   readonly subjects: Subjects;
   readonly clock: Clock;
   readonly replica: string;
+  /** What an operator should know of this replica. */
+  readonly troubles?: () => readonly string[];
 }) {
   const inspection = new Watched(parts);
   const subscription = parts.bus.subscribe(parts.subjects.peer('watch'), (message) => {
@@ -63,6 +68,18 @@ class Watched {
     const until = this.#parts.clock.monotonic() + Math.min(watch.ttlMs, limits.inspectWatchMs);
     if (watch.ttlMs > 0) this.#watches.set(watch.watcher, { watch, until });
     this.#sum();
+    if (watch.ttlMs > 0 && watch.rows) this.#tellTroubles();
+  }
+
+  /** Also that there are none: whoever heard of some forgets them. */
+  #tellTroubles(): void {
+    const { bus, subjects, replica, troubles } = this.#parts;
+    if (!troubles) return;
+    const told = troubles().slice(0, troublesMax);
+    bus.publish(
+      subjects.peer('troubles'),
+      encodeJson({ replica, troubles: told.map((text) => text.slice(0, limits.letterBodyChars)) }),
+    );
   }
 
   stop(): void {

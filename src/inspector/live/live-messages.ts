@@ -5,7 +5,14 @@
  * the changes.
  */
 import type { ActorId, ShardName } from '../../base/ids.ts';
-import type { ActorView, DeadLetter, LiveRow, LiveStep, ShardsView } from '../../base/views.ts';
+import type {
+  ActorView,
+  DeadLetter,
+  LiveRow,
+  LiveStep,
+  ReplicaTroubles,
+  ShardsView,
+} from '../../base/views.ts';
 
 /** From the client. */
 export interface LiveRequest {
@@ -25,6 +32,8 @@ export interface ClusterNow extends ShardsView {
   readonly isWhole: boolean;
   /** Shards that nobody answered for. */
   readonly missingShards: readonly ShardName[];
+  /** Replicas about which an operator should know something; absent from an earlier release. */
+  readonly troubles?: readonly ReplicaTroubles[];
   readonly deadLetters: { readonly count: number; readonly newest: readonly DeadLetter[] };
 }
 

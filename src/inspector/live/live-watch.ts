@@ -14,7 +14,14 @@ import type { Clock, Timer } from '../../base/clock.ts';
 import { attempt } from '../../base/errors.ts';
 import { type ActorId, parseActorId, type ShardName } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
-import type { ControlPort, ListRequest, LiveRow, LiveStep, Watch } from '../../base/views.ts';
+import type {
+  ControlPort,
+  ListRequest,
+  LiveRow,
+  LiveStep,
+  ReplicaTroubles,
+  Watch,
+} from '../../base/views.ts';
 import type { Bus, Subscription } from '../../bus/bus.ts';
 import { decode, encodeJson } from '../../bus/codec.ts';
 import type { Subjects } from '../../bus/subjects.ts';
@@ -47,7 +54,9 @@ export class LiveWatch {
   isWhole = false;
   readonly #rowsListeners = new Set<RowsListener>();
   readonly #steps = new Map<ActorId | 'all', Set<(told: LiveStep) => void>>();
-  readonly #subscriptions = new Map<ActorId | 'all' | 'rows', Subscription>();
+  readonly #subscriptions = new Map<ActorId | 'all' | 'rows' | 'troubles', Subscription>();
+  /** What each replica told of itself last. */
+  readonly #troubles = new Map<string, { readonly troubles: readonly string[]; readonly until: number }>();
   #deadLetters: ReturnType<typeof followDeadLetters> | null = null;
   /** Kinds whose facts are wanted, with the number of pages that want them. */
   readonly #factsOf = new Map<string, number>();
@@ -140,7 +149,7 @@ export class LiveWatch {
     return subjects.peer('step', kind, namespace, name);
   }
 
-  #unsubscribe(name: ActorId | 'all' | 'rows'): void {
+  #unsubscribe(name: ActorId | 'all' | 'rows' | 'troubles'): void {
     this.#subscriptions.get(name)?.stop();
     this.#subscriptions.delete(name);
   }
@@ -178,6 +187,10 @@ export class LiveWatch {
         this.#take(rows);
       }),
     );
+    this.#subscriptions.set(
+      'troubles',
+      bus.subscribe(subjects.peer('troubles'), ({ data }) => this.#takeTroubles(troublesIn(data))),
+    );
     this.#deadLetters = followDeadLetters(this.#parts);
     this.#announce();
     this.#repeat(clusterMs, time, () => this.#readCluster(time));
@@ -187,6 +200,8 @@ export class LiveWatch {
   #stopRows(): void {
     this.#time++;
     this.#unsubscribe('rows');
+    this.#unsubscribe('troubles');
+    this.#troubles.clear();
     this.#deadLetters?.stop();
     for (const timer of this.#timers) timer.cancel();
     this.#timers = [];
@@ -295,6 +310,17 @@ export class LiveWatch {
     }
   }
 
+  #takeTroubles(told: ReplicaTroubles | null): void {
+    if (told === null || this.#troubles.size >= limits.inspectWatchers) return;
+    const until = this.#parts.clock.monotonic() + limits.inspectWatchMs;
+    this.#troubles.set(told.replica, { troubles: told.troubles, until });
+  }
+
+  #troublesOf(replica: string): readonly ReplicaTroubles[] {
+    const { troubles = [], until = 0 } = this.#troubles.get(replica) ?? {};
+    return troubles.length > 0 && until > this.#parts.clock.monotonic() ? [{ replica, troubles }] : [];
+  }
+
   async #readCluster(time: number): Promise<void> {
     const shards = await this.#parts.control.shards();
     if (time !== this.#time) return;
@@ -303,6 +329,7 @@ export class LiveWatch {
       now: this.#parts.clock.now(),
       isWhole: this.isWhole,
       missingShards: this.#missingShards,
+      troubles: shards.replicas.flatMap(({ replica }) => this.#troublesOf(replica)),
       deadLetters: this.#deadLetters?.letters() ?? { count: 0, newest: [] },
     };
     for (const listener of this.#rowsListeners) listener.cluster(this.#cluster);
@@ -324,6 +351,15 @@ const stepIn = (data: Uint8Array): LiveStep | null =>
 
 const rowsIn = (data: Uint8Array): readonly LiveRow[] =>
   attempt(() => (decode(data) as { readonly rows: readonly LiveRow[] }).rows.filter(isRow), []);
+
+const troublesIn = (data: Uint8Array): ReplicaTroubles | null =>
+  attempt(() => {
+    const told = decode(data) as Partial<ReplicaTroubles> | null;
+    const isTold = typeof told?.replica === 'string' && Array.isArray(told.troubles);
+    return isTold && told.troubles.every((text) => typeof text === 'string')
+      ? (told as ReplicaTroubles)
+      : null;
+  }, null);
 
 const isRow = (row: Partial<LiveRow> | null): row is LiveRow =>
   typeof row?.id === 'string' && typeof row.rev === 'number' && typeof row.reason?.text === 'string';

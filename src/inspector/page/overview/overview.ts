@@ -9,7 +9,7 @@ import { deadHref, listHref } from '../page-address.ts';
 import type { Store } from '../page-store.ts';
 import { ActorLink, Age, Mark, Owner, Sparkline, StateName, useTick } from '../pieces.ts';
 import { html, useRef, type VNode } from '../vendor.ts';
-import { attentionOf } from './attention.ts';
+import { attentionOf, sharedTroubles } from './attention.ts';
 import { ShardMap } from './shard-map.ts';
 import { type Counted, type Summary, summaryOf } from './summary.ts';
 
@@ -75,10 +75,12 @@ function Troubles({ store, summary, now }: { store: Store; summary: Summary; now
   const letters = cluster?.deadLetters ?? { count: 0, newest: [] };
   const unowned =
     cluster?.shards.filter(({ owner, state }) => owner === null || state !== 'active').length ?? 0;
+  const told = sharedTroubles(cluster?.troubles ?? []);
   const attention = attentionOf({
     isWhole: cluster !== null && store.isWhole,
     silence: store.silence,
     troubles: summary.wrongCount + letters.count + unowned,
+    told: told.length,
   });
   if (attention === 'reading' || !cluster)
     return html`<section class="card troubles" aria-label="What is wrong"><${Reading} store=${store} /></section>`;
@@ -101,6 +103,11 @@ function Troubles({ store, summary, now }: { store: Store; summary: Summary; now
       ${unowned > 0 && html`<li><b>${unowned}</b> shard${unowned === 1 ? '' : 's'} without an active owner</li>`}
     </ul>
     <ul class="trouble-rows">
+      ${told.map(
+        ({ text, replicas }) => html`<li key=${text}>
+        <${Mark} health="wrong" /><span class="letter-subject">${replicas.join(', ')}</span><span class="why whole">${text}</span>
+      </li>`,
+      )}
       ${summary.wrong.map(
         (row) => html`<li key=${row.id}>
         <${Mark} health="wrong" parked=${row.parked} /><${ActorLink} id=${row.id} /><${StateName} state=${row.state} />

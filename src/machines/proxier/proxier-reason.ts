@@ -43,7 +43,7 @@ function sentenceOf(standing: ProxierStanding): Told {
   if (about.every(({ health }) => health.lastUpdated === null)) {
     return { text: `the proxy has not applied anything yet${node}`, next };
   }
-  return { text: `the proxy keeps up${node}`, next };
+  return { text: `the proxy has applied every change that it told of${node}`, next };
 }
 
 const waited = ({ pendingSince }: FamilyHealth, at: number) => age(at - (pendingSince ?? at));

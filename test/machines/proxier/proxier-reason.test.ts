@@ -22,7 +22,7 @@ test('one that keeps up', () => {
   const proxier = working();
   expect(told(proxier)).toMatchObject({
     health: 'ok',
-    text: 'the proxy keeps up',
+    text: 'the proxy has applied every change that it told of',
     next: null,
     facts: { Node: 'eligible', IPv4: 'synced', 'IPv4 updated': proxier.now },
   });
@@ -62,19 +62,19 @@ test('the node: unknown, going, deleted; the actor says until when it stays', ()
   const unknown = new Proxier().take({ type: 'proxier.updated', family: 'IPv4' });
   expect(told(unknown)).toMatchObject({
     health: 'ok',
-    text: 'the proxy keeps up; nothing is known about the Node',
+    text: 'the proxy has applied every change that it told of; nothing is known about the Node',
     next: { text: 'it is forgotten unless it reports', at: unknown.now + 86_400_000 },
     facts: { Node: 'unknown, counts as eligible' },
   });
   const going = working().node('ineligible');
   expect(told(going)).toMatchObject({
-    text: 'the proxy keeps up; the node should get no new traffic: it is being removed',
+    text: 'the proxy has applied every change that it told of; the node should get no new traffic: it is being removed',
     next: null,
     facts: { Node: 'ineligible' },
   });
   going.node('absent');
   expect(told(going)).toMatchObject({
-    text: 'the proxy keeps up; the node should get no new traffic: it was deleted',
+    text: 'the proxy has applied every change that it told of; the node should get no new traffic: it was deleted',
     next: { text: 'it is forgotten unless it reports', at: going.now + 3_600_000 },
   });
 });

@@ -5,10 +5,15 @@ import { startInformer } from '../../packages/dev-cluster/controllers/informer.t
 import { ensureDefinitions, readManifests } from '../../packages/dev-cluster/manifests.ts';
 import type { Routing } from '../../packages/dev-cluster/network/routing.ts';
 import { isTrue, type PodObject } from '../../packages/dev-cluster/objects.ts';
-import { pods } from '../../packages/dev-cluster/resources.ts';
+import { pods, statefulSets } from '../../packages/dev-cluster/resources.ts';
 import type { PodReady } from '../../packages/dev-cluster/scenarios/narrator.ts';
-import { type Scenario, startScenario } from '../../packages/dev-cluster/scenarios/shop.ts';
+import {
+  type Scenario,
+  type ScenarioParts,
+  startScenario,
+} from '../../packages/dev-cluster/scenarios/shop.ts';
 import { systemClock } from '../../src/base/clock.ts';
+import { services as serviceResource } from '../../src/kube/api/resources.ts';
 import { until } from '../until.ts';
 import { type DevBench, startBench } from './dev-parts.ts';
 
@@ -37,18 +42,19 @@ afterEach(() => bench.stop());
 const load = { requestsPerSecond: 40, requestTimeoutMs: 30_000 };
 const timeout = 180_000;
 const services = ['one', 'two', 'three', 'four', 'five'];
-const start = (routing: Routing, routingDelay: string, drain = '150ms'): Scenario =>
+const start = (routing: Routing, routingDelay: string, more: Partial<ScenarioParts> = {}): Scenario =>
   startScenario({
     ...bench.parts,
     routing,
     services,
     routingDelay,
     routingRemovalDelay: '0ms-50ms',
-    drain,
+    drain: '150ms',
     rollOverEveryMs: 100,
     ...load,
     print: (line) => lines.push(line),
     onReady: (fact) => readies.push(fact),
+    ...more,
   });
 const played = async (scenario: Scenario, rollOvers: number) => {
   await scenario.started;
@@ -60,8 +66,31 @@ const played = async (scenario: Scenario, rollOvers: number) => {
   return scenario.counts();
 };
 
-/** Slower than the rolling update of three Pods, also on a busy machine. */
-const slowRouting = '5s';
+const atOnce = '0ms-50ms';
+
+/**
+ * From the first rolling update on, the routing learns of no new Pod: it is slower than that update, however
+ * slow the machine.
+ */
+function slowOnceRolling(): Pick<ScenarioParts, 'kube'> {
+  const { kube, namespace, signal } = bench;
+  const annotations = { 'dev.orrery.dev/routing-delay': '10m' };
+  const slow = (name: string) =>
+    kube.patch(
+      serviceResource,
+      { namespace, name, type: 'merge', body: { metadata: { annotations } } },
+      signal,
+    );
+  return {
+    kube: {
+      ...kube,
+      async patch(resource, change, signal) {
+        if (resource === statefulSets) await Promise.all(services.map(slow));
+        return kube.patch(resource, change, signal);
+      },
+    },
+  };
+}
 
 /** What Orrery does: opens the gate of a Pod when the routing of every Service leads to it. */
 function openWhenProven(routing: Routing): void {
@@ -96,7 +125,7 @@ test(
   async () => {
     const routing = await bench.startRouting();
     openWhenProven(routing);
-    const counts = await played(start(routing, '100ms-500ms', '1s'), 2);
+    const counts = await played(start(routing, '100ms-500ms', { drain: '1s' }), 2);
     expect(counts.lost).toBe(0);
     expect(counts.sent).toBeGreaterThan(100);
     expect(readies.length).toBeGreaterThanOrEqual(9);
@@ -113,7 +142,7 @@ test(
   async () => {
     const routing = await bench.startRouting();
     openAtOnce();
-    const counts = await played(start(routing, slowRouting), 1);
+    const counts = await played(start(routing, atOnce, slowOnceRolling()), 1);
     expect(counts.lost).toBeGreaterThan(0);
     expect(Object.keys(counts.reasons)).toEqual(expect.arrayContaining(['ECONNREFUSED']));
     expect(lines.some((line) => /requests lost in the last second/.test(line))).toBe(true);
@@ -125,17 +154,7 @@ test(
   'requests are lost without gates when the routing is slower than the rolling update',
   async () => {
     const routing = await bench.startRouting();
-    const scenario = startScenario({
-      ...bench.parts,
-      routing,
-      services,
-      isGated: false,
-      routingDelay: slowRouting,
-      drain: '150ms',
-      rollOverEveryMs: 100,
-      ...load,
-      print: (line) => lines.push(line),
-    });
+    const scenario = start(routing, atOnce, { ...slowOnceRolling(), isGated: false });
     expect((await played(scenario, 1)).lost).toBeGreaterThan(0);
   },
   timeout,

@@ -66,7 +66,7 @@ export class ReleaseDesk {
       ...parts,
       node: this.#self,
       nodes: () => this.#roster.nodes(),
-      forget: (replica) => this.#roster.forget(replica),
+      forget: (node) => this.#roster.forget(node),
       directory: () => (this.#isStarted ? parts.engine.directory : null),
     });
     this.#candidacy = createCandidacy({

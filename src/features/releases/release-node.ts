@@ -23,7 +23,7 @@ export interface ReleaseNodeParts
   readonly incarnation: string;
   readonly nodes: () => readonly StoredNode[];
   /** A known node is no longer stored. */
-  readonly forget: (replica: string) => void;
+  readonly forget: (node: StoredNode) => void;
   /** null: the engine has not started. */
   readonly directory: () => Directory | null;
 }
@@ -146,8 +146,9 @@ export class ReleaseNode {
     return now - (this.#presentAt.get(sequence) ?? now) > absentMs;
   }
 
-  async #takeAway({ replica, sequence }: StoredNode): Promise<void> {
+  async #takeAway(node: StoredNode): Promise<void> {
     const { bus, subjects, log, forget } = this.#parts;
+    const { replica, sequence } = node;
     const subject = subjects.node(replica);
     try {
       const guard = { subject, sequence };
@@ -157,7 +158,7 @@ export class ReleaseNode {
           if (!hasCode(error, 'BUS_CONFLICT')) throw error;
           // Another replica was faster, or the node has returned, which will be heard. Or this replica was
           // away for longer than the mark is kept.
-          if ((await bus.last('state', subject)) === undefined) forget(replica);
+          if ((await bus.last('state', subject)) === undefined) forget(node);
         });
     } catch (error) {
       // It is retried at the next check.

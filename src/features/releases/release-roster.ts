@@ -95,9 +95,9 @@ export function createReleaseRoster(parts: RosterParts) {
       nodes: [...nodes.values()].map(({ replica, release, bundle }) => ({ replica, release, bundle })),
     }),
     nodes: (): readonly StoredNode[] => [...nodes.values()],
-    /** A node is no longer stored, and its removal was missed. */
-    forget(replica: string): void {
-      if (nodes.delete(replica)) onChange();
+    /** This entry is no longer stored, and its removal was missed; one that was heard since stays. */
+    forget({ replica, sequence }: Pick<StoredNode, 'replica' | 'sequence'>): void {
+      if (nodes.get(replica)?.sequence === sequence && nodes.delete(replica)) onChange();
     },
     /** Resolves once everything stored before this fence of the leadership is known. */
     async reached(fence: number, signal: AbortSignal): Promise<void> {

@@ -3,11 +3,11 @@ import { expect, test } from 'vitest';
 import { VirtualClock } from '../../../packages/testing/time/virtual-clock.ts';
 import { silentLog } from '../../../src/base/log.ts';
 import { seededRandom } from '../../../src/base/random.ts';
-import { decode } from '../../../src/bus/codec.ts';
+import { decode, encodeJson } from '../../../src/bus/codec.ts';
 import { memoryHub } from '../../../src/bus/memory/hub.ts';
 import { subjects as subjectsOf } from '../../../src/bus/subjects.ts';
 import { ReleaseNode } from '../../../src/features/releases/release-node.ts';
-import type { StoredNode } from '../../../src/features/releases/release-roster.ts';
+import { createReleaseRoster, type StoredNode } from '../../../src/features/releases/release-roster.ts';
 
 test('two processes of one name that take each other away write once a second each, not without end', async () => {
   const clock = new VirtualClock();
@@ -38,4 +38,26 @@ test('two processes of one name that take each other away write once a second ea
   for (const node of nodes) node.kill();
   expect(writes).toBeGreaterThan(5);
   expect(writes).toBeLessThan(35);
+});
+
+test('an entry that is no longer stored is forgotten, unless its replica has come back meanwhile', async () => {
+  const clock = new VirtualClock();
+  const bus = memoryHub({ clock, cluster: 'test' }).connect('a');
+  const subjects = subjectsOf('test');
+  const roster = createReleaseRoster({ bus, subjects, log: silentLog, bundle: null, onChange() {} });
+  const starting = roster.start();
+  const enter = async (incarnation: string) => {
+    const node = { replica: 'r0', incarnation, release: '0.1.0', bundle: null };
+    const { sequence } = await bus.append(subjects.node('r0'), encodeJson(node));
+    await clock.advance(10);
+    return { ...node, sequence };
+  };
+  const before = await enter('one');
+  await starting;
+  const back = await enter('two');
+  roster.forget(before);
+  expect(roster.nodes()).toEqual([back]);
+  roster.forget(back);
+  expect(roster.nodes()).toEqual([]);
+  roster.stop();
 });

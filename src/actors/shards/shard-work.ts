@@ -75,10 +75,10 @@ export function createShards(given: ShardsParts): Shards {
     room: (run) => void rereadMail(parts, host, run).catch((error) => complain(parts, run, error, deaf)),
   });
 
-  const membersOf = createMembersOf(given);
+  const members = createMembers(given);
   const tellAll = (run: ShardRun) => {
     const ids = new Set<ActorId>(run.cells.keys());
-    for (const id of membersOf(run.shard)) ids.add(id);
+    for (const id of members.of(run.shard)) ids.add(id);
     for (const id of ids) tell(run, id);
   };
   const telling = createTelling({
@@ -88,6 +88,7 @@ export function createShards(given: ShardsParts): Shards {
     tell: (id) => {
       const run = runs.get(parts.homes.homeOf(id));
       if (run?.phase === 'active') tell(run, id);
+      else members.note(id);
     },
   });
 
@@ -152,19 +153,29 @@ function createTell({ parts, host, router, world, traces }: ShardsParts) {
   return { tell, isDue: (id: ActorId) => due.has(id) };
 }
 
-/** Many shards open together after a claim, so the members are sorted into shards once for all of them. */
-function createMembersOf({ parts, router }: ShardsParts): (shard: ShardName) => readonly ActorId[] {
-  let membersByShard: Map<ShardName, ActorId[]> | null = null;
-  return (shard) => {
-    if (membersByShard === null) {
-      membersByShard = new Map();
-      for (const id of router.members())
-        put(membersByShard, parts.homes.homeOf(id as ActorId), id as ActorId);
-      parts.clock.after(0, () => {
-        membersByShard = null;
-      });
-    }
-    return membersByShard.get(shard) ?? [];
+/**
+ * Of whom the world says something. Many shards open together after a claim, so the members are sorted into
+ * shards once for all of them.
+ */
+function createMembers({ parts, router }: ShardsParts) {
+  let byShard: Map<ShardName, ActorId[]> | null = null;
+  const sorted = () => {
+    const found = new Map<ShardName, ActorId[]>();
+    for (const id of router.members()) put(found, parts.homes.homeOf(id as ActorId), id as ActorId);
+    parts.clock.after(0, () => {
+      byShard = null;
+    });
+    return found;
+  };
+  return {
+    of(shard: ShardName): readonly ActorId[] {
+      byShard ??= sorted();
+      return byShard.get(shard) ?? [];
+    },
+    /** News of one whose shard is not open, and may be opened before the members are sorted again. */
+    note(id: ActorId): void {
+      if (byShard !== null) put(byShard, parts.homes.homeOf(id), id);
+    },
   };
 }
 

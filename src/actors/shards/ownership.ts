@@ -55,9 +55,7 @@ export interface OwnershipParts extends Pick<HostParts, 'bus' | 'clock' | 'rando
 interface Held {
   readonly spec: HoldingSpec;
   readonly chart: LocalActor;
-  /** The fence on which our last claim was conditional, if that claim was lost: a newer one exists. */
-  lostTo: number | null;
-  /** When our last claim failed, monotonic ms. */
+  /** When our last claim failed, or was lost and nobody knows to whom, monotonic ms. */
   failedAt: number;
   /** false: it is given back, then removed. */
   isWanted: boolean;
@@ -145,7 +143,7 @@ export class Ownership {
         if (event.type === 'claim.lost') this.#onLost(spec, (snapshot.context as HoldingContext).seen);
       },
     });
-    const held: Held = { spec, chart, lostTo: null, failedAt: Number.NEGATIVE_INFINITY, isWanted: true };
+    const held: Held = { spec, chart, failedAt: Number.NEGATIVE_INFINITY, isWanted: true };
     this.#held.set(spec.name, held);
     this.#bySubject.set(spec.fenceSubject, held);
     this.#planFor([held]);
@@ -174,7 +172,6 @@ export class Ownership {
   streamMadeAnew(stream: StreamName): void {
     for (const held of [...this.#held.values()]) {
       if (held.spec.stream !== stream) continue;
-      held.lostTo = null;
       this.#fences.forget(held.spec.fenceSubject);
       this.fenced(held.spec.name);
     }
@@ -217,7 +214,7 @@ export class Ownership {
     let moves: number | undefined;
     const pausedAfter = this.#parts.clock.monotonic() - failedPauseMs;
     for (const held of holdings) {
-      const { spec, chart, lostTo, failedAt, isWanted } = held;
+      const { spec, chart, failedAt, isWanted } = held;
       const state = chart.state();
       if (!isWanted) {
         if (state === 'unowned') this.#forget(held);
@@ -228,9 +225,7 @@ export class Ownership {
       const wanted = this.#stopping ? null : this.#wantedOwner(spec, candidates);
       const isMine = wanted === this.#parts.replica;
       if (state === 'unowned') {
-        // The fence that won our last claim has not arrived yet; claiming before that would lose again.
-        if (lostTo === this.#fenceOf(spec) || failedAt > pausedAfter || !this.#mayClaim(spec, isMine))
-          continue;
+        if (failedAt > pausedAfter || !this.#mayClaim(spec, isMine)) continue;
         chart.send({ type: 'holding.assigned', seen: this.#fenceOf(spec) });
       } else if (state.startsWith('held.') && !this.#mayKeep(spec)) {
         withdraw(held);
@@ -303,12 +298,15 @@ export class Ownership {
     return !directory.isPresent(owner.replica, owner.incarnation);
   }
 
-  /** A claim was lost, perhaps to the message that gave the holding back: decides who should claim now. */
+  /**
+   * A claim was lost, perhaps to the message that gave the holding back: decides who should claim now. Where
+   * the answer shows no newer fence, that one has expired since, or whoever answers has not heard of it yet.
+   */
   #onLost(spec: HoldingSpec, seen: number): void {
     const held = this.#held.get(spec.name);
     if (held === undefined) return;
-    held.lostTo = seen;
-    if (seen !== this.#fenceOf(spec)) queueMicrotask(() => this.#planFor([held]));
+    if (seen === this.#fenceOf(spec)) held.failedAt = this.#parts.clock.monotonic();
+    else queueMicrotask(() => this.#planFor([held]));
   }
 
   #onFence(message: StoredMessage): void {

@@ -124,3 +124,25 @@ test.each([
     expect(ownership.ownerOf('led')).toBe('b');
   },
 );
+
+test('a holding whose retired fence expires between a lost claim and the question for it is claimed', async () => {
+  const clock = new VirtualClock();
+  const hub = memoryHub({ clock, cluster: 'test' });
+  const retired = { replica: null, incarnation: 'b', at: 0, isRetired: true };
+  await hub.connect('b').append(fenceSubject, encodeJson(retired), { ttlSeconds: 3_600 });
+  const { ownership, work } = replicaOf(hub, clock, 'a', (bus) => ({
+    ...bus,
+    async last(stream, subject) {
+      await bus.purge(stream, { subject });
+      return bus.last(stream, subject);
+    },
+  }));
+  ownership.add({ name: 'led', stream: 'state', fenceSubject, work, mayHold: () => true });
+  const starting = ownership.start();
+  for (let beat = 0; beat < 4; beat++) {
+    await clock.advance(600);
+    ownership.plan();
+  }
+  await starting;
+  expect(ownership.active()).toEqual(['led']);
+});

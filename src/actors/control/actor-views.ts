@@ -1,6 +1,6 @@
 /** The views of an actor (`src/base/views.ts`), made from its cell. */
 
-import type { Clock } from '../../base/clock.ts';
+import { type Clock, sleep } from '../../base/clock.ts';
 import { attempt } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { ActorSummary, ActorView, Transition } from '../../base/views.ts';
@@ -148,25 +148,31 @@ function meaningOf(nodes: StateNodes): ActorView['meaning'] {
     );
 }
 
-/** Read from the event stream, because records contain only transitions that are not published yet. */
+/**
+ * Read from the event stream, because records contain only transitions that are not published yet. If the
+ * stream does not answer in time, as without a leader, the view has those that came until then.
+ */
 async function recentTransitions(
   { bus, subjects, clock }: Pick<HostParts, 'bus' | 'subjects' | 'clock'>,
   cell: Cell,
 ): Promise<Transition[]> {
   const recent: Transition[] = [];
   const text = new TextDecoder();
-  const following = await bus.follow('event', {
+  const ending = new AbortController();
+  const { signal } = ending;
+  const beginning = bus.follow('event', {
     subjects: [subjects.eventsOf(cell.id)],
     from: { kind: 'time', at: clock.now() - 24 * 3_600_000 },
     onMessage: ({ data }) => {
       recent.push(JSON.parse(text.decode(data)) as Transition);
       if (recent.length > limits.viewTransitions) recent.shift();
     },
+    signal,
   });
-  await Promise.race([
-    following.caughtUp,
-    new Promise<void>((resolve) => clock.after(limits.requestTimeoutMs / 2, resolve)),
-  ]);
-  void following.stop();
+  const whole = beginning.then(({ caughtUp }) => caughtUp);
+  await Promise.race([whole, sleep(clock, limits.requestTimeoutMs / 2, signal)]).finally(() => {
+    ending.abort();
+    beginning.then((following) => following.stop()).catch(() => {});
+  });
   return recent;
 }

@@ -49,9 +49,9 @@ export function createConsequences(parts: HostParts, host: ConsequencesHost) {
       hot.unpublished.push(...Array.from({ length: earlier }, () => 0), sequence);
       publish(cell, hot);
     },
-    /** Resolves when the feed has room for another transition. */
-    room: (hot: Hot): Promise<void> | undefined =>
-      (hot.record?.feed.length ?? 0) < limits.unpublishedTransitions ? undefined : waitForRoom(hot),
+    /** Resolves when the feed has room for another transition; rejects when the shard is given up. */
+    room: (cell: Cell, hot: Hot): Promise<void> | undefined =>
+      hasRoom(hot) ? undefined : waitForRoom(hot, cell.shard.abort.signal),
   };
 }
 
@@ -107,11 +107,20 @@ function failureIn({ message, error }: PlainEvent): string | undefined {
   return typeof error === 'string' ? error : undefined;
 }
 
-async function waitForRoom(hot: Hot): Promise<void> {
-  while ((hot.record?.feed.length ?? 0) >= limits.unpublishedTransitions) {
-    await new Promise<void>((resolve) => {
-      hot.onPublished = resolve;
-    });
+const hasRoom = ({ record }: Hot): boolean => (record?.feed.length ?? 0) < limits.unpublishedTransitions;
+
+async function waitForRoom(hot: Hot, signal: AbortSignal): Promise<void> {
+  const lookAgain = () => hot.onPublished?.();
+  signal.addEventListener('abort', lookAgain, { once: true });
+  try {
+    while (!hasRoom(hot)) {
+      signal.throwIfAborted();
+      await new Promise<void>((resolve) => {
+        hot.onPublished = resolve;
+      });
+    }
+  } finally {
+    signal.removeEventListener('abort', lookAgain);
+    hot.onPublished = null;
   }
-  hot.onPublished = null;
 }

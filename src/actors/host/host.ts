@@ -316,7 +316,7 @@ export class Host {
     const { shard, id } = cell;
     const started = hot.takingSince ?? clock.monotonic();
     const span = startStepSpan(this.#parts, id, item);
-    const room = this.#consequences.room(hot);
+    const room = this.#consequences.room(cell, hot);
     if (room) await room;
     const before = hot.record;
     let next: ReturnType<typeof nextRecord>;

@@ -8,6 +8,7 @@ import { serveControl } from '../../../src/actors/control/control-server.ts';
 import type { ActorId } from '../../../src/base/ids.ts';
 import { limits } from '../../../src/base/limits.ts';
 import type { ControlPort, ListAnswer, ListRequest } from '../../../src/base/views.ts';
+import type { Bus } from '../../../src/bus/bus.ts';
 import { isNobody, isUnanswered } from '../../../src/bus/bus-errors.ts';
 import { decode, encode, encodeJson } from '../../../src/bus/codec.ts';
 import { shardOf } from '../../../src/bus/partition.ts';
@@ -16,14 +17,20 @@ import { pod, TestCluster, type TestReplica } from '../harness.ts';
 let cluster: TestCluster;
 
 /** A replica that answers, with so many Pods and Services, all at rest. */
-async function shop(pods: number, services: number): Promise<ControlPort> {
+async function shop(pods: number, services: number, bend = (bus: Bus): Bus => bus): Promise<ControlPort> {
   const { engine, bus, name, requests } = await cluster.replica('a');
   await cluster.shop(pods, services);
   const { clock, subjects } = cluster;
-  serveControl({ engine, bus, subjects, clock, replica: name, release: '1.0.0', requests });
+  serveControl({ engine, bus: bend(bus), subjects, clock, replica: name, release: '1.0.0', requests });
   await cluster.clock.advance(5_000);
   return createControl({ bus, subjects });
 }
+
+/** An event stream without a leader: nothing in it can be followed. */
+const withoutEvents = (bus: Bus): Bus => ({
+  ...bus,
+  follow: (stream, options) => (stream === 'event' ? new Promise(() => {}) : bus.follow(stream, options)),
+});
 
 async function answerOf<T>(asked: Promise<T>): Promise<T> {
   await cluster.clock.advance(2_000);
@@ -135,6 +142,12 @@ describe('rpc.list', () => {
     const { actors } = await answerOf(control.list({ kind: 'pod', facts: true }));
     expect(actors[0]?.facts).toEqual(expect.any(Array));
   });
+});
+
+test('rpc.get: an actor is told of without its history while the event stream has no leader', async () => {
+  const control = await shop(1, 1, withoutEvents);
+  const view = await answerOf(control.get('pod/shop/web-0'));
+  expect(view).toMatchObject({ state: 'gated.ready.proven', recent: [] });
 });
 
 describe('rpc.shards', () => {

@@ -5,8 +5,11 @@ import type { Cell, Hot } from '../../../src/actors/host/owned.ts';
 import { silentLog } from '../../../src/base/log.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import type { Transition } from '../../../src/base/views.ts';
+import type { Bus } from '../../../src/bus/bus.ts';
+import { unreachable } from '../../../src/bus/bus-errors.ts';
 import { subjects } from '../../../src/bus/subjects.ts';
 import { VirtualClock } from '../../virtual-clock.ts';
+import { TestCluster } from '../harness.ts';
 
 const transition = (rev: number, at: number): Transition => ({
   ...{ id: 'pod/shop/web-0', rev, fence: 1, replica: 'a', at, event: { type: 'pod.recheck' } },
@@ -52,3 +55,28 @@ test.each(Array.from({ length: 12 }, (_, turns) => turns))(
     expect(told).toEqual([1, 2]);
   },
 );
+
+test('who sent an event that waits for room in the feed is told when its shard moves', async () => {
+  const cluster = new TestCluster();
+  const isEvent = (subject: string) => subject.startsWith('orrery.test.event.');
+  const deaf = (bus: Bus): Bus => ({
+    ...bus,
+    append: (subject, ...rest) =>
+      isEvent(subject) ? Promise.reject(unreachable('no leader')) : bus.append(subject, ...rest),
+  });
+  const { engine } = await cluster.replica('a', { bend: deaf });
+  await cluster.shop(1, 1);
+  await cluster.clock.advance(2_000);
+  const run = engine.shards.runOf('pod/shop/web-0');
+  const outcomes: string[] = [];
+  const onTaken = ({ kind }: { readonly kind: string }) => void outcomes.push(kind);
+  for (let n = 0; n < 12; n++)
+    if (run)
+      engine.host.deliver(run, 'pod/shop/web-0', { event: { type: 'pod.recheck' }, cause: null, onTaken });
+  await cluster.clock.advance(2_000);
+  expect(outcomes.length).toBeLessThan(12);
+  engine.kill();
+  await cluster.clock.advance(10);
+  expect(outcomes).toHaveLength(12);
+  expect(outcomes.at(-1)).toBe('refused');
+});

@@ -85,15 +85,18 @@ async function lookAt({ bus, world }: LossParts, stream: KeptStream) {
   return { state, hasTooFew: state.messages < least };
 }
 
-/** A fence is replaced by another message on its subject, and never removed while anybody may claim it. */
+/**
+ * A fence is replaced by another message on its subject, and never removed while anybody may claim it. One
+ * that was retired expires.
+ */
 async function hasLostFence(
   { bus, ownership, subjects }: LossParts,
   stream: KeptStream,
   { firstSequence }: StreamState,
 ): Promise<boolean> {
-  const passed = [...ownership.fencesBySubject()].flatMap(([subject, { sequence }]) => {
+  const passed = [...ownership.fencesBySubject()].flatMap(([subject, { sequence, value }]) => {
     const isHere = (subjects.parseFence(subject) === undefined) === (stream === 'world');
-    return isHere && sequence < firstSequence ? [subject] : [];
+    return isHere && sequence < firstSequence && !value.isRetired ? [subject] : [];
   });
   return passed.length > 0 && (await bus.lastOfMany(stream, passed)).size < passed.length;
 }

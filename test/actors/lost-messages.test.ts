@@ -3,6 +3,8 @@
  * damaged disk.
  */
 import { expect, test } from 'vitest';
+import { watchLosses } from '../../src/actors/lost-messages.ts';
+import { silentLog } from '../../src/base/log-port.ts';
 import { encode, encodeJson } from '../../src/bus/codec.ts';
 import { TestCluster, type TestReplica } from './harness.ts';
 
@@ -90,4 +92,25 @@ test('a replica whose holdings others took while it was cut off finds nothing lo
   bus.faults.setLink('up');
   await cluster.clock.advance(30_000);
   expect(said.filter(isTold)).toEqual([]);
+});
+
+test('a retired fence that this replica asked for, and then did not want, is no loss once it has expired', async () => {
+  const { clock, subjects } = new TestCluster();
+  const value = { replica: null, incarnation: '', at: 0, releasedAt: null };
+  const known = (isRetired: boolean) =>
+    new Map([[subjects.worldFence('widgets'), { sequence: 3, value: { ...value, isRetired } }]]);
+  const bus = {
+    streamState: async () => ({ firstSequence: 10, messages: 5 }),
+    lastOfMany: async () => new Map(),
+    startOver() {},
+  };
+  const look = async (isRetired: boolean) => {
+    const ownership = { fencesBySubject: () => known(isRetired) };
+    const parts = { bus, subjects, clock, log: silentLog, ownership, world: { size: 0 } };
+    const losses = watchLosses(parts as never);
+    const isLost = await losses.look('world');
+    losses.stop();
+    return isLost;
+  };
+  expect([await look(false), await look(true)]).toEqual([true, false]);
 });

@@ -6,8 +6,9 @@
  * tells in its heartbeats with which state stream it works. One that starts and hears a replica serve with
  * another stands aside; where both serve already, because the way between them was cut, those with the
  * younger stream do. Whoever stood aside goes on when the other says that it does not serve, or both have the
- * same stream, and not when the other is silent, because that may be a restart. Promise: who does not know
- * its stream, or is not told another's, goes on as if there were one.
+ * same stream, and not when the other is silent, because that may be a restart: it goes on once another
+ * process of that name serves with the same stream. Promise: who does not know its stream, or is not told
+ * another's, goes on as if there were one.
  */
 import { asError, attempt } from '../../base/errors.ts';
 import type { Ambient } from '../../base/log-port.ts';
@@ -143,14 +144,14 @@ export class OneStore {
     if (now - this.#lookedAt >= lookMs && directory.all().some(isOther)) this.#lookAgain();
     const before = this.#strangers;
     this.#strangers = [...live.values()].filter(isOther);
-    this.#noteElders(live, now);
+    this.#noteElders(directory, live, now);
     for (const one of this.#strangers) {
       if (before.some(({ incarnation }) => incarnation === one.incarnation)) continue;
       this.#parts.log.error({ other: one.replica, its: one.store, own }, told);
     }
   }
 
-  #noteElders(live: ReadonlyMap<string, Member>, now: number): void {
+  #noteElders(directory: Pick<Directory, 'isPresent'>, live: ReadonlyMap<string, Member>, now: number): void {
     const own = this.#own ?? '';
     const isServing = this.#hasStarted && this.#elders.size === 0;
     const isSettled = now - this.#changedAt >= settledAfterMs;
@@ -161,9 +162,12 @@ export class OneStore {
       else if (isSettled && (!isServing || store < own))
         this.#elders.set(incarnation, { replica, store, firstHeard: now, lastHeard: now });
     }
-    for (const [incarnation, { store, firstHeard, lastHeard }] of this.#elders) {
+    for (const [incarnation, { replica, store, firstHeard, lastHeard }] of this.#elders) {
       const isGone = lastHeard < now && lastHeard - firstHeard < settledAfterMs;
-      if (store === own || isGone) this.#elders.delete(incarnation);
+      const heir = live.get(replica);
+      const isWithUs = heir?.serving === true && heir.store === own;
+      const isReplaced = isWithUs && !directory.isPresent(replica, incarnation);
+      if (store === own || isGone || isReplaced) this.#elders.delete(incarnation);
     }
   }
 }

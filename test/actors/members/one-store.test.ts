@@ -156,6 +156,19 @@ test('whoever is led to the same JetStream as the others serves with them', asyn
   expect(b.blocked()).toBeNull();
 });
 
+test('whoever stood aside for a process serves once another of its name serves with the same streams', async () => {
+  const { clock, start } = scene();
+  const a = await start('a', () => hub);
+  const b = await start('b', () => leaf);
+  await clock.advance(20_000);
+  a.stop();
+  await clock.advance(30_000);
+  expect(b.blocked()).toMatch(standsAside);
+  await start('a', () => leaf);
+  await clock.advance(5_000);
+  expect(b.blocked()).toBeNull();
+});
+
 test('where the stream cannot be read, all goes on as if there were one', async () => {
   const { clock, start } = scene();
   const a = await start('a', () => hub);

@@ -274,6 +274,14 @@ function park(parts: ShardStoreParts, run: ShardRun, id: ActorId, bytes: Uint8Ar
   parts.log.error({ actor: id, error: cell.unreadable }, 'actor parked: its record cannot be read');
 }
 
+/** Why no chart of this replica can take the record, and what to do; null: one can. */
+function strangeness(chart: Chart | undefined, { machine, version }: ActorRecord): string | null {
+  if (chart === undefined)
+    return `this replica has no machine ${machine}: start a release that has it, or load its feature (--feature)`;
+  if (version <= chart.version) return null;
+  return `a newer release wrote its record (machine ${machine} version ${version}, here ${chart.version}): upgrade again`;
+}
+
 function place(
   parts: ShardStoreParts,
   run: ShardRun,
@@ -296,8 +304,7 @@ function place(
   const cell = createCell(id, run, isAsStored ? data.slice() : packRecord({ ...record, feed, mail }));
   const chart = steppers.get(record.machine)?.chart;
   note(cell, record, stateNow(chart, record), chart);
-  if (!chart || chart.version < record.version) {
-    markUnreadable(cell, `machine ${record.machine} version ${record.version} is unknown to this release`);
-  }
+  const strange = strangeness(chart, record);
+  if (strange !== null) markUnreadable(cell, strange);
   run.cells.set(id, cell);
 }

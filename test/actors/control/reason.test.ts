@@ -179,10 +179,10 @@ describe('words', () => {
 
   test('a parked actor is wrong, whatever its state says, and says why it is parked', () => {
     const chart = chartOf();
-    const parked = { ...cell('fine'), unreadable: 'machine thing version 9 is unknown to this release' };
+    const parked = { ...cell('fine'), unreadable: 'a newer release wrote its record' };
     expect(healthOf(parked, chart)).toBe('wrong');
     expect(reasonOf(parked, recordAfter(chart, ['none']), chart, 9_000).reason).toEqual({
-      text: 'parked, it takes no events: machine thing version 9 is unknown to this release',
+      text: 'parked, it takes no events: a newer release wrote its record',
       health: 'wrong',
       since: 1_000,
       next: null,

@@ -17,6 +17,7 @@ import {
   signedBy,
   unusableIssuer,
 } from '../../../src/features/certificates/effects/acquisition-failure.ts';
+import { askForWindow } from '../../../src/features/certificates/effects/ari-fetch.ts';
 import type { AcmeSpec } from '../../../src/features/certificates/issuer-spec.ts';
 import { createTurns } from '../../../src/features/certificates/solvers/turns.ts';
 import type { OrderPlace } from '../../../src/machines/domain/domain-events.ts';
@@ -68,9 +69,14 @@ class Authority {
   /** The answer to an order that names a certificate to replace. */
   onReplaces: HttpAnswer | null = null;
 
+  /** Where everything is but the directory. */
+  host = 'ca';
+
   readonly http: HttpClient = async ({ url, method, body }) => {
-    const path = new URL(url).pathname;
-    if (path === '/dir') return answered(200, directory);
+    const { pathname: path, host } = new URL(url);
+    if (path === '/dir') return answered(200, directoryOf(this.host));
+    if (host !== this.host) throw new OrreryError('ACME_UNREACHABLE', `${host}: connection refused`);
+    if (path.startsWith('/ari/')) return answered(200, { suggestedWindow });
     if (method === 'HEAD') return answered(200, {});
     const { protected: head, payload } = JSON.parse(body ?? '{}') as Record<string, string>;
     const { jwk, kid } = decoded<Protected>(head);
@@ -87,7 +93,7 @@ class Authority {
     if (path === `/account/${key}` && agrees.termsOfServiceAgreed === true) this.undecided.delete(key);
     const n = this.isForgetful ? `${this.accounts.length}/` : '';
     if (path.startsWith('/account'))
-      return answered(isNew ? 201 : 200, { status: 'valid' }, `https://ca/account/${n}${key}`);
+      return answered(isNew ? 201 : 200, { status: 'valid' }, `https://${host}/account/${n}${key}`);
     if (this.isForgetful) return problem(400, 'accountDoesNotExist', 'no such account');
     if (path.startsWith('/orders/'))
       return path.endsWith(key) ? answered(200, { status: 'ready' }) : refused('not the owner');
@@ -98,16 +104,17 @@ class Authority {
     if (identifiers.some(({ value }) => this.forbidden.has(value))) return refused('not your name');
     const order = { status: 'pending', identifiers, authorizations: [], finalize: 'https://ca/finalize' };
     const { expires } = this;
-    return answered(201, { ...order, expires }, `https://ca/orders/${key}`);
+    return answered(201, { ...order, expires }, `https://${host}/orders/${key}`);
   };
 }
 
-const directory = {
-  renewalInfo: 'https://ca/ari',
-  newNonce: 'https://ca/nonce',
-  newAccount: 'https://ca/account',
-  newOrder: 'https://ca/order',
-};
+const directoryOf = (host: string) => ({
+  renewalInfo: `https://${host}/ari`,
+  newNonce: `https://${host}/nonce`,
+  newAccount: `https://${host}/account`,
+  newOrder: `https://${host}/order`,
+});
+const suggestedWindow = { start: '2026-01-02T04:00:00Z', end: '2026-01-03T04:00:00Z' };
 
 const decoded = <T>(text: string | undefined) =>
   JSON.parse(Buffer.from(text ?? '', 'base64url').toString()) as T;
@@ -137,7 +144,9 @@ function stage(change: Partial<AcmeSpec> = {}) {
   const accounts = createAcmeAccounts({ kube, http: authority.http, clock, issuerOf });
   const order = makeOrder(accounts, systemClock);
   const prove = authorizeOrder(accounts, { clock, turns: createTurns() } as never);
+  const askForIt = askForWindow(accounts, { http: authority.http, clock });
   return {
+    window: () => askForIt({ type: 'ari.fetch', issuer: wish.issuer, fingerprint: 'f', ariId: 'a.s' }, run),
     authority,
     secret,
     clock,
@@ -174,6 +183,18 @@ test.each([new Date(0).toISOString(), 'soon'])(
     expect((await placed(order)).expires).toBeGreaterThan(systemClock.now() + 9 * 60_000);
   },
 );
+
+test('an authority that has moved everything but its directory is found by the next attempt, for orders and windows', async () => {
+  for (const step of ['order', 'window'] as const) {
+    const { authority, secret, clock, ...steps } = stage();
+    secret.key = await makeKey();
+    const isGood = async () => ['order.made', 'ari.fetched'].includes((await steps[step]()).type);
+    expect(await isGood()).toBe(true);
+    authority.host = 'ca-2';
+    await clock.advance(60_000);
+    expect([await isGood(), await isGood()]).toEqual([false, true]);
+  }
+});
 
 const eab = { keyId: 'k-1', secretRef: { namespace: 'shop', name: 'eab', key: 'tls.key' } };
 const ofBinding =

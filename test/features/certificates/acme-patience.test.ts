@@ -23,7 +23,8 @@ const wish = { host: 'app.example.com', issuer: 'acme', attempt: 4, order };
 
 function accountsOf(account: Partial<AcmeAccount>): AcmeAccounts {
   const opened = { uid: 'u', spec: {} as never, account: account as AcmeAccount };
-  return { of: async () => opened, use: async (_, _order, work) => work(opened), forget: () => {} };
+  const nothing = { forget: () => {}, doubt: () => {} };
+  return { of: async () => opened, use: async (_, _order, work) => work(opened), ...nothing };
 }
 
 const chainIn = (secret: unknown): readonly string[] => {

@@ -19,7 +19,8 @@ const wish = { host: 'app.example.com', issuer: 'acme', attempt: 4, order };
 
 function accountsOf(account: Partial<AcmeAccount>, challenge: unknown = 'http01'): AcmeAccounts {
   const opened = { uid: 'u', spec: { challenge } as never, account: account as AcmeAccount };
-  return { of: async () => opened, use: async (_, _order, work) => work(opened), forget: () => {} };
+  const nothing = { forget: () => {}, doubt: () => {} };
+  return { of: async () => opened, use: async (_, _order, work) => work(opened), ...nothing };
 }
 
 /** The effect that proves a host by http-01: the order stays pending, and the authority answers so. */

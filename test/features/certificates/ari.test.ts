@@ -33,6 +33,8 @@ test('§6.6: where the authority explains it is kept if it is an address', async
     'javascript:alert(1)',
     `https://ca/${'x'.repeat(300)}`,
     'https://a b',
+    'https://ca/\u001b[2J',
+    'https://ca/\u202egro.live',
   ])
     expect(await answered({ suggestedWindow, explanationURL: other })).not.toHaveProperty('why');
 });

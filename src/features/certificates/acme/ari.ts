@@ -45,7 +45,10 @@ export async function fetchWindow(
 }
 
 const isAddress = (why: unknown): why is string =>
-  typeof why === 'string' && why.length <= whyCharsMax && /^https?:\/\/\S+$/.test(why) && URL.canParse(why);
+  typeof why === 'string' &&
+  why.length <= whyCharsMax &&
+  /^https?:\/\/[!-~]+$/.test(why) &&
+  URL.canParse(why);
 
 interface Read {
   readonly start: number;

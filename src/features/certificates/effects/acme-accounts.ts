@@ -47,6 +47,8 @@ export interface AccountParts {
 interface Opened {
   readonly version: string;
   readonly account: Promise<AcmeAccount>;
+  /** Monotonic ms. */
+  readonly at: number;
 }
 
 /**
@@ -56,13 +58,19 @@ interface Opened {
  */
 const reopenPauseMs = 300_000;
 
+/**
+ * The directory is read with the account. Where the authority does not answer, one that is older is read
+ * again with the next step, ms: what it names may have moved to another host.
+ */
+const trustedMs = 60_000;
+
 /** The data key of the account's private key, as in other issuers' Secrets. */
 const accountKeyName = 'tls.key';
 
 export type AcmeAccounts = ReturnType<typeof createAcmeAccounts>;
 
 export function createAcmeAccounts(parts: AccountParts) {
-  const { of, anew, forget, pauseMs } = openedAccounts(parts);
+  const { of, anew, forget, doubt, pauseMs } = openedAccounts(parts);
   return {
     /**
      * The Issuer's specification and its opened account. @throws OrreryError CERTIFICATE_UNUSABLE | ACME_… |
@@ -85,7 +93,10 @@ export function createAcmeAccounts(parts: AccountParts) {
       try {
         return await work(before);
       } catch (thrown) {
-        if (!isAboutAccount(thrown, order)) throw thrown;
+        if (!isAboutAccount(thrown, order)) {
+          doubt(issuer, thrown);
+          throw thrown;
+        }
         const now = await anew(issuer, before, signal);
         if (now === null) throw lostAgain(thrown, pauseMs(issuer));
         if (order && now.account.url !== before.account.url)
@@ -97,6 +108,8 @@ export function createAcmeAccounts(parts: AccountParts) {
     },
     /** Forgets the account, because what is known of the authority may be out of date. */
     forget,
+    /** The same if the authority could not be reached where its directory says that it is. */
+    doubt,
   };
 }
 
@@ -116,7 +129,7 @@ function openedAccounts(parts: AccountParts) {
       if (account !== null) return { uid: known.uid, spec, account };
     }
     const account = open(parts, spec, signal);
-    const entry = { version: known.version, account };
+    const entry = { version: known.version, account, at: parts.clock.monotonic() };
     opened.set(issuer, entry);
     account.catch(() => {
       if (opened.get(issuer) === entry) opened.delete(issuer);
@@ -136,6 +149,11 @@ function openedAccounts(parts: AccountParts) {
       return of(issuer, signal);
     },
     forget: (issuer: string): void => void opened.delete(issuer),
+    doubt(issuer: string, thrown: unknown): void {
+      const { at = parts.clock.monotonic() } = opened.get(issuer) ?? {};
+      const isOld = parts.clock.monotonic() - at >= trustedMs;
+      if (isOld && isUnreached(thrown)) opened.delete(issuer);
+    },
     pauseMs,
   };
 }
@@ -149,6 +167,9 @@ async function open(parts: AccountParts, spec: AcmeSpec, signal: AbortSignal): P
       : thrown;
   });
 }
+
+/** There was no answer, or one of something else that is there now; what is missing alone may be unknown. */
+const isUnreached = (thrown: unknown) => hasCode(thrown, 'ACME_UNREACHABLE') && thrown.facts.status !== 404;
 
 const aboutAccounts = ['accountDoesNotExist', 'unauthorized', 'userActionRequired', 'malformed'];
 

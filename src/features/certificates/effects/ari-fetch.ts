@@ -24,6 +24,7 @@ export function askForWindow(
       return { type: 'ari.fetched', fingerprint, ...window };
     } catch (thrown) {
       signal.throwIfAborted();
+      accounts.doubt(issuer, thrown);
       return { type: 'ari.unavailable', fingerprint, retryAfterMs: retryAfterOf(thrown) };
     }
   };

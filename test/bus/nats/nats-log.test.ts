@@ -57,6 +57,18 @@ test('subscriptions that are refused are one line and one trouble of what a perm
   ]);
 });
 
+test('a refusal that costs little says what it costs, as where permissions are of an earlier release', async () => {
+  const { connection, heard } = playedConnection();
+  const { wire, log, clock } = wireOn(connection);
+  wire.subscribe('orrery.test.alive.r1.x', () => {});
+  for (const refuse of heard) refuse(new Error('Permissions Violation'));
+  await clock.advance(1_000);
+  expect(log.lines).toEqual([
+    expect.stringContaining('a replica that dies is missed 0.4 s later; everything else'),
+  ]);
+  expect(log.facts).toEqual([{ subjects: ['orrery.test.alive.>'] }]);
+});
+
 test('a subscription that is refused is tried again until it is taken, which is said once', async () => {
   const { connection, heard, flushes } = playedConnection();
   const { wire, log, troubles, clock } = wireOn(connection);

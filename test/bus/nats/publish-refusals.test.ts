@@ -30,6 +30,14 @@ test('one line names all subjects as permissions do, and where the permissions a
   expect(log.facts).toEqual([{ subjects: ['$JS.API.CONSUMER.CREATE.>', 'orrery.default.beat.>'] }]);
 });
 
+test('a refusal that costs little says what it costs', async () => {
+  const { log, refusedFor } = scene();
+  await refusedFor(2_000, 'orrery.default.alive.orrery-0.x');
+  expect(log.lines).toEqual([
+    expect.stringContaining('a replica that dies is missed 0.4 s later; everything else'),
+  ]);
+});
+
 test('while it lasts it is told again, less and less often', async () => {
   const { log, refusedFor } = scene();
   await refusedFor(10 * 60_000, beat);

@@ -10,7 +10,7 @@ import type { Clock, Timer } from '../../../base/clock.ts';
 import type { Log } from '../../../base/log-port.ts';
 import type { Subscription } from '../../bus.ts';
 import type { Troubles } from '../../troubles.ts';
-import { familyOf, isForAnswers, smallLossOf } from './subject-family.ts';
+import { familyOf, isForAnswers, smallLossesOf, smallLossOf } from './subject-family.ts';
 
 const gatherMs = 1_000;
 const repeatMinMs = 60_000;
@@ -74,7 +74,7 @@ export class PublishRefusals {
 
   #tell(subjects: readonly string[]): void {
     const { clock, log } = this.#parts;
-    log.warn({ subjects: [...subjects].sort() }, notTaken);
+    log.warn({ subjects: [...subjects].sort() }, notTaken(smallLossesOf(subjects)));
     this.#repeatAt = clock.monotonic() + backOffMs(this.#lines, repeatMinMs, repeatMaxMs);
     this.#lines++;
   }
@@ -107,5 +107,5 @@ function textOf(family: string): string {
 /** What we publish by ourselves. Where else an answer goes, whoever asked has chosen. */
 const isOwn = /^(orrery\.|\$JS\.)/;
 
-const notTaken =
-  'NATS does not let this user publish on these subjects: what is sent there is lost until it may. Add them to what the user may publish (deploy/nats/permissions.conf); this is told again after a minute, then less and less often, while it lasts';
+const notTaken = (loss = 'what is sent there is lost until it may') =>
+  `NATS does not let this user publish on these subjects: ${loss}. Add them to what the user may publish (deploy/nats/permissions.conf); this is told again after a minute, then less and less often, while it lasts`;

@@ -25,6 +25,12 @@ export function smallLossOf(family: string): string | undefined {
   return undefined;
 }
 
+/** The small losses of all these, in one sentence; undefined if one of them is no small loss. */
+export function smallLossesOf(families: readonly string[]): string | undefined {
+  const losses = families.map(smallLossOf);
+  return losses.includes(undefined) ? undefined : [...new Set(losses)].join('; ');
+}
+
 /** Where replicas ask whether one of them is gone. */
 const isRollCall = /^orrery\.[^.]+\.alive\./;
 

@@ -7,7 +7,7 @@
 import type { Clock } from '../../../base/clock.ts';
 import type { Log } from '../../../base/log-port.ts';
 import type { Troubles } from '../../troubles.ts';
-import { familyOf, smallLossOf } from './subject-family.ts';
+import { familyOf, smallLossesOf, smallLossOf } from './subject-family.ts';
 
 export interface SubscriptionRefusals {
   /** Again and again, while it is refused. */
@@ -30,7 +30,9 @@ export function subscriptionRefusals(parts: {
   let isGathering = false;
   const tell = (): void => {
     isGathering = false;
-    if (gathered.refused.size > 0) log.error({ subjects: [...gathered.refused].sort() }, notHeard);
+    const subjects = [...gathered.refused].sort();
+    const small = smallLossesOf(subjects);
+    if (subjects.length > 0) log[small === undefined ? 'error' : 'warn']({ subjects }, notHeard(small));
     if (gathered.heard.size > 0) log.info({ subjects: [...gathered.heard].sort() }, heardNow);
     for (const families of Object.values(gathered)) families.clear();
   };
@@ -69,6 +71,6 @@ function textOf(family: string): string {
   return `NATS refuses this user the subscription to ${family}: ${follows}. Add it to what the user may subscribe to (deploy/nats/permissions.conf)`;
 }
 
-const notHeard =
-  'NATS refuses this user the subscription to these subjects: nothing there is heard until it may. Add them to what the user may subscribe to (deploy/nats/permissions.conf); tried again every 2 s';
+const notHeard = (loss = 'nothing there is heard until it may') =>
+  `NATS refuses this user the subscription to these subjects: ${loss}. Add them to what the user may subscribe to (deploy/nats/permissions.conf); tried again every 2 s`;
 const heardNow = 'subjects whose subscription was refused are heard now';

@@ -40,23 +40,42 @@ function authorizing(
   return authorizeOrder(accounts, parts)({ type: 'acme.authorize', ...wish }, run);
 }
 
+const refusal = { type: 'urn:ietf:params:acme:error:connection', detail: 'refused' };
+
 test.each([
-  ['says nothing', null, 'the authority has not validated'],
-  [
-    'keeps the proof pending after an error, as step-ca does',
-    { type: 'urn:ietf:params:acme:error:connection', detail: 'refused' },
-    'connection (refused)',
-  ],
-])('a proof that is never decided is a refusal of the host: the authority %s', async (_, error, text) => {
-  const clock = new VirtualClock();
-  const challenge = { type: 'http-01', url: 'https://ca/c', status: 'pending', token: 't', error };
-  const pending: AcmeAuthorization = { url: 'https://ca/a', status: 'pending', challenges: [challenge] };
-  const outcome = authorizing(clock, { authorizations: async () => [pending] });
-  await clock.advance(200_000);
-  const failure = { type: 'acquisition.failed', outcome: 'refused', orderLost: true };
-  await expect(Promise.race([outcome, 'it still waits'])).resolves.toMatchObject({
-    ...failure,
-    message: expect.stringContaining(text),
+  ['says nothing', 'pending', null, 181, 'the authority has not validated'],
+  ['goes on trying after an error', 'processing', refusal, 181, 'connection (refused)'],
+  ['tries no more, as step-ca does', 'pending', refusal, 34, 'connection (refused)'],
+  ['calls the proof alone invalid', 'invalid', refusal, 1, 'connection (refused)'],
+])(
+  'a proof that is never decided is a refusal of the host: the authority %s',
+  async (_, status, error, seconds, text) => {
+    const clock = new VirtualClock();
+    const challenge = { type: 'http-01', url: 'https://ca/c', status, token: 't', error };
+    const pending: AcmeAuthorization = { url: 'https://ca/a', status: 'pending', challenges: [challenge] };
+    const outcome = authorizing(clock, { authorizations: async () => [pending] });
+    await clock.advance(seconds * 1_000);
+    const failure = { type: 'acquisition.failed', outcome: 'refused', orderLost: true };
+    await expect(Promise.race([outcome, 'it still waits'])).resolves.toMatchObject({
+      ...failure,
+      message: expect.stringContaining(text),
+    });
+  },
+);
+
+test('a challenge that the authority does not offer is told with those that it does', async () => {
+  const challenges = ['dns-01', 'tls-alpn-01'].map((type) => ({
+    type,
+    url: '',
+    status: '',
+    token: '',
+    error: null,
+  }));
+  const authorizations = async () => [{ url: 'https://ca/a', status: 'pending', challenges }];
+  await expect(authorizing(new VirtualClock(), { authorizations })).resolves.toMatchObject({
+    outcome: 'hopeless',
+    message:
+      'the authority offers no http-01 for app.example.com, but dns-01, tls-alpn-01 (spec.acme.challenge)',
   });
 });
 

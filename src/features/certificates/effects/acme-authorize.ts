@@ -120,7 +120,7 @@ async function prove(proof: Proof, authorization: AcmeAuthorization, signal: Abo
   const presented = await present({ ...proof, exhibit }, challenge, signal);
   try {
     if (challenge.status === 'pending') await begin(proof, authorization.url, challenge, signal);
-    await waitUntilValid(proof, authorization.url, signal);
+    await waitUntilValid(proof, authorization.url, challenge, signal);
   } finally {
     // A replica that loses the shard leaves it in place, because the next owner may need it.
     if (!signal.aborted) await presented.cleanUp(signal);
@@ -174,6 +174,7 @@ async function present(
 async function waitUntilValid(
   { account, parts, orderUrl, decideBy }: Proof,
   url: string,
+  challenge: AcmeChallenge,
   signal: AbortSignal,
 ): Promise<void> {
   const promptUntil = parts.clock.monotonic() + promptMs;
@@ -186,9 +187,23 @@ async function waitUntilValid(
     if (authorization?.status === 'valid') return;
     if (authorization?.status !== 'pending')
       throw authorization ? refusal(authorization) : lostOrder(null, invalidOrder);
-    if (parts.clock.monotonic() >= decideBy) throw refusal(authorization);
+    const at = parts.clock.monotonic();
+    if (at >= decideBy || isGivenUp(authorization, challenge, at >= promptUntil))
+      throw refusal(authorization);
     retryAfterMs = authorization.retryAfterMs ?? 0;
   }
+}
+
+/**
+ * Whether the authority looks no more, though it keeps the authorization pending: nobody else shall wait
+ * for that. While it tries again a proof is `processing`; one that is pending with an error waits for us (RFC
+ * 8555 8.2), and the next attempt is as good.
+ */
+function isGivenUp({ challenges }: AcmeAuthorization, { url }: AcmeChallenge, isLate: boolean): boolean {
+  const now = challenges.find((one) => one.url === url);
+  return (
+    now?.status === 'invalid' || (isLate && now?.status === 'pending' && readProblem(now.error) !== null)
+  );
 }
 
 const undecided = `the authority has not validated the proof in ${decisionMs / 1_000} s`;

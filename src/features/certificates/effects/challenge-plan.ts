@@ -53,7 +53,11 @@ export function challengeIn(
   const type = isHttp(spec) ? 'http-01' : 'dns-01';
   const challenge = challenges.find((one) => one.type === type);
   if (challenge !== undefined) return challenge;
-  throw new OrreryError('ACME_REFUSED', `the authority offers no ${type} for ${host}`, {
-    facts: { hopeless: true },
-  });
+  const offered =
+    challenges
+      .map((one) => one.type)
+      .join(', ')
+      .slice(0, 200) || 'nothing';
+  const text = `the authority offers no ${type} for ${host}, but ${offered} (spec.acme.challenge)`;
+  throw new OrreryError('ACME_REFUSED', text, { facts: { hopeless: true } });
 }

@@ -59,6 +59,19 @@ test('what was interrupted fails at once for a while, whoever calls it, and all 
   expect(calls).toBe(3);
 });
 
+test('a process that was stopped in a call is not taken for code that does not yield: it is called again', () => {
+  care.suspect('rogue');
+  let calls = 0;
+  /** As for a process that gets no processor: time passes, and nothing is computed. */
+  const stopped = () => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_000);
+  const answer = care.run('rogue', 'facts', () => {
+    if (++calls === 1) stopped();
+    return calls;
+  });
+  expect(answer).toBe(2);
+  expect(care.remarks()).toEqual([]);
+});
+
 test('a call within a call is one call: it is interrupted as a whole', () => {
   care.suspect('rogue');
   expect(() => care.run('rogue', 'outer', () => care.run('rogue', 'inner', forEver))).toThrow('outer');

@@ -4,14 +4,20 @@
  *
  * Promises: an actor is told once everything that its facts depend on was listed, so an object that isn't
  * known yet never looks like one that does not exist. An exception in `facts` or `to` is logged and leaves
- * only its own actor untold (I8). The cost depends on the related objects, not on the size of the world.
+ * only its own actor untold (I8). A call that was interrupted is repeated, and while relations are missing
+ * for that reason the actors wait for a moment. The cost depends on the related objects, not on the size of
+ * the world.
  */
+
+import { isInterrupted } from '../actors/time/care.ts';
 import type { Affected, Join, Observation } from '../actors/world/join.ts';
 import type { World } from '../actors/world/world.ts';
+import type { Clock } from '../base/clock.ts';
 import type { WorldEntry } from '../base/digests.ts';
 import { asError, OrreryError } from '../base/errors.ts';
 import { actorId } from '../base/ids.ts';
 import type { Log } from '../base/log-port.ts';
+import { createInterruptedCalls } from './interrupted-calls.ts';
 import { type Watch, type Watched, watchedOf, worldName } from './watch.ts';
 
 /** The object of an actor. */
@@ -89,18 +95,22 @@ export interface JoinParts {
   readonly kind: string;
   readonly world: Pick<World, 'get' | 'entries' | 'statement'>;
   readonly log: Log;
+  readonly clock: Clock;
+  /** Tells these actors what the world says of them now. */
+  readonly tellAgain: (ids: Iterable<string>) => void;
 }
 
 /** The join in one replica: an index over the world picture, and nothing more. */
-export function runJoin(spec: JoinOf, { feature, kind, world, log }: JoinParts): Join {
+export function runJoin(spec: JoinOf, { feature, kind, world, log, clock, tellAgain }: JoinParts): Join {
   const resource = worldName(feature, spec.each);
   const mirrors = watchesIn(spec).map((watch) => worldName(feature, watch));
-  const indexes = Object.entries(spec.relations).map(
-    ([name, relation]) => [name, createIndex(worldName(feature, relation.of), relation, complain)] as const,
-  );
-  function complain(what: string, thrown: unknown): void {
+  const complain = (what: string, thrown: unknown) =>
     log.error({ feature, kind, what, error: asError(thrown).message }, 'a join of a feature failed');
-  }
+  const indexParts = { clock, complain, onComplete: () => tellAgain(members()) };
+  const indexes = Object.entries(spec.relations).map(
+    ([name, relation]) => [name, createIndex(worldName(feature, relation.of), relation, indexParts)] as const,
+  );
+  const untold = createInterruptedCalls<null>(clock, (missed) => tellAgain(missed.keys()));
   const look = (namespace: string, name: string): object | null | undefined => {
     const object = watchedOf<unknown>(namespace, name, world.get(resource, namespace, name));
     if (object === null) return null;
@@ -109,10 +119,16 @@ export function runJoin(spec: JoinOf, { feature, kind, world, log }: JoinParts):
     try {
       return spec.facts(object, found);
     } catch (thrown) {
-      complain(actorId(kind, namespace, name), thrown);
+      const id = actorId(kind, namespace, name);
+      complain(id, thrown);
+      if (isInterrupted(thrown)) untold.note(id, null);
       return undefined;
     }
   };
+  function* members() {
+    // Unwanted objects are found when they are told, so facts are computed once.
+    for (const { namespace, name } of world.entries(resource)) yield actorId(kind, namespace, name);
+  }
   return {
     kinds: [kind],
     fold(entry) {
@@ -122,12 +138,10 @@ export function runJoin(spec: JoinOf, { feature, kind, world, log }: JoinParts):
       for (const [, index] of indexes) for (const key of index.fold(entry)) touch(key);
       return affected;
     },
-    *members() {
-      // Unwanted objects are found when they are told, so facts are computed once.
-      for (const { namespace, name } of world.entries(resource)) yield actorId(kind, namespace, name);
-    },
+    members,
     observe(_kind, namespace, name): Observation | null {
       if (mirrors.some((mirror) => world.statement(mirror) === null)) return null;
+      if (indexes.some(([, index]) => index.isPartial())) return null;
       const facts = look(namespace === '_' ? '' : namespace, name);
       return facts === undefined ? null : { type: `${kind}.observed`, facts };
     },
@@ -141,23 +155,31 @@ function actorOf(kind: string, key: string): string {
   return actorId(kind, key.slice(0, slash), key.slice(slash + 1));
 }
 
+interface IndexParts extends Pick<JoinParts, 'clock'> {
+  readonly complain: (what: string, thrown: unknown) => void;
+  /** What was missing is there now, or is waited for no longer. */
+  readonly onComplete: () => void;
+}
+
 /** Maps each joined object to its related objects of another watch. */
-function createIndex(
-  resource: string,
-  relation: Relation,
-  complain: (what: string, thrown: unknown) => void,
-) {
+function createIndex(resource: string, relation: Relation, { clock, complain, onComplete }: IndexParts) {
   const byTarget = new Map<string, Map<string, Watched<unknown>>>();
   const targetsOf = new Map<string, readonly string[]>();
-  const targets = (object: Watched<unknown>): readonly string[] => {
+  const missing = createInterruptedCalls<Watched<unknown>>(clock, (missed) => {
+    for (const [key, object] of missed) put(key, object);
+    if (!missing.isAwaited) onComplete();
+  });
+  const targets = (key: string, object: Watched<unknown>): readonly string[] => {
     try {
       return [...new Set([...relation.to(object)].map(keyOf))];
     } catch (thrown) {
-      complain(`${resource} ${keyOf(object)}`, thrown);
+      complain(`${resource} ${key}`, thrown);
+      if (isInterrupted(thrown)) missing.note(key, object);
       return [];
     }
   };
   const forget = (key: string): readonly string[] => {
+    missing.forget(key);
     const known = targetsOf.get(key) ?? [];
     for (const target of known) {
       const inTarget = byTarget.get(target);
@@ -167,19 +189,24 @@ function createIndex(
     targetsOf.delete(key);
     return known;
   };
+  const put = (key: string, object: Watched<unknown>): readonly string[] => {
+    const after = targets(key, object);
+    if (after.length > 0) targetsOf.set(key, after);
+    for (const target of after) {
+      const inTarget = byTarget.get(target) ?? new Map<string, Watched<unknown>>();
+      byTarget.set(target, inTarget.set(key, object));
+    }
+    return after;
+  };
   return {
+    /** Whether objects are missing in it, and will be there in a moment. */
+    isPartial: () => missing.isAwaited,
     fold(entry: WorldEntry): Iterable<string> {
       if (entry.resource !== resource) return [];
       const key = keyOf(entry);
       const before = forget(key);
       const object = watchedOf<unknown>(entry.namespace, entry.name, entry.digest);
-      const after = object === null ? [] : targets(object);
-      if (object !== null && after.length > 0) targetsOf.set(key, after);
-      for (const target of after) {
-        const inTarget = byTarget.get(target) ?? new Map<string, Watched<unknown>>();
-        if (object !== null) byTarget.set(target, inTarget.set(key, object));
-      }
-      return new Set([...before, ...after]);
+      return new Set([...before, ...(object === null ? [] : put(key, object))]);
     },
     // Always in the same order, so that the facts change only with the objects.
     of: (key: string): ReadonlyArray<Watched<unknown>> =>

@@ -27,7 +27,7 @@ import type { Reports, Watched } from './watch.ts';
 
 export function startFeature(options: FeatureOptions, parts: FeatureParts, reports: Reports): FeatureRun {
   const { name, kinds, requests = {} } = options;
-  const { log, engine } = parts;
+  const { log, engine, clock } = parts;
   reports.report = ({ metadata }, problem) =>
     log.warn(
       { feature: name, namespace: metadata.namespace, name: metadata.name, problem },
@@ -47,7 +47,8 @@ export function startFeature(options: FeatureOptions, parts: FeatureParts, repor
             feature: name,
             kind: chart.name,
             world: engine.world,
-            log,
+            tellAgain: (ids) => engine.shards.observe(ids),
+            ...{ clock, log },
           }),
         ],
   );

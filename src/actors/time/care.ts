@@ -62,7 +62,7 @@ export function createCare({
   const suspect = (feature: string) => void until.set(feature, clock.monotonic() + featureLimits.careMs);
   const isSuspect = (feature: string) => (until.get(feature) ?? 0) > clock.monotonic();
   const careful = <T>(feature: string, what: string, work: () => T): T => {
-    if (interruptions.wasJust(feature, what)) throw new OrreryError('INVARIANT', heldUp(feature, what));
+    if (interruptions.wasJust(feature, what)) throw interrupted(feature, what);
     try {
       return boundedCall(work, featureLimits.callMs);
     } catch (thrown) {
@@ -70,7 +70,7 @@ export function createCare({
       suspect(feature);
       interruptions.note(feature, what);
       log.error({ feature, what }, 'code of a feature does not yield; it was interrupted');
-      throw new OrreryError('INVARIANT', heldUp(feature, what), { cause: thrown });
+      throw interrupted(feature, what, thrown);
     }
   };
   return {
@@ -115,6 +115,13 @@ function createInterruptions(clock: Clock) {
       [...known.keys()].flatMap((feature) => recentOf(feature).map(([what]) => [feature, what] as const)),
   };
 }
+
+const interrupted = (feature: string, what: string, cause?: unknown) =>
+  new OrreryError('INVARIANT', heldUp(feature, what), { cause, facts: { interrupted: true } });
+
+/** Whether a call failed because it, or the same call shortly before, did not yield. */
+export const isInterrupted = (thrown: unknown): boolean =>
+  thrown instanceof OrreryError && thrown.facts.interrupted === true;
 
 const heldUp = (feature: string, what: string) =>
   `code of the feature ${feature} did not yield for ${featureLimits.callMs} ms and was interrupted: ${what}`;

@@ -5,6 +5,7 @@ export function createReaching() {
     /** Rejects with the signal's reason if the signal is aborted first. */
     wait: (sequence: number, signal?: AbortSignal): Promise<void> =>
       new Promise((resolve, reject) => {
+        if (signal?.aborted) return reject(signal.reason);
         const onAbort = () => {
           waiting.delete(one);
           reject(signal?.reason);

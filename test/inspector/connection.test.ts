@@ -1,7 +1,7 @@
 /** The page's live feed and what it makes of it, on sockets that the test opens, silences and closes. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type OwnClock, ownClock, VirtualClock } from '../../packages/testing/time/virtual-clock.ts';
-import { connectLive } from '../../src/inspector/page/connection.ts';
+import { connectLive, newsText } from '../../src/inspector/page/connection.ts';
 import { Store } from '../../src/inspector/page/page-store.ts';
 
 class TestSocket {
@@ -121,6 +121,16 @@ test('a machine that slept connects again at once, unless what was sent is there
   machine.suspend(hourMs);
   await clock.advance(2_500);
   expect([TestSocket.all.length, first?.isClosed]).toEqual([2, true]);
+});
+
+test('a picture that nobody renews says how old it is, whatever the connection does', () => {
+  const silence = { ms: 9 * hourMs, asOf: Date.parse('2026-11-22T03:12:05'), isReplica: true };
+  const old = 'no news since 9h (as of 03:12:05)';
+  expect(newsText('live', null)).toBe('live');
+  expect(newsText('live', silence)).toBe(old);
+  expect(newsText('lost', silence)).toBe(`reconnecting; ${old}`);
+  expect(newsText('lost', { ...silence, asOf: 0 })).toBe('reconnecting; no news since 9h');
+  expect(newsText('refused', silence)).toBe('signed out');
 });
 
 describe('what the page shows', () => {

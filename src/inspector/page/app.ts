@@ -1,9 +1,9 @@
 /**
  * The frame around every view: name, kinds, search, connection; which view is shown; global keys.
  */
-import { age, shownClock } from '../../base/words.ts';
 import { ActorPage } from './actor/actor.ts';
 import { signOut } from './api.ts';
+import { newsText } from './connection.ts';
 import { EventsPage } from './events/events-page.ts';
 import { Help } from './help.ts';
 import { isTyping } from './keys.ts';
@@ -131,22 +131,11 @@ function isSignedIn({ session }: Store): string | false {
   return session !== null && 'ok' in session && session.ok.signedIn ? session.ok.user : false;
 }
 
-const liveWords = {
-  connecting: 'connecting',
-  live: 'live',
-  lost: 'reconnecting',
-  full: 'too many open pages; trying again',
-  refused: 'signed out',
-} as const;
-
 function Live({ store }: { store: Store }): VNode {
   useTick(500);
   const { silence, connection, replica } = store;
   const isSilent = connection === 'live' && silence !== null;
-  const asOf = silence !== null && silence.asOf > 0 ? ` (as of ${shownClock(silence.asOf)})` : '';
-  const word = isSilent
-    ? `no news since ${age(silence.ms)}${asOf}`
-    : `${liveWords[connection]}${['lost', 'full'].includes(connection) ? asOf : ''}`;
+  const word = newsText(connection, silence);
   const why = isSilent && silence.isReplica ? `nothing heard from ${replica}` : `served by ${replica}`;
   return html`<span class="live ${isSilent ? 'silent' : connection}" role="status" title=${why}>
     <span class="live-dot" aria-hidden="true"></span>${word}<span class="live-replica">${replica}</span>

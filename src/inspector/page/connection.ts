@@ -9,10 +9,11 @@
  */
 
 import type { Clock, Timer } from '../../base/clock.ts';
+import { age, shownClock } from '../../base/words.ts';
 import type { LiveMessage, LiveRequest } from '../live/live-messages.ts';
 import { liveProtocol } from '../live/live-protocol.ts';
 import { readJson } from './answer.ts';
-import { elapsedMs, markOf } from './hearing.ts';
+import { elapsedMs, markOf, type Silence } from './hearing.ts';
 
 /** `full`: the replica serves as many pages as it can. */
 export type ConnectionState = 'connecting' | 'live' | 'lost' | 'full' | 'refused';
@@ -94,6 +95,22 @@ export function connectLive(parts: ConnectionParts) {
       open();
     },
   };
+}
+
+const stateTexts: Readonly<Record<ConnectionState, string>> = {
+  connecting: 'connecting',
+  live: 'live',
+  lost: 'reconnecting',
+  full: 'too many open pages; trying again',
+  refused: 'signed out',
+};
+
+/** Whether what is shown is the present; if not, how old it is. */
+export function newsText(state: ConnectionState, silence: Silence | null): string {
+  if (silence === null || !['live', 'lost', 'full'].includes(state)) return stateTexts[state];
+  const asOf = silence.asOf > 0 ? ` (as of ${shownClock(silence.asOf)})` : '';
+  const since = `no news since ${age(silence.ms)}${asOf}`;
+  return state === 'live' ? since : `${stateTexts[state]}; ${since}`;
 }
 
 /** Reports when nothing was heard for too long, soon after a sleep too. */

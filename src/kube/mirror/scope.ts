@@ -5,6 +5,7 @@
  */
 import { asError, hasCode } from '../../base/errors.ts';
 import type { KubeObject, KubeResource } from '../../base/kube-port.ts';
+import type { WatchContext } from '../../machines/watch/watch.ts';
 import type { Inventory, Seen } from './inventory.ts';
 import { apiVersionOf } from './merged-watch.ts';
 import type { MirrorInterest } from './mirror-interest.ts';
@@ -42,7 +43,7 @@ interface SeenThen extends Seen {
 }
 
 export function startScope(parts: ScopeParts): Scope {
-  const { kube, resource, namespace, interest, inventory, isOptional, log } = parts;
+  const { resource, namespace, interest, inventory, isOptional } = parts;
   const { onListed, onRestart } = parts;
   const name = interest.resource;
   let epoch = 0;
@@ -68,14 +69,15 @@ export function startScope(parts: ScopeParts): Scope {
     },
   });
   const stopping = new AbortController();
+  const attempt = () => (watch.snapshot().context as WatchContext).attempt;
   const emptyIfGone = async () => {
-    try {
-      await kube.resolve(apiVersionOf(resource), resource.kind, stopping.signal);
-    } catch (thrown) {
-      if (hasCode(thrown, 'KUBE_NOT_FOUND') && !stopping.signal.aborted) sink.onReplace([]);
-      else
-        log.debug({ resource: name, error: asError(thrown).message }, 'whether the kind exists is not known');
-    }
+    const asked = attempt();
+    const isAbsent = await isKindAbsent(parts, stopping.signal);
+    // What was asked of the kind since says more; if it is not served, this question follows again.
+    if (!isAbsent || attempt() !== asked) return;
+    sink.onReplace([]);
+    // It may only not be served for a moment. Then its objects are the same, and a watch tells no news.
+    watch.send({ type: 'watch.relist' });
   };
   return {
     namespace,
@@ -98,6 +100,19 @@ export function startScope(parts: ScopeParts): Scope {
       return { namespace, state: String(value), context };
     },
   };
+}
+
+/** Whether the API server says that it serves no such kind. */
+async function isKindAbsent({ kube, resource, interest, log }: ScopeParts, signal: AbortSignal) {
+  try {
+    await kube.resolve(apiVersionOf(resource), resource.kind, signal);
+    return false;
+  } catch (thrown) {
+    if (hasCode(thrown, 'KUBE_NOT_FOUND') && !signal.aborted) return true;
+    const facts = { resource: interest.resource, error: asError(thrown).message };
+    log.debug(facts, 'whether the kind exists is not known');
+    return false;
+  }
 }
 
 function seen(object: KubeObject, interest: MirrorInterest): Seen {

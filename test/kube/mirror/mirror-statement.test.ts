@@ -1,5 +1,6 @@
 /** What a mirror states, and that it is true when it is read. */
 import { describe, expect, test } from 'vitest';
+import { sleep } from '../../../src/base/clock.ts';
 import { type AnyDigest, asDigest, type SyncedDigest } from '../../../src/base/digests.ts';
 import { OrreryError } from '../../../src/base/errors.ts';
 import { decode, encode } from '../../../src/bus/codec.ts';
@@ -212,6 +213,35 @@ describe('a kind that RouteGates name', () => {
     kube.failing = () => undefined;
     await scene.clock.advance(40_000);
     expect(scene.world()[key]).toBeDefined();
+  });
+
+  test.each([
+    ['comes back with the objects that it had', 1_000, 0],
+    ['and is served again before that is known, loses none', 0, 10_000],
+  ])('that is not served for a moment %s', async (_, awayMs, lateMs) => {
+    const { scene, kube, key } = await begin(true);
+    const { resolve } = kube;
+    kube.resolve = async (...question) => {
+      const answer = resolve(...question);
+      answer.catch(() => {});
+      await sleep(scene.clock, lateMs);
+      return answer;
+    };
+    kube.kinds.length = 0;
+    kube.failing = (call, resource) =>
+      call === 'watch' && resource === 'proxygroups'
+        ? new OrreryError('KUBE_NOT_FOUND', 'no such kind')
+        : undefined;
+    kube.breakWatches();
+    await scene.clock.advance(600 + awayMs);
+    expect(scene.world()[key] === undefined).toBe(awayMs > 0);
+    kube.kinds.push(proxyGroups);
+    kube.failing = () => undefined;
+    const before = scene.length;
+    await scene.clock.advance(40_000);
+    expect(scene.world()[key]).toBeDefined();
+    const told = scene.history.slice(before).map(({ subject }) => scene.subjects.parseWorld(subject)?.name);
+    expect(told.filter((name) => name === 'egress')).toHaveLength(awayMs > 0 ? 1 : 0);
   });
 
   test('an API server that does not answer does not make objects disappear', async () => {

@@ -13,6 +13,7 @@ import { type AnyDigest, asDigest, isDigest, type WorldEntry } from '../../base/
 import { equal } from '../../base/equal.ts';
 import { asError, hasCode } from '../../base/errors.ts';
 import { dated } from '../../kube/api/conditions.ts';
+import { record } from '../../kube/api/fields.ts';
 import { writeKubeEvent } from '../../kube/effects/kube-event.ts';
 import { preconditions } from '../../kube/effects/object-edit.ts';
 import { generationOf } from '../../kube/mirror/object-digest.ts';
@@ -38,6 +39,8 @@ export interface SourceWarningParts extends Pick<FeatureParts, 'kube' | 'clock' 
 const kinds = ['domains.orrery.dev', 'services', 'ingresses.networking.k8s.io'];
 /** Between two attempts at a failed write, ms; they go on for as long as the complaint holds. */
 const [retryMinMs, retryMaxMs] = [5_000, 60_000];
+/** From a changed status to the look at it, ms: two that both think that it is theirs write no faster. */
+const lookMs = 30_000;
 /** After so many the write is given up: the namespace takes no Events, or is being deleted. */
 const refusalsMax = 4;
 
@@ -55,12 +58,17 @@ export class SourceWarnings {
   #abort: AbortController | null = null;
   /** What is being said of each object; anything later takes its place. */
   readonly #saying = new Map<string, Complaint>();
+  /** Domains whose status changed: each is looked at after a pause, in case somebody else wrote it. */
+  readonly #doubted = new Map<string, () => Promise<void>>();
 
   constructor(parts: SourceWarningParts) {
     this.#parts = parts;
     parts.world.onChange((entry, before) => {
       if (this.#abort === null || !kinds.includes(entry.resource)) return;
-      if (!equal(complaintOf(entry.digest), complaintOf(before))) this.#tell(entry);
+      const complaint = complaintOf(entry.digest);
+      if (!equal(complaint, complaintOf(before))) this.#tell(entry);
+      else if (complaint !== null && saidIn(entry.digest) !== saidIn(before))
+        this.#lookAgain(entry, complaint);
     });
   }
 
@@ -75,29 +83,51 @@ export class SourceWarnings {
     this.#abort?.abort(new Error('stopped'));
     this.#abort = null;
     this.#saying.clear();
+    this.#doubted.clear();
   }
 
   #tell(entry: WorldEntry): void {
-    const key = `${entry.resource}/${entry.namespace}/${entry.name}`;
+    const key = keyOf(entry);
     const complaint = complaintOf(entry.digest);
     if (complaint === null) return void this.#saying.delete(key);
     this.#saying.set(key, complaint);
-    void this.#say(entry, complaint, () => this.#saying.get(key) === complaint).finally(() => {
-      if (this.#saying.get(key) === complaint) this.#saying.delete(key);
+    const isTrue = () => this.#saying.get(key) === complaint;
+    void this.#say(entry, (signal) => this.#write(entry, complaint, signal), isTrue).finally(() => {
+      if (isTrue()) this.#saying.delete(key);
     });
   }
 
-  async #say(entry: WorldEntry, complaint: Complaint, isTrue: () => boolean): Promise<void> {
+  /** What is written here changes the status, too: it is found as it should be. */
+  #lookAgain(entry: WorldEntry, complaint: Complaint): void {
+    const key = keyOf(entry);
+    const isAwaited = this.#doubted.has(key);
+    this.#doubted.set(key, () => this.#say(entry, (signal) => this.#writeStatus(entry, complaint, signal)));
+    if (isAwaited || this.#abort === null) return;
+    sleep(this.#parts.clock, lookMs, this.#abort.signal).then(
+      () => {
+        const look = this.#doubted.get(key);
+        this.#doubted.delete(key);
+        return look?.();
+      },
+      () => {},
+    );
+  }
+
+  async #say(
+    { namespace, name }: WorldEntry,
+    write: (signal: AbortSignal) => Promise<unknown>,
+    isTrue = () => true,
+  ): Promise<void> {
     const signal = this.#abort?.signal;
     if (!signal) return;
     for (let failures = 0; isTrue() && !signal.aborted; failures++) {
       try {
-        await this.#write(entry, complaint, signal);
+        await write(signal);
         return;
       } catch (thrown) {
         if (signal.aborted || hasCode(thrown, 'KUBE_NOT_FOUND')) return;
         if (hasCode(thrown, 'KUBE_REFUSED') && failures >= refusalsMax) return;
-        const facts = { object: `${entry.namespace}/${entry.name}`, error: asError(thrown).message };
+        const facts = { object: `${namespace}/${name}`, error: asError(thrown).message };
         this.#parts.log.warn(facts, 'an object could not be told what is wrong with it; trying again');
         const pauseMs = backOffMs(failures, retryMinMs, retryMaxMs);
         await sleep(this.#parts.clock, pauseMs, signal).catch(() => {});
@@ -121,16 +151,25 @@ export class SourceWarnings {
   ): Promise<void> {
     const { kube, clock } = this.#parts;
     const current = await kube.get(domains, namespace, name, signal);
-    // Of another generation there will be other news.
-    if (generationOf(current) !== generation) return;
+    // Of another object or generation there will be other news.
+    if (current.metadata.uid !== uid || generationOf(current) !== generation) return;
     const told = { reason, message: note, observedGeneration: generation };
     const ready = dated(current, { type: 'Ready', status: 'False', ...told }, clock.now());
     const status = { state: 'invalid', lastError: note, observedGeneration: generation, conditions: [ready] };
+    if (isPart(status, current.status)) return;
     const { resourceVersion } = current.metadata;
     const body = { metadata: preconditions({ uid, resourceVersion }), status };
     await kube.patch(domains, { namespace, name, subresource: 'status', type: 'merge', body }, signal);
   }
 }
+
+const keyOf = ({ resource, namespace, name }: WorldEntry) => `${resource}/${namespace}/${name}`;
+
+/** What its status says, in short. */
+const saidIn = (digest: AnyDigest | null) => asDigest<DomainDigest>(digest, 'domains')?.said;
+
+/** A merge of it would change nothing. */
+const isPart = (status: object, whole: unknown): boolean => equal({ ...record(whole), ...status }, whole);
 
 function complaintOf(digest: AnyDigest | null): Complaint | null {
   if (isDigest<DomainDigest>(digest, 'domains')) {

@@ -42,6 +42,16 @@ export function createReporter(parts: {
   };
 }
 
+/** What a program of its own throws at once is a failed attempt as well. */
+async function isTakenBy(send: SendReport, report: ProxierReport, signal: AbortSignal): Promise<boolean> {
+  try {
+    await send(report, signal);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 function startLine(
   { send, clock, random }: Parameters<typeof createReporter>[0],
   family: IpFamily,
@@ -59,10 +69,7 @@ function startLine(
       () => false,
       () => false,
     );
-    const done = Promise.resolve(send(report, both)).then(
-      () => true,
-      () => false,
-    );
+    const done = isTakenBy(send, report, both);
     const isTaken = await Promise.race([done, late]);
     patience.abort(new Error('the report is over'));
     return isTaken;

@@ -7,6 +7,7 @@
  */
 
 import type { PermitReturned } from '../domain/domain-events.ts';
+import type { IssuerFacts } from '../domain/domain-facts.ts';
 import { bounded } from '../domain/domain-schedule.ts';
 import {
   fullBuckets,
@@ -128,8 +129,17 @@ export const isDoubtful = ({ limits }: IssuerContext, one: Pick<Waiting, 'domain
  */
 export function limitsAfterEdit({ facts }: IssuerContext, event: IssuerInput): Partial<IssuerContext> {
   if (event.type !== 'issuer.observed') return {};
-  const isAnother = facts?.server !== undefined && facts.server !== event.facts?.server;
+  const isAnother = facts?.server !== undefined && facts.server !== factsAfter(facts, event.facts)?.server;
   return { limits: {}, ...(isAnother ? { buckets: fullBuckets } : {}) };
+}
+
+/**
+ * What is remembered of the facts: a specification that cannot be understood names no authority, so what was
+ * spent stays spent at the last one.
+ */
+export function factsAfter(before: IssuerFacts | null, facts: IssuerFacts | null): IssuerFacts | null {
+  if (facts === null || facts.invalid === null || before?.server === undefined) return facts;
+  return { ...facts, server: before.server };
 }
 
 /** Until when a domain is limited, ms since the epoch; 0: not at all. */

@@ -3,6 +3,7 @@
  */
 import { assign, cancel, enqueueActions, raise, setup } from 'xstate';
 import { backOffMs } from '../../base/back-off.ts';
+import { equal } from '../../base/equal.ts';
 import { limits } from '../../base/limits.ts';
 import type { ActorInput } from '../actor-input.ts';
 import type { PermitAsked, PermitDeferred } from '../domain/domain-events.ts';
@@ -14,6 +15,7 @@ import type { IssuerContext, IssuerInput } from './issuer-context.ts';
 import { called } from './issuer-crowd.ts';
 import { issuerEffects } from './issuer-effects.ts';
 import {
+  factsAfter,
   grownMs,
   isForEverybody,
   isItsOwnTrouble,
@@ -124,9 +126,15 @@ export const issuerSetup = setup({
   },
   guards: {
     isGone: ({ event }: Args) => event.type === 'issuer.observed' && event.facts === null,
-    isNewSpec: ({ context, event }: Args) =>
+    /** Another release may have understood the same specification otherwise. */
+    isNewSpec: ({ context: { facts }, event }: Args) =>
       event.type === 'issuer.observed' &&
-      (event.facts?.uid !== context.facts?.uid || event.facts?.generation !== context.facts?.generation),
+      (event.facts?.uid !== facts?.uid ||
+        event.facts?.generation !== facts?.generation ||
+        event.facts?.kind !== facts?.kind ||
+        event.facts?.invalid !== facts?.invalid),
+    isReadOtherwise: ({ context: { facts }, event }: Args) =>
+      event.type === 'issuer.observed' && !equal(factsAfter(facts, event.facts), facts),
     isForgettable: ({ context, event }: Args) => memoryMs(context, timeOf(event)) <= 0,
     isInvalid: ({ context }: Args) => context.facts?.invalid != null,
     isThisCheck: ({ context, event }: Args) => 'check' in event && event.check === context.check,
@@ -176,7 +184,9 @@ export const issuerSetup = setup({
     restate: limits.restateMs,
   },
   actions: {
-    remember: assign(({ event }) => (event.type === 'issuer.observed' ? { facts: event.facts } : {})),
+    remember: assign(({ context, event }) =>
+      event.type === 'issuer.observed' ? { facts: factsAfter(context.facts, event.facts) } : {},
+    ),
     forgetLimits: assign(({ context, event }) => limitsAfterEdit(context, event)),
     note: assign(({ context, event }, { word }: { readonly word: StateWord }) =>
       noted(context, word, timeOf(event)),

@@ -96,6 +96,7 @@ const issuerMachine = issuerSetup.createMachine({
     'issuer.observed': [
       { guard: 'isGone', target: '.gone' },
       { guard: 'isNewSpec', target: '.verifying', actions: ['forgetLimits', 'remember', 'forgetTrouble'] },
+      { guard: 'isReadOtherwise', actions: 'remember' },
     ],
     'issuer.recheck': { target: '.verifying', actions: 'forgetUnusable' },
     'effect.settled': { guard: 'isReportLost', actions: 'reportLater' },

@@ -288,6 +288,7 @@ export function remembered(
     })),
     met: isRerouted(context, facts) ? {} : stillMet(context, facts),
     mixed: context.mixed || !equal(before?.pods, facts?.pods),
+    unseen: context.unseen.filter((id) => isPeerStill(before, facts, id)),
     // A Service that joins the group has not said yet what its answers carry.
     ...(context.header === 'no' && isLarger ? { header: 'unknown' as const } : {}),
     ...(isOther && {
@@ -295,6 +296,12 @@ export function remembered(
     }),
   };
 }
+
+/** Whether it was and is one of the group; one that is made again under the same name is another. */
+const isPeerStill = (before: ServiceFacts | null, facts: ServiceFacts | null, id: ActorId): boolean => {
+  const name = id.slice(id.lastIndexOf('/') + 1);
+  return [before, facts].every((one) => one?.peers.includes(name));
+};
 
 /**
  * Whether the Pod is gone from its address, or another has it, as on the network of a node: answers that name

@@ -1,5 +1,5 @@
 /** What asks for certificates in a way that cannot be understood is told so. */
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { AnyDigest, WorldEntry } from '../../../src/base/digests.ts';
 import { OrreryError } from '../../../src/base/errors.ts';
 import { silentLog } from '../../../src/base/log.ts';
@@ -20,7 +20,7 @@ test('of a Domain that was told already, by another replica, the time of the tra
   const warned: SourceWarning[] = [];
   const bodies: unknown[] = [];
   const conditions = [{ type: 'Ready', status: 'False', lastTransitionTime: since }];
-  const held = { metadata: { name: 'bad', generation: 2 }, status: { conditions } };
+  const held = { metadata: { name: 'bad', uid: 'uid-1', generation: 2 }, status: { conditions } };
   const clock = new VirtualClock();
   const warnings = new SourceWarnings({
     kube: fakePort({
@@ -50,17 +50,20 @@ function stage() {
   const clock = new VirtualClock();
   const written: Array<Record<string, unknown>> = [];
   const warned: string[] = [];
-  const api = { isUp: true, takesEvents: true, generation: 1 };
+  const api = { isUp: true, takesEvents: true, generation: 1, uid: 'uid-1', status: {} };
   let tell: (entry: WorldEntry, before: AnyDigest | null) => void = () => {};
   const answer = () => {
     if (!api.isUp) throw new OrreryError('KUBE_UNREACHABLE', 'it is away');
-    return { metadata: { name: 'bad', generation: api.generation, resourceVersion: '1' } };
+    const { generation, uid, status } = api;
+    return { metadata: { name: 'bad', uid, generation, resourceVersion: '1' }, status };
   };
   const warnings = new SourceWarnings({
     kube: fakePort({
       get: async () => answer(),
       patch: async (_resource, { body }) => {
-        written.push((body as { status: Record<string, unknown> }).status);
+        const { status } = body as { status: Record<string, unknown> };
+        written.push(status);
+        api.status = { ...api.status, ...status };
         return answer();
       },
     }),
@@ -79,8 +82,12 @@ function stage() {
   });
   warnings.start();
   let before: AnyDigest | null = null;
+  /** The world shows the Domain with this specification, and its status as it is. */
   const put = (spec: object, uid = 'uid-1') => {
-    const digest = { ...base, uid, kind: 'domains', generation: api.generation, spec } as never as AnyDigest;
+    if (api.uid !== uid) Object.assign(api, { uid, status: {} });
+    const said = JSON.stringify(api.status);
+    const shown = { kind: 'domains', generation: api.generation, spec, said };
+    const digest = { ...base, uid, ...shown } as never as AnyDigest;
     tell({ ...broken, digest }, before);
     before = digest;
   };
@@ -129,4 +136,62 @@ test('the status is written where no Events are taken', async () => {
   put(invalid);
   await clock.advance(10);
   expect(written).toMatchObject([{ state: 'invalid' }]);
+});
+
+describe('§9.5: a status that somebody wrote over', () => {
+  /** A Domain that was told that it is invalid, and somebody who then writes into its status. */
+  async function told() {
+    const at = stage();
+    at.put(invalid);
+    await at.clock.advance(10);
+    at.put(invalid);
+    const overwrite = (state: string) => {
+      at.api.status = { ...at.api.status, state };
+      at.put(invalid);
+    };
+    return { ...at, overwrite };
+  }
+
+  test('is written again, and the Event is not', async () => {
+    const { clock, written, warned, overwrite } = await told();
+    overwrite('valid');
+    await clock.advance(31_000);
+    expect(written.map(({ state }) => state)).toEqual(['invalid', 'invalid']);
+    expect(warned).toHaveLength(1);
+  });
+
+  test('amid the look at what was written before is looked at again', async () => {
+    const { clock, api, written, overwrite } = await told();
+    overwrite('valid');
+    api.isUp = false;
+    await clock.advance(31_000);
+    overwrite('pending');
+    api.isUp = true;
+    await clock.advance(6_000);
+    overwrite('valid');
+    await clock.advance(31_000);
+    expect(written).toHaveLength(3);
+    expect(api.status).toMatchObject({ state: 'invalid' });
+  });
+
+  test('is fought over once in half a minute', async () => {
+    const { clock, written, put, overwrite } = await told();
+    for (let n = 0; n < 60; n++) {
+      overwrite('valid');
+      await clock.advance(5_000);
+      put(invalid);
+    }
+    expect(written.length).toBeLessThanOrEqual(11);
+  });
+
+  test('is left alone as long as it is as it should be, and of an object that is not the one that was told', async () => {
+    const { clock, api, written, put } = await told();
+    await clock.advance(60_000);
+    expect(written).toHaveLength(1);
+    api.status = { state: 'valid' };
+    put(invalid);
+    api.uid = 'uid-2';
+    await clock.advance(60_000);
+    expect(written).toHaveLength(1);
+  });
 });

@@ -318,6 +318,17 @@ describe('reports to somebody else', () => {
     expect(seqs).toEqual(seqs.toSorted((a, b) => a - b));
   });
 
+  test('that the program throws back at once are said again', async () => {
+    let failures = 2;
+    const { clock, health, said } = reporting(() => {
+      if (failures-- > 0) throw new Error('no connection');
+      return Promise.resolve();
+    });
+    health.updated('IPv4');
+    await clock.advance(5_000);
+    expect(said).toHaveLength(3);
+  });
+
   test('are said anew each quarter of an hour: whoever lost them, or forgets who is silent, knows them again', async () => {
     const { clock, health, said } = reporting(async () => {});
     await clock.advance(3_600_000);

@@ -288,6 +288,38 @@ describe('an edited Issuer', () => {
     expect(spentOf(edited(spent('host'), one.server))).toContain('b.example.org');
     expect(spentOf(edited(spent('host'), 'https://two'))).not.toContain('b.example.org');
   });
+
+  test('§5.6: has spent what it spent when a specification that cannot be understood is mended', () => {
+    const spentOf = (issuer: Issuer) => Object.keys(issuer.context.buckets.duplicates);
+    const { uid, kind } = one;
+    const unreadable = { uid, generation: 2, kind, invalid: 'acme.server: must be a URL', budget: null };
+    const mended = (server: string) => {
+      const issuer = spent('host').take({ type: 'issuer.observed', facts: unreadable });
+      expect(issuer.state).toBe('invalid');
+      issuer.take({ type: 'issuer.observed', facts: { ...one, generation: 3, server } });
+      return issuer.take({ type: 'issuer.verified', check: issuer.context.check });
+    };
+    expect(spentOf(mended(one.server))).toContain('b.example.org');
+    expect(spentOf(mended('https://two'))).not.toContain('b.example.org');
+  });
+});
+
+describe('an Issuer whose specification another release reads otherwise', () => {
+  const read = (issuer: Issuer, facts: IssuerFacts) => issuer.take({ type: 'issuer.observed', facts });
+
+  test('is no longer invalid where it can be understood, without an edit', () => {
+    const issuer = read(ready(), { ...issuerFacts, invalid: 'acme.profile: is unknown' });
+    expect(issuer.state).toBe('invalid');
+    expect(read(issuer, issuerFacts).state).toBe('verifying');
+  });
+
+  test('is served by the new budget, without a check', () => {
+    const budget = { ordersPer3h: 1, certificatesPerDomainPer7d: 50, duplicatesPer7d: 5 };
+    const issuer = ready();
+    const { check } = issuer.context;
+    read(issuer, { ...issuerFacts, budget });
+    expect(issuer.context).toMatchObject({ check, facts: { budget } });
+  });
 });
 
 test('§9.3: a host that was never refused itself is told which limit it waits for', () => {

@@ -128,6 +128,13 @@ describe('docs/features/routes.md §3.5: “silence of another Service … is ne
     service.take(observed({ peers: ['api', 'www', 'xyz'] }), wanted(3)).asked();
     expect(told(service.take(finished(2, anonymous)))).toEqual([['header.asked', 'xyz']]);
   });
+
+  test('a Service that is deleted and made again is asked again: it may carry the header now', () => {
+    const service = inquiring().take(headerUnseen('api'), headerUnseen('www'));
+    service.take(observed({ peers: ['api'] }), headerUnseen('www'));
+    service.take(observed({ peers: ['api', 'www'] }), wanted(3)).asked();
+    expect(told(service.take(finished(2, anonymous)))).toEqual([['header.asked', 'www']]);
+  });
 });
 
 describe('“An anonymous answer proves nothing as long as any answer of that group ever carried the header.”', () => {

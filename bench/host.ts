@@ -200,7 +200,7 @@ function sink(): Bus {
     follow: never,
     last: async () => undefined,
     lastOfMany: async () => new Map(),
-    streamState: async () => ({ created: '0', lastSequence: 0, firstSequence: 1, messages: 0 }),
+    streamState: async () => ({ created: '0', lastSequence: 0, firstSequence: 1, messages: 0, copies: 1 }),
     startOver() {},
     purge: async () => {},
     remove: async () => {},

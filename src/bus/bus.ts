@@ -119,6 +119,8 @@ export interface StreamState {
   readonly firstSequence: number;
   /** How many messages it holds. */
   readonly messages: number;
+  /** On how many servers; what one server alone says is never older than what it has delivered. */
+  readonly copies: number;
 }
 
 export interface Following {

@@ -5,6 +5,7 @@
 import { expect, test } from 'vitest';
 import { unpackRecord } from '../../src/actors/host/records.ts';
 import type { ActorId } from '../../src/base/ids.ts';
+import type { Bus } from '../../src/bus/bus.ts';
 import { encode } from '../../src/bus/codec.ts';
 import { TestCluster } from './harness.ts';
 
@@ -143,4 +144,25 @@ test('mail restored from a backup is read from its first message, and what comes
   await send(cluster, 'after');
   await cluster.clock.advance(5_000);
   expect(taken(cluster)).toContain('after');
+});
+
+/** An older state of the disk is the stream of before, as far as its server says. */
+const asBefore = (bus: Bus): Bus => ({
+  ...bus,
+  streamState: async (stream) => ({ ...(await bus.streamState(stream)), created: '0' }),
+  follow(stream, options) {
+    const { from } = options;
+    if (stream !== 'mail' || from.kind !== 'sequence') return bus.follow(stream, options);
+    return bus.follow(stream, { ...options, from: { kind: 'sequence', sequence: from.sequence } });
+  },
+});
+
+test('so it is where as much comes at once as was lost: the only copy of a stream waits for nobody', async () => {
+  const { cluster, first } = await withMail();
+  first.engine.kill();
+  cluster.hub.putBack('mail', cluster.hub.stored('mail').slice(0, 5));
+  await cluster.replica('b', { bend: asBefore });
+  for (let n = 0; n < 100; n++) await send(cluster, `after-${n}`);
+  await cluster.clock.advance(8_000);
+  expect(taken(cluster)).toContain('after-0');
 });

@@ -127,14 +127,17 @@ async function claimedAt(parts: ShardStoreParts, run: ShardRun, signal: AbortSig
 /** For a moment, a stream's leader may know less than another server has delivered. */
 const leaderLagMs = 2_000;
 
-/** Asks again if the stream seems to have gone back behind a position in it. */
+/**
+ * Asks again if the stream seems to have gone back behind a position in it; not if it has no other copy: by
+ * then it may have as many messages again, others.
+ */
 async function confirmed(
   parts: ShardStoreParts,
   signal: AbortSignal,
   mail: StreamState,
   position: number,
 ): Promise<StreamState> {
-  if (mail.lastSequence >= position) return mail;
+  if (mail.lastSequence >= position || mail.copies === 1) return mail;
   await sleep(parts.clock, leaderLagMs, signal);
   return answered(parts, signal, ({ bus }) => bus.streamState('mail'));
 }

@@ -94,7 +94,7 @@ export class MemoryStream {
   extent(): Omit<StreamState, 'created'> {
     this.#dropAged();
     const firstSequence = this.#log.first()?.sequence ?? this.#sequence + 1;
-    return { lastSequence: this.#sequence, firstSequence, messages: this.#log.size() };
+    return { lastSequence: this.#sequence, firstSequence, messages: this.#log.size(), copies: 1 };
   }
 
   /** The matching messages from a sequence on (inclusive), oldest first. */

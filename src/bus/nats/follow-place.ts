@@ -13,9 +13,19 @@ export interface PlaceFinding {
   readonly isUnsure?: boolean;
 }
 
+/** A stream's present state. */
+export interface StreamFound {
+  /** Distinguishes the stream from others of the same name. */
+  readonly created: unknown;
+  readonly lastSequence: number;
+  /** Whether several servers have a copy of it. */
+  readonly isReplicated: boolean;
+}
+
 /**
  * For a moment, a stream's leader may know less than another server has delivered: it has not applied all, or
  * was stopped and has not heard of its successor. A stream lost messages only if it lacks them for longer.
+ * The only copy of a stream knows all at once, and by then it may have as many messages again, others.
  */
 const behindMaxMs = 3_000;
 
@@ -66,12 +76,12 @@ export function followPlace(from: FollowFrom) {
      * Compares the position with the stream's present state and moves it to where following can continue;
      * returns what was wrong, in words.
      *
-     * @param createdNow distinguishes the stream from others of the same name
      * @param now monotonic ms
      */
-    checkStream(createdNow: unknown, lastSequence: number, now: number): PlaceFinding | undefined {
-      const isAnother = created !== undefined && created !== createdNow;
-      created = createdNow;
+    checkStream(found: StreamFound, now: number): PlaceFinding | undefined {
+      const { lastSequence, isReplicated } = found;
+      const isAnother = created !== undefined && created !== found.created;
+      created = found.created;
       const hasLost = isDistrusted;
       isDistrusted = false;
       if (isAnother || hasLost) {
@@ -82,7 +92,7 @@ export function followPlace(from: FollowFrom) {
       // A caller that asked for a future sequence has lost nothing.
       const isAhead = from.kind === 'sequence' && from.of === undefined && !hasDelivered;
       if (next === undefined || isAhead || lastSequence + 1 >= next) return patience.end();
-      if (!patience.isOver(now))
+      if (isReplicated && !patience.isOver(now))
         return { isAnother, isUnsure: true, text: 'its leader knows fewer messages than were delivered' };
       patience.end();
       next = lastSequence + 1;

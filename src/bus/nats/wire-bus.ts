@@ -147,15 +147,17 @@ function requestMany(
 }
 
 async function streamState(api: JetStreamApi, stream: string): Promise<StreamState> {
-  const { created, domain, state } = await api(`STREAM.INFO.${stream}`);
+  const { created, domain, state, config } = await api(`STREAM.INFO.${stream}`);
   const { first_seq, last_seq, messages } = state as Readonly<Record<string, number>>;
   const [lastSequence, count] = [Number(last_seq), Number(messages)];
   const firstSequence = count > 0 ? Number(first_seq) : lastSequence + 1;
   return {
-    ...{ created: String(created), lastSequence, firstSequence, messages: count },
+    ...{ created: String(created), lastSequence, firstSequence, messages: count, copies: copiesIn(config) },
     ...(typeof domain === 'string' ? { domain } : {}),
   };
 }
+
+const copiesIn = (config: unknown): number => (config as { readonly num_replicas: number }).num_replicas;
 
 /** The stream's leader answers `STREAM.MSG.GET`; "direct" reads may come from a copy that lags. */
 async function last(api: JetStreamApi, stream: string, subject: string): Promise<StoredMessage | undefined> {

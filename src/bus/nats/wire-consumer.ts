@@ -150,7 +150,9 @@ function noteStream(
   info: Record<string, unknown>,
 ): void {
   const { last_seq: lastSequence } = info.state as { readonly last_seq: number };
-  const finding = place.checkStream(info.created, lastSequence, clock.monotonic());
+  const { num_replicas: copies } = info.config as { readonly num_replicas: number };
+  const found = { created: info.created, lastSequence, isReplicated: copies > 1 };
+  const finding = place.checkStream(found, clock.monotonic());
   if (!finding) return;
   if (finding.isUnsure) throw unreachable(finding.text);
   log.error({ stream, next: place.next() }, finding.text);

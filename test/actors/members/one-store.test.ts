@@ -19,7 +19,7 @@ const standsAside =
 
 const stateOf =
   (stream: () => Stream): Bus['streamState'] =>
-  async () => ({ lastSequence: 0, firstSequence: 1, messages: 0, ...stream() });
+  async () => ({ lastSequence: 0, firstSequence: 1, messages: 0, copies: 1, ...stream() });
 
 function scene() {
   const clock = new VirtualClock();

@@ -21,6 +21,11 @@ interface Made {
   readonly config: Record<string, unknown>;
 }
 
+const infoOf = (stream: { created: string; lastSequence: number; copies: number }) => ({
+  ...{ created: stream.created, state: { last_seq: stream.lastSequence } },
+  config: { num_replicas: stream.copies },
+});
+
 /** A server with one stream, of which the test decides what it delivers. */
 function playedServer(options: { pending?: number; before?: number; isMute?: boolean } = {}) {
   const made: Made[] = [];
@@ -28,7 +33,7 @@ function playedServer(options: { pending?: number; before?: number; isMute?: boo
   const listeners = new Map<string, (message: WireMessage) => void>();
   const statuses = new Set<(status: BusStatus) => void>();
   let status: BusStatus = 'connected';
-  const stream = { created: 'first', lastSequence: 100, failures: 0 };
+  const stream = { created: 'first', lastSequence: 100, failures: 0, copies: 3 };
   const wire: Wire = {
     inbox: '_INBOX.test',
     ...{ serverVersion: '2.15.1', isClustered: false, maxPayload: 1_048_576 },
@@ -52,8 +57,7 @@ function playedServer(options: { pending?: number; before?: number; isMute?: boo
       stream.failures--;
       throw unreachable('no leader');
     }
-    if (verb.startsWith('STREAM.INFO'))
-      return { created: stream.created, state: { last_seq: stream.lastSequence } };
+    if (verb.startsWith('STREAM.INFO')) return infoOf(stream);
     if (!verb.startsWith('CONSUMER.CREATE')) return options.isMute ? new Promise(() => undefined) : {};
     const { config } = body as { config: Record<string, unknown> };
     made.push({ inbox: String(config.deliver_subject), config });
@@ -244,6 +248,23 @@ describe('a follower', () => {
     expect(counts.others).toBe(1);
   });
 
+  test('is told when its only copy came back shorter, also if that soon has as many messages again', async () => {
+    const server = playedServer({ before: 100 });
+    server.stream.copies = 1;
+    const { counts, messages } = await followed(server);
+    server.deliver(101, 1);
+    server.setStatus('disconnected');
+    server.stream.lastSequence = 99;
+    server.setStatus('connected');
+    // The first look is under way; others write meanwhile.
+    await Promise.resolve();
+    server.stream.lastSequence = 200;
+    await until(() => server.made.length === 2, { what: 'another consumer' });
+    expect(counts.others).toBe(1);
+    expect(server.made[1]?.config).toMatchObject({ opt_start_seq: 1 });
+    expect(messages).toHaveLength(1);
+  });
+
   test('keeps trying while the stream has no leader, and tells it once for all readers of the stream', async () => {
     const server = playedServer();
     server.stream.failures = 3;
@@ -289,6 +310,10 @@ describe('a follower', () => {
 });
 
 describe('the place in a stream', () => {
+  const stream = (created: string, lastSequence: number, isReplicated = true) => ({
+    ...{ created, lastSequence, isReplicated },
+  });
+
   test('takes each sequence once', () => {
     const place = followPlace({ kind: 'new' });
     expect([5, 5, 4, 6].map((sequence) => place.take(sequence))).toEqual([true, false, false, true]);
@@ -297,9 +322,9 @@ describe('the place in a stream', () => {
 
   test('moves to the first message of a stream that was made anew', () => {
     const place = followPlace({ kind: 'lastPerSubject' });
-    expect(place.checkStream('a', 9, 0)).toBeUndefined();
+    expect(place.checkStream(stream('a', 9), 0)).toBeUndefined();
     place.take(9);
-    expect(place.checkStream('b', 20, 0)).toMatchObject({
+    expect(place.checkStream(stream('b', 20), 0)).toMatchObject({
       isAnother: true,
       text: expect.stringMatching(/recreated/),
     });
@@ -308,31 +333,39 @@ describe('the place in a stream', () => {
 
   test('moves back to the end of a stream that lost its newest messages', () => {
     const place = followPlace({ kind: 'lastPerSubject' });
-    place.checkStream('a', 9, 0);
+    place.checkStream(stream('a', 9), 0);
     place.take(9);
-    expect(place.checkStream('a', 9, 0)).toBeUndefined();
-    expect(place.checkStream('a', 7, 1_000)).toMatchObject({ isUnsure: true });
+    expect(place.checkStream(stream('a', 9), 0)).toBeUndefined();
+    expect(place.checkStream(stream('a', 7), 1_000)).toMatchObject({ isUnsure: true });
     expect(place.next()).toBe(10);
-    expect(place.checkStream('a', 7, 4_000)).toEqual({
+    expect(place.checkStream(stream('a', 7), 4_000)).toEqual({
       isAnother: false,
       text: expect.stringMatching(/lost/),
     });
     expect(place.next()).toBe(8);
   });
 
+  test('moves back at once in the only copy of a stream', () => {
+    const place = followPlace({ kind: 'lastPerSubject' });
+    place.checkStream(stream('a', 9, false), 0);
+    place.take(9);
+    expect(place.checkStream(stream('a', 7, false), 1_000)).toMatchObject({ isAnother: false });
+    expect(place.next()).toBe(8);
+  });
+
   test('stays where it is when a leader knows less for a moment', () => {
     const place = followPlace({ kind: 'lastPerSubject' });
-    place.checkStream('a', 9, 0);
+    place.checkStream(stream('a', 9), 0);
     place.take(9);
-    expect(place.checkStream('a', 7, 1_000)).toMatchObject({ isUnsure: true });
-    expect(place.checkStream('a', 9, 1_050)).toBeUndefined();
-    expect(place.checkStream('a', 7, 60_000)).toMatchObject({ isUnsure: true });
+    expect(place.checkStream(stream('a', 7), 1_000)).toMatchObject({ isUnsure: true });
+    expect(place.checkStream(stream('a', 9), 1_050)).toBeUndefined();
+    expect(place.checkStream(stream('a', 7), 60_000)).toMatchObject({ isUnsure: true });
     expect(place.next()).toBe(10);
   });
 
   test('that is still to come is not taken for a loss', () => {
     const place = followPlace({ kind: 'sequence', sequence: 50 });
-    expect(place.checkStream('a', 7, 0)).toBeUndefined();
+    expect(place.checkStream(stream('a', 7), 0)).toBeUndefined();
     expect(place.next()).toBe(50);
   });
 });

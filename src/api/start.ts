@@ -79,7 +79,7 @@ type ToolsOf = (context: Pick<EffectContext, 'key' | 'actor' | 'signal' | 'emit'
 
 function toolbox({ name }: FeatureOptions, parts: FeatureParts, { use }: Opened): ToolsOf {
   const { kube, clock, log, metrics, replica, fetch = globalThis.fetch } = parts;
-  const kinds = createKinds(kube);
+  const kinds = createKinds(kube, clock);
   const now = () => clock.now();
   const fieldManager = `orrery-${name}`;
   return ({ key, actor, signal, emit }) => ({

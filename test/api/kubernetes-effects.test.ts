@@ -55,7 +55,7 @@ beforeAll(async () => {
   }
   kube = connectKube({ kubeconfig, clock, random, log: silentLog });
   undo.push(() => kube.close());
-  const parts = { kube, kinds: createKinds(kube), signal, now: () => clock.now() };
+  const parts = { kube, kinds: createKinds(kube, clock), signal, now: () => clock.now() };
   const of = {
     key: 'widget/shop/a/1/0',
     actor: 'widget/shop/a' as const,

@@ -1,5 +1,6 @@
 /** The Kubernetes tools in one replica, over its port (tools.ts states the promises). */
 import { runs } from '../../actors/effect-runner.ts';
+import type { Clock } from '../../base/clock.ts';
 import { hasCode, OrreryError, retryAfterOf } from '../../base/errors.ts';
 import type { ActorId } from '../../base/ids.ts';
 import type { KubeObject, KubePort, KubeResource } from '../../base/kube-port.ts';
@@ -25,16 +26,34 @@ export interface Kinds {
   resolve(kind: KindName | NamedResource, signal: AbortSignal): Promise<KubeResource>;
 }
 
-/** Looks kinds up once for all effects of a replica. */
-export function createKinds(kube: Pick<KubePort, 'resolve'>): Kinds {
-  const known = new Map<string, KubeResource>();
+/** Somebody may delete a definition and make it again, with another plural or scope. */
+const knownForMs = 300_000;
+
+/**
+ * Looks a kind up for all effects of a replica, and again now and then; while the API server does not say
+ * what it is, what it was holds.
+ */
+export function createKinds(kube: Pick<KubePort, 'resolve'>, clock: Pick<Clock, 'monotonic'>): Kinds {
+  const known = new Map<string, { readonly resource: KubeResource; at: number }>();
   return {
     async resolve(name, signal) {
       const { apiVersion, kind } = readKindName(name);
       const key = `${apiVersion}/${kind}`;
-      const resource = known.get(key) ?? (await kube.resolve(apiVersion, kind, signal));
-      known.set(key, resource);
-      return resource;
+      const before = known.get(key);
+      const now = clock.monotonic();
+      if (before !== undefined && now - before.at < knownForMs) return before.resource;
+      // One looks; others that come meanwhile do not wait for it.
+      if (before !== undefined) before.at = now;
+      try {
+        const resource = await kube.resolve(apiVersion, kind, signal);
+        known.set(key, { resource, at: now });
+        return resource;
+      } catch (thrown) {
+        const isGone = hasCode(thrown, 'KUBE_NOT_FOUND');
+        if (isGone) known.delete(key);
+        if (isGone || before === undefined) throw thrown;
+        return before.resource;
+      }
     },
   };
 }

@@ -3,7 +3,8 @@
  *
  * All of them reject with an OrreryError (KUBE_NOT_FOUND, KUBE_CONFLICT, KUBE_THROTTLED, KUBE_SERVER,
  * KUBE_UNREACHABLE, KUBE_REFUSED); with a `uid` they change only that object, and no other of its name; a
- * repeated call changes nothing. A kind's resource is looked up in the cluster once.
+ * repeated call changes nothing. A kind's resource is looked up in the cluster at its first use, and again
+ * every five minutes.
  */
 import type { KubeList, KubeObject, ListOptions } from '../../base/kube-port.ts';
 import type { Changed, ObjectAt, StatusFields } from '../../kube/effects/object-edit.ts';

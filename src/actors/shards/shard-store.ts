@@ -47,7 +47,7 @@ export async function loadShard(parts: ShardStoreParts, run: ShardRun, signal: A
   ]);
   const checkpoint = placesOf(parts, run, stored);
   run.feed.begun = run.feed.saved = checkpoint.feed;
-  run.savedOpenUntil = checkpoint.sendIsOpenUntil;
+  run.savedOpenUntil = stored === null ? null : checkpoint.sendIsOpenUntil;
   run.sendIsOpenUntil = checkpoint.sendIsOpenUntil ?? (await claimedAt(parts, run, signal));
   const loaded = await readRecords(parts, run, found, signal);
   findMail(parts, run, checkpoint, loaded, await confirmed(parts, signal, mail, checkpoint.mail));
@@ -216,10 +216,11 @@ async function readAll(bus: Bus, subjects: Subjects, run: ShardRun, signal: Abor
 
 /**
  * An unreadable checkpoint must not make the shard deaf: it starts at the oldest message, and its records
- * show which ones they took.
+ * show which ones they took. Without a readable one nothing over `send` is believed to come from an actor: a
+ * release whose actors used it has left one, and everybody else may have written there since.
  */
 function placesOf(parts: ShardStoreParts, run: ShardRun, stored: StoredMessage | null): Checkpoint {
-  const nowhere = { mail: 0, feed: 0, sendIsOpenUntil: null };
+  const nowhere = { mail: 0, feed: 0, sendIsOpenUntil: 0 };
   if (stored === null) return nowhere;
   const checkpoint = readCheckpoint(stored.data);
   if (checkpoint !== null) return checkpoint;
@@ -228,7 +229,7 @@ function placesOf(parts: ShardStoreParts, run: ShardRun, stored: StoredMessage |
     { shard: run.shard },
     'the checkpoint of a shard cannot be read; starting at the oldest message',
   );
-  return { ...nowhere, sendIsOpenUntil: 0 };
+  return nowhere;
 }
 
 /** In pieces, so that all other work in this replica continues in between, however large the records are. */

@@ -228,6 +228,17 @@ test('a shard that has just been opened for the first time says at once since wh
   expect(buried(cluster)).toEqual([expect.stringMatching(/^MESSAGE_NOT_ALLOWED/)]);
 });
 
+test('what was written over `send` before a shard had its first owner comes from no actor', async () => {
+  const cluster = new TestCluster();
+  cluster.outside = () => new Promise(() => {});
+  const headers = { [fromHeader]: 'service/shop/svc-0' };
+  await cluster.hub.connect('sender').append(cluster.subjects.send(pod), encode(proven), { headers });
+  await cluster.replica('a');
+  await cluster.shop(1, 1);
+  await cluster.clock.advance(5_000);
+  expect(buried(cluster)).toEqual([expect.stringMatching(/^MESSAGE_NOT_ALLOWED/)]);
+});
+
 test('a first owner whose clock is ahead holds `send` open no longer than one whose clock is right', async () => {
   const cluster = new TestCluster();
   cluster.outside = () => new Promise(() => {});

@@ -4,8 +4,8 @@
  *
  * Each mutation is one textual change (data, below). src/, test/, packages/ and examples/ are copied to a
  * temporary folder outside the repository, the change is made there, and the simulation runs until the first
- * broken promise. A mutation that survives means that the simulation is too weak. Prints a table: mutation,
- * promise seen broken, seed.
+ * broken promise. A mutation that survives means that the simulation is too weak. A seed that breaks without
+ * it as well shows nothing, and ends the run. Prints a table: mutation, promise seen broken, seed.
  */
 import { spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -61,12 +61,24 @@ async function tryOut(mutation: Mutation): Promise<Verdict['caught']> {
     for (const file of ['package.json', 'tsconfig.json']) cpSync(join(root, file), join(copy, file));
     symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
     for (const change of mutation.changes) mutate(copy, mutation.name, change);
-    const out = await run(copy, mutation.feature);
-    const found = /^seed (\d+) breaks (.+?) after [\d.]+ s: (.*)$/m.exec(out);
-    return found ? { seed: found[1] ?? '', promise: found[2] ?? '', text: found[3] ?? '' } : null;
+    const found = brokenIn(await run(copy, mutation.feature, values));
+    if (found !== null) await checkUnbroken(mutation, found.seed);
+    return found;
   } finally {
     rmSync(copy, { recursive: true, force: true });
   }
+}
+
+function brokenIn(out: string): Verdict['caught'] {
+  const found = /^seed (\d+) breaks (.+?) after [\d.]+ s: (.*)$/m.exec(out);
+  return found ? { seed: found[1] ?? '', promise: found[2] ?? '', text: found[3] ?? '' } : null;
+}
+
+/** @throws Error if the seed breaks a promise without the mutation */
+async function checkUnbroken({ name, feature }: Mutation, seed: string): Promise<void> {
+  const found = brokenIn(await run(root, feature, { from: Number(seed), seeds: 1, seconds: values.seconds }));
+  if (found === null) return;
+  throw new Error(`${feature}, seed ${seed}, breaks ${found.promise} without "${name}": ${found.text}`);
 }
 
 /** @throws Error if the place is not found exactly once: the mutation has to be updated */
@@ -81,8 +93,13 @@ function mutate(copy: string, name: string, { file, find, replace }: Mutation['c
   );
 }
 
-function run(copy: string, feature: string): Promise<string> {
-  const { seeds, from, seconds } = values;
+interface Span {
+  readonly seeds: number;
+  readonly from: number;
+  readonly seconds: number;
+}
+
+function run(copy: string, feature: string, { seeds, from, seconds }: Span): Promise<string> {
   const span = Object.entries({ seeds, from, seconds }).flatMap(([name, of]) => [`--${name}`, `${of}`]);
   // One after the other, so that the first that notices is found.
   const args = ['scripts/sim.ts', ...span, '--feature', feature, '--as-is', '--threads', '1'];

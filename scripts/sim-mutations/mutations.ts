@@ -71,8 +71,8 @@ const engineMutations: ReadonlyArray<Omit<Mutation, 'feature'>> = [
     changes: [
       {
         file: 'src/actors/shards/ownership.ts',
-        find: 'if (lostTo === this.#fenceOf(spec) || failedAt > pausedAfter || !this.#mayClaim(spec, isMine))',
-        replace: 'if (lostTo === this.#fenceOf(spec) || failedAt > 0 || !this.#mayClaim(spec, isMine))',
+        find: 'if (failedAt > pausedAfter || !this.#mayClaim(spec, isMine)) continue;',
+        replace: 'if (failedAt > 0 || !this.#mayClaim(spec, isMine)) continue;',
       },
     ],
   },
@@ -220,6 +220,16 @@ const engineMutations: ReadonlyArray<Omit<Mutation, 'feature'>> = [
         file: 'src/actors/shards/fence-book.ts',
         find: 'return nobodysFence;',
         replace: "throw new Error('this fence cannot be read');",
+      },
+    ],
+  },
+  {
+    name: 'a fence that was asked for replaces one that was heard since',
+    changes: [
+      {
+        file: 'src/actors/shards/fence-book.ts',
+        find: 'if (known.get(subject) !== before) return;',
+        replace: '',
       },
     ],
   },

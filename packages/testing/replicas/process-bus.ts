@@ -1,13 +1,13 @@
 /**
  * The bus as a simulated process sees it: everything enters through the process's door, and followed messages
- * may come late.
+ * and answers about streams may come late.
  *
  * The memory hub delivers everything to one client in one order. A real server does not: each consumer is a
  * stream of its own. So followed messages lag by a time that is drawn for each, in the order of their own
- * stream (promise B5 and no more).
+ * stream (promise B5 and no more). Answers lag as well: what is followed may come before them and be newer.
  */
 
-import type { Clock } from '../../../src/base/clock.ts';
+import { type Clock, sleep } from '../../../src/base/clock.ts';
 import { asError } from '../../../src/base/errors.ts';
 import type { Bus, Following, FollowOptions, StreamName } from '../../../src/bus/bus.ts';
 import { createLane } from '../time/lane.ts';
@@ -17,14 +17,19 @@ export interface ProcessBusOptions {
   readonly bus: Bus;
   readonly process: SimProcess;
   readonly world: Clock;
-  /** Delay of the next message of a following, ms. */
+  /** Delay of the next message of a following, or of the next answer about a stream, ms. */
   readonly lagMs: (stream: StreamName) => number;
   /** A handler of the program threw. */
   readonly onHandlerError: (error: Error) => void;
 }
 
 export function processBus(options: ProcessBusOptions): Bus {
-  const { bus, process } = options;
+  const { bus, process, world, lagMs } = options;
+  const answered = async <T>(stream: StreamName, answer: Promise<T>): Promise<T> => {
+    const value = await answer;
+    await sleep(world, lagMs(stream));
+    return value;
+  };
   return {
     get status() {
       return bus.status;
@@ -46,9 +51,9 @@ export function processBus(options: ProcessBusOptions): Bus {
     appendAll: (messages, more) =>
       process.state === 'dead' ? new Promise(() => {}) : process.gate(bus.appendAll(messages, more)),
     follow: (stream, more) => follow(options, stream, more),
-    last: (stream, subject) => process.gate(bus.last(stream, subject)),
-    lastOfMany: (stream, subjects) => process.gate(bus.lastOfMany(stream, subjects)),
-    streamState: (stream) => process.gate(bus.streamState(stream)),
+    last: (stream, subject) => process.gate(answered(stream, bus.last(stream, subject))),
+    lastOfMany: (stream, subjects) => process.gate(answered(stream, bus.lastOfMany(stream, subjects))),
+    streamState: (stream) => process.gate(answered(stream, bus.streamState(stream))),
     startOver: (stream) => bus.startOver(stream),
     purge: (stream, more) => process.gate(bus.purge(stream, more)),
     remove: (stream, sequence) => process.gate(bus.remove(stream, sequence)),

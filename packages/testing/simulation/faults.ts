@@ -2,6 +2,7 @@
 
 import { limits } from '../../../src/base/limits.ts';
 import type { AppendFate, CoreFate } from '../../../src/bus/memory/faults.ts';
+import type { SimReplica } from '../replicas/sim-replica.ts';
 import type { FaultKind } from './fault-kinds.ts';
 import type { FaultParts, ForAWhile } from './fault-parts.ts';
 import { rareFaults } from './rare-faults.ts';
@@ -134,13 +135,26 @@ function linkFaults({ chance, replicas, world }: FaultParts, forAWhile: ForAWhil
   };
 }
 
-function messageFaults({ chance, replicas, world }: FaultParts, forAWhile: ForAWhile) {
-  const fates: readonly (() => AppendFate)[] = [
+function appendFates({ chance, world }: Pick<FaultParts, 'chance' | 'world'>, forAWhile: ForAWhile) {
+  const late = () => ({ lateMs: chance.seldomLong(1, 2 * limits.appendTimeoutMs) });
+  /** The connection breaks with the write in transit: its sender gives up at once, and is soon back. */
+  const lateAndCut = (replica: SimReplica) => {
+    world.clock.after(1, () => replica.setLink('down'));
+    forAWhile(chance.between(2, 200), () => replica.setLink('up'));
+    return late();
+  };
+  const fates: readonly ((replica: SimReplica) => AppendFate)[] = [
     () => 'answerLost',
     () => 'requestLost',
     () => 'refuse',
-    () => ({ lateMs: chance.seldomLong(1, 2 * limits.appendTimeoutMs) }),
+    late,
+    lateAndCut,
   ];
+  return fates;
+}
+
+function messageFaults({ chance, replicas, world }: FaultParts, forAWhile: ForAWhile) {
+  const fates = appendFates({ chance, world }, forAWhile);
   const coreFates: readonly (() => CoreFate)[] = [
     () => 'lose',
     () => 'duplicate',
@@ -155,7 +169,7 @@ function messageFaults({ chance, replicas, world }: FaultParts, forAWhile: ForAW
       const ms = chance.seldomLong(100, 10_000);
       const share = chance.pick([0.05, 0.3, 1]) ?? 0;
       const chosen = chance.pick(fates);
-      const fateOf = () => (chance.happens(0.5) ? chosen : chance.pick(fates))?.() ?? 'store';
+      const fateOf = () => (chance.happens(0.5) ? chosen : chance.pick(fates))?.(replica) ?? 'store';
       const fate = (subject: string) =>
         subject.includes(stream) && chance.happens(share) ? fateOf() : 'store';
       replica.appendFate = fate;

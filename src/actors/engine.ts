@@ -31,6 +31,7 @@ import { createShards, type Shards } from './shards/shard-work.ts';
 import { type Care, noCare } from './time/care.ts';
 import { carefulStepper } from './time/careful-stepper.ts';
 import { createPaces, heldBack, pacedEffect } from './time/pace.ts';
+import { sparing } from './time/sparing.ts';
 import { createRouter, isInWorldOf, type Router } from './world/router.ts';
 import { createTraceNotes } from './world/trace-notes.ts';
 import { World } from './world/world.ts';
@@ -380,9 +381,8 @@ function hostParts(
   const stepperOf = (chart: Chart) => {
     const feature = homes.featureOf(chart.name);
     const stepper = createStepper(chart);
-    return feature && parts.care
-      ? carefulStepper(stepper, feature, parts.care, paces.ofFeature(feature))
-      : stepper;
+    if (feature === undefined || parts.care === undefined) return sparing(stepper, parts);
+    return sparing(carefulStepper(stepper, feature, parts.care, paces.ofFeature(feature)), parts);
   };
   let runner: HostParts['runEffect'] | undefined = parts.runEffect;
   return {

@@ -26,7 +26,7 @@ export function carefulStepper(stepper: Stepper, feature: string, care: Care, pa
 function carefulChart(chart: Chart, feature: string, care: Care, pace: Pace): Chart {
   const of = <A extends unknown[], R>(what: string, work: ((...args: A) => R) | undefined) =>
     work && ((...args: A) => care.run(feature, `${chart.name}: ${what}`, () => work(...args)));
-  const { tell, merge, quiet, deferrable } = chart;
+  const { tell, merge, patience, quiet, deferrable } = chart;
   const told = of('tell', tell);
   return {
     ...chart,
@@ -37,6 +37,7 @@ function carefulChart(chart: Chart, feature: string, care: Care, pace: Pace): Ch
         }
       : {}),
     ...(merge ? { merge: of('merge', merge) } : {}),
+    ...(patience ? { patience: of('patience', patience) } : {}),
     ...(quiet ? { quiet: of('quiet', quiet) } : {}),
     ...(deferrable ? { deferrable: of('deferrable', deferrable) } : {}),
   } as Chart;

@@ -1,7 +1,10 @@
 /** Dynamic updates, and questions about names, at a real name server (BIND). */
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { systemRandom } from '../../../src/base/random.ts';
+import { exchange } from '../../../src/features/certificates/dns/exchange.ts';
 import { createNames, zoneAt } from '../../../src/features/certificates/dns/names.ts';
 import { type TextUpdate, updateText } from '../../../src/features/certificates/dns/update.ts';
 import { type Bind, hasBind, startBind } from './bind.ts';
@@ -116,4 +119,14 @@ test('a server that is not there is told by its name', async () => {
   await expect(updateText(update, key, parts, signal)).rejects.toThrow(
     'name server 127.0.0.1:1 cannot be queried: connection refused',
   );
+});
+
+test('a question that is given up before the server has an address ends, though nobody answers', async () => {
+  const silent = createSocket('udp4').bind(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const ending = new AbortController();
+  const asked = exchange(`127.0.0.1:${silent.address().port}`, Buffer.alloc(12), ending.signal);
+  ending.abort(new Error('given up'));
+  await expect(asked).rejects.toThrow('given up');
+  silent.close();
 });

@@ -50,6 +50,8 @@ function answerTo(question: Uint8Array, bytes: Uint8Array): Answered | null {
 
 async function overUdp(at: HostPort, question: Uint8Array, signal: AbortSignal): Promise<Answered> {
   for (const ms of attemptMs) {
+    // Perhaps while the address was looked up: who is told only of what comes would wait for ever.
+    signal.throwIfAborted();
     const answer = await datagram(at, question, AbortSignal.any([signal, AbortSignal.timeout(ms)]), signal);
     if (answer !== null) return answer;
   }

@@ -213,3 +213,41 @@ describe('what the page shows', () => {
     ]);
   });
 });
+
+describe('a feed that was refused', () => {
+  const session = (status: number) =>
+    new Response(JSON.stringify(status === 200 ? { user: 'ann', maySend: true, signedIn: true } : {}), {
+      status,
+    });
+  /** A page whose feed ends with "forbidden"; then its question who it is gets these answers, one by one. */
+  async function refused(...answers: number[]) {
+    leaveFirst();
+    let isRefused = false;
+    vi.stubGlobal('fetch', async (path: string) => {
+      if (path.endsWith('machines')) return Response.json({ machines: [] });
+      if (!isRefused) return session(200);
+      const status = answers.shift() ?? 200;
+      if (status === 0) throw new Error('the replica is gone');
+      return session(status);
+    });
+    const store = new Store({ clock, address: 'ws://replica/api/v1/inspect', beforeFrame() {} });
+    last()?.say(hello);
+    await clock.advance(1_000);
+    const before = TestSocket.all.length;
+    isRefused = true;
+    last()?.onclose?.({ code: 4403 });
+    return { store, tried: () => TestSocket.all.length - before };
+  }
+
+  test('whose permission is back goes on', async () => {
+    const { store, tried } = await refused(200);
+    await clock.advance(100);
+    expect([tried(), store.refused]).toEqual([1, null]);
+  });
+
+  test('is asked about again until somebody says whether the page may look', async () => {
+    const { store, tried } = await refused(0, 503, 403);
+    await clock.advance(10_000);
+    expect([tried(), store.refused?.status]).toEqual([0, 403]);
+  });
+});

@@ -44,6 +44,20 @@ test('a page that is opened while its replica hears nobody does not look alive',
   expect((await listen(11, () => 0)).silence()).toEqual({ ms: 11_000, asOf: 0, isReplica: false });
 });
 
+test('the clock of a replica that was ahead does not hide that the next one hears nobody', async () => {
+  const { clock, hearing, silence } = await listen(60, (now) => now + 3_600_000);
+  hearing.began();
+  for (let second = 0; second < 11; second++) {
+    hearing.heard();
+    await clock.advance(1_000);
+  }
+  expect(silence()).toMatchObject({ ms: 11_000, isReplica: false });
+  hearing.heard(clock.now());
+  expect(silence()).toBeNull();
+  await clock.advance(4_000);
+  expect(silence()?.asOf).toBe(clock.now() - 4_000);
+});
+
 test('a picture that nobody renews is no good news; one that was bad stays bad', async () => {
   const { clock, silence } = await listen(60, (now) => now);
   const attention = (troubles: number) =>

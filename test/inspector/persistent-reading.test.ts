@@ -1,10 +1,16 @@
 /** What the page reads although replicas are busy or away for a while, and who is asked to sign in. */
-import { describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { SessionView } from '../../src/base/views.ts';
 import type { Answer } from '../../src/inspector/page/answer.ts';
+import { layoutOf } from '../../src/inspector/page/chart/drawings.ts';
 import { createPersistentReading } from '../../src/inspector/page/persistent-reading.ts';
 import { createWho } from '../../src/inspector/page/who.ts';
 import { VirtualClock } from '../virtual-clock.ts';
+
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
 
 const busy: Answer<string> = { refused: { status: 503, reason: 'too many' } };
 
@@ -93,4 +99,29 @@ describe('who is asked to sign in', () => {
     await who.readSession();
     expect(who.refused).toEqual({ status, reason: 'the reason' });
   });
+});
+
+test('the drawing of a chart is read until it is there', async () => {
+  vi.useFakeTimers();
+  const drawing = { machine: 'pod', chart: { path: '', tags: [], children: [] } };
+  const answers = [() => Promise.reject(new Error('gone')), () => new Response('', { status: 502 })];
+  vi.stubGlobal('fetch', async () => (answers.shift() ?? (() => Response.json(drawing)))());
+  const onLoaded = vi.fn();
+  expect(layoutOf('pod', onLoaded)).toBeNull();
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect([onLoaded.mock.calls.length, layoutOf('pod', onLoaded)]).toEqual([1, drawing]);
+});
+
+test('an earlier question who one is, answered last, does not sign anybody out', async () => {
+  const answers: Array<(answer: Answer<SessionView>) => void> = [];
+  const who = createWho({
+    readSession: () => new Promise((resolve) => void answers.push(resolve)),
+    readKinds: async () => [],
+    changed() {},
+  });
+  const [first, second] = [who.readSession(), who.readSession()];
+  answers[1]?.({ ok: { user: 'ann', maySend: true, signedIn: true } });
+  answers[0]?.({ refused: { status: 401, reason: 'no token' } });
+  await Promise.all([first, second]);
+  expect(who.refused).toBeNull();
 });

@@ -277,7 +277,7 @@ export class LiveWatch {
 
   async #readRows(time: number): Promise<void> {
     const seen = new Set<ActorId>();
-    const before = new Set(this.rows.keys());
+    const before = new Map(this.rows);
     const missing = new Set<ShardName>();
     // A revision goes back when the store was restored.
     const isBinding = ({ id }: LiveRow) => !this.#heard.has(id);
@@ -287,12 +287,16 @@ export class LiveWatch {
       this.#heard.clear();
       const answer = await this.#parts.control.list({ ...request, limit: limits.listActors });
       if (time !== this.#time) return;
-      this.#take(newestRows(answer.actors), isBinding);
+      this.#take(newestRows(this.#withoutEnded(answer.actors)), isBinding);
       for (const { id } of answer.actors) seen.add(id);
       for (const shard of answer.missingShards) missing.add(shard);
       after = answer.next;
     }
-    const ended = [...before].filter((id) => !seen.has(id) && !missing.has(this.rows.get(id)?.shard ?? -1));
+    // One that was heard of since has come back.
+    const isUnheard = (id: ActorId, row: LiveRow) => !seen.has(id) && this.rows.get(id) === row;
+    const ended = [...before].flatMap(([id, row]) =>
+      isUnheard(id, row) && !missing.has(row.shard) ? [id] : [],
+    );
     for (const id of ended) this.rows.delete(id);
     this.#missingShards = [...missing];
     this.isWhole = true;
@@ -305,15 +309,23 @@ export class LiveWatch {
       const page: ListRequest = { kind, facts: true, limit: limits.listActors };
       const answer = await this.#parts.control.list(after === '' ? page : { ...page, after });
       if (time !== this.#time || !this.#factsOf.has(kind)) return;
-      this.#take(answer.actors);
+      this.#take(this.#withoutEnded(answer.actors));
       after = answer.next;
     }
   }
 
+  /** A list may be older than the news that an actor has ended. */
+  #withoutEnded(listed: readonly LiveRow[]): readonly LiveRow[] {
+    return listed.filter(({ id }) => this.rows.has(id) || !this.#heard.has(id));
+  }
+
   #takeTroubles(told: ReplicaTroubles | null): void {
-    if (told === null || this.#troubles.size >= limits.inspectWatchers) return;
-    const until = this.#parts.clock.monotonic() + limits.inspectWatchMs;
-    this.#troubles.set(told.replica, { troubles: told.troubles, until });
+    const now = this.#parts.clock.monotonic();
+    // Each roll-out has replicas of new names, and a page may be open for months.
+    for (const [replica, { until }] of this.#troubles) if (until <= now) this.#troubles.delete(replica);
+    if (told === null || (this.#troubles.size >= limits.inspectWatchers && !this.#troubles.has(told.replica)))
+      return;
+    this.#troubles.set(told.replica, { troubles: told.troubles, until: now + limits.inspectWatchMs });
   }
 
   #troublesOf(replica: string): readonly ReplicaTroubles[] {

@@ -155,24 +155,23 @@ export class OwnSession implements LiveSession {
     this.#reading?.cancel();
     this.#actor = id;
     if (id === null) return;
-    this.#steps = this.#parts.liveWatch.watchSteps(id, (told) => {
+    const steps = this.#parts.liveWatch.watchSteps(id, (told) => {
       if (!this.#isCrowded()) this.#send({ type: 'step', ...told });
     });
-    void this.#readActor(id);
+    this.#steps = steps;
+    // The client may come back to the actor before an earlier question is answered.
+    void this.#readActor(id, () => this.#steps === steps);
   }
 
-  async #readActor(id: ActorId): Promise<void> {
-    const again = () => {
-      if (this.#actor === id)
-        this.#reading = this.#parts.clock.after(readAgainMs, () => void this.#readActor(id));
-    };
+  async #readActor(id: ActorId, isWatched: () => boolean): Promise<void> {
     try {
       const view = await this.#parts.control.get(id);
-      if (this.#actor === id) this.#sendActor(id, view);
+      if (isWatched()) this.#sendActor(id, view);
     } catch (error) {
-      if (this.#actor === id) this.#send({ type: 'problem', message: asError(error).message });
+      if (isWatched()) this.#send({ type: 'problem', message: asError(error).message });
     }
-    again();
+    if (!isWatched()) return;
+    this.#reading = this.#parts.clock.after(readAgainMs, () => void this.#readActor(id, isWatched));
   }
 
   #sendActor(id: ActorId, view: Awaited<ReturnType<ControlPort['get']>>): void {

@@ -52,7 +52,10 @@ export function startStately(parts: StatelyParts, only: readonly ActorId[], line
 class Stately {
   readonly #parts: StatelyParts;
   readonly #line: LiveLine;
+  /** Actors that the client knows. */
   readonly #told = new Set<ActorId>();
+  /** Those that are read for it, or wait for that. */
+  readonly #asked = new Set<ActorId>();
   readonly #waiting: ActorId[] = [];
   #reads = 0;
   #contexts = contextsAtFirst;
@@ -84,12 +87,12 @@ class Stately {
   }
 
   #introduce(id: ActorId): void {
-    if (this.#told.has(id)) return;
-    this.#told.add(id);
+    if (this.#told.has(id) || this.#asked.has(id)) return;
     const row = this.#parts.liveWatch.rows.get(id);
     if (this.#contexts <= 0 && row) this.#tellActor(id, { state: row.state });
     else {
       this.#contexts--;
+      this.#asked.add(id);
       this.#waiting.push(id);
       this.#readOn();
     }
@@ -103,11 +106,13 @@ class Stately {
       this.#parts.control
         .get(id)
         .then(
-          (view) => view && this.#tellActor(id, view),
-          // Its shard is moving: it is introduced with its next step.
-          () => this.#told.delete(id),
+          // What a step has told meanwhile is newer.
+          (view) => view && !this.#told.has(id) && this.#tellActor(id, view),
+          // Its shard is moving. Like one that is not there, it is introduced with its next step.
+          () => {},
         )
         .finally(() => {
+          this.#asked.delete(id);
           this.#reads--;
           this.#readOn();
         });
@@ -117,7 +122,7 @@ class Stately {
   #tellActor(id: ActorId, view: Pick<ActorView | LiveRow, 'state'> & { readonly context?: unknown }): void {
     const { kind } = parseActorId(id);
     const chart = this.#parts.charts.find(({ name }) => name === kind);
-    this.#send({
+    const isSent = this.#send({
       type: '@xstate.actor',
       name: id,
       definition: chart ? JSON.stringify(machineView(chart).config) : undefined,
@@ -125,14 +130,12 @@ class Stately {
       snapshot: snapshotOf(view.state, view.context, false),
       ...this.#base(id, `${id}/actor`, this.#parts.clock.now()),
     });
+    if (isSent) this.#told.add(id);
   }
 
   #tellStep({ step, actor }: LiveStep): void {
     const { id, rev, event, cause, to, at, context } = step;
-    if (!this.#told.has(id)) {
-      this.#told.add(id);
-      this.#tellActor(id, { state: step.from ?? to, context });
-    }
+    if (!this.#told.has(id)) this.#tellActor(id, { state: step.from ?? to, context });
     this.#send({
       type: '@xstate.event',
       event,
@@ -151,10 +154,15 @@ class Stately {
     return { sessionId: id, rootId: id, id: messageId, createdAt: String(at), _version: version };
   }
 
-  /** What a client leaves unread for too long is dropped: an actor's next snapshot contains everything. */
-  #send(message: object): void {
-    if (!this.#ended && this.#line.unread() <= limits.inspectUnreadBytes)
-      this.#line.send(JSON.stringify(message));
+  /**
+   * What a client leaves unread for too long is dropped: an actor's next snapshot contains everything.
+   *
+   * @returns whether it was sent
+   */
+  #send(message: object): boolean {
+    if (this.#ended || this.#line.unread() > limits.inspectUnreadBytes) return false;
+    this.#line.send(JSON.stringify(message));
+    return true;
   }
 }
 

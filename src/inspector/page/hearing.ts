@@ -24,15 +24,20 @@ export function createHearing(clock: Clock) {
   let began = markOf(clock);
   let heard = began;
   let told = 0;
+  /** By the feed of now. The clock of the replica before it may have been ahead. */
+  let isTold = false;
   return {
     /** A feed began: what its replica knows comes soon. */
     began(): void {
       began = markOf(clock);
+      isTold = false;
     },
     /** A message arrived. @param asOf the time of its data, if it has one */
     heard(asOf = 0): void {
       heard = markOf(clock);
-      told = Math.max(told, asOf);
+      if (asOf === 0) return;
+      told = asOf;
+      isTold = true;
     },
     /**
      * @param now the replica's time
@@ -41,7 +46,7 @@ export function createHearing(clock: Clock) {
     silence(now: number, isLive: boolean): Silence | null {
       const ms = elapsedMs(clock, heard);
       const feedMs = elapsedMs(clock, began);
-      const deaf = told === 0 ? feedMs : now - told;
+      const deaf = told === 0 ? feedMs : Math.max(now - told, isTold ? 0 : feedMs);
       if (ms > silenceMs || !isLive) return { ms, asOf: told, isReplica: true };
       return deaf > deafMs ? { ms: deaf, asOf: told, isReplica: feedMs <= deafMs } : null;
     },

@@ -4,7 +4,7 @@
  *
  * Listeners are notified at most once a frame, however many messages arrived; they read the whole state then.
  */
-import type { Clock } from '../../base/clock.ts';
+import { type Clock, sleep } from '../../base/clock.ts';
 import type { ActorId } from '../../base/ids.ts';
 import type { ActorView, HistoryStep, HistoryView, LiveRow, SessionView } from '../../base/views.ts';
 import type { ClusterNow, LiveMessage } from '../live/live-messages.ts';
@@ -50,6 +50,8 @@ const movesMax = 8;
 const stalePatienceMs = 4_000;
 /** A gap in the news of up to this leaves the page as it is: a connection that is made again. */
 const gapMs = 3_000;
+/** While nobody says whether one may look, ms. */
+const askAgainMs = 2_000;
 /** Of two pictures further apart nobody can say when a shard moved. */
 const movesGapMs = 15_000;
 
@@ -68,6 +70,7 @@ export class Store {
   #watched: Watched | null = null;
   #connection: ConnectionState = 'connecting';
   #replica = '';
+  #release = '';
   #moves: readonly Move[] = [];
   #news: readonly News[] = [];
   /** The replica's time minus the page's. */
@@ -104,7 +107,7 @@ export class Store {
       onState: (connection) => {
         this.#connection = connection;
         this.#isTimed ||= connection !== 'connecting';
-        if (connection === 'refused') void this.#who.readSession();
+        if (connection === 'refused') void this.#askWho();
         this.#changed();
       },
     });
@@ -208,6 +211,19 @@ export class Store {
     this.#live.retry();
   }
 
+  /**
+   * The feed was refused: the page asks for a token. Whoever may look after all, as when a permission is
+   * back, need not sign in.
+   */
+  async #askWho(): Promise<void> {
+    while (this.#connection === 'refused') {
+      const answer = await this.#who.readSession();
+      if ('ok' in answer) return this.#live.retry();
+      if (this.#who.refused) return;
+      await sleep(this.#clock, askAgainMs);
+    }
+  }
+
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -242,7 +258,7 @@ export class Store {
     this.#changed();
   }
 
-  #begin({ replica, now }: Extract<LiveMessage, { type: 'hello' }>): void {
+  #begin({ replica, release, now }: Extract<LiveMessage, { type: 'hello' }>): void {
     this.#stale = new Set(this.#rows.keys());
     this.#staleSince = this.#clock.monotonic();
     this.#replica = replica;
@@ -250,6 +266,9 @@ export class Store {
     this.#hearing.began();
     if (this.#watched) void this.#history.ask(this.#watched.id);
     void this.#who.readFailed();
+    // Another release may have other kinds.
+    if (this.#release !== '' && this.#release !== release) void this.#who.readKinds();
+    this.#release = release;
   }
 
   #takeRows(message: Extract<LiveMessage, { type: 'rows' }>): void {

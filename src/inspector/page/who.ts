@@ -14,6 +14,7 @@ export function createWho({
   readonly changed: () => void;
 }) {
   const known = { session: null as Answer<SessionView> | null, allKinds: null as readonly string[] | null };
+  let questions = 0;
   const who = {
     get session(): Answer<SessionView> | null {
       return known.session;
@@ -30,11 +31,17 @@ export function createWho({
     get allKinds(): readonly string[] | null {
       return known.allKinds;
     },
-    async readSession(): Promise<void> {
+    async readSession(): Promise<Answer<SessionView>> {
+      questions++;
+      const mine = questions;
       const session = await readSession();
-      if (!('ok' in session) && !isRefusal(session) && known.session) return;
-      known.session = session;
-      changed();
+      // An earlier question may be answered last.
+      if (mine !== questions) return session;
+      if ('ok' in session || isRefusal(session) || !known.session) {
+        known.session = session;
+        changed();
+      }
+      return session;
     },
     async readKinds(): Promise<void> {
       known.allKinds = (await readKinds()) ?? known.allKinds;

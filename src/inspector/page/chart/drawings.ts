@@ -3,27 +3,46 @@
  * health.
  */
 
+import { systemClock } from '../../../base/clock.ts';
 import type { Health } from '../../../base/views.ts';
 import type { ChartLayout } from '../../charts/chart-layout.ts';
 import type { ChartState } from '../../charts/chart-tree.ts';
+import type { Answer } from '../answer.ts';
+import { createPersistentReading } from '../persistent-reading.ts';
 
 const layouts = new Map<string, ChartLayout | null>();
 const tags = new Map<string, ReadonlyMap<string, readonly string[]>>();
-const loading = new Map<string, Promise<void>>();
+const loading = new Set<string>();
 
 /** null: there is none (yet); `onLoaded` is called when it arrives. */
 export function layoutOf(machine: string, onLoaded: () => void): ChartLayout | null {
   const known = layouts.get(machine);
   if (known !== undefined) return known;
-  if (!loading.has(machine) && /^[a-z]+$/.test(machine)) loading.set(machine, load(machine).then(onLoaded));
+  if (!loading.has(machine) && /^[a-z]+$/.test(machine)) load(machine, onLoaded);
   return null;
 }
 
-async function load(machine: string): Promise<void> {
-  const answer = await fetch(`/assets/inspector/page/charts/${machine}.json`);
-  const layout = answer.ok ? ((await answer.json()) as ChartLayout) : null;
-  layouts.set(machine, layout);
-  if (layout) tags.set(machine, new Map(statesOf(layout.chart).map((state) => [state.path, state.tags])));
+/** Until it is answered: a replica may be starting just then. */
+function load(machine: string, onLoaded: () => void): void {
+  loading.add(machine);
+  const onAnswer = (_: string, answer: Answer<ChartLayout>) => {
+    if ('ok' in answer) {
+      layouts.set(machine, answer.ok);
+      tags.set(machine, new Map(statesOf(answer.ok.chart).map((state) => [state.path, state.tags])));
+      onLoaded();
+    } else if (answer.refused.status === 404) layouts.set(machine, null);
+  };
+  void createPersistentReading({ clock: systemClock, read: readLayout, onAnswer }).ask(machine);
+}
+
+async function readLayout(machine: string): Promise<Answer<ChartLayout>> {
+  try {
+    const answer = await fetch(`/assets/inspector/page/charts/${machine}.json`);
+    if (answer.ok) return { ok: (await answer.json()) as ChartLayout };
+    return { refused: { status: answer.status, reason: answer.statusText } };
+  } catch {
+    return { refused: { status: 0, reason: 'the replica does not answer' } };
+  }
 }
 
 export function statesOf(state: ChartState): ChartState[] {

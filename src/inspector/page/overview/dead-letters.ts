@@ -1,10 +1,13 @@
 /** The view of all dead letters, newest first: reason, content, sending again and dropping. */
+import { systemClock } from '../../../base/clock.ts';
 import type { DeadLetter } from '../../../base/views.ts';
 import { indented } from '../../../base/words.ts';
+import type { Answer } from '../answer.ts';
 import { dropLetter, readLetters, resendLetter } from '../api.ts';
 import type { Store } from '../page-store.ts';
+import { createPersistentReading } from '../persistent-reading.ts';
 import { ActorLink, Age, useTick } from '../pieces.ts';
-import { html, useEffect, useState, type VNode } from '../vendor.ts';
+import { html, useEffect, useMemo, useState, type VNode } from '../vendor.ts';
 
 type Letter = DeadLetter & { readonly sequence: number };
 
@@ -17,13 +20,15 @@ export function DeadLettersPage({ store }: { store: Store }): VNode {
   const newest = store.cluster?.deadLetters.newest[0]?.at ?? 0;
   const count = store.cluster?.deadLetters.count ?? 0;
   useTick(1_000);
-  useEffect(() => {
-    void readAll().then((answer) => {
-      if ('problem' in answer) return setProblem(answer.problem);
-      setLetters(answer.letters);
-      setProblem('');
-    });
-  }, [newest, count]);
+  const reading = useMemo(() => {
+    const onAnswer = (_: null, answer: Answer<readonly Letter[]>) => {
+      if ('ok' in answer) setLetters(answer.ok);
+      setProblem('ok' in answer ? '' : answer.refused.reason);
+    };
+    return createPersistentReading({ clock: systemClock, read: readAll, onAnswer });
+  }, []);
+  useEffect(() => void reading.ask(null), [newest, count]);
+  useEffect(() => reading.forget, []);
   const gone = (sequence: number) =>
     setLetters((all) => all?.filter((one) => one.sequence !== sequence) ?? null);
   const maySend = store.session !== null && 'ok' in store.session && store.session.ok.maySend;
@@ -91,13 +96,13 @@ function LetterRow({
 }
 
 /** Newest first; the feed has those of a day, this list has all. */
-async function readAll(): Promise<{ readonly letters: readonly Letter[] } | { readonly problem: string }> {
+async function readAll(): Promise<Answer<readonly Letter[]>> {
   const letters: Letter[] = [];
   for (let after: number | null | undefined; after !== null; ) {
     const answer = await readLetters(after);
-    if ('refused' in answer) return { problem: answer.refused.reason };
+    if ('refused' in answer) return answer;
     letters.push(...answer.ok.letters);
     after = answer.ok.next;
   }
-  return { letters: letters.reverse().slice(0, shownMax) };
+  return { ok: letters.reverse().slice(0, shownMax) };
 }

@@ -147,8 +147,10 @@ const effectFailed =
 async function perform(parts: PoolParts, job: Job, again: () => void): Promise<void> {
   const { effect, run, onOutcome } = job;
   const { log, metrics } = parts;
-  const deadline = withDeadline(parts.clock, run.signal, declarationOf(parts, effect).timeoutMs(effect));
+  let deadline: ReturnType<typeof withDeadline> | undefined;
   try {
+    // The chart's own code may work it out.
+    deadline = withDeadline(parts.clock, run.signal, declarationOf(parts, effect).timeoutMs(effect));
     const outcome = await Promise.race([
       parts.runEffect(effect, { ...run, signal: deadline.signal }),
       deadline.ended,
@@ -162,15 +164,16 @@ async function perform(parts: PoolParts, job: Job, again: () => void): Promise<v
       noteRetry(parts, job, asError(error).message);
       return again();
     }
-    const message = deadline.isOver() ? 'timed out' : asError(error).message;
-    metrics.effect(effect.type, deadline.isOver() ? 'timed_out' : 'failed');
+    const isOver = deadline?.isOver() === true;
+    const message = isOver ? 'timed out' : asError(error).message;
+    metrics.effect(effect.type, isOver ? 'timed_out' : 'failed');
     const trace = traceIdOf(run.trace);
     const facts = { actor: run.actor, effect: effect.type, key: run.key, error: message };
     log.warn(trace ? { ...facts, trace } : facts, effectFailed);
-    const cause = deadline.isOver() ? undefined : error;
+    const cause = isOver ? undefined : error;
     onOutcome(declarationOf(parts, effect).failure(effect, message, cause));
   } finally {
-    deadline.end();
+    deadline?.end();
   }
 }
 

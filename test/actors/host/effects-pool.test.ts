@@ -5,8 +5,15 @@ import { limits } from '../../../src/base/limits.ts';
 import type { PlainEvent } from '../../../src/base/plain-event.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import { memoryHub } from '../../../src/bus/memory/hub.ts';
+import { effect as declareEffect } from '../../../src/machines/effect.ts';
 import { messageSend } from '../../../src/machines/effects.ts';
 import { ownClock, settle, VirtualClock } from '../../virtual-clock.ts';
+
+const hasty = declareEffect('hasty.go', {
+  timeoutMs: () => {
+    throw new Error('no such field');
+  },
+});
 
 function scene(runEffect: (effect: { readonly type: string }) => Promise<PlainEvent>) {
   const nothing = () => {};
@@ -23,7 +30,7 @@ function scene(runEffect: (effect: { readonly type: string }) => Promise<PlainEv
     metrics: { transition: nothing, stepSeconds: nothing, effect: nothing, deadLetter: nothing },
     runEffect,
     random: seededRandom(1),
-    effects: new Map([['message.send', messageSend]]),
+    effects: new Map([messageSend, hasty].map((declared) => [declared.type, declared])),
   });
   const start = (type: string, signal = new AbortController().signal) =>
     pool.start(
@@ -44,6 +51,14 @@ test('effects of one type are bounded, and the ones that wait run when others en
   await settle();
   expect([pool.running, pool.waiting]).toEqual([limits.effectsInFlight, 2]);
   expect(outcomes).toEqual(['done', 'done', 'done']);
+});
+
+test('an effect whose time limit cannot be worked out has failed, and takes no place', async () => {
+  const { pool, start, outcomes } = scene(({ type }) => Promise.resolve({ type }));
+  start('hasty.go');
+  await settle();
+  expect(outcomes).toEqual(['effect.settled']);
+  expect([pool.running, pool.waiting]).toEqual([0, 0]);
 });
 
 test('however many rounds hang, a Pod is marked and a message is sent at once', async () => {

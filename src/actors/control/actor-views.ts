@@ -113,13 +113,16 @@ export function standingOf(
     machineVersion: record?.version ?? chart?.version ?? 0,
     meaning: meaningOf(nodes),
     fence: cell.shard.fence,
-    ...(record && chart?.explain ? { notes: chart.explain(contextNow(chart, record)) } : {}),
+    ...(record && chart?.explain ? { notes: attempt(() => notesOf(chart, record), []) } : {}),
     context: record === null ? null : contextNow(chart, record),
     timers: (record?.timers ?? []).map(({ event, at }) => ({ event: timerName(event.type), at })),
     pending: (record?.outbox ?? []).map(({ key, effect }) => ({ key, type: effect.type })),
     accepts: record === null || record.gone ? [] : acceptedEvents(nodes, record.machine, admission),
   };
 }
+
+const notesOf = (chart: Chart, record: ActorRecord): readonly string[] =>
+  (chart.explain?.(contextNow(chart, record)) ?? []).map(String);
 
 /** The context in its present form, also from a record of an earlier version. */
 const contextNow = (chart: Chart | undefined, { snapshot, version }: ActorRecord): unknown =>

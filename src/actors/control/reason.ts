@@ -76,8 +76,24 @@ export function reasonWithout({
 }
 
 function ask({ tell }: Chart, standing: Standing): Told | null {
-  return attempt(() => tell?.(standing) ?? null, null);
+  return attempt(() => {
+    const told = tell?.(standing) ?? null;
+    return told !== null && isPlain(told) ? told : null;
+  }, null);
 }
+
+/** What cannot be written would hide all actors of the replica from lists. */
+function isPlain({ text, next, since, facts = [] }: Told): boolean {
+  const isNext = next == null || (typeof next.text === 'string' && typeof next.at === 'number');
+  const isSince = since === undefined || typeof since === 'number';
+  return typeof text === 'string' && isNext && isSince && facts.every(isFact);
+}
+
+const isFact = ({ label, value, unit = '', ends = true }: Fact): boolean =>
+  typeof label === 'string' &&
+  typeof unit === 'string' &&
+  ends === true &&
+  (typeof value === 'string' || typeof value === 'number');
 
 function deadline({ timers }: ActorRecord): Reason['next'] {
   const next = timers.reduce<ActorRecord['timers'][number] | null>(

@@ -177,6 +177,16 @@ describe('words', () => {
     expect(reason).toMatchObject({ text: 'All is well', health: 'ok' });
   });
 
+  test.each([
+    ['a number without end', { text: 'fine', facts: [{ label: 'Size', value: 1n }] }],
+    ['no text', { text: 7 }],
+    ['a time that is none', { text: 'fine', next: { text: 'soon', at: 1n } }],
+  ])('so is a chart that tells %s', (_, told) => {
+    const chart = chartOf(() => told as never);
+    const { reason, facts } = reasonOf(cell('fine'), recordAfter(chart, ['none']), chart, 9_000);
+    expect([reason.text, facts]).toEqual(['All is well', []]);
+  });
+
   test('a parked actor is wrong, whatever its state says, and says why it is parked', () => {
     const chart = chartOf();
     const parked = { ...cell('fine'), unreadable: 'a newer release wrote its record' };

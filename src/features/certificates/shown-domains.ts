@@ -36,18 +36,18 @@ interface Wanted {
 
 const resources = ['services', 'ingresses.networking.k8s.io', 'domains.orrery.dev'];
 const listed = ['services', 'networking.k8s.io/v1/Ingress', 'orrery.dev/v1alpha1/Domain'];
-/** Between two attempts at a failed write, ms. */
+/** Between two attempts at a failed write, and until the first look at what was created, ms. */
 const retryPauseMs = 5_000;
 /** The most between two attempts where the API server refuses (a quota, a namespace that is deleted), ms. */
-const refusedPauseMs = 300_000;
+const laterPauseMs = 300_000;
 
 export class ShownDomains {
   readonly #parts: ShownDomainsParts;
   /** By `<ns>/<host>`: the objects that ask there. */
   readonly #asking = new Map<string, Map<string, WorldEntry>>();
   readonly #due = new Set<string>();
-  /** Places where the API server refuses: how often in a row, and the next attempt. */
-  readonly #refused = new Map<string, { readonly times: number; readonly timer: Timer }>();
+  /** Places where the API server refuses, or something was created: how often in a row, and the next look. */
+  readonly #later = new Map<string, { readonly times: number; readonly timer: Timer }>();
   #abort: AbortController | null = null;
   #wake: () => void = () => {};
 
@@ -74,8 +74,8 @@ export class ShownDomains {
     this.#abort?.abort(new Error('stopped'));
     this.#abort = null;
     this.#due.clear();
-    for (const { timer } of this.#refused.values()) timer.cancel();
-    this.#refused.clear();
+    for (const { timer } of this.#later.values()) timer.cancel();
+    this.#later.clear();
   }
 
   #fold(entry: WorldEntry, before: AnyDigest | null): void {
@@ -109,14 +109,15 @@ export class ShownDomains {
       }
       this.#due.delete(place);
       try {
-        await this.#reconcile(place, signal);
-        this.#refused.get(place)?.timer.cancel();
-        this.#refused.delete(place);
+        const isSettled = await this.#reconcile(place, signal);
+        if (signal.aborted) return;
+        if (isSettled) this.#lookNoMore(place);
+        else this.#lookLater(place);
       } catch (thrown) {
         if (signal.aborted) return;
         this.#parts.log.warn({ place, error: asError(thrown).message }, 'a host was not shown as a Domain');
         if (hasCode(thrown, 'KUBE_REFUSED', 'KUBE_NOT_FOUND')) {
-          this.#tryLater(place);
+          this.#lookLater(place);
           continue;
         }
         this.#due.add(place);
@@ -125,12 +126,17 @@ export class ShownDomains {
     }
   }
 
-  #tryLater(place: string): void {
-    const { times = 0, timer: before } = this.#refused.get(place) ?? {};
+  #lookLater(place: string): void {
+    const { times = 0, timer: before } = this.#later.get(place) ?? {};
     before?.cancel();
-    const pauseMs = backOffMs(times, retryPauseMs, refusedPauseMs);
+    const pauseMs = backOffMs(times, retryPauseMs, laterPauseMs);
     const timer = this.#parts.clock.after(pauseMs, () => this.#mark(place));
-    this.#refused.set(place, { times: times + 1, timer });
+    this.#later.set(place, { times: times + 1, timer });
+  }
+
+  #lookNoMore(place: string): void {
+    this.#later.get(place)?.timer.cancel();
+    this.#later.delete(place);
   }
 
   /** An object that is not listed yet must not look deleted. */
@@ -145,7 +151,11 @@ export class ShownDomains {
     });
   }
 
-  async #reconcile(place: string, signal: AbortSignal): Promise<void> {
+  /**
+   * @returns whether the world shows what there is to show. Else somebody may delete what was created before
+   *   the world shows it, or what has its name may be about to go, and nobody would tell.
+   */
+  async #reconcile(place: string, signal: AbortSignal): Promise<boolean> {
     const [namespace = '', host = ''] = splitOnce(place);
     const asking = [...(this.#asking.get(place)?.values() ?? [])];
     if (asking.length === 0) this.#asking.delete(place);
@@ -153,9 +163,10 @@ export class ShownDomains {
     const wanted = wantedBy(asking, host);
     const [kept, ...surplus] = wanted === null ? [undefined, ...shown] : shown;
     for (const entry of surplus) if (entry) await this.#remove(entry, signal);
-    if (wanted === null) return;
+    if (wanted === null) return true;
     if (kept === undefined) await this.#create({ namespace, host }, wanted, signal);
     else if (ownersOf(kept) !== ownerText(wanted)) await this.#adopt(kept, wanted, signal);
+    return kept !== undefined;
   }
 
   async #create(

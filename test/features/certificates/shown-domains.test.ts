@@ -19,6 +19,8 @@ class Scene {
   readonly objects = new Map<string, KubeObject>();
   /** The API refuses so many writes. */
   refusals = 0;
+  /** The world does not show what is written. */
+  isBlind = false;
   /** Namespaces whose quota is used up. */
   readonly full = new Set<string>();
   /** Namespaces in which a Domain was to be created, in turn. */
@@ -79,6 +81,7 @@ class Scene {
   apply(key: string, object: KubeObject): KubeObject {
     const stored = { ...object, metadata: { ...object.metadata, uid: `uid-${key}` } };
     this.objects.set(key, stored);
+    if (this.isBlind) return stored;
     const [namespace = '', name = ''] = key.split('/');
     this.put('domains.orrery.dev', namespace, name, {
       kind: 'domains',
@@ -207,6 +210,44 @@ describe('§1.2: hosts of Services and Ingresses', () => {
       'app.example.com',
       'other.example.com',
     ]);
+  });
+
+  test('are shown again when somebody edits what showed one to be for another host', async () => {
+    const stage = await scene();
+    stage.service('front', 'app.example.com');
+    await stage.settled();
+    const edited = stage.objects.get('shop/app.example.com') as KubeObject;
+    stage.apply('shop/app.example.com', { ...edited, spec: { host: 'other.example.com' } });
+    await stage.settled();
+    expect([...stage.objects.values()]).toMatchObject([{ spec: { host: 'app.example.com' } }]);
+  });
+
+  test('are shown again when a deletion took a while', async () => {
+    const stage = await scene();
+    stage.service('front', 'app.example.com');
+    await stage.settled();
+    const deleting = { kind: 'domains', ...base, uid: 'uid-shop/app.example.com', deleting: true };
+    const shown = stage.objects.get('shop/app.example.com') as KubeObject;
+    stage.put('domains.orrery.dev', 'shop', 'app.example.com', { ...domainPart(shown), ...deleting });
+    await stage.settled();
+    stage.objects.delete('shop/app.example.com');
+    stage.put('domains.orrery.dev', 'shop', 'app.example.com', null);
+    await stage.clock.advance(60_000);
+    expect(stage.objects.size).toBe(1);
+  });
+
+  test('are shown again when one is deleted before the world has shown it', async () => {
+    const stage = await scene();
+    stage.isBlind = true;
+    stage.service('front', 'app.example.com');
+    await stage.clock.advance(100);
+    stage.objects.clear();
+    stage.isBlind = false;
+    await stage.settled();
+    expect(stage.objects.size).toBe(1);
+    const { length } = stage.tried;
+    await stage.clock.advance(3_600_000);
+    expect(stage.tried).toHaveLength(length);
   });
 
   test('are written once Kubernetes answers again', async () => {

@@ -7,6 +7,7 @@
  */
 import { type GenericSchema, type InferOutput, safeParse } from 'valibot';
 import { featureLimits } from '../actors/feature-limits.ts';
+import { isInterrupted } from '../actors/time/care.ts';
 import type { WatchDeclaration } from '../actors/world/watch-declaration.ts';
 import type { AnyDigest, DigestBase, ObjectDigest } from '../base/digests.ts';
 import { asError, OrreryError } from '../base/errors.ts';
@@ -133,6 +134,11 @@ export function declarationOf(
       reports.report(object, read.problem);
       return { kept: null };
     },
+    carry(before, after) {
+      if ((after as FeatureDigest).kept !== unread) return after;
+      const isOfSame = before?.uid === after.uid;
+      return { ...after, kept: isOfSame ? (before as FeatureDigest).kept : null } as ObjectDigest;
+    },
     interest: () => ({
       tellers: [],
       fold: () => 'nothing',
@@ -141,12 +147,18 @@ export function declarationOf(
   };
 }
 
-/** An interrupted call is a problem of the object for which it was made. */
-function readOf(watch: Watch, object: KubeObject, { call }: Reports): Kept<unknown> {
+/** In place of what is kept of an object whose reading was interrupted: what was kept of it before stays. */
+const unread = Object.freeze({ unread: true });
+
+/** An interrupted call is a problem of the object for which it was made, or of another shortly before. */
+function readOf(watch: Watch, object: KubeObject, { call, report }: Reports): Kept<unknown> {
   try {
     return call(`watch of ${watch.resource.kind}: read`, () => watch.keep(object));
   } catch (thrown) {
-    return { problem: asError(thrown).message };
+    const problem = asError(thrown).message;
+    if (!isInterrupted(thrown)) return { problem };
+    report(object, problem);
+    return { kept: unread };
   }
 }
 

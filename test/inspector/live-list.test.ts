@@ -122,3 +122,28 @@ test('dead letters are those of the last day, also on a page that stays open, an
   expect(told()).toEqual([1, 1]);
   following.stop();
 });
+
+test('a dead letter that left unheard is not counted for longer than some minutes', async () => {
+  const { clock, subjects } = cluster;
+  const bus = cluster.hub.connect('letters');
+  const dead = () => bus.append(subjects.dead, encodeJson({ type: 'pod.explode' }));
+  for (let n = 0; n < 3; n++) await dead();
+  const following = followDeadLetters({ bus, subjects, clock });
+  const told = async () => {
+    following.letters();
+    await clock.advance(10);
+    return following.letters().count;
+  };
+  expect(await told()).toBe(3);
+  await bus.remove('dead', 1);
+  expect(await told()).toBe(3);
+  await clock.advance(11 * 60_000);
+  following.letters();
+  bus.publish(subjects.peer('letter'), encodeJson({ sequence: 2 }));
+  expect(await told()).toBe(1);
+  await dead();
+  expect(await told()).toBe(2);
+  following.stop();
+  await dead();
+  expect(await told()).toBe(2);
+});

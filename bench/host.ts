@@ -308,10 +308,13 @@ async function resident(): Promise<void> {
       mailOf: '0',
       replica: 'bench',
     });
-    run.cells.set(
+    const cell = createCell(
       id,
-      createCell(id, run, packRecord({ ...record, feed: [] }), 'routes.resting.idle,endpoints.ignored'),
+      run,
+      packRecord({ ...record, feed: [] }),
+      'routes.resting.idle,endpoints.ignored',
     );
+    run.cells.set(cell.id, cell);
   }
   globalThis.gc?.();
   const after = process.memoryUsage();

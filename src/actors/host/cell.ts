@@ -9,6 +9,7 @@
 import type { ActorId } from '../../base/ids.ts';
 import type { Chart } from '../../machines/chart.ts';
 import { stateWords } from '../../machines/tell.ts';
+import { detached } from '../detached.ts';
 import { isRemembered } from '../shards/message-ids.ts';
 import { goneRecordSeconds } from '../step-order.ts';
 import type { Cell, Hot, MailboxItem, ShardRun } from './owned.ts';
@@ -17,7 +18,7 @@ import type { Stepper } from './step.ts';
 
 export function createCell(id: ActorId, shard: ShardRun, packed: Uint8Array | null = null, state = ''): Cell {
   return {
-    id,
+    id: detached(id),
     shard,
     packed,
     hot: null,
@@ -37,11 +38,22 @@ export function createCell(id: ActorId, shard: ShardRun, packed: Uint8Array | nu
 export function note(cell: Cell, record: ActorRecord, state: string, chart: Chart | undefined): void {
   const now = record.gone ? '' : state;
   if ((now === '') !== (cell.state === '')) cell.shard.living = null;
-  cell.state = now;
+  cell.state = once(now);
   const isWell = record.gone || chart === undefined || stateWords(chart, state).health === 'ok';
   // An earlier release did not store when the trouble began.
   cell.trouble = isWell ? null : (record.trouble ?? record.since);
 }
+
+/** Many actors are in one state: its text is in memory once. There are as many as the charts have. */
+function once(state: string): string {
+  const known = states.get(state);
+  if (known !== undefined) return known;
+  if (states.size >= statesMax) states.clear();
+  states.set(state, state);
+  return state;
+}
+const states = new Map<string, string>();
+const statesMax = 10_000;
 
 export const kindOf = ({ id }: Cell): string => id.slice(0, id.indexOf('/'));
 
@@ -91,9 +103,12 @@ export function isIdle(hot: Hot): boolean {
 }
 
 /** The current record, whether the cell is hot or at rest; null before the first step. */
-export function recordOf(cell: Cell): ActorRecord | null {
-  return cell.hot?.record ?? (cell.packed === null ? null : unpackRecord(cell.packed, cell.id));
+export function recordOf({ id, hot, packed }: Cell): ActorRecord | null {
+  return hot?.record ?? (packed === null ? null : readAtRest(packed, id));
 }
+
+/** Whatever unpacks bytes leaves a view of its own at them, a fourth of what a cell at rest takes. */
+const readAtRest = (packed: Uint8Array, id: ActorId): ActorRecord => unpackRecord(packed.subarray(), id);
 
 export function livingRecordOf(cell: Cell): ActorRecord | null {
   const record = recordOf(cell);
@@ -151,7 +166,7 @@ export function pickContext<T>(cell: Cell, pick: (context: unknown) => T): T | u
   if (packed === null) return undefined;
   const known = read.get(packed);
   if (known !== undefined) return known.picked as T | undefined;
-  const picked = picking(() => pick(unpackRecord(packed, id).snapshot.context));
+  const picked = picking(() => pick(readAtRest(packed, id).snapshot.context));
   read.set(packed, { picked });
   return picked;
 }

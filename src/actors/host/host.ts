@@ -167,7 +167,7 @@ export class Host {
 
   #newCell(run: ShardRun, id: ActorId): Cell {
     const cell = createCell(id, run);
-    run.cells.set(id, cell);
+    run.cells.set(cell.id, cell);
     return cell;
   }
 

@@ -273,7 +273,7 @@ function stateNow(chart: Chart | undefined, { snapshot, version }: ActorRecord):
 function park(parts: ShardStoreParts, run: ShardRun, id: ActorId, bytes: Uint8Array, error: unknown): void {
   const cell = createCell(id, run, bytes);
   markUnreadable(cell, asError(error).message);
-  run.cells.set(id, cell);
+  run.cells.set(cell.id, cell);
   parts.metrics.unreadable?.('record');
   parts.log.error({ actor: id, error: cell.unreadable }, 'actor parked: its record cannot be read');
 }
@@ -310,5 +310,5 @@ function place(
   note(cell, record, stateNow(chart, record), chart);
   const strange = strangeness(chart, record);
   if (strange !== null) markUnreadable(cell, strange);
-  run.cells.set(id, cell);
+  run.cells.set(cell.id, cell);
 }

@@ -15,10 +15,12 @@ import {
 } from '../../base/digests.ts';
 import { shareEqual } from '../../base/equal.ts';
 import { asError } from '../../base/errors.ts';
+
 import { type TraceContext, traceHeader } from '../../base/tracing.ts';
 import type { StoredMessage } from '../../bus/bus.ts';
 import { decode } from '../../bus/codec.ts';
 import { createReaching } from '../../bus/reaching.ts';
+import { detached } from '../detached.ts';
 import type { HostParts } from '../host/host-parts.ts';
 import { createStatements, type IsAlive, type Statements } from './statements.ts';
 import { WorldReading } from './world-reading.ts';
@@ -239,12 +241,6 @@ export class World {
     for (const listener of this.#onForgotten) listener();
   }
 }
-
-/**
- * The same text in memory of its own. A part of a text, and a text put together of parts, hold on to them:
- * each name to the whole subject in which it came.
- */
-const detached = (text: string) => Buffer.from(text).toString();
 
 /** @throws Error for anything but a digest, because joins and charts rely on its fields */
 function digestOf(message: StoredMessage): AnyDigest | null {

@@ -55,12 +55,13 @@ function placeOfOutcome(mailbox: readonly MailboxItem[], effect: string): number
 }
 
 /**
- * Takes the next item out of the mailbox, with those right behind it whose events can be merged into one
- * step: messages with messages, and an effect's intermediate events with each other. An item that was taken
- * before is never merged.
+ * Takes the next item out of the mailbox that its sender does not take back, with those right behind it whose
+ * events can be merged into one step: messages with messages, and an effect's intermediate events with each
+ * other. An item that was taken before is never merged.
  */
 export function takeNext({ mailbox, record }: Hot, merge: Chart['merge']): MailboxItem | undefined {
   let item = mailbox.shift();
+  while (item?.takesBack?.()) item = mailbox.shift();
   if (item === undefined || merge === undefined || isRepetition(record, item)) return item;
   for (let next = mailbox[0]; next !== undefined && !isRepetition(record, next); next = mailbox[0]) {
     const merged = mergedItems(item, next, merge);

@@ -35,6 +35,11 @@ export interface MailboxItem {
   readonly replaces?: string;
   /** How often the actor has failed on this event. */
   readonly failures?: number;
+  /**
+   * Called when its turn comes: whether its sender takes it back, because it has to wait behind an earlier
+   * message.
+   */
+  readonly takesBack?: () => boolean;
   /** Called once with the outcome. If it returns a promise, the next events in the mailbox wait for it. */
   readonly onTaken?: (outcome: Taken) => unknown;
 }

@@ -142,7 +142,8 @@ function isForAnother({ homes, elsewhere }: MailParts, run: ShardRun, id: ActorI
 
 /**
  * Letters to one actor stay in order: while one waits for the actor to appear, or to be stored as a dead
- * letter, those behind it wait too.
+ * letter, those behind it wait too, also those that are in the mailbox already. A record that names a later
+ * one would make the first look taken.
  */
 function deliver(parts: MailParts, host: Host, run: ShardRun, letter: Letter): void {
   const waiting = run.waitingMail.get(letter.id);
@@ -165,7 +166,8 @@ function offer(parts: MailParts, host: Host, run: ShardRun, letter: Letter): voi
     if (!waiting) parts.clock.after(restMs, () => offerWaiting(parts, host, run, letter.id));
     return undefined;
   };
-  host.deliver(run, letter.id, { ...letter.item, onTaken });
+  const takesBack = () => run.waitingMail.get(letter.id)?.push(letter) !== undefined;
+  host.deliver(run, letter.id, { ...letter.item, takesBack, onTaken });
 }
 
 /** Bounded, because a waiting letter holds the position of the shard's mail. */

@@ -118,7 +118,11 @@ const gatedStates = keepIds('pod', {
     initial: 'proven',
     on: {
       'pod.observed': [
-        { guard: 'isConditionTakenBack', actions: ['dropAdopted', 'remember'], target: 'proving' },
+        {
+          guard: 'isConditionTakenBack',
+          actions: ['dropAdopted', 'withdrawFromLeft', 'remember'],
+          target: 'proving',
+        },
       ],
       // Adopted proofs do not count: the routes have to be seen.
       'pod.recheck': [

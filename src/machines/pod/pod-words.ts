@@ -3,6 +3,7 @@ import type { ActorId } from '../../base/ids.ts';
 import type { KubeEventWrite, MessageSend } from '../effects.ts';
 import {
   isConditionTrue,
+  isSame,
   type PodContext,
   type PodInput,
   unasked,
@@ -312,11 +313,13 @@ export function withdrawal({ context }: { context: PodContext }): Sending {
   };
 }
 
-/** The same from those that are no longer of its group: they would look for it in vain. */
+/**
+ * The same from those that are no longer of its group: they would look for it in vain. Another Pod of the
+ * name, or one with another condition, starts afresh and knows nothing of what was asked.
+ */
 export function withdrawalFromLeft(context: PodContext, facts: PodFacts): Sending {
-  return withdrawal({
-    context: { ...context, asked: context.asked.filter((name) => facts.services[name] === undefined) },
-  });
+  const isLeft = (name: string) => facts.services[name] === undefined || !isSame(context.facts, facts);
+  return withdrawal({ context: { ...context, asked: context.asked.filter(isLeft) } });
 }
 
 function ownAddress(context: PodContext) {

@@ -238,6 +238,15 @@ describe('“when a route is not proven again within 30 s … the condition is s
     expect(servicesAsked(pod, 'route.unwanted')).toEqual(['web']);
     expect(pod.askedOf('pod-condition.patch')).toEqual([]);
   });
+
+  test('a Pod that ends while a route is doubted and its gate names another condition takes back what it asked for', () => {
+    const pod = watchedPod().take(lost('web'));
+    pod.asked();
+    const gate = { ...withdrawing, conditionType: 'example.com/other' };
+    pod.take(watched({ deleting: true, gated: false, condition: null, gate }));
+    expect(pod.state).toBe('terminating');
+    expect(servicesAsked(pod, 'route.unwanted')).toEqual(['web']);
+  });
 });
 
 describe('the RouteGate changes its mind', () => {

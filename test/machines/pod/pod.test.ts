@@ -10,6 +10,7 @@ import {
   newPod,
   observed,
   patched,
+  podFacts,
   proven,
   recheck,
   servicesAsked,
@@ -215,6 +216,16 @@ describe('“terminating, gone from anywhere”', () => {
     expect(servicesAsked(pod, 'route.unwanted')).toEqual(['api', 'www']);
     pod.take(observed({ deleting: true, condition: 'False' })).wait(600_000);
     expect(pod.asked()).toEqual([]);
+  });
+
+  test('another Pod of the name, or another condition, that asks for nothing takes back what the former asked for', () => {
+    const gate = { ...podFacts.gate, conditionType: 'example.com/other' };
+    for (const event of [observed({ uid: 'pod-2', gated: false }), observed({ gated: false, gate })]) {
+      const pod = newPod(observed(), proven('web'));
+      pod.asked();
+      pod.take(event);
+      expect([event, servicesAsked(pod, 'route.unwanted')]).toEqual([event, ['api', 'www']]);
+    }
   });
 
   test('also a Pod that vanishes, or ceases to be provable, takes back what it asked for', () => {

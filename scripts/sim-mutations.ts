@@ -93,11 +93,7 @@ function mutate(copy: string, name: string, { file, find, replace }: Mutation['c
   );
 }
 
-interface Span {
-  readonly seeds: number;
-  readonly from: number;
-  readonly seconds: number;
-}
+type Span = Pick<typeof values, 'seeds' | 'from' | 'seconds'>;
 
 function run(copy: string, feature: string, { seeds, from, seconds }: Span): Promise<string> {
   const span = Object.entries({ seeds, from, seconds }).flatMap(([name, of]) => [`--${name}`, `${of}`]);

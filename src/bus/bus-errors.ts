@@ -13,8 +13,8 @@ export function nobodyAnswers(subject: string, why = ''): OrreryError {
   return new OrreryError('BUS_UNREACHABLE', text, { facts: { nobody: true } });
 }
 
-export function isNobody(error: OrreryError): boolean {
-  return error.facts.nobody === true;
+export function isNobody(thrown: unknown): boolean {
+  return thrown instanceof OrreryError && thrown.facts.nobody === true;
 }
 
 /** Somebody may listen on that subject; no answer came in time. */
@@ -23,8 +23,8 @@ export function unanswered(subject: string): OrreryError {
   return new OrreryError('BUS_UNREACHABLE', text, { facts: { unanswered: subject } });
 }
 
-export function isUnanswered(error: OrreryError): boolean {
-  return error.facts.unanswered !== undefined;
+export function isUnanswered(thrown: unknown): boolean {
+  return thrown instanceof OrreryError && thrown.facts.unanswered !== undefined;
 }
 
 /** The server does not let this user publish there. */
@@ -33,8 +33,8 @@ export function notPermitted(subject: string): OrreryError {
   return new OrreryError('BUS_UNREACHABLE', text, { facts: { notPermitted: subject } });
 }
 
-export function isNotPermitted(error: OrreryError): boolean {
-  return error.facts.notPermitted !== undefined;
+export function isNotPermitted(thrown: unknown): boolean {
+  return thrown instanceof OrreryError && thrown.facts.notPermitted !== undefined;
 }
 
 /** A write was sent, and it is unknown whether it is stored (B4). */

@@ -33,7 +33,7 @@ export function noAnswer(
 /** For a failure to send: a message that nobody answered may have arrived. @throws OrreryError always */
 export function unknownIfUnanswered(id: string, type: string): (thrown: unknown) => never {
   return (thrown) => {
-    if (!(thrown instanceof OrreryError && isUnanswered(thrown))) throw thrown;
+    if (!isUnanswered(thrown)) throw thrown;
     throw new OrreryError(
       'BUS_UNKNOWN_OUTCOME',
       `no replica answered within ${seconds} s, and whether ${id} took ${type} is not known: "orrery events ${id}" shows what it takes`,

@@ -64,19 +64,21 @@ export function processBus(options: ProcessBusOptions): Bus {
 async function follow(
   { bus, process, world, lagMs, onHandlerError }: ProcessBusOptions,
   stream: StreamName,
-  { subjects, from, onMessage, onAnother }: FollowOptions,
+  { subjects, from, onMessage, onAnother, signal }: FollowOptions,
 ): Promise<Following> {
   let stopped = false;
+  const isOver = () => stopped || signal?.aborted === true;
   const lane = createLane(world, process.enter);
   const later = (fn: () => void) => lane(lagMs(stream), fn);
   const inner = await process.gate(
     bus.follow(stream, {
       subjects,
       from,
-      ...(onAnother ? { onAnother: () => later(() => !stopped && onAnother()) } : {}),
+      ...(signal ? { signal } : {}),
+      ...(onAnother ? { onAnother: () => later(() => !isOver() && onAnother()) } : {}),
       onMessage: (message) =>
         later(() => {
-          if (stopped) return;
+          if (isOver()) return;
           try {
             onMessage(message);
           } catch (error) {

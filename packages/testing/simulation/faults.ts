@@ -135,7 +135,10 @@ function linkFaults({ chance, replicas, world }: FaultParts, forAWhile: ForAWhil
   };
 }
 
-function appendFates({ chance, world }: Pick<FaultParts, 'chance' | 'world'>, forAWhile: ForAWhile) {
+function appendFates(
+  { chance, world }: Pick<FaultParts, 'chance' | 'world'>,
+  forAWhile: ForAWhile,
+): ReadonlyArray<(replica: SimReplica) => AppendFate> {
   const late = () => ({ lateMs: chance.seldomLong(1, 2 * limits.appendTimeoutMs) });
   /** The connection breaks with the write in transit: its sender gives up at once, and is soon back. */
   const lateAndCut = (replica: SimReplica) => {
@@ -143,14 +146,7 @@ function appendFates({ chance, world }: Pick<FaultParts, 'chance' | 'world'>, fo
     forAWhile(chance.between(2, 200), () => replica.setLink('up'));
     return late();
   };
-  const fates: readonly ((replica: SimReplica) => AppendFate)[] = [
-    () => 'answerLost',
-    () => 'requestLost',
-    () => 'refuse',
-    late,
-    lateAndCut,
-  ];
-  return fates;
+  return [() => 'answerLost', () => 'requestLost', () => 'refuse', late, lateAndCut];
 }
 
 function messageFaults({ chance, replicas, world }: FaultParts, forAWhile: ForAWhile) {

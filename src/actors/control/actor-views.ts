@@ -173,9 +173,8 @@ async function recentTransitions(
     signal,
   });
   const whole = beginning.then(({ caughtUp }) => caughtUp);
-  await Promise.race([whole, sleep(clock, limits.requestTimeoutMs / 2, signal)]).finally(() => {
-    ending.abort();
-    beginning.then((following) => following.stop()).catch(() => {});
-  });
+  await Promise.race([whole, sleep(clock, limits.requestTimeoutMs / 2, signal)]).finally(() =>
+    ending.abort(),
+  );
   return recent;
 }

@@ -7,7 +7,6 @@
  * actor may have died just then; what changes something is not, and has all the time at once.
  */
 import { type Clock, sleep } from '../../base/clock.ts';
-import { OrreryError } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import { isNobody, isUnanswered } from '../../bus/bus-errors.ts';
 
@@ -26,7 +25,7 @@ export async function askPersistently<T>(
   try {
     return await untilListened(clock, () => ask(first));
   } catch (thrown) {
-    if (!(thrown instanceof OrreryError && isUnanswered(thrown))) throw thrown;
+    if (!isUnanswered(thrown)) throw thrown;
     return untilListened(clock, () => ask(limits.cliAnswerMs - first));
   }
 }
@@ -36,8 +35,7 @@ async function untilListened<T>(clock: Clock, ask: () => Promise<T>): Promise<T>
     try {
       return await ask();
     } catch (thrown) {
-      const isAway = thrown instanceof OrreryError && isNobody(thrown);
-      if (!isAway || clock.monotonic() >= endAt) throw thrown;
+      if (!isNobody(thrown) || clock.monotonic() >= endAt) throw thrown;
     }
   }
 }

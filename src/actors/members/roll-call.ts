@@ -14,7 +14,6 @@
  */
 import { backOffMs } from '../../base/back-off.ts';
 import { sleep, type Timer } from '../../base/clock.ts';
-import { OrreryError } from '../../base/errors.ts';
 import { isNobody } from '../../bus/bus-errors.ts';
 import { matcher } from '../../bus/subject-match.ts';
 import type { HostParts } from '../host/host-parts.ts';
@@ -152,7 +151,7 @@ function openLine({ bus, subjects, clock, replica, incarnation, members }: RollC
       await bus.request(subject, nothing, { timeoutMs: patienceMs, signal });
       return 'there';
     } catch (thrown) {
-      return thrown instanceof OrreryError && isNobody(thrown) ? 'nobody' : 'unknown';
+      return isNobody(thrown) ? 'nobody' : 'unknown';
     }
   };
   return {

@@ -146,10 +146,16 @@ function isForAnother({ homes, elsewhere }: MailParts, run: ShardRun, id: ActorI
  * one would make the first look taken.
  */
 function deliver(parts: MailParts, host: Host, run: ShardRun, letter: Letter): void {
-  const waiting = run.waitingMail.get(letter.id);
-  if (waiting) waiting.push(letter);
-  else if (run.burying.has(letter.id)) run.waitingMail.set(letter.id, [letter]);
+  if (joinsWaiting(run, letter)) return;
+  if (run.burying.has(letter.id)) run.waitingMail.set(letter.id, [letter]);
   else offer(parts, host, run, letter);
+}
+
+/** @returns false: no letter to its actor waits */
+function joinsWaiting({ waitingMail }: ShardRun, letter: Letter): boolean {
+  const waiting = waitingMail.get(letter.id);
+  waiting?.push(letter);
+  return waiting !== undefined;
 }
 
 function offer(parts: MailParts, host: Host, run: ShardRun, letter: Letter): void {
@@ -159,14 +165,13 @@ function offer(parts: MailParts, host: Host, run: ShardRun, letter: Letter): voi
     if (!isMissing || (letter.retriesLeft === 0 && !isUntold))
       return settle(parts, host, run, letter, outcome);
     const again = isUntold ? letter : { ...letter, retriesLeft: letter.retriesLeft - 1 };
-    const waiting = run.waitingMail.get(letter.id);
-    if (waiting) waiting.push(again);
-    else run.waitingMail.set(letter.id, [again]);
+    if (joinsWaiting(run, again)) return undefined;
+    run.waitingMail.set(letter.id, [again]);
     const restMs = isUntold ? untoldRetryMs : missingRetryMs;
-    if (!waiting) parts.clock.after(restMs, () => offerWaiting(parts, host, run, letter.id));
+    parts.clock.after(restMs, () => offerWaiting(parts, host, run, letter.id));
     return undefined;
   };
-  const takesBack = () => run.waitingMail.get(letter.id)?.push(letter) !== undefined;
+  const takesBack = () => joinsWaiting(run, letter);
   host.deliver(run, letter.id, { ...letter.item, takesBack, onTaken });
 }
 

@@ -15,7 +15,6 @@ import {
 } from '../../base/digests.ts';
 import { shareEqual } from '../../base/equal.ts';
 import { asError } from '../../base/errors.ts';
-
 import { type TraceContext, traceHeader } from '../../base/tracing.ts';
 import type { StoredMessage } from '../../bus/bus.ts';
 import { decode } from '../../bus/codec.ts';

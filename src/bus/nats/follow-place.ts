@@ -2,7 +2,7 @@
  * A follower's position in its stream. It outlives every consumer, so each new one starts after the last
  * delivered message.
  */
-import type { FollowFrom } from '../bus.ts';
+import type { FollowFrom, StreamState } from '../bus.ts';
 
 export type FollowPlace = ReturnType<typeof followPlace>;
 
@@ -13,13 +13,9 @@ export interface PlaceFinding {
   readonly isUnsure?: boolean;
 }
 
-/** A stream's present state. */
-export interface StreamFound {
-  /** Distinguishes the stream from others of the same name. */
+/** A stream's present state; `created` distinguishes it from others of the same name. */
+export interface StreamFound extends Pick<StreamState, 'lastSequence' | 'copies'> {
   readonly created: unknown;
-  readonly lastSequence: number;
-  /** Whether several servers have a copy of it. */
-  readonly isReplicated: boolean;
 }
 
 /**
@@ -79,7 +75,7 @@ export function followPlace(from: FollowFrom) {
      * @param now monotonic ms
      */
     checkStream(found: StreamFound, now: number): PlaceFinding | undefined {
-      const { lastSequence, isReplicated } = found;
+      const { lastSequence, copies } = found;
       const isAnother = created !== undefined && created !== found.created;
       created = found.created;
       const hasLost = isDistrusted;
@@ -92,7 +88,7 @@ export function followPlace(from: FollowFrom) {
       // A caller that asked for a future sequence has lost nothing.
       const isAhead = from.kind === 'sequence' && from.of === undefined && !hasDelivered;
       if (next === undefined || isAhead || lastSequence + 1 >= next) return patience.end();
-      if (isReplicated && !patience.isOver(now))
+      if (copies > 1 && !patience.isOver(now))
         return { isAnother, isUnsure: true, text: 'its leader knows fewer messages than were delivered' };
       patience.end();
       next = lastSequence + 1;

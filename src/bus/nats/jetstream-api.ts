@@ -35,6 +35,10 @@ export interface JetStreamError {
   readonly description: string;
 }
 
+/** On how many servers a stream is, by what the API says of it. */
+export const copiesOf = ({ config }: Readonly<Record<string, unknown>>): number =>
+  (config as { readonly num_replicas: number }).num_replicas;
+
 const utf8 = new TextEncoder();
 const empty = new Uint8Array(0);
 

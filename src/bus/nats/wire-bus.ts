@@ -11,7 +11,7 @@ import type { StreamDefinitions } from '../streams.ts';
 import { matcher } from '../subject-match.ts';
 import type { Troubles } from '../troubles.ts';
 import { guardLanes } from './guard-lanes.ts';
-import { isJetStreamError, type JetStreamApi, jetStreamCode } from './jetstream-api.ts';
+import { copiesOf, isJetStreamError, type JetStreamApi, jetStreamCode } from './jetstream-api.ts';
 import type { Takers } from './server/second-answers.ts';
 import { createSilenceWatch } from './silence.ts';
 import { type ApiMessage, storedMessageOfApi } from './stored-message.ts';
@@ -147,17 +147,16 @@ function requestMany(
 }
 
 async function streamState(api: JetStreamApi, stream: string): Promise<StreamState> {
-  const { created, domain, state, config } = await api(`STREAM.INFO.${stream}`);
+  const info = await api(`STREAM.INFO.${stream}`);
+  const { created, domain, state } = info;
   const { first_seq, last_seq, messages } = state as Readonly<Record<string, number>>;
   const [lastSequence, count] = [Number(last_seq), Number(messages)];
   const firstSequence = count > 0 ? Number(first_seq) : lastSequence + 1;
   return {
-    ...{ created: String(created), lastSequence, firstSequence, messages: count, copies: copiesIn(config) },
+    ...{ created: String(created), lastSequence, firstSequence, messages: count, copies: copiesOf(info) },
     ...(typeof domain === 'string' ? { domain } : {}),
   };
 }
-
-const copiesIn = (config: unknown): number => (config as { readonly num_replicas: number }).num_replicas;
 
 /** The stream's leader answers `STREAM.MSG.GET`; "direct" reads may come from a copy that lags. */
 async function last(api: JetStreamApi, stream: string, subject: string): Promise<StoredMessage | undefined> {

@@ -11,7 +11,7 @@ import type { Log } from '../../base/log-port.ts';
 import type { FollowFrom, FollowOptions, StoredMessage, Subscription } from '../bus.ts';
 import { unreachable } from '../bus-errors.ts';
 import type { FollowPlace } from './follow-place.ts';
-import type { JetStreamApi } from './jetstream-api.ts';
+import { copiesOf, type JetStreamApi } from './jetstream-api.ts';
 import type { Listening, SilenceBounds, SilenceWatch, Silent } from './silence.ts';
 import { readDelivery, storedMessage } from './stored-message.ts';
 import type { Wire, WireMessage } from './wire.ts';
@@ -150,8 +150,7 @@ function noteStream(
   info: Record<string, unknown>,
 ): void {
   const { last_seq: lastSequence } = info.state as { readonly last_seq: number };
-  const { num_replicas: copies } = info.config as { readonly num_replicas: number };
-  const found = { created: info.created, lastSequence, isReplicated: copies > 1 };
+  const found = { created: info.created, lastSequence, copies: copiesOf(info) };
   const finding = place.checkStream(found, clock.monotonic());
   if (!finding) return;
   if (finding.isUnsure) throw unreachable(finding.text);

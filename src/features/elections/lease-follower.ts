@@ -199,13 +199,14 @@ class SharedWatch {
   async #ask(place: LeasePlace): Promise<void> {
     const { store, log } = this.#parts;
     const before = store.writesOf(place);
-    const last = this.#last.get(keyOf(place));
+    const key = keyOf(place);
+    const last = this.#last.get(key);
     try {
       const seen = await store.read(place, this.#stopping.signal);
-      if (store.writesOf(place) !== before || this.#last.get(keyOf(place)) !== last) return;
+      if (store.writesOf(place) !== before || this.#last.get(key) !== last) return;
       this.#say({ place, news: seen ?? { record: null, resourceVersion: null } });
     } catch (thrown) {
-      log.debug({ lease: keyOf(place), error: asError(thrown).message }, 'a Lease cannot be read');
+      log.debug({ lease: key, error: asError(thrown).message }, 'a Lease cannot be read');
     }
   }
 }

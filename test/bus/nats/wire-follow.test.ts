@@ -310,9 +310,7 @@ describe('a follower', () => {
 });
 
 describe('the place in a stream', () => {
-  const stream = (created: string, lastSequence: number, isReplicated = true) => ({
-    ...{ created, lastSequence, isReplicated },
-  });
+  const stream = (created: string, lastSequence: number, copies = 3) => ({ created, lastSequence, copies });
 
   test('takes each sequence once', () => {
     const place = followPlace({ kind: 'new' });
@@ -347,9 +345,9 @@ describe('the place in a stream', () => {
 
   test('moves back at once in the only copy of a stream', () => {
     const place = followPlace({ kind: 'lastPerSubject' });
-    place.checkStream(stream('a', 9, false), 0);
+    place.checkStream(stream('a', 9, 1), 0);
     place.take(9);
-    expect(place.checkStream(stream('a', 7, false), 1_000)).toMatchObject({ isAnother: false });
+    expect(place.checkStream(stream('a', 7, 1), 1_000)).toMatchObject({ isAnother: false });
     expect(place.next()).toBe(8);
   });
 

@@ -36,6 +36,8 @@ export interface OrderPlace {
   readonly counted?: 'order' | 'certificate';
   /** Since when its certificate is waited for (`unfinished`), ms since the epoch; absent: it is not. */
   readonly awaited?: number;
+  /** The authority answered the new order with one that it was asked to issue before; absent: it did not. */
+  readonly wasIssued?: true;
 }
 
 export type OrderAuthorized = {

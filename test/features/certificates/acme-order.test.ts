@@ -63,6 +63,8 @@ class Authority {
   readonly lost = new Set<string>();
   /** By the authority's clock. */
   expires: string | undefined;
+  /** Of the order that it answers a new one with. */
+  status = 'pending';
   /** The answer to whoever opens an account, or places an order. */
   onAccount: ((wish: { readonly onlyReturnExisting?: true }) => HttpAnswer) | null = null;
   onOrder: HttpAnswer | null = null;
@@ -102,7 +104,7 @@ class Authority {
     const { identifiers } = wanted;
     if (this.undecided.has(key)) return problem(403, 'userActionRequired', 'the terms have changed');
     if (identifiers.some(({ value }) => this.forbidden.has(value))) return refused('not your name');
-    const order = { status: 'pending', identifiers, authorizations: [], finalize: 'https://ca/finalize' };
+    const order = { status: this.status, identifiers, authorizations: [], finalize: 'https://ca/finalize' };
     const { expires } = this;
     return answered(201, { ...order, expires }, `https://${host}/orders/${key}`);
   };
@@ -181,6 +183,17 @@ test.each([new Date(0).toISOString(), 'soon'])(
     secret.key = await makeKey();
     authority.expires = expires;
     expect((await placed(order)).expires).toBeGreaterThan(systemClock.now() + 9 * 60_000);
+  },
+);
+
+test.each(['pending', 'ready', 'processing', 'valid'])(
+  'a new order that the authority answers with one that is %s: whether it was issued before is noted',
+  async (status) => {
+    const { authority, secret, order } = stage();
+    secret.key = await makeKey();
+    authority.status = status;
+    const wasIssued = status === 'processing' || status === 'valid' ? true : undefined;
+    expect((await placed(order)).wasIssued).toBe(wasIssued);
   },
 );
 

@@ -12,6 +12,7 @@ import type { AcmeAccounts } from '../../../src/features/certificates/effects/ac
 import { finalizeOrder } from '../../../src/features/certificates/effects/acme-finalize.ts';
 import { encoded } from '../../../src/features/certificates/effects/certificate-secrets.ts';
 import { readPublicPart } from '../../../src/features/certificates/stored-certificate.ts';
+import type { OrderPlace } from '../../../src/machines/domain/domain-events.ts';
 import { fakePort } from '../../kube/effects/fake-port.ts';
 import { until } from '../../until.ts';
 import { VirtualClock } from '../../virtual-clock.ts';
@@ -19,7 +20,7 @@ import { effectRun as run } from './certificate-samples.ts';
 import { makeAuthority } from './test-authority.ts';
 
 const order = { url: 'https://ca/order/1', expires: 9e15 };
-const wish = { host: 'app.example.com', issuer: 'acme', attempt: 4, order };
+const wish = { host: 'app.example.com', issuer: 'acme', attempt: 4 };
 
 function accountsOf(account: Partial<AcmeAccount>): AcmeAccounts {
   const opened = { uid: 'u', spec: {} as never, account: account as AcmeAccount };
@@ -33,6 +34,8 @@ const chainIn = (secret: unknown): readonly string[] => {
 };
 
 interface Answers {
+  /** What the record knows of the order; absent: its place. */
+  readonly known?: OrderPlace;
   /** In turn; the last one again and again. */
   readonly order: Partial<AcmeOrder> | ReadonlyArray<Partial<AcmeOrder>>;
   readonly chain?: string;
@@ -90,7 +93,10 @@ async function finalizing(clock: VirtualClock, answers: Answers, createdAt: numb
   });
   const at = { namespace: 'shop', secretName: 'app' };
   let isOver = false;
-  const outcome = finalizeOrder(accounts, { kube, clock })({ type: 'acme.finalize', ...wish, at }, run);
+  const outcome = finalizeOrder(accounts, { kube, clock })(
+    { type: 'acme.finalize', ...wish, order: answers.known ?? order, at },
+    run,
+  );
   const ended = outcome.finally(() => {
     isOver = true;
   });
@@ -295,4 +301,23 @@ test('an order whose key was deleted says so', async () => {
   const { outcome } = await finalizing(new VirtualClock(), { order: { status: 'valid' } }, null);
   const message = "the Secret shop/app-next with the order's key is gone; another order is placed";
   expect(outcome).toMatchObject({ outcome: 'refused', orderLost: true, message });
+});
+
+test.each(['valid', 'processing'])(
+  'a new order that the authority answers with one of others (%s) says so, and no certificate counts',
+  async (status) => {
+    const others = { ...order, wasIssued: true } as const;
+    const { outcome } = await finalizing(new VirtualClock(), { order: { status }, known: others }, null);
+    const message = expect.stringMatching(/ with order ca\/order\/1, which was issued before.*accountSecret/);
+    expect(outcome).toMatchObject({ outcome: 'refused', orderLost: true, message });
+    expect(outcome).not.toHaveProperty('issued');
+  },
+);
+
+test('§4.3: what is kept beside the key of such an order is its certificate all the same', async () => {
+  const issued = await (await makeAuthority('again')).issue(wish.host);
+  const clock = new VirtualClock(systemClock.now());
+  const known = { ...order, wasIssued: true } as const;
+  const { outcome } = await finalizing(clock, { order: { status: 'valid' }, ...issued, known });
+  expect(outcome).toMatchObject({ type: 'certificate.received' });
 });

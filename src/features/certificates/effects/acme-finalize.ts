@@ -16,7 +16,11 @@ import { kubeTime } from '../../../base/kube-time.ts';
 import { limits } from '../../../base/limits.ts';
 import { age } from '../../../base/words.ts';
 import type { AcmeFinalize } from '../../../machines/domain/domain-effects.ts';
-import type { AcquisitionFailed, CertificateReceived } from '../../../machines/domain/domain-events.ts';
+import type {
+  AcquisitionFailed,
+  CertificateReceived,
+  OrderPlace,
+} from '../../../machines/domain/domain-events.ts';
 import type { Target } from '../../../machines/domain/domain-facts.ts';
 import { earlyMs } from '../../../machines/domain/domain-schedule.ts';
 import type { AcmeAccount, AcmeOrder } from '../acme/acme-client.ts';
@@ -68,7 +72,7 @@ export function finalizeOrder(
     const known = pending?.order === order.url && isOwnKey(pending.key) ? pending : null;
     if (known !== null && known.chain !== '') return received(attempt, known.chain, clock.now());
     // It was issued for a key that is lost, so nobody can use it.
-    if (known === null && found.status !== 'ready') throw unusableOrder(found, at);
+    if (known === null && found.status !== 'ready') throw unusableOrder(found, at, order);
     const key = known?.key ?? (await makeKey());
     if (known === null) await writePending(kube, place, { order: order.url, key, chain: '' }, signal);
     // The API server's clock may be ahead.
@@ -193,12 +197,17 @@ const spentOrder = ({ status, error }: AcmeOrder) =>
       : `the order is ${status}`,
   );
 
-function unusableOrder(order: AcmeOrder, at: Target): OrreryError {
+function unusableOrder(order: AcmeOrder, at: Target, { wasIssued }: OrderPlace): OrreryError {
   if (order.status !== 'valid' && order.status !== 'processing') return spentOrder(order);
+  // Nothing was issued for this attempt, so nothing counts (§5.3).
+  if (wasIssued) return lostOrder(null, othersText(order));
   const text = `the Secret ${at.namespace}/${pendingName(at)} with the order's key is gone; another order is placed`;
   const issued = order.status === 'valid' ? { issued: true } : {};
   return new OrreryError('ACME_REFUSED', text, { facts: { orderLost: true, ...issued } });
 }
+
+const othersText = (order: AcmeOrder) =>
+  `the authority answered the new order with ${nameOf(order)}, which was issued before, for a key that is not here; if somebody else orders with this account, give the Issuer one of its own (spec.acme.accountSecret)`;
 
 /**
  * The time for the certificate's answer, ms: as for one that takes work, unless the effect ends before.

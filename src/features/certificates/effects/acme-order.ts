@@ -30,7 +30,11 @@ export function makeOrder(accounts: AcmeAccounts, clock: Clock): EffectRunner<Ac
     return {
       type: 'order.made',
       attempt,
-      order: { url: order.url, expires: Math.max(at, clock.now() + keptMs) },
+      order: {
+        url: order.url,
+        expires: Math.max(at, clock.now() + keptMs),
+        ...(order.status === 'valid' || order.status === 'processing' ? { wasIssued: true } : {}),
+      },
     };
   });
 }

@@ -100,6 +100,11 @@ export type AcquisitionFailed = {
   readonly issued?: boolean;
   /** As in OrderAuthorized. */
   readonly removed?: boolean;
+  /**
+   * With `unusable`: the version of the Issuer's specification that the authority refuses with each order,
+   * which no check finds; absent: it refuses none.
+   */
+  readonly refusedSpec?: string;
 };
 
 export type AriFetched = {
@@ -168,8 +173,10 @@ export type PermitReturned = {
   readonly late?: true;
   /** With `rateLimited`: its scope; absent: unknown. */
   readonly scope?: LimitScope;
-  /** With `rateLimited` and `down`: the answer, for people. */
+  /** With `rateLimited`, `down` and `unusable`: the answer, for people. */
   readonly message?: string;
+  /** As in AcquisitionFailed. */
+  readonly refusedSpec?: string;
 };
 /** `unusable`: the Issuer itself cannot be used. */
 export type PermitOutcome = 'issued' | 'refused' | 'rateLimited' | 'down' | 'unused' | 'unusable';

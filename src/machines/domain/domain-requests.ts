@@ -61,7 +61,7 @@ export function returned(
   { outcome, again, ...given }: Given,
 ): Omit<MessageSend, 'type'> {
   const failed = event.type === 'acquisition.failed' ? event : null;
-  const { scope = 'unknown', message = '', retryAfterMs = null } = failed ?? {};
+  const { scope = 'unknown', message = '', retryAfterMs = null, refusedSpec } = failed ?? {};
   const isTrouble = outcome === 'rateLimited' || outcome === 'down' || outcome === 'unusable';
   return {
     to: [`issuer/_/${issuer}`],
@@ -75,6 +75,7 @@ export function returned(
       ...(again ? { next: nextQuestion(context, event.at) } : {}),
       ...(outcome === 'rateLimited' ? { scope } : {}),
       ...(isTrouble && message !== '' ? { message } : {}),
+      ...(refusedSpec === undefined ? {} : { refusedSpec }),
     },
   };
 }

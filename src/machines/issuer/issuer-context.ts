@@ -60,6 +60,11 @@ export interface Limit {
    * not.
    */
   readonly unusable?: string;
+  /**
+   * With `unusable`: the authority refuses it with the order; `own`: and not the orders of others. Absent: it
+   * does not.
+   */
+  readonly refused?: 'shared' | 'own';
 }
 
 export interface IssuerContext {
@@ -95,6 +100,11 @@ export interface IssuerContext {
   readonly outageSince: number | null;
   /** Consecutive outages, without a success in between. */
   readonly probes: number;
+  /**
+   * How often in a row the authority has refused the specification with an order, without a certificate in
+   * between; absent: never, or a record of an earlier release.
+   */
+  readonly refusals?: number;
   readonly lastError: string | null;
   readonly readySince: number;
   readonly isReady: boolean;

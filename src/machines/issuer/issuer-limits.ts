@@ -67,8 +67,11 @@ export function limitsAfter(
   return Object.fromEntries(Object.entries(others).map(([key, one]) => [key, blamed(one)]));
 }
 
-const blamed = (one: Limit): Limit =>
-  one.outage === undefined ? one : { ...one, outage: { ...one.outage, is: 'own' } };
+const blamed = (one: Limit): Limit => ({
+  ...one,
+  ...(one.outage === undefined ? {} : { outage: { ...one.outage, is: 'own' } }),
+  ...(one.refused === undefined ? {} : { refused: 'own' }),
+});
 
 /** The authority failed for this host: alone, it waits a minute, doubling to an hour. */
 function failedFor({ limits }: IssuerContext, event: PermitReturned, at: number): Limit {
@@ -83,14 +86,33 @@ function failedFor({ limits }: IssuerContext, event: PermitReturned, at: number)
 /** A host that alone has trouble waits a minute, doubling to an hour. @param times counted from 1 */
 const alonePauseMs = (times: number) => Math.min(grownMs(60_000, times), 3_600_000);
 
-/** Once it may be the Issuer, which is checked; again, and passed by the check, it is where the host is. */
+/**
+ * Once it may be the Issuer, which is checked; again, and passed by the check, it is where the host is. An
+ * order that the authority refuses is asked for less and less often, down to once a day.
+ */
 function unusableFor({ limits }: IssuerContext, event: PermitReturned, at: number): Limit {
   const before = limits[hostKey(event)];
   const times = before?.unusable === undefined ? 0 : before.times + 1;
-  const until = times === 0 ? at : at + alonePauseMs(times);
+  const isRefused = event.refusedSpec !== undefined;
+  const pauseMs = isRefused ? grownMs(60_000, times) : alonePauseMs(times);
+  const until = Math.max(times === 0 ? at : at + pauseMs, before?.until ?? 0);
   const unusable = (event.message ?? 'it cannot be used').slice(0, 300);
-  return { until: Math.max(until, before?.until ?? 0), times, isVague: false, unusable };
+  const refused = isRefused ? { refused: before?.refused ?? ('shared' as const) } : {};
+  return { until, times, isVague: false, unusable, ...refused };
 }
+
+/**
+ * Whether the authority refuses this specification, to everybody as far as is known: no check would find that
+ * (docs/features/certificates.md §7.6). What it refused was perhaps a former one.
+ */
+export const isSpecRefused = ({ facts, limits }: IssuerContext, event: PermitReturned): boolean =>
+  event.outcome === 'unusable' &&
+  event.refusedSpec === `${facts?.uid}/${facts?.generation}` &&
+  limits[hostKey(event)]?.refused !== 'own';
+
+/** Whether the authority refuses it to this host, and not to others. */
+export const isRefusedAlone = ({ limits }: IssuerContext, event: PermitReturned): boolean =>
+  event.refusedSpec !== undefined && limits[hostKey(event)]?.refused === 'own';
 
 /** A check this young is not repeated because a host says once more that the Issuer is unusable, ms. */
 const freshMs = 300_000;
@@ -157,7 +179,7 @@ export function limitOn(
   const isOfHost = (ofHost?.until ?? 0) >= (limits[domainKey(one)]?.until ?? 0);
   if (isOfHost && ofHost?.outage) return { reason: 'down', message: ofHost.outage.message };
   if (isOfHost && ofHost?.unusable !== undefined)
-    return { reason: 'notReady', message: aloneText(ofHost.unusable) };
+    return { reason: 'notReady', message: ofHost.refused ? ofHost.unusable : aloneText(ofHost.unusable) };
   const scope = isOfHost ? hostOf(one.domain) : `${one.registered} and all hosts under it`;
   return { reason: 'rateLimited', message: message ?? `its limit for ${scope} has been reached` };
 }

@@ -163,7 +163,7 @@ export function whyWaiting(
 const busyText = (width: number) =>
   width > 1
     ? `${width} orders are in progress, as many as it allows`
-    : 'after a limit or an outage of its authority one domain tries first';
+    : 'after a limit, an outage or a refusal of its authority one domain tries first';
 
 /** While nobody is served. @param asker who may have a reason of its own */
 export function whyAllWait(

@@ -19,11 +19,14 @@ import {
   grownMs,
   isForEverybody,
   isItsOwnTrouble,
+  isRefusedAlone,
+  isSpecRefused,
   isUnusableForItAlone,
   limitMet,
   limitsAfterEdit,
   withoutUnusable,
 } from './issuer-limits.ts';
+import { dayMs } from './issuer-periods.ts';
 import { enqueued, inWorkMax, isDeaf, memoryMs, quietMs, returned, served } from './issuer-queue.ts';
 import { deferral, grant, isMistold, noted, type Why, whyAllWait, whyWaiting } from './issuer-report.ts';
 import type { StateWord } from './issuer-words.ts';
@@ -45,7 +48,8 @@ export function probePauseMs(probes: number, random: number): number {
 }
 
 /** While the trouble lasts one domain tries for all; waiting for it needs no timer. */
-const isOnTrial = ({ limitTimes, probes }: IssuerContext) => limitTimes > 0 || probes > 0;
+const isOnTrial = ({ limitTimes, probes, refusals = 0 }: IssuerContext) =>
+  limitTimes > 0 || probes > 0 || refusals > 0;
 
 /** An action that decides by the context which effects to request. */
 const composed = enqueueActions<
@@ -137,6 +141,8 @@ export const issuerSetup = setup({
       event.type === 'issuer.observed' && !equal(factsAfter(facts, event.facts), facts),
     isForgettable: ({ context, event }: Args) => memoryMs(context, timeOf(event)) <= 0,
     isInvalid: ({ context }: Args) => context.facts?.invalid != null,
+    isThisCheckAgain: ({ context, event }: Args) =>
+      'check' in event && event.check === context.check && (context.refusals ?? 0) > 0,
     isThisCheck: ({ context, event }: Args) => 'check' in event && event.check === context.check,
     isRefused: (args: Args) => isFailed(args, 'refused'),
     isCheckDown: (args: Args) => isFailed(args, 'down'),
@@ -153,9 +159,13 @@ export const issuerSetup = setup({
     isLimit: (args: Args) => isReturned(args, 'rateLimited'),
     isOutage: (args: Args) =>
       isReturned(args, 'down') && !('domain' in args.event && isItsOwnTrouble(args.context, args.event)),
-    isUnusable: (args: Args) =>
-      isReturned(args, 'unusable') &&
-      !('domain' in args.event && isUnusableForItAlone(args.context, args.event, timeOf(args.event))),
+    isSpecRefused: ({ context, event }: Args) =>
+      event.type === 'permit.returned' && isSpecRefused(context, event),
+    isUnusable: ({ context, event }: Args) =>
+      event.type === 'permit.returned' &&
+      event.outcome === 'unusable' &&
+      !isRefusedAlone(context, event) &&
+      !isUnusableForItAlone(context, event, timeOf(event)),
     isGoodAnswer: (args: Args) => isReturned(args, 'issued', 'refused'),
     isMistoldAnew: (args: Args, { word }: { readonly word: StateWord }) =>
       args.context.mistold !== true && isMistold(args, word),
@@ -175,7 +185,7 @@ export const issuerSetup = setup({
     quiet: ({ context, event }) =>
       quietMs(context, timeOf(event), isOnTrial(context) ? 1 : inWorkMax(context)),
     /** The authority's opinion of our account may have been corrected. */
-    tryAnyway: 300_000,
+    tryAnyway: ({ context }) => backOffMs(Math.max(0, (context.refusals ?? 0) - 1), 300_000, dayMs),
     untilForgettable: ({ context, event }) => memoryMs(context, timeOf(event)),
     reportAgain: 30_000,
     /** An Issuer whose certificates are ordered is checked by that. */
@@ -201,6 +211,7 @@ export const issuerSetup = setup({
       limitTimes: 0,
       outageSince: null,
       probes: 0,
+      refusals: 0,
       lastError: null,
     }),
     enqueue: composed((args) => {
@@ -223,7 +234,13 @@ export const issuerSetup = setup({
     deferAsLimited: deferring('rateLimited'),
     deferAsDown: deferring('down'),
     noteInvalid: assign(({ context }) => ({ lastError: context.facts?.invalid ?? null })),
-    noteError: assign(({ event }) => (event.type === 'issuer.failed' ? { lastError: event.message } : {})),
+    noteError: assign(({ event }) =>
+      event.type === 'issuer.failed' ? { lastError: event.message, refusals: 0 } : {},
+    ),
+    noteRefusal: assign(({ context, event }) => ({
+      lastError: saidBy(event) ?? 'the authority refuses it',
+      refusals: (context.refusals ?? 0) + 1,
+    })),
     forgetUnusable: assign(({ context }) => withoutUnusable(context)),
     noteOutage: assign(({ context, event }) => ({
       outageSince: context.outageSince ?? timeOf(event),

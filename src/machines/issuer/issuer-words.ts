@@ -16,12 +16,13 @@ const withoutDot = (text: string) => text.replace(/\.+$/, '');
 
 /** What people are told about an Issuer in a state, in one sentence. */
 export function sentence(context: IssuerContext, word: StateWord): string {
-  const { name, lastError, ca } = context;
+  const { name, lastError, ca, refusals = 0 } = context;
   const why = lastError === null ? '' : `: ${withoutDot(lastError)}`;
   switch (word) {
     case 'ready':
       return `Issuer ${name} can issue certificates${ca ? `; its CA expires ${dateText(ca.notAfter)}` : ''}.`;
     case 'trying':
+      if (refusals > 0) return `Issuer ${name} could not be used, and one domain tries it again${why}.`;
       return `The ${source(context)} of Issuer ${name} is back; one domain tries first.`;
     case 'verifying':
       return `Checking whether Issuer ${name} can issue certificates.`;

@@ -8,8 +8,8 @@
  *   namespace among those whom the budgets and limits allow.
  * - A limit holds back those whom it is for: a host, a registered domain, or everybody; longer each time that
  *   it is met again.
- * - After a limit for everybody or an outage one domain tries first; the others follow when it succeeded, or
- *   got a proper refusal.
+ * - After a limit for everybody, an outage or a refusal of what every order asks for one domain tries first;
+ *   the others follow when it succeeded, or got a proper refusal.
  * - While the authority is away it alone checks whether it is back: after 10 s, growing to 5 min.
  * - Ready is checked again each hour: a CA that has expired, or an account that was closed, is told before a
  *   domain needs it.
@@ -85,6 +85,7 @@ const passedOn = [
     actions: ['takeBack', 'noteLimitMet', 'noteLimit'],
   },
   { guard: 'isOutage', target: '#issuer.suspended.down', actions: ['takeBack', 'noteOutage'] },
+  { guard: 'isSpecRefused', target: '#issuer.refused', actions: ['takeBack', 'noteRefusal'] },
   { guard: 'isUnusable', target: '#issuer.verifying', actions: 'takeBack' },
 ] as const;
 
@@ -122,11 +123,18 @@ const issuerMachine = issuerSetup.createMachine({
         ...reports('verifying'),
         // Until the check is over the status says what the last one found.
         'issuer.status.observed': {},
-        'issuer.verified': {
-          guard: 'isThisCheck',
-          target: 'serving',
-          actions: ['noteCa', 'forgetTrouble', ...tell('ready', readyNotice)],
-        },
+        'issuer.verified': [
+          {
+            guard: 'isThisCheckAgain',
+            target: '#issuer.serving.trying',
+            actions: ['noteCa', ...tell('trying')],
+          },
+          {
+            guard: 'isThisCheck',
+            target: 'serving',
+            actions: ['noteCa', 'forgetTrouble', ...tell('ready', readyNotice)],
+          },
+        ],
         'issuer.failed': verdict,
       },
       after: { verifyPatience: { target: 'suspended.down', actions: 'noteOutage' } },
@@ -140,7 +148,7 @@ const issuerMachine = issuerSetup.createMachine({
     },
     refused: {
       description:
-        'The authority refuses the account, or the CA cannot sign; retried when a Secret that the spec names changes, and now and then.',
+        'The authority refuses the account, or what its orders ask for, or the CA cannot sign; retried when a Secret that the spec names changes, and now and then.',
       tags: 'wrong',
       entry: [...tell('refused', refusedNotice), { type: 'issuer-secrets.watch', params: checking }],
       on: {
@@ -190,7 +198,7 @@ const issuerMachine = issuerSetup.createMachine({
         },
         trying: {
           id: 'issuer.trying',
-          description: 'After a rate limit or an outage, one domain tries first.',
+          description: 'After a rate limit, an outage or a refusal of its orders, one domain tries first.',
           entry: 'serveOne',
           on: {
             ...reports('trying'),

@@ -234,14 +234,12 @@ test.each([
   },
 );
 
-test('a profile that the authority does not list, and refuses with the order: where it is named is told', async () => {
+test('§7.6: a profile that the authority does not list, and refuses with the order: the Issuer is told, and what to do', async () => {
   const { authority, secret, order } = stage({ profile: 'short' });
   secret.key = await makeKey();
   authority.onOrder = problem(400, 'invalidProfile', 'no profile short');
-  const message = expect.stringContaining(
-    '(no profile short); the profile is spec.acme.profile of Issuer acme',
-  );
-  await expect(order()).resolves.toMatchObject({ outcome: 'hopeless', message });
+  const message = expect.stringContaining('(no profile short); name another in spec.acme.profile, or none');
+  await expect(order()).resolves.toMatchObject({ outcome: 'unusable', refusedSpec: 'v', message });
 });
 
 test('new terms are agreed to, and the order is placed', async () => {

@@ -23,7 +23,7 @@ const order = { url: 'https://ca/order/1', expires: 9e15 };
 const wish = { host: 'app.example.com', issuer: 'acme', attempt: 4 };
 
 function accountsOf(account: Partial<AcmeAccount>): AcmeAccounts {
-  const opened = { uid: 'u', spec: {} as never, account: account as AcmeAccount };
+  const opened = { uid: 'u', version: 'v', spec: {} as never, account: account as AcmeAccount };
   const nothing = { forget: () => {}, doubt: () => {} };
   return { of: async () => opened, use: async (_, _order, work) => work(opened), ...nothing };
 }

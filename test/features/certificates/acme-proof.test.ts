@@ -18,7 +18,7 @@ const order = { url: 'https://ca/order/1', expires: 9e15 };
 const wish = { host: 'app.example.com', issuer: 'acme', attempt: 4, order };
 
 function accountsOf(account: Partial<AcmeAccount>, challenge: unknown = 'http01'): AcmeAccounts {
-  const opened = { uid: 'u', spec: { challenge } as never, account: account as AcmeAccount };
+  const opened = { uid: 'u', version: 'v', spec: { challenge } as never, account: account as AcmeAccount };
   const nothing = { forget: () => {}, doubt: () => {} };
   return { of: async () => opened, use: async (_, _order, work) => work(opened), ...nothing };
 }

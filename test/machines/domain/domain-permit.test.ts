@@ -101,3 +101,12 @@ test('§5.8: one that waits only for others says so, and asks seldom from then o
   );
   expect(domain.patience).toBeGreaterThanOrEqual(60_000);
 });
+
+test('§7.6: what the authority refused of the Issuer with the order is told to the Issuer with the permit', () => {
+  const domain = ordering();
+  domain.asked();
+  fail(domain, 'unusable', { refusedSpec: 'issuer-uid/1' });
+  const [given] = domain.askedOf('message.send');
+  expect(given?.event).toMatchObject({ outcome: 'unusable', refusedSpec: 'issuer-uid/1', again: true });
+  expect(domain.context).toMatchObject({ failures: 0, hold: null });
+});

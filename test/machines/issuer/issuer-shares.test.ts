@@ -379,7 +379,7 @@ describe('§5.8: a host that only waits for others', () => {
     limited(issuer, 'a.bank.test', 'account', minute);
     issuer.wait(minute);
     issuer.asked();
-    const message = 'after a limit or an outage of its authority one domain tries first';
+    const message = 'after a limit, an outage or a refusal of its authority one domain tries first';
     expect(told(ask(issuer, 'c.shop.test', { times: 2 }))).toMatchObject([{ reason: 'busy', message }]);
   });
 });

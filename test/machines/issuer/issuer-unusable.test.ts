@@ -1,4 +1,7 @@
-/** The issuer chart when a host finds it unusable and its own check does not: §7.6. */
+/**
+ * The issuer chart when a host finds it unusable and its own check does not, and when the authority refuses
+ * with the order what every order asks for: §7.6.
+ */
 import { expect, test } from 'vitest';
 import type { ActorId } from '../../../src/base/ids.ts';
 import type { PermitReturned } from '../../../src/machines/domain/domain-events.ts';
@@ -103,4 +106,78 @@ test.each([
   expect(told(issuer).at(-1)).toMatchObject({ type: 'permit.granted' });
   findsUnusable(issuer);
   expect(issuer.context.limits['h/a.test']?.times).toBe(0);
+});
+
+const refusal = 'ca/order answered 400: invalidProfile (no profile short)';
+const version = `${issuerFacts.uid}/${issuerFacts.generation}`;
+/** As the authority answers an order that names a profile it has not. */
+const isRefusedItsOrder = (issuer: Issuer, host = 'a.test', refusedSpec = version) =>
+  findsUnusable(issuer, host, { refusedSpec, message: refusal });
+const asks = (issuer: Issuer, ...hosts: string[]) =>
+  hosts.reduce((one, host) => one.take({ type: 'permit.asked', ...asker(host) }), issuer);
+const grants = (issuer: Issuer) => told(issuer).filter(({ type }) => type === 'permit.granted').length;
+
+/** The first order was refused. */
+function refused(): Issuer {
+  const issuer = asks(ready(), 'a.test');
+  issuer.asked();
+  return isRefusedItsOrder(issuer);
+}
+
+test('§7.6: what the authority refuses with an order is told once, at the Issuer, and nobody orders', () => {
+  const issuer = refused();
+  expect(issuer.state).toBe('refused');
+  expect(issuer.askedOf('issuer.report').at(-1)).toMatchObject({
+    status: {
+      conditions: [{ status: 'False', reason: 'Refused', message: expect.stringContaining(refusal) }],
+    },
+    notice: { eventType: 'Warning', reason: 'NotUsable', note: refusal },
+  });
+  asks(issuer, 'b.test');
+  const why = { type: 'permit.deferred', reason: 'notReady', message: refusal };
+  expect(told(issuer)).toMatchObject([why]);
+});
+
+test('§7.6: the order is tried again by one host, after 5 min, doubling to a day, until the Issuer is edited', () => {
+  const issuer = asks(refused(), 'b.test', 'c.test');
+  const inMin: number[] = [];
+  for (let time = 0; time < 11; time++) {
+    const since = issuer.now;
+    while (issuer.state === 'refused') issuer.wait(minute);
+    inMin.push((issuer.now - since) / minute);
+    issuer.asked();
+    verified(issuer);
+    expect(issuer.state).toBe('serving.trying');
+    expect(grants(issuer)).toBe(1);
+    isRefusedItsOrder(issuer, Object.keys(issuer.context.inWork)[0]?.slice('domain/_/'.length));
+  }
+  expect(inMin).toEqual([5, 10, 20, 40, 80, 160, 320, 640, 1_280, 1_440, 1_440]);
+  issuer.asked();
+  const facts = { ...issuerFacts, kind: 'ca' as const, budget: null, generation: 2 };
+  verified(issuer.take({ type: 'issuer.observed', facts }));
+  expect(issuer.state).toBe('serving.ready');
+  expect(grants(issuer)).toBe(3);
+});
+
+test('§7.4: a host whose orders alone are refused waits by itself, once another had its certificate', () => {
+  const issuer = asks(refused(), 'b.test');
+  verified(issuer.wait(5 * minute));
+  expect(issuer.context.inWork).toHaveProperty(idOf('b.test'));
+  findsUnusable(issuer, 'b.test', { outcome: 'issued', again: false });
+  expect(issuer.state).toBe('serving.ready');
+  issuer.asked();
+  for (let time = 0; time < 4; time++) {
+    isRefusedItsOrder(issuer);
+    expect(issuer.state).toBe('serving.ready');
+    const [why] = told(issuer).filter(({ type }) => type === 'permit.deferred');
+    expect(why).toMatchObject({ reason: 'notReady', message: refusal });
+    issuer.wait(Number(why?.until) - issuer.now);
+    expect(grants(issuer)).toBe(1);
+  }
+});
+
+test('an order that was refused for a former specification says nothing of the present one', () => {
+  const issuer = asks(ready(), 'a.test');
+  isRefusedItsOrder(issuer, 'a.test', `${issuerFacts.uid}/0`);
+  expect(issuer.state).toBe('verifying');
 });

@@ -30,9 +30,10 @@ export interface KnownIssuer {
   readonly spec: IssuerSpec;
 }
 
-/** With the uid of its Issuer. */
+/** With the uid of its Issuer, and the version of its specification. */
 export interface OpenedAccount {
   readonly uid: string;
+  readonly version: string;
   readonly spec: AcmeSpec;
   readonly account: AcmeAccount;
 }
@@ -126,7 +127,7 @@ function openedAccounts(parts: AccountParts) {
     const before = opened.get(issuer);
     if (before?.version === known.version) {
       const account = await before.account.catch(() => null);
-      if (account !== null) return { uid: known.uid, spec, account };
+      if (account !== null) return { uid: known.uid, version: known.version, spec, account };
     }
     const account = open(parts, spec, signal);
     const entry = { version: known.version, account, at: parts.clock.monotonic() };
@@ -134,7 +135,7 @@ function openedAccounts(parts: AccountParts) {
     account.catch(() => {
       if (opened.get(issuer) === entry) opened.delete(issuer);
     });
-    return { uid: known.uid, spec, account: await account };
+    return { uid: known.uid, version: known.version, spec, account: await account };
   };
   return {
     of,

@@ -8,11 +8,11 @@
 
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
 import type { Clock } from '../../../base/clock.ts';
-import { hasCode, OrreryError } from '../../../base/errors.ts';
+import { hasCode } from '../../../base/errors.ts';
 import type { AcmeOrder } from '../../../machines/domain/domain-effects.ts';
 import type { AcmeAccount, AcmeOrder as Order } from '../acme/acme-client.ts';
 import type { AcmeAccounts, OpenedAccount } from './acme-accounts.ts';
-import { acquiring } from './acquisition-failure.ts';
+import { acquiring, unusableIssuer } from './acquisition-failure.ts';
 
 /** If the authority names no expiry: Let's Encrypt keeps an order for a week, and less is safe. */
 const expiryMs = 24 * 3_600_000;
@@ -46,13 +46,10 @@ async function ordered(
   replaces: string | null,
   signal: AbortSignal,
 ): Promise<Order> {
-  const place = ({ account, spec }: OpenedAccount) =>
+  const place = ({ account, spec, version }: OpenedAccount) =>
     withoutReplacing(account, host, { profile: spec.profile, replaces }, signal).catch((thrown: unknown) => {
       if (!hasCode(thrown, 'ACME_REFUSED') || thrown.facts.type !== 'invalidProfile') throw thrown;
-      const { code, message, facts } = thrown;
-      throw new OrreryError(code, `${message}; the profile is spec.acme.profile of Issuer ${issuer}`, {
-        facts,
-      });
+      throw unusableIssuer(`${thrown.message}; name another in spec.acme.profile, or none`, version);
     });
   return accounts.use(issuer, false, place, signal);
 }

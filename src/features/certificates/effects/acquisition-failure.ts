@@ -28,7 +28,7 @@ export function acquiring<E extends { readonly type: string; readonly attempt: n
 
 export function acquisitionFailed(attempt: number, thrown: unknown): AcquisitionFailed {
   const facts = thrown instanceof OrreryError ? thrown.facts : {};
-  const { orderLost, issued } = facts;
+  const { orderLost, issued, refusedSpec } = facts;
   const outcome = outcomeOf(thrown);
   // Not every authority, nor what is in front of it, says so in a problem document.
   const isUnknown = facts.status === 404 && (outcome === 'refused' || outcome === 'down');
@@ -41,6 +41,7 @@ export function acquisitionFailed(attempt: number, thrown: unknown): Acquisition
     orderLost: orderLost === true || isUnknown,
     ...(issued === true ? { issued } : {}),
     ...(outcome === 'rateLimited' ? { scope: scopeIn(facts.scope) } : {}),
+    ...(typeof refusedSpec === 'string' ? { refusedSpec } : {}),
   };
 }
 
@@ -69,14 +70,15 @@ function outcomeOf(thrown: unknown): FailureOutcome {
 
 /**
  * Says which replica found the Issuer unusable: others may find it good, because they have another clock,
- * network or mount.
+ * network or mount. What the authority itself refuses, it refuses to all.
  */
 export const signedBy = (replica: string, effects: readonly RunnableEffect[]): readonly RunnableEffect[] =>
   effects.map(({ type, run }) => ({
     type,
     async run(effect, context) {
       const told = await run(effect, context);
-      const isUnusable = told.type === 'acquisition.failed' && told.outcome === 'unusable';
+      const isUnusable =
+        told.type === 'acquisition.failed' && told.outcome === 'unusable' && told.refusedSpec === undefined;
       return isUnusable ? { ...told, message: `${told.message} (found by replica ${replica})` } : told;
     },
   }));
@@ -85,6 +87,12 @@ export const signedBy = (replica: string, effects: readonly RunnableEffect[]): r
 export const isUnanswered = (thrown: unknown) =>
   hasCode(thrown, 'ACME_UNREACHABLE') && thrown.facts.timedOut === true;
 
-/** The Issuer itself is unusable, for every host: nothing counts against the host. */
-export const unusableIssuer = (text: string) =>
-  new OrreryError('CERTIFICATE_UNUSABLE', text, { facts: { issuer: true } });
+/**
+ * The Issuer itself is unusable, for every host: nothing counts against the host.
+ *
+ * @param refusedSpec as in AcquisitionFailed
+ */
+export const unusableIssuer = (text: string, refusedSpec?: string) =>
+  new OrreryError('CERTIFICATE_UNUSABLE', text, {
+    facts: { issuer: true, ...(refusedSpec === undefined ? {} : { refusedSpec }) },
+  });

@@ -64,7 +64,7 @@ export interface SecretDigest extends DigestBase {
   readonly notAfter: number;
 }
 
-/** Of a Namespace only its labels are kept. */
+/** Of a Namespace only its labels are kept, and whether it is being deleted. */
 export interface NamespaceDigest extends DigestBase {
   readonly kind: 'namespaces';
 }

@@ -16,6 +16,7 @@ import { asError, hasCode } from '../../base/errors.ts';
 import type { Log } from '../../base/log-port.ts';
 import { unlessAnother } from '../../kube/api/absent.ts';
 import { secretNameOf } from '../../machines/domain/domain-facts.ts';
+import { isEnding } from './claims/claims.ts';
 import { shownLabel } from './digest.ts';
 import type { DomainDigest, IngressDigest, ServiceDigest } from './digests.ts';
 import { sourceVersions } from './effects/certificate-secrets.ts';
@@ -164,6 +165,8 @@ export class ShownDomains {
     const [kept, ...surplus] = wanted === null ? [undefined, ...shown] : shown;
     for (const entry of surplus) if (entry) await this.#remove(entry, signal);
     if (wanted === null) return true;
+    // Another namespace of that name may be there already, which the world does not show yet.
+    if (isEnding(this.#parts.world, namespace)) return false;
     if (kept === undefined) await this.#create({ namespace, host }, wanted, signal);
     else if (ownersOf(kept) !== ownerText(wanted)) await this.#adopt(kept, wanted, signal);
     return kept !== undefined;

@@ -1,81 +1,8 @@
 /** Who asks for which host, of which Issuer, into which Secrets. */
 import { describe, expect, test } from 'vitest';
-import type { AnyDigest, WorldEntry } from '../../../src/base/digests.ts';
-import { createCertificatesJoin } from '../../../src/features/certificates/certificates-join.ts';
 import { domainPart } from '../../../src/features/certificates/digest.ts';
-import type { DomainFacts, IssuerFacts } from '../../../src/machines/domain/domain-facts.ts';
-
-const base = { resourceVersion: '1', createdAt: 0, deleting: false, labels: {}, generation: 1 };
-const needed = [
-  'services',
-  'orrery.dev/v1alpha1/Domain',
-  'orrery.dev/v1alpha1/Issuer',
-  'networking.k8s.io/v1/Ingress',
-  'v1/Secret',
-];
-
-class Scene {
-  readonly #entries = new Map<string, WorldEntry>();
-  readonly #listed = new Set<string>();
-  readonly join = createCertificatesJoin({
-    get: (resource, namespace, name) => this.#entries.get(`${resource}/${namespace}/${name}`)?.digest ?? null,
-    statement: (mirror) =>
-      this.#listed.has(mirror) ? { kind: 'synced', gates: [], resource: mirror } : null,
-    entries: (resource) => [...this.#entries.values()].filter((entry) => entry.resource === resource),
-  });
-
-  /** @returns the actors that the change concerns */
-  put(resource: string, namespace: string, name: string, digest: object | null): string[] {
-    const key = `${resource}/${namespace}/${name}`;
-    const before = this.#entries.get(key)?.digest ?? null;
-    const entry = { resource, namespace, name, digest: digest as AnyDigest | null };
-    if (digest === null) this.#entries.delete(key);
-    else this.#entries.set(key, entry);
-    return [...this.join.fold(entry, before)].sort();
-  }
-
-  listed(...more: string[]): this {
-    for (const resource of [...needed, ...more]) this.#listed.add(resource);
-    return this;
-  }
-
-  domain(namespace: string, name: string, spec: object, change: object = {}): string[] {
-    const wish = { secretName: name, issuer: null, ...spec };
-    return this.put('domains.orrery.dev', namespace, name, {
-      kind: 'domains',
-      uid: `u-${namespace}-${name}`,
-      ...base,
-      spec: wish,
-      ...change,
-    });
-  }
-
-  issuer(name: string, hosts: string[], change: object = {}): string[] {
-    const acme = { challenge: 'http01', server: 'https://ca' };
-    const spec = { domains: hosts, acme, ca: null, budget: null };
-    return this.put('issuers.orrery.dev', '', name, {
-      kind: 'issuers',
-      uid: `i-${name}`,
-      ...base,
-      spec,
-      ...change,
-    });
-  }
-
-  facts(host: string): DomainFacts | null | undefined {
-    const observation = this.join.observe('domain', '_', host);
-    return observation === null ? undefined : (observation.facts as DomainFacts | null);
-  }
-
-  rivals(host: string): readonly DomainFacts[] {
-    const observation = this.join.observe('domain', '_', host);
-    return (observation as { rivals?: readonly DomainFacts[] } | null)?.rivals ?? [];
-  }
-
-  namespace(name: string, labels: Record<string, string>): string[] {
-    return this.put('namespaces', '', name, { kind: 'namespaces', uid: `n-${name}`, ...base, labels });
-  }
-}
+import type { IssuerFacts } from '../../../src/machines/domain/domain-facts.ts';
+import { base, Scene } from './join-scene.ts';
 
 test('nothing is said until everything that may ask was listed once', () => {
   const scene = new Scene();
@@ -287,6 +214,18 @@ test('§2.5: nothing is said of a host before the Namespaces were listed, if an 
   expect(scene.facts('app.example.com')).toBeUndefined();
   scene.listed('v1/Namespace');
   expect(scene.facts('app.example.com')?.issuer?.name).toBe('any');
+});
+
+test('§1.7: in a namespace that is being deleted nothing asks any more; what others ask for is theirs', () => {
+  const scene = new Scene().listed();
+  scene.namespace('shop', {});
+  scene.domain('shop', 'app', { host: 'app.example.com' });
+  scene.domain('bank', 'app', { host: 'app.example.com' }, { createdAt: 1 });
+  expect(scene.facts('app.example.com')?.owner).toBe('shop');
+  expect(scene.namespace('shop', {}, true)).toEqual(['domain/_/app.example.com']);
+  expect(scene.facts('app.example.com')).toMatchObject({ owner: 'bank', refused: [] });
+  scene.domain('bank', 'app', { host: 'app.example.com' }, { deleting: true });
+  expect(scene.facts('app.example.com')).toBeNull();
 });
 
 test('§2.5: an Issuer serves the Namespaces that it selects, by their labels as they are', () => {

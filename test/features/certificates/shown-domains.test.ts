@@ -173,6 +173,21 @@ describe('§1.2: hosts of Services and Ingresses', () => {
     expect(stage.objects.size).toBe(101);
   });
 
+  test('are not made again in a namespace that is being deleted, but in the next one of its name', async () => {
+    const stage = await scene();
+    stage.service('front', 'app.example.com');
+    await stage.settled();
+    const namespace = { kind: 'namespaces', ...base };
+    stage.put('namespaces', '', 'shop', { ...namespace, uid: 'one', deleting: true });
+    stage.objects.clear();
+    stage.put('domains.orrery.dev', 'shop', 'app.example.com', null);
+    await stage.settled();
+    expect(stage.tried).toEqual(['shop']);
+    stage.put('namespaces', '', 'shop', { ...namespace, uid: 'two' });
+    await stage.settled();
+    expect(stage.tried).toEqual(['shop', 'shop']);
+  });
+
   test('show no more when nothing asks, and what is shown asks for nothing', async () => {
     const stage = await scene();
     stage.service('front', 'app.example.com');

@@ -61,11 +61,19 @@ export function claimsOf(
   asking: Iterable<Asking>,
   promised: Promised,
 ): readonly DomainFacts[] {
-  const all = [...asking].sort(byAge);
+  const all = [...asking].filter(({ source }) => !isEnding(world, source.namespace)).sort(byAge);
   const inOrder = all.filter(({ isShown }) => isShown !== true);
   const shown = all.filter(({ isShown }) => isShown === true);
   const owners = [...new Set(inOrder.map(({ source }) => source.namespace))];
   return owners.map((owner) => factsOf(world, host, { inOrder, shown, owner, promised }));
+}
+
+/**
+ * Whether the namespace is being deleted: then all in it goes, in any order. A Secret that goes before its
+ * Domain is not missing, and an order for it would be in vain, because nothing can be created there.
+ */
+export function isEnding(world: Pick<World, 'get'>, namespace: string): boolean {
+  return asDigest<NamespaceDigest>(world.get('namespaces', '', namespace), 'namespaces')?.deleting === true;
 }
 
 /** The most objects that are told that the host belongs to another namespace. */

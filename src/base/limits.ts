@@ -113,9 +113,7 @@ export const limits = {
    * remote service.
    */
   kubeCredentialsMs: 20_000,
-  /**
-   * Credentials are looked up again after this time, ms: token files are replaced long before they expire.
-   */
+  /** Credentials are looked up again after this time, ms: token files are replaced long before that. */
   kubeCredentialsAgeMs: 10_000,
   /**
    * Bytes of one answer of the Kubernetes API: 500 objects of 256 KiB; an object has at most 1.5 MiB, most
@@ -305,6 +303,8 @@ export const limits = {
    * that it does not show all.
    */
   inspectRows: 50_000,
+  /** Characters of an error in an answer over NATS, which may quote what was asked. */
+  errorAnswerChars: 4_000,
   /** Characters of a dead letter's body in a list; a single letter is shown in full. */
   letterBodyChars: 4_000,
   /** Dead letters shown. */

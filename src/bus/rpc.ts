@@ -141,7 +141,7 @@ function runEndpoint(
   const fail = (message: BusMessage, thrown: unknown): void => {
     const error = asError(thrown);
     stats.errors++;
-    stats.lastError = error.message;
+    stats.lastError = boundedText(error.message);
     if (!(error instanceof OrreryError) || error.kind === 'invariant') {
       log.error({ error, subject: message.subject }, 'a request handler failed');
     }
@@ -215,7 +215,7 @@ function errorAnswer(error: Error): Answer {
   const code = error instanceof OrreryError ? error.code : 'INVARIANT';
   const status = statusOfKind[errorCodes[code][0]];
   return {
-    data: encodeJson({ error: { code, message: error.message } }),
+    data: encodeJson({ error: { code, message: boundedText(error.message) } }),
     headers: {
       [contentType.header]: contentType.json,
       // One line of bounded length, because a header cannot contain more.
@@ -225,6 +225,10 @@ function errorAnswer(error: Error): Answer {
     },
   };
 }
+
+/** An error may quote what was asked: uncut, its answer, and that about the service, would not fit either. */
+const boundedText = (message: string) =>
+  message.length > limits.errorAnswerChars ? `${message.slice(0, limits.errorAnswerChars)}…` : message;
 
 function discoverySubjects(verb: Verb, { name, id }: ServiceParts): readonly string[] {
   return [`$SRV.${verb}`, `$SRV.${verb}.${name}`, `$SRV.${verb}.${name}.${writeToken(id)}`];

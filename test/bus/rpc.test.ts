@@ -106,6 +106,16 @@ describe('an endpoint', () => {
     expect(errorInAnswer(await ask(s.rpcList))?.code).toBe('BUS_REFUSED');
   });
 
+  test('whose error quotes a question as large as the bus takes answers, and so does the service', async () => {
+    const handler = async ({ data }: { data: Uint8Array }) => {
+      throw new OrreryError('MESSAGE_UNREADABLE', `there is no kind ${text(data)}`);
+    };
+    const { ask, client } = await served([{ name: 'list', subject: s.rpcList, handler }]);
+    const answer = await ask(s.rpcList, 'k'.repeat(1024 * 1024 - 10));
+    expect(errorInAnswer(answer)?.code).toBe('MESSAGE_UNREADABLE');
+    expect((await stats(client)).last_error).toMatch(/^there is no kind k+…$/);
+  });
+
   test('that leaves the answer to another replica says nothing', async () => {
     const { ask } = await served([{ name: 'list', subject: s.rpcList, handler: async () => undefined }]);
     expect(await codeOf(ask(s.rpcList, '', 30))).toBe('BUS_UNREACHABLE');

@@ -27,6 +27,9 @@ Examples:
 
 export function adoptCommand(program: Program, terminal: Terminal): void {
   const adopt = program.command('adopt').summary('take over from another controller');
+  adopt.allowExcessArguments().action(() => {
+    throw notAllowed('COMMAND', adopt.args[0] ?? '', 'certificates');
+  });
   adopt
     .command('certificates')
     .summary('take over the certificates of a namespace')

@@ -66,9 +66,12 @@ function listCommand(program: Program, terminal: Terminal): void {
     .option('--since <TIME>', 'only those since: 15m, 1d, 03:10 (default: all that are kept)')
     .option('--reason <CODE>', 'only those with this code, such as ACTOR_MISSING, or with this text in it')
     .option('--utc', 'times in UTC')
-    .addOption(formatOption('-o, --output <format>', ['table', 'json']));
+    .addOption(formatOption('-o, --output <format>', ['table', 'json']))
+    .allowExcessArguments();
   addClientFlags(command);
   command.action(async (options: ListOptions) => {
+    const [word] = command.args;
+    if (word !== undefined) throw notAllowed('COMMAND', word, 'list, show, resend, drop');
     const { since, reason = '', utc = false } = options;
     const from = since === undefined ? 0 : readTime('--since', since, systemClock.now(), utc);
     const wanted = reason.toLowerCase();
@@ -96,15 +99,17 @@ function listed(letters: readonly Letter[], { style }: Terminal): string {
     String(letter.sequence),
     age(now - letter.at),
     style('yellow', letter.code ?? ''),
-    letter.to ?? letter.subject,
-    letter.event ?? '',
+    shortened(letter.to ?? letter.subject),
+    shortened(letter.event ?? ''),
     shortened(reasonOf(letter)),
   ]);
   return table(['LETTER', 'AGE', 'REASON', 'TO', 'EVENT', 'WHY'], rows);
 }
 
-const whyCharsMax = 100;
-const shortened = (text: string) => (text.length > whyCharsMax ? `${text.slice(0, whyCharsMax - 1)}…` : text);
+/** Whoever sends names the actor and the event, at any length; all rows are as wide as the widest. */
+const cellCharsMax = 100;
+const shortened = (text: string) =>
+  text.length > cellCharsMax ? `${text.slice(0, cellCharsMax - 1)}…` : text;
 
 /** The error without its code, which has its own column. */
 const reasonOf = ({ error, code = '' }: Letter) =>

@@ -35,6 +35,8 @@ const ofOthers: Readonly<Record<string, string>> = {
 function helpful(complaint: string): string {
   return complaint
     .replace(/missing required argument '.*'/, '$&; --help lists all')
+    .replace(/unknown option '.*'\s*$/, (whole) => `${whole.trim()}; --help lists all`)
+    .replace(/option '.*' argument missing/, '$&; --help says what is allowed')
     .replace(/too many arguments for '(.*)'\. .*/, "too many arguments for '$1'; its --help shows the form")
     .replace(/unknown command '(.*)'\s*$/, (whole, word: string) => {
       const ours = ofOthers[word];
@@ -80,8 +82,17 @@ export function addClientFlags(command: Program): Program {
   return addFlags(command, clientFlags).addHelpText('after', environmentNote);
 }
 
+/** Commands with commands of their own. */
+const families = new Set(['dead', 'adopt']);
+
 /** Moves flags that choose the Orrery or a namespace behind the command: `orrery -n shop get`. */
-export function withFlagsBehind(argv: readonly string[]): readonly string[] {
+export function withFlagsBehind(given: readonly string[]): readonly string[] {
+  const argv = flagsBehind(given);
+  const [word = ''] = argv;
+  return families.has(word) ? [word, ...flagsBehind(argv.slice(1))] : argv;
+}
+
+function flagsBehind(argv: readonly string[]): readonly string[] {
   const names = new Set(['kubeconfig', 'namespace', 'n', ...Object.keys({ ...serverFlags, ...clientFlags })]);
   const nameAt = (at: number) => /^--?([a-z-]+)/.exec(argv[at] ?? '')?.[1] ?? '';
   let at = 0;

@@ -14,7 +14,12 @@ describe('wrong usage is one line on the error stream and exit code 2', () => {
   test.each([
     [['run', '--http', '8080'], '--http: "8080" is not allowed; allowed: HOST:PORT'],
     [['run', '--htpp', 'x'], "unknown option '--htpp' (Did you mean --http?)"],
-    [['run', '--http'], "option '--http <HOST:PORT>' argument missing"],
+    [['run', '--http'], "option '--http <HOST:PORT>' argument missing; --help says what is allowed"],
+    [['get', '--planet'], "unknown option '--planet'; --help lists all"],
+    [['adopt'], 'COMMAND: "" is not allowed; allowed: certificates'],
+    [['adopt', 'planets'], 'COMMAND: "planets" is not allowed; allowed: certificates'],
+    [['dead', 'planets'], 'COMMAND: "planets" is not allowed; allowed: list, show, resend, drop'],
+    [['dead', '--nats', 'nats://127.0.0.1:9', 'show', 'x'], 'letter: "x" is not allowed'],
     [['run', 'now'], 'too many arguments'],
     [['run', '--inspector-auth', 'none'], 'none only with a loopback address'],
     [['run', '--bundle', '/nowhere'], '--bundle: /nowhere/bundle.yaml: there is no such file'],

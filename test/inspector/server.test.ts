@@ -189,6 +189,9 @@ describe('every answer', () => {
     );
     expect(posted.statusCode).toBe(405);
     expect(posted.headers.allow).toBe('GET, HEAD');
+    expect(await json('/api/v1/dead/1')).toMatchObject({
+      body: { error: { code: 'METHOD_NOT_ALLOWED', message: 'only DELETE is answered here' } },
+    });
   });
 
   test('the live feed without an upgrade is a 426 that names the protocol', async () => {

@@ -17,7 +17,7 @@ import { contentType, decode, encodeJson } from '../../bus/codec.ts';
 import { headerOf } from '../../bus/envelope.ts';
 import type { Endpoint } from '../../bus/rpc.ts';
 import type { Subjects } from '../../bus/subjects.ts';
-import { readFields, text, wholeNumber } from './request-fields.ts';
+import { positiveNumber, readFields, text, wholeNumber } from './request-fields.ts';
 
 export interface StoredPageParts {
   readonly bus: Pick<Bus, 'follow'>;
@@ -53,7 +53,7 @@ async function history(parts: StoredPageParts, message: BusMessage): Promise<Uin
   return encodeJson({ steps, next: page.next } satisfies HistoryPage);
 }
 
-const fields = { since: wholeNumber, after: wholeNumber, limit: wholeNumber, id: text, kind: text };
+const fields = { since: wholeNumber, after: wholeNumber, limit: positiveNumber, id: text, kind: text };
 
 /** @throws OrreryError MESSAGE_UNREADABLE */
 export const readRequest = (message: BusMessage): HistoryRequest => readFields(message, fields);

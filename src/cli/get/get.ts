@@ -6,7 +6,14 @@ import type { ActorSummary, ControlPort, ListAnswer } from '../../base/views.ts'
 import { withClient } from '../cluster-connection.ts';
 import { findActor, isNamed, missingActor } from '../find-actor.ts';
 import { loadedKinds } from '../own/loaded-kinds.ts';
-import { addClientFlags, addFeatureFlag, flagTexts, formatOption, type Program } from '../parser.ts';
+import {
+  addClientFlags,
+  addFeatureFlag,
+  CommandFailed,
+  flagTexts,
+  formatOption,
+  type Program,
+} from '../parser.ts';
 import type { Terminal } from '../terminal.ts';
 import { inOrder, listAll } from './list-all.ts';
 import { sorted, type TableOptions, tableOf } from './rows.ts';
@@ -67,13 +74,19 @@ export function getCommand(program: Program, terminal: Terminal): void {
   });
 }
 
-/** @throws OrreryError ACTOR_MISSING after what was found was printed: somebody named what does not exist */
+/**
+ * After what was found was printed.
+ *
+ * @throws OrreryError ACTOR_MISSING: somebody named what does not exist
+ * @throws CommandFailed when nothing was found, and a part was not heard: that there is nothing is not known
+ */
 async function refuseMissing(
   control: ControlPort,
   { actors, missingShards }: ListAnswer,
   selection: Selection,
   options: GetOptions,
 ): Promise<void> {
+  if (actors.length === 0 && missingShards.length > 0) throw new CommandFailed();
   const found = new Set(actors.map(({ id }) => parseActorId(id).name));
   const [name, ...others] = selection.names.filter((name) => !found.has(name));
   if (name === undefined || missingShards.length > 0) return;

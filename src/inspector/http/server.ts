@@ -158,11 +158,9 @@ function otherMethod(ways: ReadonlyMap<string, unknown>): HttpAnswer {
   const allowed = [...ways.keys()]
     .flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : method))
     .join(', ');
-  const refusal = problem(
-    405,
-    'METHOD_NOT_ALLOWED',
-    `only ${allowed.replaceAll(', ', ' and ')} are answered here`,
-  );
+  const verb = allowed.includes(',') ? 'are' : 'is';
+  const words = `only ${allowed.replaceAll(', ', ' and ')} ${verb} answered here`;
+  const refusal = problem(405, 'METHOD_NOT_ALLOWED', words);
   return { ...refusal, headers: { Allow: allowed } };
 }
 

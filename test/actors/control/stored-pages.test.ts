@@ -89,7 +89,7 @@ test('since when is told, and only that is', async () => {
   expect((await settle(control.history({ since }))).steps.map(({ rev }) => rev)).toEqual([2]);
 });
 
-test.each([{ limit: 'all' }, { after: -1 }, { since: 1.5 }, { id: 7 }, { id: 'nonsense' }])(
+test.each([{ limit: 'all' }, { limit: 0 }, { after: -1 }, { since: 1.5 }, { id: 7 }, { id: 'nonsense' }])(
   'a request of %j is answered with what is wrong',
   async (request) => {
     const { control, settle } = scene();

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ActorSummary, ControlPort } from '../../../src/base/views.ts';
 import { until } from '../../until.ts';
-import { orrery, start } from '../command.ts';
+import { inThisProcess, orrery, start } from '../command.ts';
 import { emptyCluster, type FakeOrrery, plainRow, startFakeOrrery } from '../fake-orrery.ts';
 
 /** Sets a terminal's title, turns colours and the text around, overwrites the line. */
@@ -17,9 +17,9 @@ let isOver = false;
 const control: ControlPort = {
   ...emptyCluster,
   list: async ({ namespace }) => ({
-    actors: namespace === 'empty' || (namespace === 'brief' && isOver) ? [] : [web],
+    actors: ['empty', 'silent'].includes(namespace ?? '') || (namespace === 'brief' && isOver) ? [] : [web],
     next: null,
-    missingShards: namespace === 'unheard' ? [9] : [],
+    missingShards: ['unheard', 'silent'].includes(namespace ?? '') ? [9] : [],
   }),
 };
 
@@ -40,6 +40,17 @@ test('a name that no actor has is a failure, after what was found', async () => 
   });
 });
 
+test('nothing found is a failure if a shard did not answer', async () => {
+  const { place } = fake;
+  const answers = await Promise.all(
+    ['table', 'json'].map((form) => inThisProcess(['get', '-n', 'silent', '-o', form], place.env, place.cwd)),
+  );
+  expect(answers.map(({ code }) => code)).toEqual([1, 1]);
+  expect(answers[0]?.err).toBe(
+    'no actors found in namespace silent\nshards 9 did not answer: their actors are missing above\n',
+  );
+});
+
 test('a name that is mistyped is told what is like it; one that the filters leave out is not called missing', async () => {
   const missing = (...args: string[]) => get('pod', ...args).then(({ code, err }) => ({ code, err }));
   expect(await missing('web-11')).toEqual({
@@ -58,7 +69,7 @@ test('a name that is mistyped is told what is like it; one that the filters leav
 
 test('while a shard does not answer, nobody says that there is no such actor', async () => {
   expect(await get('pod', 'nobody', '-n', 'unheard')).toMatchObject({
-    code: 0,
+    code: 1,
     err: expect.stringContaining('shards 9 did not answer'),
   });
 });

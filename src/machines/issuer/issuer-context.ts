@@ -112,6 +112,8 @@ export interface IssuerContext {
   readonly mistold?: boolean;
   /** Of a private CA, when it was last verified; null or absent: an authority, or not verified yet. */
   readonly ca?: CaLife | null;
+  /** The address of the account, when it was last verified; null or absent: a CA, or not verified yet. */
+  readonly account?: string | null;
 }
 
 export type IssuerInput = IssuerEvent & Stamp;

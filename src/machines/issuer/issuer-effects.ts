@@ -28,6 +28,8 @@ export interface IssuerSecretsWatch {
 export interface IssuerStatus {
   readonly rateLimitedUntil: number | null;
   readonly outageSince: number | null;
+  /** The address of the account; absent: none, or a record of an earlier release. */
+  readonly accountUrl?: string;
   readonly conditions: readonly StatusCondition[];
 }
 

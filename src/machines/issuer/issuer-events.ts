@@ -34,7 +34,13 @@ export type IssuerEvent =
   /** A person asks for another verification. */
   | { readonly type: 'issuer.recheck' }
   /** The authority answered and knows our account; or the CA's certificate and key are usable. */
-  | { readonly type: 'issuer.verified'; readonly check: number; readonly ca?: CaLife }
+  | {
+      readonly type: 'issuer.verified';
+      readonly check: number;
+      readonly ca?: CaLife;
+      /** The address by which the authority knows our account; absent: a CA. */
+      readonly account?: string;
+    }
   | IssuerFailed
   /** A Secret that the specification names was created, deleted or changed. */
   | { readonly type: 'issuer-secrets.changed'; readonly check: number }

@@ -33,11 +33,12 @@ const reasons: Readonly<Record<StateWord, string>> = {
 };
 
 function statusOf(context: IssuerContext, word: StateWord): IssuerStatus {
-  const { readySince, limitedUntil: until, outageSince } = context;
+  const { readySince, limitedUntil: until, outageSince, account } = context;
   const isReady = isServing(word);
   return {
     rateLimitedUntil: until,
     outageSince,
+    ...(account == null ? {} : { accountUrl: account }),
     conditions: [
       {
         type: 'Ready',

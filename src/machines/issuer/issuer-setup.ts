@@ -202,9 +202,19 @@ export const issuerSetup = setup({
       noted(context, word, timeOf(event)),
     ),
     numberCheck: assign(({ context, event }) => ({ check: context.check + 1, checkedAt: timeOf(event) })),
-    noteCa: assign(({ event }) => (event.type === 'issuer.verified' ? { ca: event.ca ?? null } : {})),
+    noteVerified: assign(({ event }) =>
+      event.type === 'issuer.verified' ? { ca: event.ca ?? null, account: event.account ?? null } : {},
+    ),
     /** A domain whose Issuer is deleted leaves the queue by itself. */
-    forgetObject: assign({ queue: [], calls: {}, limits: {}, ca: null, isReady: false, readySince: 0 }),
+    forgetObject: assign({
+      queue: [],
+      calls: {},
+      limits: {},
+      ca: null,
+      account: null,
+      isReady: false,
+      readySince: 0,
+    }),
     noteReturn: assign({ limitedUntil: null, outageSince: null }),
     forgetTrouble: assign({
       limitedUntil: null,

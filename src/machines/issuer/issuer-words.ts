@@ -20,7 +20,7 @@ export function sentence(context: IssuerContext, word: StateWord): string {
   const why = lastError === null ? '' : `: ${withoutDot(lastError)}`;
   switch (word) {
     case 'ready':
-      return `Issuer ${name} can issue certificates${ca ? `; its CA expires ${dateText(ca.notAfter)}` : ''}.`;
+      return `Issuer ${name} can issue certificates${ofAccount(context)}${ca ? `; its CA expires ${dateText(ca.notAfter)}` : ''}.`;
     case 'trying':
       if (refusals > 0) return `Issuer ${name} could not be used, and one domain tries it again${why}.`;
       return `The ${source(context)} of Issuer ${name} is back; one domain tries first.`;
@@ -36,6 +36,9 @@ export function sentence(context: IssuerContext, word: StateWord): string {
       return `Issuer ${name} cannot be used${why}.`;
   }
 }
+
+/** CAA records may name it (`accounturi`, RFC 8657). */
+const ofAccount = ({ account }: IssuerContext) => (account == null ? '' : `; its account is ${account}`);
 
 const words: Readonly<Record<string, StateWord>> = {
   verifying: 'verifying',

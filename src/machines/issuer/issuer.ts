@@ -66,7 +66,7 @@ const checksAgain = <const Word extends 'ready' | 'trying'>(word: Word) =>
 
 /** What such a check finds. */
 const checked = (word: 'ready' | 'trying') =>
-  ({ 'issuer.verified': { guard: 'isThisCheck', actions: ['noteCa', ...tell(word)] } }) as const;
+  ({ 'issuer.verified': { guard: 'isThisCheck', actions: ['noteVerified', ...tell(word)] } }) as const;
 
 /** The result of the verification. */
 const verdict = [
@@ -127,12 +127,12 @@ const issuerMachine = issuerSetup.createMachine({
           {
             guard: 'isThisCheckAgain',
             target: '#issuer.serving.trying',
-            actions: ['noteCa', ...tell('trying')],
+            actions: ['noteVerified', ...tell('trying')],
           },
           {
             guard: 'isThisCheck',
             target: 'serving',
-            actions: ['noteCa', 'forgetTrouble', ...tell('ready', readyNotice)],
+            actions: ['noteVerified', 'forgetTrouble', ...tell('ready', readyNotice)],
           },
         ],
         'issuer.failed': verdict,
@@ -267,7 +267,7 @@ const issuerMachine = issuerSetup.createMachine({
             'issuer.verified': {
               guard: 'isThisCheck',
               target: '#issuer.serving.trying',
-              actions: ['noteCa', 'noteReturn', ...tell('trying')],
+              actions: ['noteVerified', 'noteReturn', ...tell('trying')],
             },
             'issuer.failed': verdict,
           },

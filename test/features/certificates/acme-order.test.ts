@@ -242,6 +242,15 @@ test('§7.6: a profile that the authority does not list, and refuses with the or
   await expect(order()).resolves.toMatchObject({ outcome: 'unusable', refusedSpec: 'v', message });
 });
 
+test('a host that its CAA records forbid is told which account a record has to name', async () => {
+  const { authority, secret, order } = stage();
+  secret.key = await makeKey();
+  authority.onOrder = problem(403, 'caa', 'CAA forbids it');
+  const url = `https://ca/account/${nameOf(secret.key)}`;
+  const message = expect.stringContaining(`CAA forbids it); a CAA record with accounturi has to name ${url}`);
+  await expect(order()).resolves.toMatchObject({ outcome: 'hopeless', message });
+});
+
 test('new terms are agreed to, and the order is placed', async () => {
   const { authority, secret, order } = stage();
   secret.key = await makeKey();

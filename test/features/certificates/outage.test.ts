@@ -99,6 +99,7 @@ test('an authority that is away: the Issuer says since when and looks by itself;
   expect((await stage.untilState(outage.name, 'valid')).failures).toBe(0);
   const after = await stage.issuerStatus('pebble');
   expect(after?.outageSince).toBeUndefined();
+  expect(after?.accountUrl).toMatch(/^https:/);
 });
 
 test('a refusal counts, is told, and leaves the next attempt to its time', async () => {

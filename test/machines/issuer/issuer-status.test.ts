@@ -45,6 +45,19 @@ test('§7.6: an Issuer that no domain has tried since an outage is checked each 
   expect(issuer.state).toBe('refused');
 });
 
+test('an Issuer that is verified tells the address of its account, for CAA records', () => {
+  const issuer: Issuer = new ActorDriver('issuer', '_', 'acme');
+  issuer.take({ type: 'issuer.observed', facts: issuerFacts }).asked();
+  const account = 'https://ca/account/1';
+  issuer.take({ type: 'issuer.verified', check: issuer.context.check, account });
+  const message = `Issuer acme can issue certificates; its account is ${account}.`;
+  expect(issuer.askedOf('issuer.report')).toMatchObject([
+    { status: { accountUrl: account, conditions: [{ reason: 'Verified', message }] } },
+  ]);
+  issuer.take({ type: 'issuer.observed', facts: null });
+  expect(issuer.context.account ?? null).toBe(null);
+});
+
 describe('a status that is seen to say what the Issuer did not report', () => {
   test('is reported again half a minute later, without an Event', () => {
     const issuer = readyIssuer().take(says({ status: 'False', reason: 'AuthorityDown' }));

@@ -96,7 +96,7 @@ export function createAcmeAccounts(parts: AccountParts) {
       } catch (thrown) {
         if (!isAboutAccount(thrown, order)) {
           doubt(issuer, thrown);
-          throw thrown;
+          throw withAccount(thrown, before.account);
         }
         const now = await anew(issuer, before, signal);
         if (now === null) throw lostAgain(thrown, pauseMs(issuer));
@@ -184,6 +184,13 @@ function isAboutAccount(thrown: unknown, order: boolean): thrown is OrreryError 
   const { type, status } = thrown.facts;
   if (status === 404) return !order;
   return aboutAccounts.includes(String(type)) && status !== 0;
+}
+
+/** Whoever forbids a host by CAA has perhaps allowed it to an account (RFC 8657), and needs its address. */
+function withAccount(thrown: unknown, { url }: AcmeAccount): unknown {
+  if (!hasCode(thrown, 'ACME_REFUSED') || thrown.facts.type !== 'caa') return thrown;
+  const text = `${thrown.message.slice(0, 300)}; a CAA record with accounturi has to name ${url}`;
+  return new OrreryError('ACME_REFUSED', text, { cause: thrown, facts: thrown.facts });
 }
 
 /**

@@ -105,8 +105,8 @@ export function reportIssuer({ kube, ...parts }: ReportParts): EffectRunner<Issu
   const statuses = createLatest(kube, issuers);
   const notify = notifier({ kube, ...parts });
   return async ({ issuer, uid, generation, status, notice, at }, context) => {
-    const { rateLimitedUntil, outageSince, conditions } = status;
-    const body = { conditions, rateLimitedUntil: time(rateLimitedUntil), outageSince: time(outageSince) };
+    const { rateLimitedUntil, outageSince, ...others } = status;
+    const body = { ...others, rateLimitedUntil: time(rateLimitedUntil), outageSince: time(outageSince) };
     const written = statuses.write({ name: issuer, uid, generation }, statusBody(body), context.signal);
     const regarding = { apiVersion: 'orrery.dev/v1alpha1', kind: 'Issuer', namespace: '', name: issuer, uid };
     const told = notify(regarding, notice, at, context, 0);

@@ -14,6 +14,9 @@ import { checkChallenge, type ExhibitParts } from '../solvers/exhibits.ts';
 import type { AcmeAccounts, IssuerLookup } from './acme-accounts.ts';
 import type { Authorities } from './certificate-authorities.ts';
 
+/** It is kept in a record, and shown; authorities use some sixty. */
+const accountCharsMax = 512;
+
 export function verifyIssuer(
   parts: {
     readonly issuerOf: IssuerLookup;
@@ -30,8 +33,10 @@ export function verifyIssuer(
         const { authority } = await authorities.of(issuer, signal);
         return { type: 'issuer.verified', check, ca: authority.life };
       }
-      await checkChallenge(parts, (await accounts.of(issuer, signal)).spec, signal);
-      return { type: 'issuer.verified', check };
+      const { spec, account } = await accounts.of(issuer, signal);
+      await checkChallenge(parts, spec, signal);
+      const isShort = account.url.length <= accountCharsMax;
+      return { type: 'issuer.verified', check, ...(isShort ? { account: account.url } : {}) };
     } catch (thrown) {
       signal.throwIfAborted();
       return failed(check, thrown);

@@ -5,7 +5,7 @@
 import type { ActorInput } from '../actor-input.ts';
 import type { Stamp } from '../stamp.ts';
 import type { DomainEvent, OrderPlace, PermitDeferred } from './domain-events.ts';
-import type { CertificateFacts, DomainFacts, Target } from './domain-facts.ts';
+import type { CertificateFacts, DomainFacts, DomainSource, Target } from './domain-facts.ts';
 import type { Exhibit } from './exhibit.ts';
 
 /** The renewal window that the authority suggests, and the moment drawn from it. */
@@ -109,6 +109,8 @@ export interface DomainContext {
   readonly leftovers: readonly Exhibit[];
   /** Consecutive failures to remove them. */
   readonly sweeps: number;
+  /** While nobody asks and something is left: who asked last, and hears of it. null or absent: nobody. */
+  readonly lastAsker?: DomainSource | null;
   readonly lastError: string | null;
   readonly ready: Held;
   readonly issuing: Held;
@@ -159,6 +161,7 @@ export const newborn = ({ name }: ActorInput): DomainContext => ({
   showing: null,
   leftovers: [],
   sweeps: 0,
+  lastAsker: null,
   lastError: null,
   ready: { is: false, since: 0 },
   issuing: { is: false, since: 0 },

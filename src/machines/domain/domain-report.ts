@@ -9,7 +9,7 @@ import type { DomainSource } from './domain-facts.ts';
 import { foreignText as foreignSecretText, lackingIn, takenText } from './domain-lacking.ts';
 import { isInTime, renewAt } from './domain-schedule.ts';
 import { dateText, isAttempt, refusalReason, type StateWord, sentence } from './domain-words.ts';
-import { leftoversText, sweepsMax } from './exhibit-steps.ts';
+import { leftoversText, removersText, sweepsMax } from './exhibit-steps.ts';
 
 const isIssuing = (word: StateWord) => word === 'waitingForPermit' || isAttempt(word);
 
@@ -193,14 +193,20 @@ export const leftNotice: Notices = ({ context, event }) =>
       }
     : null;
 
-export const givenUpNotice: Notices = ({ context, event }) =>
-  event.type === 'challenge.cleared'
-    ? {
-        eventType: 'Warning',
-        reason: 'ChallengeLeft',
-        note: `${leftoversText(context)} could not be removed in ${sweepsMax} attempts; remove it yourself: ${event.message}`,
-      }
-    : null;
+/** What is removed no more, and by whom it is. */
+export const givenUpNotice: Notices = ({ context, event }) => ({
+  eventType: 'Warning',
+  reason: 'ChallengeLeft',
+  note: `${leftoversText(context)} could not be removed in ${sweepsMax} attempts${
+    event.type === 'challenge.cleared' && event.message !== '' ? ` (${event.message.slice(0, 300)})` : ''
+  }. ${removersText(context)}`,
+});
+
+/** The same for a host that nobody asks for any more: whoever asked last hears it, also if it is gone. */
+export const lastReport = (moment: Moment): Omit<DomainReport, 'type'> => ({
+  ...report(moment, { word: 'waitingForIssuer', notice: givenUpNotice }),
+  sources: moment.context.lastAsker ? [moment.context.lastAsker] : [],
+});
 
 /** Why no requested Secret may be written. */
 export function foreignText({ foreign, facts }: Pick<DomainContext, 'foreign' | 'facts'>): string {

@@ -336,4 +336,8 @@ export function brokenOff({ context, event }: Moment): Change {
   };
 }
 
-export const cameBack = (moment: Moment): Change => ({ ...remembered(moment), ...waitMet(moment) });
+export const cameBack = (moment: Moment): Change => ({
+  ...remembered(moment),
+  ...waitMet(moment),
+  lastAsker: null,
+});

@@ -1,6 +1,6 @@
 /** Transitions that several states of the domain chart share, with the report that each makes. Pure data. */
 import type { DomainContext, Moment } from './domain-context.ts';
-import { givenUpNotice, leftNotice, report } from './domain-report.ts';
+import { givenUpNotice, lastReport, leftNotice, report } from './domain-report.ts';
 import { question } from './domain-requests.ts';
 import type { StateWord } from './domain-words.ts';
 
@@ -13,6 +13,9 @@ export const tell = (word: StateWord, notice: Parameters<typeof report>[1]['noti
     { type: 'domain.report', params: (moment: Moment) => report(moment, { word, notice }) },
     { type: 'note', params: { word } },
   ] as const;
+
+/** Of what stays behind, when nobody asks for the host any more. */
+export const tellLeft = { type: 'domain.report', params: lastReport } as const;
 
 export const asking = ['countAsking', { type: 'message.send', params: question }] as const;
 

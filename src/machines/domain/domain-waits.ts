@@ -39,13 +39,14 @@ export function broughtForward({ context, event }: Moment): Change {
 
 /** Of a host that no object asks for, what has to be removed is still useful, and the wait. */
 export function forgotten({ context, event }: Moment): Change {
-  const { host, attempt, question, leftovers, sweeps } = context;
+  const { host, attempt, question, leftovers, sweeps, facts } = context;
   const wait = earned({ context, event });
   const { by: formerly = null, ...kept } = wait ?? {};
   return {
     ...newborn({ id: `domain/_/${host}`, namespace: '_', name: host }),
     nextAttempt: timeOf(event),
     ...{ attempt, question, leftovers, sweeps, formerly },
+    lastAsker: leftovers.length === 0 ? null : (facts?.sources[0] ?? null),
     ...kept,
   };
 }

@@ -46,6 +46,7 @@ import {
   silence,
   storeFrom,
   tell,
+  tellLeft,
   wishes,
 } from './domain-transitions.ts';
 
@@ -85,10 +86,9 @@ const domainMachine = domainSetup.createMachine({
       { guard: 'isToldAgain', actions: ['trustTold', 'retellNot'] },
     ],
     'sweep.due': { actions: 'sweep' },
-    // Transient states make no report.
+    // Transient states make no report, so none gives up.
     'challenge.cleared': [
       { guard: 'isSwept', actions: 'noteSwept' },
-      { guard: 'isGivenUp', actions: 'dropLeftovers' },
       { actions: ['noteSwept', 'sweepLater'] },
     ],
   },
@@ -326,15 +326,18 @@ const domainMachine = domainSetup.createMachine({
         ],
         'challenge.cleared': [
           { guard: 'isSweptAndOver', target: 'retired', actions: 'noteSwept' },
-          { guard: 'isGivenUpAndOver', target: 'retired' },
+          { guard: 'isGivenUpAndOver', target: 'retired', actions: tellLeft },
           { guard: 'isSwept', actions: 'noteSwept' },
-          { guard: 'isGivenUp', actions: 'dropLeftovers' },
+          { guard: 'isGivenUp', actions: [tellLeft, 'dropLeftovers'] },
           { actions: ['noteSwept', 'sweepLater'] },
         ],
       },
       after: {
         memory: { guard: 'hasNoLeftovers', target: 'retired' },
-        sweepPatience: 'retired',
+        sweepPatience: [
+          { guard: 'hasNoLeftovers', target: 'retired' },
+          { target: 'retired', actions: tellLeft },
+        ],
       },
     },
     retired: {

@@ -71,6 +71,18 @@ export const isSwept = (moment: Moment) => (swept(moment).leftovers ?? []).lengt
 /** Whether the number of attempts is used up. */
 export const isGivenUp = (moment: Moment) => (swept(moment).sweeps ?? 0) >= sweepsMax;
 
+/** Who removes what the domain does not: docs/features/certificates.md §4.6. */
+export function removersText({ leftovers }: DomainContext): string {
+  const isRoute = ({ kind }: Exhibit) => kind === 'ingress' || kind === 'gateway';
+  const texts = [
+    ...(leftovers.every(isRoute) ? [] : ['Nobody else removes a TXT record: remove it yourself.']),
+    ...(leftovers.some(isRoute)
+      ? ['Orrery removes a route once it has expired, if it may; it goes with its Issuer, too.']
+      : []),
+  ];
+  return texts.join(' ');
+}
+
 /** What of a domain still has to be removed; empty: nothing. */
 export function leftoversText({ leftovers }: DomainContext): string {
   return leftovers.map(placeText).join(', ');

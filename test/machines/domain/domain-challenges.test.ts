@@ -124,6 +124,42 @@ describe('afterwards', () => {
     expect(domain.context).toMatchObject({ leftovers: [], sweeps: 0 });
   });
 
+  test('a look at the Secrets gives nothing up: that is left to a state in which it can be told', () => {
+    const domain = fail(showing(), 'refused');
+    for (let tries = 1; tries < sweepsMax; tries++) domain.take(cleared([], 'away'));
+    domain.take({ type: 'domain.recheck' });
+    expect(wordOf(domain)).toBe('checkingStored');
+    domain.take(cleared([], 'away'));
+    expect(domain.context.leftovers).toEqual([exhibit]);
+    found(domain).asked();
+    domain.take(cleared([], 'away'));
+    expect(domain.askedOf('domain.report').some(({ notice }) => notice?.reason === 'ChallengeLeft')).toBe(
+      true,
+    );
+    expect(domain.context.leftovers).toEqual([]);
+  });
+
+  test('of an Ingress or HTTPRoute that is given up it is told that it expires', () => {
+    const [service, owner] = [
+      { namespace: 'orrery', name: 'orrery', port: 8089 },
+      { name: 'acme', uid: 'u' },
+    ];
+    const route = {
+      kind: 'ingress',
+      host: 'app.example.com',
+      name: 'acme-app',
+      service,
+      owner,
+      className: null,
+    } as const;
+    const domain = fail(showing(route, preparing(routed)), 'refused');
+    domain.asked();
+    for (let tries = 0; tries < sweepsMax; tries++) domain.take(cleared([], 'forbidden'));
+    const note = domain.askedOf('domain.report').at(-1)?.notice?.note;
+    expect(note).toMatch(/^Ingress orrery\/acme-app .*Orrery removes a route once it has expired/);
+    expect(note).not.toContain('TXT');
+  });
+
   test('what is shown anew is no left-over any more, and what is left beside it stays noted', () => {
     const other = { ...exhibit, value: 'older' };
     const first = showing(other);
@@ -151,6 +187,26 @@ describe('a host that nothing asks for', () => {
 
   test('goes after a day at the latest', () => {
     expect(clearing().wait(day).isOver).toBe(true);
+  });
+
+  test('tells whoever asked last what is given up, and who removes it', () => {
+    const domain = clearing();
+    domain.asked();
+    for (let tries = 0; tries < sweepsMax; tries++) domain.take(cleared([], 'away')).wait(hour);
+    const [told, ...others] = domain.askedOf('domain.report');
+    expect(others).toEqual([]);
+    expect(told).toMatchObject({ sources: domainFacts.sources, notice: { reason: 'ChallengeLeft' } });
+    const left =
+      'TXT record _acme-challenge.app.example.com "digest" could not be removed in 12 attempts (away)';
+    expect(told?.notice?.note).toBe(`${left}. Nobody else removes a TXT record: remove it yourself.`);
+    expect(domain.isOver || domain.context.leftovers.length === 0).toBe(true);
+  });
+
+  test('tells the same if its replicas were away for that long', () => {
+    const domain = clearing();
+    domain.asked();
+    domain.wait(day);
+    expect(domain.askedOf('domain.report').at(0)?.notice?.note).toContain('remove it yourself');
   });
 
   test('is obtained anew when somebody asks again, and what is left is taken away all the same', () => {

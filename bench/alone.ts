@@ -27,14 +27,20 @@ function alone({ program, args, env, signal }: Command): Alone {
   let child: ChildProcess | undefined;
   return {
     start() {
-      child = spawn(program, args, { stdio: 'ignore', env: { ...process.env, ...env } });
+      const started = spawn(program, args, { stdio: 'ignore', env: { ...process.env, ...env } });
+      child = started;
+      started.once('exit', (code) => {
+        // Nobody waits for ever for one that refuses its options, say.
+        if (child === started) throw new Error(`${[program, ...args].join(' ')}: ended with ${code}`);
+      });
     },
     async kill() {
       if (child === undefined) return;
-      const ended = once(child, 'exit');
-      child.kill(signal);
-      await ended;
+      const stopped = child;
       child = undefined;
+      const ended = once(stopped, 'exit');
+      stopped.kill(signal);
+      await ended;
     },
     pid: () => child?.pid,
   };

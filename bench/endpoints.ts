@@ -46,6 +46,7 @@ async function cold(): Promise<void> {
   row('  replica', bench.costs());
   await bench.kill();
   await bench.deleteAll('slices', ourSlices);
+  await until(() => bench.slices().length === 0);
   await start('warm NATS');
   await bench.quiet(1_000);
   row('  replica', bench.costs());

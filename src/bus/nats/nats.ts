@@ -35,7 +35,7 @@ import { jetStreamApi } from './jetstream-api.ts';
 import { keepStreams } from './keep-streams.ts';
 import { keepTrying } from './keep-trying.ts';
 import { lastingSubscription } from './lasting-subscription.ts';
-import { flushOncePerTurn } from './once-per-turn.ts';
+import { askOncePerTurn, flushOncePerTurn } from './once-per-turn.ts';
 import { orderDials } from './server/dials.ts';
 import { credentials, loginInUrls } from './server/nats-login.ts';
 import { reasonOf } from './server/nats-reasons.ts';
@@ -98,7 +98,7 @@ export async function connectNats(given: NatsParts): Promise<Bus> {
     const wire = natsWire(connection, parts, log);
     checkServer(wire, parts);
     const requests = wireRequests(wire, parts.clock, parts.random);
-    const api = jetStreamApi(requests);
+    const api = askOncePerTurn(jetStreamApi(requests));
     const streams = streamDefinitions(parts.cluster);
     const { streamReplicas: replicas } = parts;
     const anew: AnewListeners = new Set();

@@ -22,10 +22,17 @@ export async function unlessAnother(work: Promise<unknown>): Promise<void> {
   }
 }
 
-/** A different uid is a conflict to some versions of the API server and an invalid field (422) to others. */
+/**
+ * A different uid is a conflict to some versions of the API server and an invalid field (422) to others. An
+ * admission policy refuses with 422, too: that says nothing about the object.
+ */
 export function isAnother(thrown: unknown): thrown is OrreryError {
-  return hasCode(thrown, 'KUBE_CONFLICT') || isInvalid(thrown);
+  return hasCode(thrown, 'KUBE_CONFLICT') || (isInvalid(thrown) && thrown.message.includes('metadata.uid'));
 }
+
+/** The object is not as a JSON patch says (`test`), or a path is missing. The API server says no more. */
+export const isPatchUnfit = (thrown: unknown): boolean =>
+  isInvalid(thrown) && thrown.message.includes('rejected our request due to an error in our request');
 
 export function isInvalid(thrown: unknown): thrown is OrreryError {
   return hasCode(thrown, 'KUBE_REFUSED') && thrown.facts.status === 422;

@@ -1,9 +1,12 @@
 /** A status that is written late: docs/features/certificates.md §9.6. */
 import { expect, test } from 'vitest';
 import { jsonPatch } from '../../../packages/kube-api/patching/json-patch.ts';
-import { OrreryError } from '../../../src/base/errors.ts';
+import { patchRejected } from '../../../packages/kube-api/status.ts';
 import type { KubeObject, KubePort } from '../../../src/base/kube-port.ts';
+import { silentLog } from '../../../src/base/log-port.ts';
 import { reportDomain } from '../../../src/features/certificates/effects/certificate-reports.ts';
+import { unlessAnother } from '../../../src/kube/api/absent.ts';
+import { refusalError } from '../../../src/kube/api/refusals.ts';
 import type { DomainReport } from '../../../src/machines/domain/domain-effects.ts';
 import { context, fakePort } from '../../kube/effects/fake-port.ts';
 
@@ -29,7 +32,7 @@ function serving(object: KubeObject): { readonly kube: KubePort; now(): KubeObje
       try {
         held = jsonPatch(held as never, body as never) as unknown as KubeObject;
       } catch {
-        throw new OrreryError('KUBE_REFUSED', 'the test failed', { facts: { status: 422 } });
+        throw refusalError({ request: 'PATCH', status: 422, body: patchRejected().status() }, 0);
       }
       return held;
     },
@@ -56,4 +59,35 @@ test('nor does a report on another object of its name', async () => {
   const api = serving({ metadata: { ...metadata, uid: 'uid-2' }, status });
   await reportDomain({ kube: api.kube, replica: 'a' })(report(3), context);
   expect(api.now().status).toEqual(status);
+});
+
+/** As a ValidatingAdmissionPolicy that names no reason refuses: with 422, like a patch that does not fit. */
+const denied = refusalError(
+  {
+    request: 'PATCH',
+    status: 422,
+    body: {
+      reason: 'Invalid',
+      message:
+        "domains.orrery.dev \"app\" is forbidden: ValidatingAdmissionPolicy 'freeze' with binding 'freeze' denied request: frozen",
+      details: { causes: [{ message: "ValidatingAdmissionPolicy 'freeze' denied request: frozen" }] },
+    },
+  },
+  0,
+);
+
+test('a status that an admission policy refuses is not taken for written: it is told, and follows', async () => {
+  const kube = fakePort({ patch: () => Promise.reject(denied) });
+  const said: unknown[] = [];
+  const log = { ...silentLog, warn: (facts: object) => void said.push(facts) };
+  const settled = await reportDomain({ kube, replica: 'a', log })(report(3), context);
+  expect(settled).toMatchObject({ error: expect.stringContaining('denied request: frozen') });
+  expect(said).toEqual([{ actor: context.actor, error: denied.message }]);
+});
+
+test('nor is what it refuses taken for another object', async () => {
+  await expect(unlessAnother(Promise.reject(denied))).rejects.toBe(denied);
+  const message = 'Domain.orrery.dev "app" is invalid: metadata.uid: Invalid value: "a": field is immutable';
+  const body = { reason: 'Invalid', message };
+  await unlessAnother(Promise.reject(refusalError({ request: 'PATCH', status: 422, body }, 0)));
 });

@@ -11,8 +11,8 @@ import type { EffectContext, EffectRunner } from '../../../actors/effect-runner.
 import { asError, hasCode } from '../../../base/errors.ts';
 import type { KubePort, KubeResource } from '../../../base/kube-port.ts';
 import { kubeTime } from '../../../base/kube-time.ts';
-import type { Log } from '../../../base/log-port.ts';
-import { isInvalid } from '../../../kube/api/absent.ts';
+import { type Log, silentLog } from '../../../base/log-port.ts';
+import { isPatchUnfit } from '../../../kube/api/absent.ts';
 import { writeKubeEvent } from '../../../kube/effects/kube-event.ts';
 import { placeOf } from '../../../kube/effects/object-edit.ts';
 import type { DomainReport, Notice, StatusCondition } from '../../../machines/domain/domain-effects.ts';
@@ -53,7 +53,8 @@ export function reportDomain({ kube, ...parts }: ReportParts): EffectRunner<Doma
       const event = notify(regardingOf(one), refusalNotice(host), at, once, sources.length + index);
       return [...write(one, refusal(host, at)), event];
     });
-    return settled('domain.report', await Promise.allSettled([...written, ...told, ...denied]));
+    const results = await Promise.allSettled([...written, ...told, ...denied]);
+    return settled('domain.report', results, { ...parts, actor: context.actor });
   };
 }
 
@@ -110,7 +111,8 @@ export function reportIssuer({ kube, ...parts }: ReportParts): EffectRunner<Issu
     const written = statuses.write({ name: issuer, uid, generation }, statusBody(body), context.signal);
     const regarding = { apiVersion: 'orrery.dev/v1alpha1', kind: 'Issuer', namespace: '', name: issuer, uid };
     const told = notify(regarding, notice, at, context, 0);
-    return settled('issuer.report', await Promise.allSettled([written, told]));
+    const results = await Promise.allSettled([written, told]);
+    return settled('issuer.report', results, { ...parts, actor: context.actor });
   };
 }
 
@@ -142,9 +144,14 @@ function notifier({ kube, ...parts }: ReportParts) {
   };
 }
 
-function settled(effect: string, results: ReadonlyArray<PromiseSettledResult<unknown>>) {
+function settled(
+  effect: string,
+  results: ReadonlyArray<PromiseSettledResult<unknown>>,
+  { actor, log = silentLog }: { readonly actor: string; readonly log?: Log },
+) {
   const failure = results.find((one) => one.status === 'rejected');
   const error = failure === undefined ? null : asError(failure.reason).message;
+  if (error !== null) log.warn({ actor, error }, 'a status could not be written; it follows within a minute');
   return { type: 'effect.settled', effect, error } as const;
 }
 
@@ -189,7 +196,7 @@ function createLatest(kube: KubePort, resource: KubeResource) {
         await kube.patch(resource, patch, signal).catch((thrown) => {
           // The object is gone, replaced or edited: nothing to write. A conflict may come from two
           // simultaneous writes, so it is retried with the sources known then.
-          if (!isInvalid(thrown) && !hasCode(thrown, 'KUBE_NOT_FOUND')) throw thrown;
+          if (!isPatchUnfit(thrown) && !hasCode(thrown, 'KUBE_NOT_FOUND')) throw thrown;
         });
       });
       const quiet = turn.catch(() => {});

@@ -9,7 +9,7 @@
 
 import { OrreryError } from '../../../base/errors.ts';
 import type { KubeObject, KubePort } from '../../../base/kube-port.ts';
-import { isAnother, unlessAnother, unlessGone } from '../../../kube/api/absent.ts';
+import { isAnother, isInvalid, unlessAnother, unlessGone } from '../../../kube/api/absent.ts';
 import { preconditions } from '../../../kube/effects/object-edit.ts';
 import type { DomainSource, Target } from '../../../machines/domain/domain-facts.ts';
 import { takenText, waysOn } from '../../../machines/domain/domain-lacking.ts';
@@ -108,7 +108,8 @@ export async function writeTarget(
     return null;
   } catch (thrown) {
     // It was created or changed since it was read.
-    const now = isAnother(thrown) ? await readTarget(kube, host, target, signal) : null;
+    const isOtherwise = isAnother(thrown) || isInvalid(thrown);
+    const now = isOtherwise ? await readTarget(kube, host, target, signal) : null;
     if (now?.is !== 'foreign') throw thrown;
     return now.why;
   }

@@ -10,7 +10,7 @@ import type { EffectRunner } from '../../../actors/effect-runner.ts';
 import { hasCode, type OrreryError } from '../../../base/errors.ts';
 import type { KubePort } from '../../../base/kube-port.ts';
 import { kubeTime } from '../../../base/kube-time.ts';
-import { isAnother, unlessGone } from '../../../kube/api/absent.ts';
+import { isAnother, isInvalid, unlessGone } from '../../../kube/api/absent.ts';
 import type { PodConditionPatch } from '../../../machines/pod/pod-effects.ts';
 import type { ConditionRefused } from '../../../machines/pod/pod-events.ts';
 import { pods } from '../resources.ts';
@@ -30,7 +30,7 @@ export function patchPodCondition(kube: KubePort): EffectRunner<PodConditionPatc
       return { type: 'condition.patched', uid: effect.uid, status: effect.status };
     } catch (thrown) {
       if (hasCode(thrown, 'KUBE_NOT_FOUND')) return refused(effect, 'gone', thrown);
-      if (!isAnother(thrown)) throw thrown;
+      if (!isAnother(thrown) && !isInvalid(thrown)) throw thrown;
       const there = await unlessGone(kube.get(pods, namespace, name, signal));
       if (there?.metadata.uid !== effect.uid) return refused(effect, 'gone', thrown);
       if (hasCode(thrown, 'KUBE_CONFLICT')) return refused(effect, 'conflict', thrown);

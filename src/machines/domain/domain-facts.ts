@@ -102,7 +102,13 @@ export interface IssuerFacts {
   readonly budget: IssuerBudget | null;
 }
 
-/** The default name of a host's Secret; valid for wildcards, too. */
+/** Names of objects in Kubernetes have at most so many characters, as hosts have. */
+const nameCharsMax = 253;
+const wildcard = 'wildcard.';
+
+/** The default name of a host's Secret; valid for wildcards, too: of a very long one the end. */
 export function secretNameOf(host: string): string {
-  return host.startsWith('*.') ? `wildcard.${host.slice(2)}` : host;
+  if (!host.startsWith('*.')) return host;
+  const end = host.slice(2).slice(-(nameCharsMax - wildcard.length));
+  return `${wildcard}${end.replace(/^[^a-z0-9]+/, '')}`;
 }

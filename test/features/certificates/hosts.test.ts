@@ -84,6 +84,11 @@ test('every host has a label that Kubernetes takes, and no two the same', () => 
 test('a Secret has a legal name, for a wildcard too', () => {
   expect(secretNameOf('app.example.com')).toBe('app.example.com');
   expect(secretNameOf('*.example.com')).toBe('wildcard.example.com');
+  const long = `*.${`${'a'.repeat(48)}.`.repeat(4)}${'b'.repeat(43)}.example.com`;
+  expect(long).toHaveLength(253);
+  expect(secretNameOf(long)).toHaveLength(253);
+  // Where the end begins with a dot, it is left out.
+  expect(secretNameOf(`*.${'a'.repeat(7)}.${long.slice(10)}`)).toBe(`wildcard.${long.slice(10)}`);
 });
 
 test('no pattern keeps the process busy, however many ** it has', () => {

@@ -54,7 +54,7 @@ export function reportDomain({ kube, ...parts }: ReportParts): EffectRunner<Doma
       return [...write(one, refusal(host, at)), event];
     });
     const results = await Promise.allSettled([...written, ...told, ...denied]);
-    return settled('domain.report', results, { ...parts, actor: context.actor });
+    return settled('domain.report', results, { ...parts, ...context });
   };
 }
 
@@ -112,7 +112,7 @@ export function reportIssuer({ kube, ...parts }: ReportParts): EffectRunner<Issu
     const regarding = { apiVersion: 'orrery.dev/v1alpha1', kind: 'Issuer', namespace: '', name: issuer, uid };
     const told = notify(regarding, notice, at, context, 0);
     const results = await Promise.allSettled([written, told]);
-    return settled('issuer.report', results, { ...parts, actor: context.actor });
+    return settled('issuer.report', results, { ...parts, ...context });
   };
 }
 
@@ -147,11 +147,13 @@ function notifier({ kube, ...parts }: ReportParts) {
 function settled(
   effect: string,
   results: ReadonlyArray<PromiseSettledResult<unknown>>,
-  { actor, log = silentLog }: { readonly actor: string; readonly log?: Log },
+  { actor, signal, log = silentLog }: Pick<EffectContext, 'actor' | 'signal'> & { readonly log?: Log },
 ) {
   const failure = results.find((one) => one.status === 'rejected');
   const error = failure === undefined ? null : asError(failure.reason).message;
-  if (error !== null) log.warn({ actor, error }, 'a status could not be written; it follows within a minute');
+  // Given up, it is the next owner's.
+  if (error !== null && !signal.aborted)
+    log.warn({ actor, error }, 'a status could not be written; it follows within a minute');
   return { type: 'effect.settled', effect, error } as const;
 }
 

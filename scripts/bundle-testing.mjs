@@ -1,6 +1,6 @@
 /**
- * Bundles `orrery/testing`: one file and its types, from packages/testing and its imports. Argument: the
- * folder of the built program. An image is built without packages/, and without this.
+ * Bundles `orrery/testing`: one file from packages/testing and its imports; and writes its types and those of
+ * `orrery`. Argument: the folder of the built program. An image is built without packages/, and without this.
  *
  * Promises: where its types mean those of `orrery`, they are the same types, not copies: a feature fits both.
  */
@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
+import { compiling } from './compiling.mjs';
 import { licencesOf } from './licences.mjs';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
@@ -59,6 +60,7 @@ function writeTypes() {
   execFileSync(tsc, ['-p', 'tsconfig.testing-build.json', '--outDir', emitted], {
     cwd: root,
     stdio: 'inherit',
+    env: compiling,
   });
   for (const path of readdirSync(emitted, { recursive: true, encoding: 'utf8' })) {
     if (!path.endsWith('.d.ts')) continue;

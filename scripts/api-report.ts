@@ -14,22 +14,25 @@ const outside = ['actors/kind.d.ts', 'actors/need.d.ts', 'kube/effects/object-ed
 /** What features never see. */
 const inside = ['calls', 'check', 'start'];
 
-export function apiReport(): string {
-  const out = mkdtempSync(join(tmpdir(), 'orrery-api-'));
-  try {
-    const tsc = join(root, 'node_modules/.bin/tsc');
-    execFileSync(tsc, ['-p', 'tsconfig.build.json', '--outDir', out], { cwd: root, stdio: 'pipe' });
-    const files = readdirSync(join(out, 'api'), { recursive: true, encoding: 'utf8' })
-      .filter((path) => path.endsWith('.d.ts') && !inside.some((name) => path.endsWith(`${name}.d.ts`)))
-      .sort();
-    const places = [...files.map((path) => [path, `api/${path}`]), ...outside.map((path) => [path, path])];
-    const texts = places.map(
-      ([name, path = '']) => `// ${name}\n${readFileSync(join(out, path), 'utf8').trim()}\n`,
-    );
-    return `// The package orrery. Made by: npm run api-report\n\n${texts.join('\n')}`;
-  } finally {
-    rmSync(out, { recursive: true, force: true });
-  }
+/** @param types folder of the declarations that the compiler wrote */
+export function apiReportOf(types: string): string {
+  const files = readdirSync(join(types, 'api'), { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.d.ts') && !inside.some((name) => path.endsWith(`${name}.d.ts`)))
+    .sort();
+  const places = [...files.map((path) => [path, `api/${path}`]), ...outside.map((path) => [path, path])];
+  const texts = places.map(
+    ([name, path = '']) => `// ${name}\n${readFileSync(join(types, path), 'utf8').trim()}\n`,
+  );
+  return `// The package orrery. Made by: npm run api-report\n\n${texts.join('\n')}`;
 }
 
-if (import.meta.main) writeFileSync(join(root, reportFile), apiReport());
+if (import.meta.main) {
+  const types = mkdtempSync(join(tmpdir(), 'orrery-api-'));
+  try {
+    const tsc = join(root, 'node_modules/.bin/tsc');
+    execFileSync(tsc, ['-p', 'tsconfig.build.json', '--outDir', types], { cwd: root, stdio: 'pipe' });
+    writeFileSync(join(root, reportFile), apiReportOf(types));
+  } finally {
+    rmSync(types, { recursive: true, force: true });
+  }
+}

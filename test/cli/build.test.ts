@@ -1,5 +1,5 @@
 /** The built program, as the image runs it: plain JavaScript, without the sources. */
-import { execFileSync, type SpawnSyncReturns, spawn, spawnSync } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
   cpSync,
@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { freePort } from '../../packages/dev-cluster/network/ports.ts';
 import { startNatsServer } from '../../packages/dev-cluster/processes/nats-server.ts';
@@ -24,31 +24,35 @@ import { silentLog } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import type * as PageFilesModuleType from '../../src/inspector/http/page-files.ts';
 import type * as KubeConnectionModuleType from '../../src/kube/api/kube-connection.ts';
+import { builtPackage, saidInBuilding } from '../suite/package.ts';
 import { blocksOf, follow, packed, pageOf } from './tutorial.ts';
 
 type KubeConnectionModule = typeof KubeConnectionModuleType;
 type PageFilesModule = typeof PageFilesModuleType;
 
 const root = join(import.meta.dirname, '../..');
+/** Its code is compiled already where others have run it. */
+const dist = join(builtPackage(), 'dist');
+/** A copy, for who writes beside it. */
 let dir: string;
-let building: SpawnSyncReturns<string>;
 
 beforeAll(() => {
   dir = mkdtempSync(join(tmpdir(), 'orrery-build-'));
-  cpSync(join(root, 'package.json'), join(dir, 'package.json'));
+  for (const name of ['package.json', 'dist'])
+    cpSync(join(builtPackage(), name), join(dir, name), {
+      recursive: true,
+      // Whoever runs the program now writes there.
+      filter: (path) => basename(path) !== 'compiled',
+    });
   symlinkSync(join(root, 'node_modules'), join(dir, 'node_modules'));
-  building = spawnSync(process.execPath, [join(root, 'scripts/build.mjs'), join(dir, 'dist')], {
-    encoding: 'utf8',
-  });
-  // On a busy machine building takes as long as the machine likes.
-}, 240_000);
+});
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 const built = (...args: string[]) =>
-  execFileSync(process.execPath, [join(dir, 'dist/main.js'), ...args], { encoding: 'utf8' });
+  execFileSync(process.execPath, [join(dist, 'main.js'), ...args], { encoding: 'utf8' });
 
 test('building has nothing to complain of', () => {
-  expect([building.status, building.stdout, building.stderr]).toEqual([0, '', '']);
+  expect(saidInBuilding()).toBe('');
 });
 
 test('the built program finds its parts and its version', () => {
@@ -64,7 +68,7 @@ test('a replica of the built program starts, and ends when it is asked to while 
   const parts = { clusters: [cluster], contexts: [context], users: [{ name: 'none', user: {} }] };
   writeFileSync(kubeconfig, JSON.stringify({ ...parts, 'current-context': 'none' }));
   const flags = ['--nats', 'nats://127.0.0.1:1', '--kubeconfig', kubeconfig, '--http', '127.0.0.1:0'];
-  const replica = spawn(process.execPath, [join(dir, 'dist/main.js'), 'run', ...flags]);
+  const replica = spawn(process.execPath, [join(dist, 'main.js'), 'run', ...flags]);
   const ended = once(replica, 'exit');
   let log = '';
   replica.stderr.on('data', (piece) => {
@@ -84,21 +88,21 @@ test.each([
   const context = { name: 'far', context: { cluster: 'far', user: 'me' } };
   const parts = { clusters: [cluster], contexts: [context], users: [{ name: 'me', user: {} }] };
   writeFileSync(kubeconfig, JSON.stringify({ ...parts, 'current-context': 'far' }));
-  const { kubeAccess } = (await import(join(dir, 'dist/kube-connection.js'))) as KubeConnectionModule;
+  const { kubeAccess } = (await import(join(dist, 'kube-connection.js'))) as KubeConnectionModule;
   const access = kubeAccess({ kubeconfig, clock: systemClock, random: systemRandom });
   const { proxy: used } = await access(false, new AbortController().signal);
   expect(used?.constructor.name).toBe(agent);
 });
 
 test('the licences of everything that is bundled are told', () => {
-  const text = readFileSync(join(dir, 'dist/third-party-licenses.txt'), 'utf8');
+  const text = readFileSync(join(dist, 'third-party-licenses.txt'), 'utf8');
   expect(text).toMatch(/^xstate \d[^\n]+\(MIT\)$/m);
   expect(text).toMatch(/^@kubernetes\/client-node \d[^\n]+\(Apache-2.0\)$/m);
   expect(text).toContain('Permission is hereby granted, free of charge');
 });
 
 test('the built page is whole: each module that it asks for is there, and the drawings of the charts', async () => {
-  const { createPageFiles } = (await import(join(dir, 'dist/page-files.js'))) as PageFilesModule;
+  const { createPageFiles } = (await import(join(dist, 'page-files.js'))) as PageFilesModule;
   const files = createPageFiles();
   const page = files.page().plain.toString('utf8');
   const paths = [...page.matchAll(/(?:href|src)="\/assets\/([^"]+)"/g)].map(([, path = '']) => path);
@@ -148,13 +152,9 @@ test('who installs the package gets with it what is not in the bundle, and nothi
 
 test('on a Node that is too old it says so in one line', () => {
   const old = `data:text/javascript,Object.defineProperty(process,'versions',{value:{node:'22.18.9'}})`;
-  const { status, stderr } = spawnSync(
-    process.execPath,
-    ['--import', old, join(dir, 'dist/main.js'), '--help'],
-    {
-      encoding: 'utf8',
-    },
-  );
+  const { status, stderr } = spawnSync(process.execPath, ['--import', old, join(dist, 'main.js'), '--help'], {
+    encoding: 'utf8',
+  });
   const said = 'error: orrery needs Node.js 22.19 or newer; this is 22.18.9\n';
   expect({ status, stderr }).toEqual({ status: 2, stderr: said });
 });

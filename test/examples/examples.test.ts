@@ -3,7 +3,8 @@
  * Kubernetes in memory.
  */
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
@@ -11,22 +12,30 @@ import { feature as janitor } from '../../examples/namespace-janitor/feature.ts'
 import { feature as nodeDrain } from '../../examples/node-drain/feature.ts';
 import { rightsOf } from '../../src/replica/rights.ts';
 import { compiled } from '../suite/compiled.ts';
+import { builtPackage } from '../suite/package.ts';
 
 const root = join(import.meta.dirname, '../..');
 
 test.each(['node-drain', 'namespace-janitor'])('%s keeps its promises', { timeout: 120_000 }, (example) => {
-  const hook = join(root, 'test/examples/own-package.mjs');
-  const files = `examples/${example}/**/*.test.ts`;
-  const once = { NODE_TEST_CONTEXT: undefined, UPDATE_TRANSCRIPTS: '0', NODE_COMPILE_CACHE: compiled };
-  const env = { ...process.env, ...once };
-  const node = join(root, 'node_modules/.bin/node');
-  const { status, stdout } = spawnSync(node, ['--import', hook, '--test', files], {
-    cwd: root,
-    env,
-    encoding: 'utf8',
-  });
-  expect(stdout).toMatch(/^ℹ pass [1-9]/m);
-  expect({ status, said: status === 0 ? '' : stdout }).toEqual({ status: 0, said: '' });
+  // Within the folder of a package its name leads to that package: to the built one, and not to the sources.
+  const dir = mkdtempSync(join(tmpdir(), 'orrery-examples-'));
+  try {
+    cpSync(join(builtPackage(), 'package.json'), join(dir, 'package.json'));
+    symlinkSync(join(builtPackage(), 'dist'), join(dir, 'dist'));
+    symlinkSync(join(root, 'node_modules'), join(dir, 'node_modules'));
+    cpSync(join(root, 'examples', example), join(dir, 'examples', example), { recursive: true });
+    const files = `examples/${example}/**/*.test.ts`;
+    const once = { NODE_TEST_CONTEXT: undefined, UPDATE_TRANSCRIPTS: '0', NODE_COMPILE_CACHE: compiled };
+    const { status, stdout } = spawnSync(join(root, 'node_modules/.bin/node'), ['--test', files], {
+      cwd: dir,
+      env: { ...process.env, ...once },
+      encoding: 'utf8',
+    });
+    expect(stdout).toMatch(/^ℹ pass [1-9]/m);
+    expect({ status, said: status === 0 ? '' : stdout }).toEqual({ status: 0, said: '' });
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
 });
 
 test('node-drain is an operator in 150 lines', () => {

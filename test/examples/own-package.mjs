@@ -1,4 +1,4 @@
-/** For the tests of examples: the package by its name is this checkout's sources. */
+/** For examples in the simulation: the package by its name is this checkout's sources. */
 import { registerHooks } from 'node:module';
 
 const entries = new Map([

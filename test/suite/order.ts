@@ -70,6 +70,8 @@ const longestShared: readonly string[] = [
 
 /** Whether a test file starts the program that the run has built (program.ts). */
 export const startsProgram = createReach((text) => text.includes("/suite/program.ts'"));
+/** Whether it wants the whole package (package.ts). */
+export const wantsPackage = createReach((text) => text.includes("/suite/package.ts'"));
 
 /** Paths, from the root, of the test files that start processes; without the longest. */
 export function processFiles(): string[] {

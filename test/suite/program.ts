@@ -3,7 +3,8 @@
  * process would look up and strip a thousand modules, four fifths of its start.
  *
  * The run builds it before the first file begins (sequencer.ts), unless it is there for just these sources or
- * ORRERY_TEST_PROGRAM names another: `src/main.ts`, to see lines of the sources in stack traces.
+ * ORRERY_TEST_PROGRAM names another: `src/main.ts`, to see lines of the sources in stack traces. If a file of
+ * the run wants the whole package (package.ts), that is built instead, once, and the program is a part of it.
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -18,6 +19,7 @@ import {
   rmSync,
   statSync,
   utimesSync,
+  writeFileSync,
 } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -25,6 +27,10 @@ import { systemClock } from '../../src/base/clock.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const variable = 'ORRERY_TEST_PROGRAM';
+/** The folder of the package; absent: no file of the run wants it. */
+export const packageVariable = 'ORRERY_TEST_PACKAGE';
+/** In the folder of a build, beside dist/: what the build printed. */
+export const saidFile = 'said.txt';
 /** Modules of the page find their packages from here. */
 const cache = join(root, 'node_modules/.cache/orrery-tests');
 /** A build that no run has asked for since is removed. */
@@ -35,21 +41,31 @@ const { [variable]: named } = process.env;
 export const program = resolve(root, named ?? 'src/main.ts');
 
 /** Of worker processes that begin after it. */
-export async function provideProgram(): Promise<void> {
-  if (process.env[variable] !== undefined && process.env[variable] !== provided) return;
-  provided = await built();
-  process.env[variable] = provided;
+export async function provideProgram(sort: 'program' | 'package'): Promise<void> {
+  const isOwn = (name: string) => process.env[name] === undefined || process.env[name] === provided.get(name);
+  const isWanted = isOwn(variable) || (sort === 'package' && isOwn(packageVariable));
+  if (!isWanted) return;
+  const folder = await built(sort);
+  const places = {
+    [variable]: join(folder, 'dist/main.js'),
+    ...(sort === 'package' && { [packageVariable]: folder }),
+  };
+  for (const [name, place] of Object.entries(places).filter(([one]) => isOwn(one))) {
+    provided.set(name, place);
+    process.env[name] = place;
+  }
 }
-let provided: string | undefined;
+const provided = new Map<string, string>();
 
-async function built(): Promise<string> {
-  const folder = join(cache, `${digestOf(root)}-${digestOf(sources())}`);
-  const file = join(folder, 'dist/main.js');
-  if (!existsSync(file)) await build(folder);
+async function built(sort: 'program' | 'package'): Promise<string> {
+  const wanted = join(cache, `${sort}-${digestOf(root)}-${digestOf(sources())}`);
+  const whole = wanted.replace(`${sort}-`, 'package-');
+  const folder = existsSync(whole) ? whole : wanted;
+  if (!existsSync(folder)) await build(folder, sort);
   const now = systemClock.now() / 1_000;
   utimesSync(folder, now, now);
   for (const name of readdirSync(cache)) removeIfOld(join(cache, name));
-  return file;
+  return folder;
 }
 
 function removeIfOld(folder: string): void {
@@ -57,9 +73,10 @@ function removeIfOld(folder: string): void {
   if (mtimeMs < systemClock.now() - keptMs) rmSync(folder, { recursive: true, force: true });
 }
 
-/** Whatever the bundle comes from: names, sizes and times of change. */
+/** Whatever the bundles come from: names, sizes and times of change. */
 function sources(): string {
-  const files = globSync(['src/**/*.*', 'scripts/*.mjs', 'package*.json', 'tsconfig*.json'], { cwd: root });
+  const patterns = ['src/**/*.*', 'packages/**/*.*', 'scripts/*.mjs', 'package*.json', 'tsconfig*.json'];
+  const files = globSync(patterns, { cwd: root });
   const facts = files.sort().map((file) => {
     const { size, mtimeMs } = statSync(join(root, file));
     return `${file} ${size} ${mtimeMs}`;
@@ -70,16 +87,22 @@ function sources(): string {
 const digestOf = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 16);
 
 /** Whole or not at all: two runs may do it at the same time. */
-async function build(folder: string): Promise<void> {
+async function build(folder: string, sort: 'program' | 'package'): Promise<void> {
   mkdirSync(cache, { recursive: true });
   const draft = mkdtempSync(join(cache, 'draft-'));
   copyFileSync(join(root, 'package.json'), join(draft, 'package.json'));
-  const build = ['scripts/build.mjs', join(draft, 'dist'), '--program-only'];
-  await promisify(execFile)(process.execPath, build, { cwd: root });
+  const flags = sort === 'program' ? ['--program-only'] : [];
+  const build = ['scripts/build.mjs', join(draft, 'dist'), ...flags];
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, build, { cwd: root }).catch(
+    (error) => {
+      throw new Error(`${build.join(' ')} failed: ${error.stdout}${error.stderr}`, { cause: error });
+    },
+  );
+  writeFileSync(join(draft, saidFile), stdout + stderr);
   try {
     renameSync(draft, folder);
   } catch (error) {
     rmSync(draft, { recursive: true });
-    if (!existsSync(join(folder, 'dist/main.js'))) throw error;
+    if (!existsSync(folder)) throw error;
   }
 }

@@ -123,12 +123,12 @@ function createTell({ parts, host, router, world, traces }: ShardsParts) {
   };
   const tellNow = (run: ShardRun, id: ActorId, { kind, namespace, name }: ActorName): void => {
     const trace = traces.take(id);
-    for (const observation of observe(kind, namespace, name)) {
-      if (observation.facts === null && !run.cells.has(id)) continue;
+    for (const { isPartial: _, ...event } of observe(kind, namespace, name)) {
+      if (event.facts === null && !run.cells.has(id)) continue;
       host.deliver(run, id, {
-        event: { type: observation.type, facts: observation.facts },
+        event,
         cause: null,
-        replaces: observation.type,
+        replaces: event.type,
         trace,
         world: world.sequence,
       });

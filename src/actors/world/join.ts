@@ -7,11 +7,13 @@
  * yet must not look like one that does not exist.
  */
 import type { AnyDigest, WorldEntry } from '../../base/digests.ts';
+import type { PlainEvent } from '../../base/plain-event.ts';
 
-/** What the world tells one actor. */
-export interface Observation {
-  /** The event that carries it; each join has its own event types. */
-  readonly type: string;
+/**
+ * What the world tells one actor: the event that carries it. Each join has its own event types, with fields
+ * of their own beside the facts.
+ */
+export interface Observation extends PlainEvent {
   /** null: this part of the world has nothing (any more) for the actor. */
   readonly facts: object | null;
   /** More follows once every mirror that it needs has stated that it has listed everything. */

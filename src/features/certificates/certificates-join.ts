@@ -13,7 +13,7 @@ import { type AnyDigest, asDigest, isDigest, isOfObject, type WorldEntry } from 
 import { equal } from '../../base/equal.ts';
 import { type DomainSource, type IssuerFacts, secretNameOf } from '../../machines/domain/domain-facts.ts';
 import { Askings } from './claims/askings.ts';
-import { type Asking, claimsOf, toldFirst } from './claims/claims.ts';
+import { type Asking, claimsOf, rivalsOf, toldFirst } from './claims/claims.ts';
 import type {
   DomainDigest,
   IngressDigest,
@@ -65,7 +65,8 @@ export function createCertificatesJoin(
         otherClaim: asked.otherClaim(name),
         hostsOf: (at: string, secretName: string) => asked.hostsOf(at, secretName),
       };
-      const [facts = null, ...rivals] = claimsOf(world, name, asked.of(name), promised);
+      const [facts = null, ...others] = claimsOf(world, name, asked.of(name), promised);
+      const rivals = rivalsOf(others);
       return { type: 'domain.observed', facts, ...(rivals.length === 0 ? {} : { rivals }) };
     },
   };

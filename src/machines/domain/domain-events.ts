@@ -2,7 +2,7 @@
 import type { ActorId } from '../../base/ids.ts';
 import type { StatusSaid } from '../said.ts';
 import type { EffectSettled } from '../stamp.ts';
-import type { CertificateFacts, DomainFacts, Target } from './domain-facts.ts';
+import type { CertificateFacts, DomainFacts, RivalFacts, Target } from './domain-facts.ts';
 import type { Exhibit } from './exhibit.ts';
 
 /** The contents of the Secrets. */
@@ -210,7 +210,7 @@ export type DomainEvent =
   | {
       readonly type: 'domain.observed';
       readonly facts: DomainFacts | null;
-      readonly rivals?: readonly DomainFacts[];
+      readonly rivals?: readonly RivalFacts[];
     }
   /** What the statuses of the objects that ask say at present (saidIn); null: nothing. */
   | {

@@ -74,6 +74,15 @@ export interface DomainFacts {
   readonly stored: ReadonlyArray<string | null>;
 }
 
+/**
+ * The same for a namespace that did not ask first: whom it refuses follows from the facts of the one that
+ * did, so many of these fit into one observation.
+ */
+export type RivalFacts = Omit<DomainFacts, 'refused'>;
+
+/** The most objects that are told that the host belongs to another namespace. */
+export const refusedMax = 64;
+
 /** The public part of a certificate. Times in ms since the epoch. */
 export interface CertificateFacts {
   /** The first 32 hexadecimal digits of its SHA-256: short, and 128 bits distinguish any two. */

@@ -2,7 +2,13 @@
 
 import { equal } from '../../base/equal.ts';
 import { type Asker, type DomainContext, type DomainInput, keyOf } from './domain-context.ts';
-import type { DomainFacts, DomainIssuer, DomainSource } from './domain-facts.ts';
+import {
+  type DomainFacts,
+  type DomainIssuer,
+  type DomainSource,
+  type RivalFacts,
+  refusedMax,
+} from './domain-facts.ts';
 
 /** What an observation changes, most important first. */
 export type News = 'gone' | 'owner' | 'issuer' | 'wish' | 'asked' | 'tampered' | 'others' | 'other' | 'none';
@@ -45,7 +51,15 @@ export function factsIn({ context, event }: Told): DomainFacts | null | undefine
   const { facts, rivals = [] } = event;
   const owner = context.facts?.owner;
   if (facts === null || facts.owner === owner) return facts;
-  return rivals.find((one) => one.owner === owner) ?? facts;
+  const own = rivals.find((one) => one.owner === owner);
+  return own === undefined ? facts : { ...own, refused: refusedBy(own, facts) };
+}
+
+/** Everybody who is told with the facts of the oldest object, but for those to whom the owner gives a key. */
+function refusedBy({ sources }: RivalFacts, first: DomainFacts): readonly DomainSource[] {
+  const admitted = new Set(sources.map(({ namespace }) => namespace));
+  const all = [...first.sources, ...first.refused];
+  return all.filter(({ namespace }) => !admitted.has(namespace)).slice(0, refusedMax);
 }
 
 const isOwnerNews = ({ facts: known }: DomainContext, next: DomainFacts) =>

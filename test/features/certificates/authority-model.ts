@@ -10,7 +10,7 @@ import type { PlainEvent } from '../../../src/base/plain-event.ts';
 import { encode } from '../../../src/bus/codec.ts';
 import type { DomainStatus, domainEffects } from '../../../src/machines/domain/domain-effects.ts';
 import type { AcquisitionFailed } from '../../../src/machines/domain/domain-events.ts';
-import type { CertificateFacts, Target } from '../../../src/machines/domain/domain-facts.ts';
+import type { CertificateFacts, DomainSource, Target } from '../../../src/machines/domain/domain-facts.ts';
 import type { EffectDeclaration } from '../../../src/machines/effect.ts';
 import { TestCluster } from '../../actors/harness.ts';
 
@@ -18,6 +18,7 @@ type EffectIn<D> = D extends EffectDeclaration<infer E> ? E : never;
 type DomainEffect = EffectIn<(typeof domainEffects)[number]>;
 
 const day = 86_400_000;
+const base = { resourceVersion: '1', createdAt: 0, deleting: false, labels: {}, generation: 1 };
 const keyOf = ({ namespace, secretName }: Target) => `${namespace}/${secretName}`;
 
 interface Order {
@@ -39,6 +40,8 @@ export class AuthorityModel {
   /** Every write of a Secret that changed it, in order: `shop/a.example.com f3`. */
   readonly writes: string[] = [];
   readonly statuses = new Map<string, DomainStatus>();
+  /** The objects that were told last that the host is not theirs. */
+  readonly refused = new Map<string, readonly DomainSource[]>();
   isUp = true;
   /** Attempts to reach the authority: when, and for which host. */
   readonly attempts: Array<{ readonly at: number; readonly host: string }> = [];
@@ -56,7 +59,6 @@ export class AuthorityModel {
 
   /** The Issuer, the hosts, and the statements that everything is listed. */
   async ask(...hosts: string[]): Promise<void> {
-    const base = { resourceVersion: '1', createdAt: 0, deleting: false, labels: {}, generation: 1 };
     const acme = this.#options.kind === 'acme' ? { challenge: 'http01', server: 'https://ca' } : null;
     const ca =
       acme === null ? { secret: { namespace: 'shop', name: 'ca' }, lifetimeMs: this.#options.lifeMs } : null;
@@ -67,15 +69,7 @@ export class AuthorityModel {
       ...base,
       spec,
     });
-    for (const host of hosts) {
-      const domain = {
-        kind: 'domains',
-        uid: `uid-${host}`,
-        ...base,
-        spec: { host, secretName: host, issuer: null },
-      };
-      await this.cluster.put('domains.orrery.dev', 'shop', host, domain);
-    }
+    for (const host of hosts) await this.domain('shop', host);
     for (const resource of [
       'services',
       'orrery.dev/v1alpha1/Domain',
@@ -85,6 +79,14 @@ export class AuthorityModel {
     ]) {
       await this.cluster.put('_synced', '', resource, { kind: 'synced', gates: [], resource });
     }
+    await this.cluster.clock.advance(5);
+  }
+
+  /** A Domain of that name asks for the host. */
+  async domain(namespace: string, host: string, change: object = {}): Promise<void> {
+    const spec = { host, secretName: host, issuer: null };
+    const digest = { kind: 'domains', uid: `uid-${namespace}-${host}`, ...base, spec, ...change };
+    await this.cluster.put('domains.orrery.dev', namespace, host, digest);
     await this.cluster.clock.advance(5);
   }
 
@@ -126,6 +128,7 @@ export class AuthorityModel {
         return { type: 'ari.unavailable', fingerprint: effect.fingerprint, retryAfterMs: null };
       case 'domain.report':
         this.statuses.set(effect.host, effect.status);
+        this.refused.set(effect.host, effect.refused ?? []);
         return { type: 'effect.settled', effect: effect.type, error: null };
       case 'pending.discard':
         return { type: 'effect.settled', effect: effect.type, error: null };

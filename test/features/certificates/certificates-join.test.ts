@@ -200,6 +200,24 @@ describe('§2: two namespaces ask for one host', () => {
     expect(asOwned?.sources[0]).toMatchObject({ namespace: 'bank' });
     for (const one of [facts, asOwned]) expect(JSON.stringify(one).length).toBeLessThan(64 * 1024);
   });
+
+  test('a crowd of namespaces leaves the one that has the certificate its claim, and the record its size', () => {
+    const scene = contested();
+    for (let n = 0; n < 400; n++)
+      scene.domain(`evil-${n}`, 'app', { host: 'app.example.com' }, { createdAt: 1 });
+    const certificate = {
+      fingerprint: 'f'.repeat(64),
+      hosts: ['app.example.com'],
+      notBefore: 0,
+      notAfter: 9,
+    };
+    const secret = { kind: 'secrets', uid: 's', ...base, host: 'app.example.com', ...certificate };
+    scene.put('secrets', 'bank', 'app', secret);
+    expect(scene.facts('app.example.com')?.owner).toMatch(/^evil/);
+    expect(scene.rivals('app.example.com')[0]?.owner).toBe('bank');
+    const observation = scene.join.observe('domain', '_', 'app.example.com');
+    expect(JSON.stringify(observation).length).toBeLessThan(160 * 1024);
+  });
 });
 
 const allowedNamespaces = { matchLabels: { certificates: 'public' } };

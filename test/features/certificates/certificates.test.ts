@@ -27,6 +27,18 @@ test('“30 domains at once over 3 replicas: exactly 30 orders”', async () => 
   expect(owners.size).toBe(3);
 });
 
+test('§2.1: a host stays where it is, though an older object of another namespace asks later', async () => {
+  const model = new AuthorityModel();
+  await model.cluster.replica('a');
+  await model.cluster.clock.advance(6_000);
+  await model.ask('app.example.com');
+  await model.cluster.clock.advance(1_000);
+  await model.domain('evil', 'app.example.com', { createdAt: -1 });
+  expect(model.cluster.states()['domain/_/app.example.com']).toBe('valid');
+  expect(model.writes).toEqual(['shop/app.example.com f-https://ca/order/0']);
+  expect(model.refused.get('app.example.com')).toMatchObject([{ namespace: 'evil' }]);
+});
+
 test('at no time are more than ten orders in work, over all replicas', async () => {
   const model = new AuthorityModel();
   await threeReplicas(model);

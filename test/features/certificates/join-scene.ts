@@ -1,7 +1,7 @@
 /** A world of Domains, Issuers, Secrets and Namespaces, and the join of hosts over it. */
 import type { AnyDigest, WorldEntry } from '../../../src/base/digests.ts';
 import { createCertificatesJoin } from '../../../src/features/certificates/certificates-join.ts';
-import type { DomainFacts } from '../../../src/machines/domain/domain-facts.ts';
+import type { DomainFacts, RivalFacts } from '../../../src/machines/domain/domain-facts.ts';
 
 export const base = { resourceVersion: '1', createdAt: 0, deleting: false, labels: {}, generation: 1 };
 const needed = [
@@ -65,9 +65,9 @@ export class Scene {
     return observation === null ? undefined : (observation.facts as DomainFacts | null);
   }
 
-  rivals(host: string): readonly DomainFacts[] {
+  rivals(host: string): readonly RivalFacts[] {
     const observation = this.join.observe('domain', '_', host);
-    return (observation as { rivals?: readonly DomainFacts[] } | null)?.rivals ?? [];
+    return (observation as { rivals?: readonly RivalFacts[] } | null)?.rivals ?? [];
   }
 
   namespace(name: string, labels: Record<string, string>, deleting = false): string[] {

@@ -11,6 +11,8 @@ import {
   type DomainFacts,
   type DomainIssuer,
   type DomainSource,
+  type RivalFacts,
+  refusedMax,
   secretNameOf,
   shownFingerprint,
   type TakenTarget,
@@ -68,6 +70,27 @@ export function claimsOf(
   return owners.map((owner) => factsOf(world, host, { inOrder, shown, owner, promised }));
 }
 
+/** Bytes of these facts in one observation, which is in the record: the largest claim and many small. */
+const rivalsBytes = 96 * 1024;
+
+/**
+ * The claims of further namespaces, as many as fit: first those that have a certificate, as whoever had the
+ * host has, then the smallest. Nobody's many or large claims keep out a small one that has the host.
+ */
+export function rivalsOf(claims: readonly DomainFacts[]): readonly RivalFacts[] {
+  const sized = claims.map(({ refused: _, ...claim }) => {
+    const isStored = claim.stored.some((one) => one !== null);
+    return { claim, bytes: JSON.stringify(claim).length, rank: isStored ? 0 : 1 };
+  });
+  const fitting: RivalFacts[] = [];
+  let left = rivalsBytes;
+  for (const { claim, bytes } of sized.sort((a, b) => a.rank - b.rank || a.bytes - b.bytes)) {
+    left -= bytes;
+    if (left >= 0) fitting.push(claim);
+  }
+  return fitting;
+}
+
 /**
  * Whether the namespace is being deleted: then all in it goes, in any order. A Secret that goes before its
  * Domain is not missing, and an order for it would be in vain, because nothing can be created there.
@@ -76,8 +99,6 @@ export function isEnding(world: Pick<World, 'get'>, namespace: string): boolean 
   return asDigest<NamespaceDigest>(world.get('namespaces', '', namespace), 'namespaces')?.deleting === true;
 }
 
-/** The most objects that are told that the host belongs to another namespace. */
-const refusedMax = 64;
 /**
  * The most objects of the owner and of sharing namespaces that are told about the host: more would make its
  * record too large to write.

@@ -76,12 +76,24 @@ const description = v.strictObject({
 });
 
 const words = v.record(v.string(), v.string());
+/** These become a path of the API: what cannot be one would fail every round, for ever. */
+const placed = (form: RegExp, said: string) => v.pipe(v.string(), v.regex(form, said));
+const places = {
+  apiVersion: placed(
+    /^([a-z0-9]([-.a-z0-9]*[a-z0-9])?\/)?[a-z0-9]+$/,
+    'must be VERSION or GROUP/VERSION, such as v1 or apps/v1',
+  ),
+  kind: placed(/^[A-Za-z][A-Za-z0-9]*$/, 'must be a kind, such as ConfigMap'),
+  name: placed(/^(?!\.{1,2}$)[^/%]+$/, 'must be the name of an object: without "/" and "%", not "." or ".."'),
+  namespace: placed(dnsName, 'must be the name of a Namespace'),
+};
+
 const manifestObject = v.looseObject({
-  apiVersion: v.pipe(v.string(), v.minLength(1)),
-  kind: v.pipe(v.string(), v.minLength(1)),
+  apiVersion: places.apiVersion,
+  kind: places.kind,
   metadata: v.looseObject({
-    name: v.pipe(v.string(), v.minLength(1)),
-    namespace: v.optional(v.pipe(v.string(), v.minLength(1))),
+    name: places.name,
+    namespace: v.optional(places.namespace),
     labels: v.optional(words, {}),
     annotations: v.optional(words),
   }),

@@ -148,6 +148,17 @@ describe('what is wrong ends in a USAGE error', () => {
       },
       /a\.yaml: ConfigMap y: metadata\.labels: /,
     ],
+    ...[
+      [/ConfigMap/, '"Config/Map"', /kind: must be a kind, such as ConfigMap/],
+      [/apiVersion: v1/, 'apiVersion: a/b/v1', /apiVersion: must be VERSION or GROUP\/VERSION/],
+      [/name: x/, 'name: ../x', /metadata\.name: must be the name of an object/],
+      [/name: x/, 'name: ".."', /metadata\.name: must be the name of an object/],
+      [/namespace: shop/, 'namespace: Shop/a', /metadata\.namespace: must be the name of a Namespace/],
+    ].map(([from, to, message]): [string, Record<string, string>, RegExp] => [
+      `what no object can have: ${to}`,
+      { 'bundle.yaml': one, 'a.yaml': labelled('x').replace(from as RegExp, to as string) },
+      message as RegExp,
+    ]),
     [
       'an object without the label',
       { 'bundle.yaml': one, 'a.yaml': labelled('x').replace('"true"', '"false"') },

@@ -90,6 +90,16 @@ test('the oldest without a request makes room; a request under way is never cut 
   expect(await answered).toContain('done');
 });
 
+test('a request for a protocol that nobody serves is answered, and holds no place', async () => {
+  const { port, waiting } = await small();
+  const socket = await idle(port);
+  const answered = new Promise<string>((resolve) => socket.once('data', (data) => resolve(String(data))));
+  socket.write('GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n');
+  await until(() => waiting.length === 1, { what: 'the request' });
+  waiting[0]?.();
+  expect(await answered).toContain('done');
+});
+
 test('where there are too many in all, the address with most gives one', async () => {
   const { port } = await small();
   const [first, second] = [await idle(port, '127.0.0.2'), await idle(port, '127.0.0.2')];

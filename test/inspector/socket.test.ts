@@ -105,7 +105,10 @@ test('what the client says is heard, and the address says which language is spok
   expect(heard).toEqual(['hello stately', 'heard x']);
 });
 
-test('another path is not upgraded', async () => {
+test.each([
+  ['to a WebSocket is refused', 'websocket', '404'],
+  ['to HTTP/2, as Java asks for it, is answered as a request', 'h2c', '200'],
+])('an upgrade of another path %s', async (_, protocol, status) => {
   const server = await serve();
   const socket = connect(server.address.port, '127.0.0.1');
   undos.push(() => socket.destroy());
@@ -113,9 +116,9 @@ test('another path is not upgraded', async () => {
   socket.on('data', (data) => {
     answer += data;
   });
-  socket.write(upgradeOf('/livez'));
+  socket.write(upgradeOf('/livez').replace('websocket', protocol));
   await until(() => answer.includes('\r\n\r\n'), { what: 'an answer' });
-  expect(answer).toContain('404');
+  expect(answer).toContain(`HTTP/1.1 ${status} `);
 });
 
 test('a right that is taken back closes the socket, also one that was open already', async () => {

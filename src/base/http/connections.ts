@@ -12,17 +12,21 @@ import type { Socket } from 'node:net';
 import { limits } from '../limits.ts';
 
 export interface Bounds {
-  readonly all: number;
-  readonly perAddress: number;
+  readonly all?: number;
+  readonly perAddress?: number;
+  /** Somebody answers the server's `upgrade`. Otherwise a request for one is answered like any other. */
+  readonly upgrades?: boolean;
 }
-
-const usual: Bounds = { all: limits.httpConnections, perAddress: limits.httpConnectionsPerAddress };
 
 /** @param event the server's event that reports each connection that carries requests */
 export function boundConnections(
   server: Server,
   event: 'connection' | 'secureConnection',
-  { all, perAddress }: Bounds = usual,
+  {
+    all = limits.httpConnections,
+    perAddress = limits.httpConnectionsPerAddress,
+    upgrades = false,
+  }: Bounds = {},
 ): void {
   /** Oldest first. */
   const byAddress = new Map<string, Set<Socket>>();
@@ -55,8 +59,8 @@ export function boundConnections(
     work(socket, 1);
     response.once('close', () => work(socket, -1));
   });
-  // An upgraded connection is busy for as long as it lasts.
-  server.on('upgrade', ({ socket }: IncomingMessage) => work(socket, 1));
+  // An upgraded connection is busy for as long as it lasts. A listener alone lets Node hand the socket over.
+  if (upgrades) server.on('upgrade', ({ socket }: IncomingMessage) => work(socket, 1));
 }
 
 /** @returns whether a connection was closed */

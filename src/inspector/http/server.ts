@@ -75,6 +75,8 @@ export function createHttp(parts: HttpServerParts): Server {
     keepAliveTimeout: limits.httpIdleMs,
     // How often unfinished requests, and connections without one, are looked for.
     connectionsCheckingInterval: limits.httpRequestMs / 2,
+    // Clients that would rather speak HTTP/2 (Java's) ask for that with a request that is to be answered.
+    shouldUpgradeCallback: ({ headers }: IncomingMessage) => headers.upgrade?.toLowerCase() === 'websocket',
   };
   const answer = answererOf(parts);
   const serve = (request: IncomingMessage, response: ServerResponse): void =>
@@ -89,7 +91,7 @@ export function createHttp(parts: HttpServerParts): Server {
       : createTlsServer({ ...options, ...readTls(tls), handshakeTimeout: limits.httpRequestMs }, serve);
   // Beyond the counted connections: handshakes, and sockets that are being closed.
   server.maxConnections = 2 * limits.httpConnections;
-  boundConnections(server, tls === undefined ? 'connection' : 'secureConnection');
+  boundConnections(server, tls === undefined ? 'connection' : 'secureConnection', { upgrades: true });
   return server;
 }
 

@@ -16,6 +16,7 @@ import type { ShardRun } from '../src/actors/host/owned.ts';
 import { createSaver } from '../src/actors/host/saver.ts';
 import { createStepper } from '../src/actors/host/step.ts';
 import { homesOf } from '../src/actors/shards/homes.ts';
+import { createShardReader } from '../src/actors/shards/shard-reading.ts';
 import { createShardRun } from '../src/actors/shards/shard-run.ts';
 import { loadShard, saveCheckpoint } from '../src/actors/shards/shard-store.ts';
 import { createPaces } from '../src/actors/time/pace.ts';
@@ -273,7 +274,8 @@ async function load(bus: Bus, bench: Bench): Promise<void> {
   const runs = await claimAll(bus);
   const { host, ports } = hostOn(bus);
   const started = clock.monotonic();
-  await Promise.all(runs.map((run) => loadShard(ports, run, new AbortController().signal)));
+  const loading = { ...ports, readShard: createShardReader(ports) };
+  await Promise.all(runs.map((run) => loadShard(loading, run, new AbortController().signal)));
   for (const run of runs) host.activate(run);
   const count = runs.reduce((sum, run) => sum + run.cells.size, 0);
   row(`load ${count} actors in 64 shards after a claim`, `${Math.round(clock.monotonic() - started)} ms`);

@@ -17,6 +17,7 @@ import type { ShardRun } from '../src/actors/host/owned.ts';
 import { createSaver } from '../src/actors/host/saver.ts';
 import { createStepper } from '../src/actors/host/step.ts';
 import { homesOf } from '../src/actors/shards/homes.ts';
+import { createShardReader } from '../src/actors/shards/shard-reading.ts';
 import { createShardRun } from '../src/actors/shards/shard-run.ts';
 import { loadShard, saveCheckpoint } from '../src/actors/shards/shard-store.ts';
 import { type Care, createCare } from '../src/actors/time/care.ts';
@@ -163,7 +164,8 @@ async function load(side: Side): Promise<{ readonly ms: number; readonly cpuMs: 
   side.host = new Host(ports);
   const before = process.cpuUsage();
   const started = clock.monotonic();
-  await Promise.all(runs.map((run) => loadShard(ports, run, new AbortController().signal)));
+  const loading = { ...ports, readShard: createShardReader(ports) };
+  await Promise.all(runs.map((run) => loadShard(loading, run, new AbortController().signal)));
   for (const run of runs) side.host.activate(run);
   const count = runs.reduce((sum, run) => sum + run.cells.size, 0);
   if (count !== actorsMax) throw new Error(`${count} actors were loaded`);

@@ -9,8 +9,7 @@
 import { sleep } from '../../base/clock.ts';
 import { asError } from '../../base/errors.ts';
 import type { ActorId } from '../../base/ids.ts';
-import type { Bus, StoredMessage, StreamState } from '../../bus/bus.ts';
-import type { Subjects } from '../../bus/subjects.ts';
+import type { StoredMessage, StreamState } from '../../bus/bus.ts';
 import { type Chart, stateOfNow } from '../../machines/chart.ts';
 import { createCell, note, noteStored } from '../host/cell.ts';
 import { lastPublished, nothingYet, type Published } from '../host/feed.ts';
@@ -24,6 +23,7 @@ import { goneRecordSeconds, isLater } from '../step-order.ts';
 
 import { type Checkpoint, packCheckpoint, readCheckpoint } from './checkpoint.ts';
 import { openUntil } from './mail-origin.ts';
+import type { ReadShard } from './shard-reading.ts';
 import { begin, feedPosition, position } from './shard-run.ts';
 
 interface ShardStoreParts
@@ -40,16 +40,20 @@ interface Loaded {
   readonly storedAt: number;
 }
 
-export async function loadShard(parts: ShardStoreParts, run: ShardRun, signal: AbortSignal): Promise<void> {
-  const [{ found, stored, now }, mail] = await Promise.all([
-    readAll(parts.bus, parts.subjects, run, signal),
+interface LoadParts extends ShardStoreParts {
+  readonly readShard: ReadShard;
+}
+
+export async function loadShard(parts: LoadParts, run: ShardRun, signal: AbortSignal): Promise<void> {
+  const [stored, mail] = await Promise.all([
+    parts.readShard(run, signal),
     answered(parts, signal, ({ bus }) => bus.streamState('mail')),
   ]);
-  const checkpoint = placesOf(parts, run, stored);
+  const checkpoint = placesOf(parts, run, stored.checkpoint);
   run.feed.begun = run.feed.saved = checkpoint.feed;
-  run.savedOpenUntil = stored === null ? null : checkpoint.sendIsOpenUntil;
+  run.savedOpenUntil = stored.checkpoint === null ? null : checkpoint.sendIsOpenUntil;
   run.sendIsOpenUntil = checkpoint.sendIsOpenUntil ?? (await claimedAt(parts, run, signal));
-  const loaded = await readRecords(parts, run, found, signal);
+  const loaded = await readRecords(parts, run, stored.records, signal);
   findMail(parts, run, checkpoint, loaded, await confirmed(parts, signal, mail, checkpoint.mail));
   const doubtful = loaded.filter(
     ({ sequence, record }) => sequence > checkpoint.feed && record.feed.length > 0,
@@ -62,7 +66,7 @@ export async function loadShard(parts: ShardStoreParts, run: ShardRun, signal: A
     const isDoubtful = one.sequence > checkpoint.feed;
     try {
       const told = isDoubtful ? (published.get(one.id) ?? nothingYet) : everything;
-      place(parts, run, one, told, now - one.storedAt);
+      place(parts, run, one, told, stored.claimedAt - one.storedAt);
     } catch (error) {
       park(parts, run, one.id, packRecord(one.record), error);
       continue;
@@ -181,38 +185,6 @@ async function writeCheckpoint(parts: ShardStoreParts, saver: Saver, run: ShardR
 }
 
 const everything: Published = { ...nothingYet, fence: Number.POSITIVE_INFINITY };
-
-async function readAll(bus: Bus, subjects: Subjects, run: ShardRun, signal: AbortSignal) {
-  const fenceSubject = subjects.fence(run.shard);
-  const checkpointSubject = subjects.checkpoint(run.shard);
-  const found: StoredMessage[] = [];
-  let stored: StoredMessage | null = null;
-  /** When the fence was stored, by the clock of the server, as all that was found. */
-  let now = 0;
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  // It may be aborted before anybody awaits it.
-  promise.catch(() => {});
-  const onAbort = () => reject(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
-  const following = await bus.follow('state', {
-    subjects: [subjects.stateOfShard(run.shard), fenceSubject],
-    from: { kind: 'lastPerSubject' },
-    onMessage: (message) => {
-      if (message.subject === fenceSubject) {
-        now = message.storedAt;
-        if (message.sequence >= run.fence) resolve();
-      } else if (message.subject === checkpointSubject) stored = message;
-      else found.push(message);
-    },
-  });
-  try {
-    await promise;
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-    void following.stop();
-  }
-  return { found, stored: stored as StoredMessage | null, now };
-}
 
 /**
  * An unreadable checkpoint must not make the shard deaf: it starts at the oldest message, and its records

@@ -19,6 +19,7 @@ import type { TraceNotes } from '../world/trace-notes.ts';
 import type { World } from '../world/world.ts';
 import type { HoldingSpec, Work } from './holding.ts';
 import { followMail, rereadMail } from './mail.ts';
+import { createShardReader, type ReadShard } from './shard-reading.ts';
 import { createShardRun, holdingName, mailToPurge } from './shard-run.ts';
 import { isCheckpointDue, loadShard, proveOwner, saveCheckpoint } from './shard-store.ts';
 import { createTelling } from './telling.ts';
@@ -61,6 +62,7 @@ export function createShards(given: ShardsParts): Shards {
   };
   const parts: ShardParts = {
     ...given.parts,
+    readShard: createShardReader(given.parts),
     isTold,
     onMailAnother: (run) => onFenced(holdingName(run.shard)),
   };
@@ -208,7 +210,7 @@ function put(map: Map<ShardName, ActorId[]>, shard: ShardName, id: ActorId): voi
   else map.set(shard, [id]);
 }
 
-type ShardParts = HostParts & Parameters<typeof followMail>[0];
+type ShardParts = HostParts & Parameters<typeof followMail>[0] & { readonly readShard: ReadShard };
 
 interface WorkParts {
   readonly parts: ShardParts;

@@ -1,6 +1,7 @@
 /** A shard of large records is read in pieces, between which everything else in the replica has its turn. */
 import { expect, test } from 'vitest';
 import { type ActorRecord, packRecord } from '../../../src/actors/host/records.ts';
+import { createShardReader } from '../../../src/actors/shards/shard-reading.ts';
 import { createShardRun } from '../../../src/actors/shards/shard-run.ts';
 import { loadShard } from '../../../src/actors/shards/shard-store.ts';
 import type { ActorId } from '../../../src/base/ids.ts';
@@ -38,11 +39,14 @@ async function turnsWhileLoading(count: number, chars: number): Promise<number> 
   const metrics = { transition() {}, stepSeconds() {}, effect() {}, deadLetter() {} };
   const parts = { bus, subjects, clock, random: seededRandom(1), log: silentLog, metrics };
   turns = 0;
+  const gathering = new VirtualClock();
+  const readShard = createShardReader({ bus, subjects, clock: gathering });
   const loading = loadShard(
-    { ...parts, steppers: new Map(), earlierHeardAt: () => 0 },
+    { ...parts, readShard, steppers: new Map(), earlierHeardAt: () => 0 },
     run,
     new AbortController().signal,
   );
+  await gathering.advance(0);
   await settle();
   await clock.advance(0);
   await loading;

@@ -19,7 +19,7 @@ export function problemsOf({ name, version, kinds, metrics = {} }: FeatureOption
   if (!isListOfKinds(kinds)) return ['its kinds are not a list of defineKind({…})'];
   const names = kinds.map(({ chart }) => chart.name);
   return [
-    ...(isActorKind(name) ? [] : [`its name ${JSON.stringify(name)} is not a word of a-z, 0-9 and hyphens`]),
+    ...nameProblems(name),
     ...(semver.test(version)
       ? []
       : [`its version ${JSON.stringify(version)} is not a semantic version (1.0.0)`]),
@@ -35,6 +35,12 @@ export function problemsOf({ name, version, kinds, metrics = {} }: FeatureOption
     ...kinds.flatMap((kind) => kindProblems(kind).map((problem) => `kind ${kind.chart.name}: ${problem}`)),
   ];
 }
+
+/** A name that was forgotten would else be read as the word "undefined". */
+const nameProblems = (name: unknown): readonly string[] =>
+  typeof name === 'string' && isActorKind(name)
+    ? []
+    : [`its name ${JSON.stringify(name)} is not a word of a-z, 0-9 and hyphens`];
 
 const isListOfKinds = (value: unknown): boolean => Array.isArray(value) && value.every(isKind);
 const isKind = (value: unknown): boolean =>
@@ -78,7 +84,7 @@ export function chartProblems(chart: Chart): readonly string[] {
     (from) => migrations[from] === undefined,
   );
   return [
-    ...(isActorKind(name) ? [] : [`its name ${JSON.stringify(name)} is not a word of a-z, 0-9 and hyphens`]),
+    ...nameProblems(name),
     ...(Number.isSafeInteger(version) && version > 0 ? [] : ['its version is not a whole number from 1']),
     ...missing.map((from) => `no migration leads on from version ${from}`),
     ...(chart.createdBy.length > 0 ? [] : ['nothing creates its actors: it has neither join nor createdBy']),

@@ -171,6 +171,11 @@ const refusals: ReadonlyArray<readonly [what: string, text: string, reason: stri
     'the schema of greeting.again is not a plain v.object',
   ],
   [
+    'a feature without a name',
+    "import { defineFeature } from 'orrery'; export const feature = defineFeature({ version: '1.0.0', kinds: [] } as never);",
+    'its name undefined is not a word of a-z, 0-9 and hyphens',
+  ],
+  [
     'a feature that already exists',
     "export { greetings } from './greetings/feature.ts';",
     'a feature greetings exists already; the kind greeting belongs to the feature greetings already; ' +

@@ -69,7 +69,10 @@ describe('the page', () => {
     const first = await call('GET', path, { headers: { 'accept-encoding': 'gzip, br' } });
     expect(first.headers['content-encoding']).toBe('br');
     const etag = String(first.headers.etag);
-    expect((await call('GET', path, { headers: { 'if-none-match': etag } })).statusCode).toBe(304);
+    const held = async (given: string) =>
+      (await call('GET', path, { headers: { 'if-none-match': given } })).statusCode === 304;
+    const given = [etag, `"other", ${etag}`, `W/${etag}`, '*', '"other"', ''];
+    expect(await Promise.all(given.map(held))).toEqual([true, true, true, true, false, false]);
   });
 
   test.each([

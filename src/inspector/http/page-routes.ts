@@ -143,7 +143,7 @@ function fileAnswer(status: number, file: PageFile, headers: HttpRequest['header
   const encoding = (['br', 'gzip'] as const).find((one) => accepted.split(/[\s,;]+/).includes(one));
   const encoded = encoding === 'br' ? file.brotli : encoding === 'gzip' ? file.gzip : null;
   const caching = { ETag: file.etag, 'Cache-Control': 'no-cache', Vary: 'Accept-Encoding' };
-  if (headers['if-none-match'] === file.etag && status === 200) {
+  if (status === 200 && isHeld(headers['if-none-match'], file.etag)) {
     return { status: 304, contentType: file.contentType, headers: caching, body: '' };
   }
   return {
@@ -153,6 +153,10 @@ function fileAnswer(status: number, file: PageFile, headers: HttpRequest['header
     body: encoded ?? file.plain,
   };
 }
+
+/** RFC 9110, 13.1.2: any of several, also as a proxy that compresses has weakened it. */
+const isHeld = (given: string | undefined, etag: string): boolean =>
+  (given ?? '').split(',').some((one) => ['*', etag, `W/${etag}`].includes(one.trim()));
 
 function idOf({ params: { kind = '', ns = '', name = '' } }: HttpRequest): ActorId {
   if (!isActorKind(kind)) throw new OrreryError('MESSAGE_UNKNOWN_KIND', `there is no kind ${kind}`);

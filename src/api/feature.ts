@@ -9,6 +9,7 @@
 import { createHash } from 'node:crypto';
 import type { Feature } from '../actors/feature.ts';
 import type { Need } from '../actors/need.ts';
+import { systemClock } from '../base/clock.ts';
 import { OrreryError } from '../base/errors.ts';
 import { problemsOf } from './check.ts';
 import { doubtsOf } from './doubts.ts';
@@ -25,7 +26,7 @@ export function defineFeature(options: FeatureOptions): Feature {
     throw new OrreryError('USAGE', `feature ${options.name} cannot be used: ${problems.join('; ')}`);
   const { name, version, kinds, metrics = {} } = options;
   const watches = watchesOf(kinds);
-  const reports: Reports = { report: () => {}, call: (_what, work) => work() };
+  const reports: Reports = { report: () => {}, call: (_what, work) => work(), clock: systemClock };
   return {
     name,
     edition: { version, fingerprint: fingerprintOf(options, watches) },

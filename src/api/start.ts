@@ -37,6 +37,7 @@ export function startFeature(options: FeatureOptions, parts: FeatureParts, repor
   const pace = engine.parts.paces.ofFeature(name);
   const call = <T>(what: string, work: () => T) => pace.charge(() => care.run(name, what, work));
   reports.call = call;
+  reports.clock = clock;
   const opened = createOpened(parts, call);
   const toolsOf = toolbox(options, parts, opened);
   const joins = kinds.flatMap(({ chart, join }) =>

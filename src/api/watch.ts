@@ -7,13 +7,15 @@
  */
 import { type GenericSchema, type InferOutput, safeParse } from 'valibot';
 import { featureLimits } from '../actors/feature-limits.ts';
-import { isInterrupted } from '../actors/time/care.ts';
+import { isInterrupted, isOwnInterruption } from '../actors/time/care.ts';
 import type { WatchDeclaration } from '../actors/world/watch-declaration.ts';
+import type { Clock } from '../base/clock.ts';
 import type { AnyDigest, DigestBase, ObjectDigest } from '../base/digests.ts';
 import { asError, OrreryError } from '../base/errors.ts';
 import type { KubeObject } from '../base/kube-port.ts';
 import { encode } from '../bus/codec.ts';
 import { type KindName, type NamedResource, readKindName } from './kind-name.ts';
+import { createMissed, type Missed } from './missed-reads.ts';
 
 /** What every digest contains, beside what the feature keeps. */
 export interface ObjectFacts extends DigestBase {
@@ -114,6 +116,7 @@ export interface Reports {
   /** Called for each object that is left out. */
   report(object: KubeObject, problem: string): void;
   call<T>(what: string, work: () => T): T;
+  clock: Clock;
 }
 
 /** The watch in the mirror's form. @param reports is complete once the feature has started */
@@ -122,6 +125,7 @@ export function declarationOf(
   watch: Watch,
   reports: Reports,
 ): WatchDeclaration {
+  const missed = createMissed(reports);
   return {
     resource: { apiVersion: watch.resource.apiVersion, kind: watch.resource.kind },
     name: worldName(feature, watch),
@@ -129,7 +133,7 @@ export function declarationOf(
     digestKind: 'kept',
     ...(watch.labelSelector === null ? {} : { label: watch.labelSelector }),
     digest(object) {
-      const read = readOf(watch, object, reports);
+      const read = readOf(watch, object, reports, missed);
       if ('kept' in read) return { kept: read.kept };
       reports.report(object, read.problem);
       return { kept: null };
@@ -142,7 +146,8 @@ export function declarationOf(
     interest: () => ({
       tellers: [],
       fold: () => 'nothing',
-      wants: (_namespace, _name, digest) => isWanted(watch, digest, reports),
+      wants: (namespace, name, digest) => isWanted(watch, { namespace, name, digest }, reports, missed),
+      onAgain: missed.onAgain,
     }),
   };
 }
@@ -150,26 +155,51 @@ export function declarationOf(
 /** In place of what is kept of an object whose reading was interrupted: what was kept of it before stays. */
 const unread = Object.freeze({ unread: true });
 
-/** An interrupted call is a problem of the object for which it was made, or of another shortly before. */
-function readOf(watch: Watch, object: KubeObject, { call, report }: Reports): Kept<unknown> {
+/** An interrupted call says nothing of the object, unless it is the one that did not yield. */
+function readOf(watch: Watch, object: KubeObject, { call, report }: Reports, missed: Missed): Kept<unknown> {
+  const { namespace = '', name } = object.metadata;
+  const seen = { key: `read ${namespace}/${name}`, version: versionOf(object.metadata) };
+  if (missed.isStuck(seen)) return { kept: unread };
   try {
     return call(`watch of ${watch.resource.kind}: read`, () => watch.keep(object));
   } catch (thrown) {
-    const problem = asError(thrown).message;
-    if (!isInterrupted(thrown)) return { problem };
-    report(object, problem);
+    if (!isInterrupted(thrown)) return { problem: asError(thrown).message };
+    if (isOwnInterruption(thrown)) {
+      missed.noteStuck(seen);
+      report(object, asError(thrown).message);
+    } else missed.readAgain();
     return { kept: unread };
   }
 }
 
-function isWanted(watch: Watch, digest: AnyDigest, { call }: Reports): boolean {
-  const { kept } = digest as FeatureDigest;
+interface Known {
+  readonly namespace: string;
+  readonly name: string;
+  readonly digest: AnyDigest;
+}
+
+/** @returns undefined: it cannot be told at present, or for this version of the object */
+function isWanted(
+  watch: Watch,
+  { namespace, name, digest }: Known,
+  { call }: Reports,
+  missed: Missed,
+): boolean | undefined {
+  const { kept, ...metadata } = digest as FeatureDigest;
+  const seen = { key: `wants ${namespace}/${name}`, version: versionOf(metadata) };
+  if (kept === null) return false;
+  if (missed.isStuck(seen)) return undefined;
   try {
-    return kept !== null && call(`watch of ${watch.resource.kind}: wants`, () => watch.wants(kept));
-  } catch {
-    return false;
+    return call(`watch of ${watch.resource.kind}: wants`, () => watch.wants(kept));
+  } catch (thrown) {
+    if (!isInterrupted(thrown)) return false;
+    if (isOwnInterruption(thrown)) missed.noteStuck(seen);
+    else missed.askAgain(namespace, name);
+    return undefined;
   }
 }
+
+const versionOf = ({ uid = '', resourceVersion = '' }: Partial<DigestBase>) => `${uid}/${resourceVersion}`;
 
 /** The object as joins receive it; null if the world has none. */
 export function watchedOf<D>(namespace: string, name: string, digest: AnyDigest | null): Watched<D> | null {

@@ -123,5 +123,9 @@ const interrupted = (feature: string, what: string, cause?: unknown) =>
 export const isInterrupted = (thrown: unknown): boolean =>
   thrown instanceof OrreryError && thrown.facts.interrupted === true;
 
+/** Whether this very call did not yield; otherwise the same one shortly before did not. */
+export const isOwnInterruption = (thrown: unknown): boolean =>
+  isInterrupted(thrown) && (thrown as OrreryError).cause !== undefined;
+
 const heldUp = (feature: string, what: string) =>
   `code of the feature ${feature} did not yield for ${featureLimits.callMs} ms and was interrupted: ${what}`;

@@ -65,12 +65,18 @@ export interface NamedKind {
  */
 export type InterestChange = 'digests' | 'wanted' | 'nothing' | readonly string[];
 
+/** @param namespace null: in all */
+export type AskAgain = (namespace: string | null, change: InterestChange) => void;
+
 /** Which objects are wanted, computed from the world. */
 export interface Interest<Asked = unknown> {
   /** The world's resources on which this depends. */
   readonly tellers: readonly ResourceName[];
   fold(entry: WorldEntry): InterestChange;
-  wants(namespace: string, name: string, digest: ObjectDigest): boolean;
+  /** undefined: it cannot be told at present, so the world keeps what it has of the object. */
+  wants(namespace: string, name: string, digest: ObjectDigest): boolean | undefined;
+  /** Calls back when what could not be told, or read, is to be asked again; absent: never. */
+  onAgain?(again: AskAgain): void;
   /** What a digest of an object in the namespace must contain. */
   asked?(namespace: string): Asked;
   /** The versions of the requests. The mirror's statement names those for which the world is complete. */

@@ -158,7 +158,7 @@ export class Inventory {
     if (wentBack && !isOfList) return;
     this.#objects.set(namespace, inNamespace.set(name, digest));
     const isAsKnown = before === undefined && digest === this.#known.get(key);
-    if (isAsKnown && this.#parts.interest.wants(namespace, name, digest)) return;
+    if (isAsKnown && this.#parts.interest.wants(namespace, name, digest) !== false) return;
     if (before === undefined || wentBack || !isSame(before, digest)) this.#parts.onDirty(key);
   }
 
@@ -174,7 +174,9 @@ export class Inventory {
     const [namespace, name] = placeOf(key);
     const digest = this.#objects.get(namespace)?.get(name);
     const held = this.#known.get(key);
-    if (digest !== undefined && interest.wants(namespace, name, digest)) {
+    const isWanted = digest !== undefined && interest.wants(namespace, name, digest);
+    if (isWanted === undefined) return null;
+    if (isWanted) {
       // The same content in an older version is published too, because later versions are compared with it.
       if (held !== undefined && isSame(held, digest) && !isOlder(digest, held)) return null;
       return {

@@ -6,7 +6,12 @@
  * each feature, side by side. Absent: any knowledge of a kind, which is the features'
  * (actors/world/watch-declaration.ts).
  */
-import type { Interest, InterestChange, WatchDeclaration } from '../../actors/world/watch-declaration.ts';
+import type {
+  AskAgain,
+  Interest,
+  InterestChange,
+  WatchDeclaration,
+} from '../../actors/world/watch-declaration.ts';
 import type { ObjectDigest, WorldEntry } from '../../base/digests.ts';
 import type { KubeObject, KubeResource } from '../../base/kube-port.ts';
 import { type MergedWatch, resourceName } from './merged-watch.ts';
@@ -38,8 +43,19 @@ export function createInterest(watch: MergedWatch, resource: KubeResource) {
         .filter(({ tellers }) => tellers.includes(entry.resource))
         .map((interest) => interest.fold(entry))
         .reduce(together, 'nothing'),
-    wants: (namespace: string, name: string, digest: ObjectDigest): boolean =>
-      parts.some(({ interest }) => interest === null || interest.wants(namespace, name, digest)),
+    /** undefined: nobody wants the object for certain, and somebody cannot tell at present. */
+    wants(namespace: string, name: string, digest: ObjectDigest): boolean | undefined {
+      let answer: boolean | undefined = false;
+      for (const { interest } of parts) {
+        const one = interest === null || interest.wants(namespace, name, digest);
+        if (one) return true;
+        if (one === undefined) answer = undefined;
+      }
+      return answer;
+    },
+    onAgain(again: AskAgain): void {
+      for (const interest of interests) interest.onAgain?.(again);
+    },
     /** @throws OrreryError INVARIANT if the object has no uid or no resourceVersion */
     digestOf(object: KubeObject): ObjectDigest {
       const base = digestBase(object);

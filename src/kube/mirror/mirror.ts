@@ -13,6 +13,7 @@
  *   (actors/world/statements.ts). Absent: the election of the one replica, and joins (both in actors/).
  */
 
+import type { InterestChange } from '../../actors/world/watch-declaration.ts';
 import type { WorldEntry } from '../../base/digests.ts';
 import { asError, invariant, OrreryError } from '../../base/errors.ts';
 import type { KubePort, KubeResource } from '../../base/kube-port.ts';
@@ -219,9 +220,13 @@ class Run {
     // Before it starts, it will read the world as a whole.
     if (this.#phase !== 'running') return;
     if (entry.resource === this.#interest.resource) this.#inventory.share(entry);
-    const change = this.#interest.fold(entry);
-    if (change === 'nothing') return;
     const namespace = this.#parts.resource.namespaced ? entry.namespace : null;
+    this.#onInterest(namespace, this.#interest.fold(entry));
+  }
+
+  /** @param namespace null: all, or objects without one */
+  #onInterest(namespace: string | null, change: InterestChange): void {
+    if (this.#phase !== 'running' || change === 'nothing') return;
     if (typeof change === 'object') return void this.#inventory.reconsider(namespace, change);
     if (change === 'digests') for (const scope of this.#scopes) if (covers(scope, namespace)) scope.relist();
     this.#inventory.reconsider(namespace);
@@ -256,6 +261,7 @@ class Run {
     await world.ready(interest.resource, this.#fence);
     if (this.#phase === 'ended') return;
     this.#phase = 'running';
+    interest.onAgain((namespace, change) => this.#onInterest(namespace, change));
     for (const teller of interest.tellers) for (const entry of world.entries(teller)) interest.fold(entry);
     inventory.adopt(world.entries(interest.resource));
     const measured = measuredName(this.#parts);

@@ -9,6 +9,7 @@ import { decode, encode } from '../../../src/bus/codec.ts';
 import { memoryHub } from '../../../src/bus/memory/hub.ts';
 import { subjects as subjectsOf } from '../../../src/bus/subjects.ts';
 import { pods, routeGates } from '../../../src/features/routes/resources.ts';
+import type { MergedWatch } from '../../../src/kube/mirror/merged-watch.ts';
 import { createMirror, type LeftOut, type Mirror } from '../../../src/kube/mirror/mirror.ts';
 import { createOptionalMirror } from '../../../src/kube/mirror/optional-mirror.ts';
 import { VirtualClock } from '../../virtual-clock.ts';
@@ -110,8 +111,11 @@ export class Scene {
     return {
       bus,
       world,
-      mirror: (resource: KubeResource, namespaces: readonly string[] | null = null) =>
-        createMirror({ ...parts(namespaces), watch: watchOf(resource), resource }),
+      mirror: (
+        resource: KubeResource,
+        namespaces: readonly string[] | null = null,
+        watch: MergedWatch = watchOf(resource),
+      ) => createMirror({ ...parts(namespaces), watch, resource }),
       groupMirror: () =>
         createOptionalMirror({
           ...parts(null),

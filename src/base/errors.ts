@@ -60,6 +60,7 @@ export const errorCodes = {
   LEASE_HELD: ['transient', 'The Lease is held by another and has not expired.'],
   LEASE_LATE: ['fenced', 'A Lease was to be written after it had expired.'],
   EFFECT_TIMEOUT: ['transient', 'An effect did not end within its deadline.'],
+  PROGRAM_UNREADABLE: ['transient', 'A part of the program could not be loaded from the disk.'],
   USAGE: ['terminal', 'A flag, an argument or a value is wrong.'],
   INVARIANT: ['invariant', 'Something happened that must never happen; this is a bug.'],
 } as const satisfies Record<string, readonly [ErrorKind, string]>;

@@ -11,6 +11,7 @@ import type { Authorization, Client, Order } from 'acme-client';
 import type { Clock } from '../../../base/clock.ts';
 import { asError, attempt, hasCode, OrreryError } from '../../../base/errors.ts';
 import { limits } from '../../../base/limits.ts';
+import { loadedOnce } from '../../../base/program/loaded-once.ts';
 import { requireForm, type Wanted } from './answer-form.ts';
 import type { HttpAnswer, HttpClient } from './authority-http.ts';
 import { placeOf } from './authority-http.ts';
@@ -287,15 +288,11 @@ const isAddress = (value: unknown) =>
  * The library, with our HTTP installed once. Imported for the first account, because most processes never
  * need it.
  */
-let loading: Promise<typeof import('acme-client')> | undefined;
-
-function library(): Promise<typeof import('acme-client')> {
-  loading ??= import('acme-client').then((acme) => {
-    acme.axios.defaults.adapter = adapter as never;
-    return acme;
-  });
-  return loading;
-}
+const library = loadedOnce('the ACME library', async () => {
+  const acme = await import('acme-client');
+  acme.axios.defaults.adapter = adapter as never;
+  return acme;
+});
 
 interface LibraryRequest {
   readonly url: string;

@@ -7,6 +7,7 @@
 import { createPrivateKey, generateKeyPair, type KeyObject, webcrypto } from 'node:crypto';
 import { promisify } from 'node:util';
 import { attempt } from '../../../base/errors.ts';
+import { loadedOnce } from '../../../base/program/loaded-once.ts';
 
 /** All clients support it, and it is small (RFC 8422, CA/Browser Forum 6.1.5). */
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
@@ -46,11 +47,9 @@ async function keysOf(key: KeyObject): Promise<webcrypto.CryptoKeyPair> {
   };
 }
 
-let loading: Promise<typeof import('@peculiar/x509')> | undefined;
-
 /** Imported for the first key, because most processes never need it. */
-function library(): Promise<typeof import('@peculiar/x509')> {
+const library = loadedOnce('the X.509 library', async () => {
   // The library's dependency injection needs this polyfill.
-  loading ??= import('reflect-metadata').then(() => import('@peculiar/x509'));
-  return loading;
-}
+  await import('reflect-metadata');
+  return import('@peculiar/x509');
+});

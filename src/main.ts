@@ -7,7 +7,7 @@
  * than the rest of the start.
  */
 import * as loading from 'node:module';
-import { join } from 'node:path';
+import { compiledOf } from './base/program/compiled.ts';
 
 // The minimum is the one in the package's "engines". An older Node.js would fail with a stack trace at the
 // first missing feature.
@@ -16,10 +16,7 @@ if (major < 22 || (major === 22 && minor < 19)) {
   process.stderr.write(`error: orrery needs Node.js 22.19 or newer; this is ${process.versions.node}\n`);
   process.exit(2);
 }
-const isCheckout = import.meta.filename.endsWith('.ts');
-loading.enableCompileCache(
-  join(import.meta.dirname, isCheckout ? '../node_modules/.cache/orrery' : 'compiled'),
-);
+loading.enableCompileCache(compiledOf(import.meta.filename));
 const { runCommandLine } = await import('./cli/program.ts');
 const { processTerminal } = await import('./cli/terminal.ts');
 const terminal = processTerminal();

@@ -7,6 +7,7 @@
  */
 import type { AnyStateNode } from 'xstate';
 import type { Chart } from '../machines/chart.ts';
+import { undescribed } from '../machines/state-names.ts';
 import { nodesOf } from './check.ts';
 import type { Kind } from './kind.ts';
 
@@ -18,7 +19,8 @@ export function doubtsOf({ chart, messages, join }: Kind): readonly string[] {
     ...unledTo(nodes),
     ...endless(chart, nodes),
     ...unheard(chart, nodes),
-    ...undescribed(chart, nodes),
+    ...(chart.description ? [] : ['it has no description: one sentence, which lists and drawings show']),
+    ...undescribed(chart),
     ...(join === null ? [] : unobserved(chart, nodes)),
     ...Object.keys({ ...messages.public, ...messages.internal })
       .filter((type) => !takes(nodes, type))
@@ -135,16 +137,6 @@ const asksFor = (node: AnyStateNode, type: string) =>
 function hearsOnlySuccess(node: AnyStateNode, type: string): boolean {
   const listening = [...around(node), ...nodesOf(node)];
   return takes(listening, `${type}.done`) && !takes(listening, `${type}.failed`);
-}
-
-function undescribed({ description }: Chart, nodes: readonly AnyStateNode[]): readonly string[] {
-  const silent = nodes.filter((node) => node.parent !== undefined && !node.description).map(pathOf);
-  return [
-    ...(description ? [] : ['it has no description: one sentence, which lists and drawings show']),
-    ...silent.map(
-      (path) => `the state ${path} has no description: one sentence, which \`orrery explain\` shows`,
-    ),
-  ];
 }
 
 /** The world tells its actors; do they listen, and do they end? */

@@ -11,6 +11,19 @@ export function isInState(state: string, wanted: string): boolean {
   return state === wanted || state.split(',').some(isIn);
 }
 
+/** What people would miss in a chart: a description of each state. In sentences. */
+export function undescribed({ machine }: { readonly machine: AnyStateMachine }): readonly string[] {
+  const below = ({ states }: AnyStateMachine['root']): readonly string[] =>
+    Object.values(states).flatMap((node) => [
+      ...(node.description ? [] : [silenceOf(node.path.join('.'))]),
+      ...below(node),
+    ]);
+  return below(machine.root);
+}
+
+const silenceOf = (path: string) =>
+  `the state ${path} has no description: one sentence, which \`orrery explain\` shows`;
+
 /** @returns every state of the chart with those around it: `gated.proving.asking` */
 export function statePaths({ machine }: { readonly machine: AnyStateMachine }): readonly string[] {
   const below = (states: AnyStateMachine['root']['states'], around: string): string[] =>

@@ -8,11 +8,11 @@ import {
   movedDifferently,
   type Sample,
   takesAnything,
-  undescribed,
   unreached,
 } from '../../packages/testing/charts/findings.ts';
 import { type Walk, walk } from '../../packages/testing/charts/walk.ts';
 import type { Chart } from '../../src/machines/chart.ts';
+import { undescribed } from '../../src/machines/state-names.ts';
 import { machines } from '../chart-of.ts';
 import { furtherSamples, samples } from './samples.ts';
 

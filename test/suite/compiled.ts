@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { compiledOf } from '../../src/base/program/compiled.ts';
 
-/** Where the program keeps compiled sources (src/main.ts): only the first process that needs one does it. */
-export const compiled = resolve(import.meta.dirname, '../../node_modules/.cache/orrery');
+/** Where the program keeps compiled sources: only the first process that needs one does it. */
+export const compiled = compiledOf(resolve(import.meta.dirname, '../../src/main.ts'));

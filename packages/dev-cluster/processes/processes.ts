@@ -8,9 +8,10 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Clock, Timer } from '../../../src/base/clock.ts';
+import { compiledOf } from '../../../src/base/program/compiled.ts';
 import { clusterLimits } from '../limits.ts';
 
 export interface ReplicaParts {
@@ -107,15 +108,6 @@ export function createReplica(parts: ReplicaParts): ReplicaProcess {
   };
 }
 
-/**
- * Where the program keeps its compiled code (src/main.ts). Named before it begins, the preloads are kept
- * there too: stripping their types takes longer than all else that Node does before the program.
- */
-function compiledOf(program: string): string {
-  const isBuilt = !program.endsWith('.ts');
-  return isBuilt ? resolve(dirname(program), 'compiled') : resolve(root, 'node_modules/.cache/orrery');
-}
-
 function launch(parts: ReplicaParts): ChildProcess {
   const program = parts.program ?? mainFile;
   const log = openSync(parts.logFile, 'a');
@@ -123,6 +115,8 @@ function launch(parts: ReplicaParts): ChildProcess {
     return spawn(process.execPath, [...preloads, program, ...parts.args], {
       cwd: root,
       stdio: ['ignore', log, log, 'ipc'],
+      // Named before the program begins, the preloads are kept there too: stripping their types takes longer
+      // than all else that Node does before the program.
       env: { NODE_COMPILE_CACHE: compiledOf(program), ...process.env, ...parts.env },
       // A process group of its own: Ctrl-C is for the parent.
       detached: true,

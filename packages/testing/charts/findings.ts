@@ -6,6 +6,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Snapshot } from '../../../src/actors/host/step.ts';
 import type { Chart } from '../../../src/machines/chart.ts';
+import { undescribed } from '../../../src/machines/state-names.ts';
 import {
   copyOf,
   declaredStates,
@@ -71,17 +72,6 @@ function endlessStates({ snapshot, timers, path }: Situation): string[] {
     const isBounded = armed.some((owner) => node.id === owner || node.id.startsWith(`${owner}.`));
     return isBounded ? [] : [`${node.id} waits without a deadline after ${path.slice(-3).join(', ')}`];
   });
-}
-
-export function undescribed({ machine }: Chart): string[] {
-  const found: string[] = [];
-  const look = (config: { description?: string; states?: Record<string, never> }, path: string) => {
-    if (path !== '' && !config.description) found.push(`the state ${path} has no description`);
-    for (const [name, child] of Object.entries(config.states ?? {}))
-      look(child, path === '' ? name : `${path}.${name}`);
-  };
-  look(machine.config as never, '');
-  return found;
 }
 
 /** Steps that end differently if the actor was stored and restored before. */

@@ -45,6 +45,8 @@ export interface AccountParts {
   readonly issuerOf: IssuerLookup;
 }
 
+export type OrderStep = 'places an order' | 'continues an order';
+
 interface Opened {
   readonly version: string;
   readonly account: Promise<AcmeAccount>;
@@ -82,11 +84,11 @@ export function createAcmeAccounts(parts: AccountParts) {
      * Runs a step with the account, and again if the authority did not know it as it was opened: it was set
      * up again, has closed the account, knows another key of it, or has new terms, which opening agrees to.
      *
-     * @param order the step continues one, which only the account that placed it can
+     * @param step what it does: only the account that placed an order can continue it
      */
     async use<T>(
       issuer: string,
-      order: boolean,
+      step: OrderStep,
       work: (opened: OpenedAccount) => Promise<T>,
       signal: AbortSignal,
     ): Promise<T> {
@@ -94,13 +96,13 @@ export function createAcmeAccounts(parts: AccountParts) {
       try {
         return await work(before);
       } catch (thrown) {
-        if (!isAboutAccount(thrown, order)) {
+        if (!isAboutAccount(thrown, step)) {
           doubt(issuer, thrown);
           throw withAccount(thrown, before.account);
         }
         const now = await anew(issuer, before, signal);
         if (now === null) throw lostAgain(thrown, pauseMs(issuer));
-        if (order && now.account.url !== before.account.url)
+        if (step === 'continues an order' && now.account.url !== before.account.url)
           throw lostOrder(null, `the account that placed the order is another one now: ${thrown.message}`);
         return work(now).catch((again: unknown) => {
           throw lostAgain(again, pauseMs(issuer));
@@ -179,10 +181,10 @@ const aboutAccounts = ['accountDoesNotExist', 'unauthorized', 'userActionRequire
  * request in the same as the signature of a key that was rolled over. What an order or a proof says of itself
  * has no status.
  */
-function isAboutAccount(thrown: unknown, order: boolean): thrown is OrreryError {
+function isAboutAccount(thrown: unknown, step: OrderStep): thrown is OrreryError {
   if (!hasCode(thrown, 'ACME_REFUSED', 'ACME_UNREACHABLE')) return false;
   const { type, status } = thrown.facts;
-  if (status === 404) return !order;
+  if (status === 404) return step === 'places an order';
   return aboutAccounts.includes(String(type)) && status !== 0;
 }
 

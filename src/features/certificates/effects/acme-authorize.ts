@@ -50,7 +50,7 @@ export function authorizeOrder(accounts: AcmeAccounts, parts: AuthorizeParts): E
     return parts.turns.take(host, signal, async () => {
       const run = { parts, host, issuer, orderUrl: order.url, exhibit, key, ...bounds };
       const prove = (opened: OpenedAccount) => attempted({ ...run, ...opened }, signal);
-      const failure = await accounts.use(issuer, true, prove, signal).then(
+      const failure = await accounts.use(issuer, 'continues an order', prove, signal).then(
         () => null,
         (thrown: unknown) => {
           signal.throwIfAborted();

@@ -88,7 +88,12 @@ export function finalizeOrder(
     return received(attempt, chain, clock.now());
   };
   return acquiring((effect, { signal }) =>
-    accounts.use(effect.issuer, true, ({ account }) => finalize(effect, account, signal), signal),
+    accounts.use(
+      effect.issuer,
+      'continues an order',
+      ({ account }) => finalize(effect, account, signal),
+      signal,
+    ),
   );
 }
 

@@ -51,7 +51,7 @@ async function ordered(
       if (!hasCode(thrown, 'ACME_REFUSED') || thrown.facts.type !== 'invalidProfile') throw thrown;
       throw unusableIssuer(`${thrown.message}; name another in spec.acme.profile, or none`, version);
     });
-  return accounts.use(issuer, false, place, signal);
+  return accounts.use(issuer, 'places an order', place, signal);
 }
 
 /** If the authority rejects the information which certificate is replaced, orders without it. */

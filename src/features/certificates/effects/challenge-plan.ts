@@ -24,7 +24,7 @@ export function planChallenge(accounts: AcmeAccounts, parts: ExhibitParts): Effe
       const pending = authorizations.find((one) => one.status === 'pending');
       return pending === undefined ? null : exhibitFor(parts, { ...opened, host, issuer }, pending, signal);
     };
-    const exhibit = await accounts.use(issuer, true, plan, signal);
+    const exhibit = await accounts.use(issuer, 'continues an order', plan, signal);
     return { type: 'challenge.planned', attempt, exhibit };
   });
 }

@@ -107,6 +107,8 @@ export interface ElectionContext {
   /** When it was written, ms since the epoch; absent: never, or by an earlier release. */
   readonly toldAt?: number;
   readonly telling: ElectionStatus | null;
+  /** Why the last try to write the status failed; null: it did not; absent: none ever did. */
+  readonly untold?: string | null;
   /** The resource said something else while it was being written: it is looked at once more. */
   readonly doubted?: boolean;
   /** Number of the last following; the end of an earlier one starts no other. */

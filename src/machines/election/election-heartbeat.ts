@@ -44,10 +44,10 @@ export function isDeferrable({ event, effects, saved, after }: DeferrableStep): 
 
 /** What is known of an election, except when it was last heard. */
 function faceOf(context: ElectionContext) {
-  const { facts, ending, term, bound, former, failures, lastError } = context;
+  const { facts, ending, term, bound, former, failures, lastError, untold = null } = context;
   const { seen, reign, told, candidates } = context;
   return {
-    ...{ facts, ending, term, bound, former, failures, lastError },
+    ...{ facts, ending, term, bound, former, failures, lastError, untold },
     record: timeless(seen?.record),
     reign: reign && { ...reign, renewedAt: 0 },
     // While a status is being written, the previous one says nothing about it.

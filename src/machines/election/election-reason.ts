@@ -11,10 +11,14 @@ type ElectionStanding = Standing<ElectionContext>;
 /** Names of candidates to show; there may be hundreds. */
 const namesTold = 10;
 
-export const tellElection = tells<ElectionContext>((standing) => ({
-  ...sentenceOf(standing),
-  facts: factsOf(standing),
-}));
+export const tellElection = tells<ElectionContext>((standing) => {
+  const { text, ...more } = sentenceOf(standing);
+  return { ...more, text: text + untoldText(standing.context), facts: factsOf(standing) };
+});
+
+/** The election itself may be well, but Kubernetes does not show it. */
+const untoldText = ({ untold }: ElectionContext) =>
+  untold == null ? '' : `. Its status in Kubernetes is out of date, and could not be written: ${untold}`;
 
 function sentenceOf(standing: ElectionStanding): Told {
   const { context } = standing;

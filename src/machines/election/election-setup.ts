@@ -258,10 +258,11 @@ export const electionSetup = setup({
       toldAt: (event as Stamp).at,
       telling: null,
       ...(context.doubted ? { doubted: false } : {}),
+      ...(context.untold == null ? {} : { untold: null }),
     })),
     noteUntold: assign(({ event }) => ({
       telling: null,
-      lastError: event.type === 'election-status.refused' ? event.message : null,
+      ...(event.type === 'election-status.refused' ? { untold: event.message } : {}),
     })),
     ...actionsOf(...electionEffects),
   },

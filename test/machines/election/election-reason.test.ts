@@ -59,6 +59,16 @@ test('the Lease is read, and cannot be', () => {
   });
 });
 
+test('a status that cannot be written is told, and is not why the Lease cannot be had', () => {
+  const message = 'PATCH was answered with 422 Invalid: denied by a policy';
+  const uid = electionFacts.uid ?? '';
+  const election = new Election().take({ type: 'election-status.refused', message, uid });
+  const text = `Its status in Kubernetes is out of date, and could not be written: ${message}`;
+  expect(told(election).text).toBe(`the Lease shop/worker is being read. ${text}`);
+  election.take({ type: 'election-status.patched', uid });
+  expect(told(election).text).toBe('the Lease shop/worker is being read');
+});
+
 test('nobody leads, and another program leads', () => {
   const election = new Election().sees(null, 1);
   expect(told(election)).toMatchObject({

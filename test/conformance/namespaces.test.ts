@@ -57,6 +57,25 @@ describe('namespaces', () => {
     expect((await api.get(`${path}/pods/a`)).code).toBe(404);
   });
 
+  test('Pods go first: while one is held, nothing else is taken', { timeout }, async ({ api }) => {
+    const name = uniqueName('conf');
+    const path = `/api/v1/namespaces/${name}`;
+    await api.post('/api/v1/namespaces', { metadata: { name } });
+    await api.post(`${path}/configmaps`, configMap('a'));
+    await api.post(`${path}/pods`, pod('held', { finalizers: ['x.example.com/hold'] }));
+    await api.delete(path);
+    await until(async () => metaOf(await api.get(`${path}/pods/held`)).deletionTimestamp, {
+      what: 'the Pod is marked',
+      ...patience,
+    });
+    expect(metaOf(await api.get(`${path}/configmaps/a`)).name).toBe('a');
+    await api.patch(`${path}/pods/held`, 'merge', { metadata: { finalizers: null } });
+    await until(async () => (await api.get(path)).code === 404, {
+      what: 'the namespace is gone',
+      ...patience,
+    });
+  });
+
   test('while one goes nothing new comes in, and what is held holds it', { timeout }, async ({ api }) => {
     const name = uniqueName('conf');
     const path = `/api/v1/namespaces/${name}`;

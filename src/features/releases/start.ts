@@ -51,7 +51,7 @@ export function startReleases({ bundle, release }: ReleasesSettings): StartFeatu
           metrics.count('orrery_release_rounds_total', { outcome });
           return { type: 'round.finished', fence, round, summary };
         }),
-        runs(releaseResourceWrite, writeReleaseResource(kube, writeKubeEvent(kube, { replica }))),
+        runs(releaseResourceWrite, writeReleaseResource(kube, writeKubeEvent(kube, { replica }), log)),
         // The chart decides how often there is a line.
         runs(releaseReport, async ({ bundle, level, message, error, type }) => {
           log[level]({ release: `release/_/${bundle}`, error }, message);

@@ -5,12 +5,15 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { ensureDefinitions, readManifests } from '../../../packages/dev-cluster/manifests.ts';
 import { systemClock } from '../../../src/base/clock.ts';
+import { OrreryError } from '../../../src/base/errors.ts';
+import type { KubePort } from '../../../src/base/kube-port.ts';
+import { silentLog } from '../../../src/base/log-port.ts';
 import { writeReleaseResource } from '../../../src/features/releases/effects/release-resource.ts';
 import { releases } from '../../../src/features/releases/resources.ts';
 import { events } from '../../../src/kube/api/resources.ts';
 import { writeKubeEvent } from '../../../src/kube/effects/kube-event.ts';
 import type { ReleaseResourceWrite } from '../../../src/machines/release/release-effects.ts';
-import { context } from '../../kube/effects/fake-port.ts';
+import { context, fakePort } from '../../kube/effects/fake-port.ts';
 import { type Scene, signal, startScene } from './round-scene.ts';
 
 let scene: Scene;
@@ -50,7 +53,8 @@ function effect(change: Partial<ReleaseResourceWrite['status']>, more: Partial<R
   } as const satisfies ReleaseResourceWrite;
 }
 
-const writer = () => writeReleaseResource(scene.kube, writeKubeEvent(scene.kube, { replica: 'orrery-0' }));
+const notify = (kube: KubePort = scene.kube) => writeKubeEvent(kube, { replica: 'orrery-0' });
+const writer = () => writeReleaseResource(scene.kube, notify(), silentLog);
 const settled = { type: 'effect.settled', effect: 'release-resource.write', error: null };
 
 test('it is made where it is missing; what is null is absent; a condition keeps its time until its status changes', async () => {
@@ -109,9 +113,29 @@ test('where its definition is not installed nothing is written, and the actor go
     get: (_: unknown, ...rest: [undefined, string, AbortSignal]) => kube.get(elsewhere, ...rest),
     create: (_: unknown, object: Parameters<typeof kube.create>[1]) => kube.create(elsewhere, object, signal),
   };
-  const write = writeReleaseResource(wrapped as never, writeKubeEvent(kube, { replica: 'orrery-0' }));
+  const write = writeReleaseResource(wrapped as never, notify(kube), silentLog);
   expect(await write(effect({}), context)).toMatchObject({
     ...settled,
     error: expect.stringContaining('404'),
   });
+});
+
+test('what the API server refuses is said in the log, once for each reason, until it is written', async () => {
+  let reason: string | null = null;
+  const kube = fakePort({
+    get: async () => ({ metadata: { name, uid: 'u' } }),
+    patch: async () => {
+      if (reason !== null) throw new OrreryError('KUBE_REFUSED', reason);
+      return { metadata: { name, uid: 'u' } };
+    },
+  });
+  const said: unknown[] = [];
+  const log = { ...silentLog, warn: (facts: object) => void said.push(facts) };
+  const write = writeReleaseResource(kube, notify(kube), log);
+  const release = `release/_/${name}`;
+  for (const why of ['a', 'a', 'b', null, 'b']) {
+    reason = why;
+    expect(await write(effect({}), context)).toEqual({ ...settled, error: why });
+  }
+  expect(said).toEqual(['a', 'b', 'b'].map((error) => ({ release, error })));
 });

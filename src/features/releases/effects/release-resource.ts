@@ -10,6 +10,7 @@ import type { EffectRunner } from '../../../actors/effect-runner.ts';
 import { hasCode } from '../../../base/errors.ts';
 import type { KubeObject, KubePort } from '../../../base/kube-port.ts';
 import { kubeTime } from '../../../base/kube-time.ts';
+import type { Log } from '../../../base/log-port.ts';
 import { unlessGone } from '../../../kube/api/absent.ts';
 import { dated } from '../../../kube/api/conditions.ts';
 import type { KubeEventWrite } from '../../../machines/effects.ts';
@@ -17,15 +18,22 @@ import type { ReleaseResourceWrite } from '../../../machines/release/release-eff
 import { releases } from '../resources.ts';
 
 /**
- * Outcome effect.settled, with an error if it cannot be written.
+ * Outcome effect.settled, with an error if it cannot be written, which the log says once for each reason.
  *
  * @throws temporary errors; the host then tells the actor
  */
 export function writeReleaseResource(
   kube: KubePort,
   writeEvent: EffectRunner<KubeEventWrite>,
+  log: Log,
 ): EffectRunner<ReleaseResourceWrite> {
   let before: Promise<unknown> = Promise.resolve();
+  let said: string | null = null;
+  const refused = (bundle: string, error: string) => {
+    if (error !== said) log.warn({ release: `release/_/${bundle}`, error }, unwritten);
+    said = error;
+    return settled(error);
+  };
   return async (effect, context) => {
     const turn = before.then(() => context.signal.throwIfAborted());
     const written = turn.then(() => write(kube, effect, context.signal));
@@ -38,14 +46,17 @@ export function writeReleaseResource(
         const { eventType, reason, text } = note;
         await writeEvent({ type: 'kube-event.write', regarding, eventType, reason, note: text, at }, context);
       }
+      said = null;
       return settled(null);
     } catch (thrown) {
-      if (hasCode(thrown, 'KUBE_NOT_FOUND', 'KUBE_REFUSED')) return settled(thrown.message);
+      if (hasCode(thrown, 'KUBE_NOT_FOUND', 'KUBE_REFUSED')) return refused(effect.bundle, thrown.message);
       throw thrown;
     }
   };
 }
 
+const unwritten =
+  'the Release could not be written: kubectl shows it as it was, or not at all; each round tries it again';
 const kindOfRelease = { apiVersion: 'orrery.dev/v1alpha1', kind: 'Release' } as const;
 const settled = (error: string | null) =>
   ({ type: 'effect.settled', effect: 'release-resource.write', error }) as const;

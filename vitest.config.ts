@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
-import { longest, processFiles, seeds } from './test/suite/order.ts';
+import { processFiles, seeds } from './test/suite/order.ts';
 import { LongestFirst } from './test/suite/sequencer.ts';
 import { SummaryReporter } from './test/summary-reporter.ts';
 
@@ -18,9 +18,9 @@ const packages = [
   { find: /^xstate$/, replacement: join(import.meta.dirname, 'node_modules/xstate/dist/xstate.cjs.mjs') },
 ];
 
-/** One that begins after the seeds, and whose files share their workers. */
+/** One whose files share their workers. */
 const project = (name: string, options: object) =>
-  ({ extends: true, test: { name, isolate: false, sequence: { groupOrder: 1 }, ...options } }) as const;
+  ({ extends: true, test: { name, isolate: false, ...options } }) as const;
 
 export default defineConfig({
   resolve: { alias: packages },
@@ -39,10 +39,9 @@ export default defineConfig({
     projects: [
       // Real processes on a machine that others use too: what fails is tried once more, and named at the end as unsteady.
       // A file that leaves something behind is found by those that share its worker.
-      project('longest', { include: [...longest], retry: 1 }),
       project('processes', { include: processes, retry: 1 }),
-      project('shared', { include, exclude: [...longest, ...processes, seeds] }),
-      { extends: true, test: { name: 'seeds', include: [seeds], sequence: { groupOrder: 0 } } },
+      project('shared', { include, exclude: [...processes, seeds] }),
+      project('seeds', { include: [seeds] }),
     ],
   },
 });

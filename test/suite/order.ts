@@ -1,16 +1,16 @@
 /**
- * The order in which test files begin: the simulation's seeds, which use all processors by themselves; then
- * the longest, those that start processes, and all others.
+ * The order in which test files begin: the simulation's seeds; then the longest, those that start processes,
+ * and all others.
  *
- * Files share their workers: the program is loaded once per worker, not once per file. The longest, most of
- * which play whole clusters, share them with their like only, and so do the others that start processes.
+ * Files share their workers: the program is loaded, and compiled where it is hot, once per worker, not once
+ * per file. Those that start processes share theirs with the longest, most of which start some too.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 
 const root = resolve(import.meta.dirname, '../..');
 
-/** It begins, and ends, before all others. */
+/** It takes longest, in one worker beside all others. */
 export const seeds = 'test/sim/seeds.test.ts';
 
 /**
@@ -18,7 +18,7 @@ export const seeds = 'test/sim/seeds.test.ts';
  * play whole clusters as processes come with others between them that only compute: three clusters at a time
  * would starve.
  */
-export const longest: readonly string[] = [
+const longest: readonly string[] = [
   'test/inspector/page.test.ts',
   'test/sim/leaves-nothing.test.ts',
   'test/e2e/whole-path.test.ts',
@@ -73,21 +73,22 @@ export const startsProgram = createReach((text) => text.includes("/suite/program
 /** Whether it wants the whole package (package.ts). */
 export const wantsPackage = createReach((text) => text.includes("/suite/package.ts'"));
 
-/** Paths, from the root, of the test files that start processes; without the longest. */
+/** Paths, from the root, of the longest test files and of those that start processes. */
 export function processFiles(): string[] {
   const startsProcesses = createReach((text) => text.includes("from 'node:child_process'"));
   return readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.test.ts'))
     .map((name) => join('test', name))
-    .filter((file) => !longest.includes(file) && file !== seeds && startsProcesses(join(root, file)));
+    .filter((file) => file !== seeds && (longest.includes(file) || startsProcesses(join(root, file))));
 }
 
 /**
- * The position of a test file in the run: first the long ones, then those that start processes, then the long
- * ones of all others.
+ * The position of a test file in the run: first the seeds and the long ones, then those that start processes,
+ * then the long ones of all others.
  */
 export function placeOf(file: string, startsProcesses: boolean): number {
   const name = relative(root, file);
+  if (name === seeds) return -1;
   const place = longest.indexOf(name);
   if (place >= 0) return place;
   if (startsProcesses) return longest.length;

@@ -57,17 +57,22 @@ test('subscriptions that are refused are one line and one trouble of what a perm
   ]);
 });
 
-test('a refusal that costs little says what it costs, as where permissions are of an earlier release', async () => {
-  const { connection, heard } = playedConnection();
-  const { wire, log, clock } = wireOn(connection);
-  wire.subscribe('orrery.test.alive.r1.x', () => {});
-  for (const refuse of heard) refuse(new Error('Permissions Violation'));
-  await clock.advance(1_000);
-  expect(log.lines).toEqual([
-    expect.stringContaining('a replica that dies is missed 0.4 s later; everything else'),
-  ]);
-  expect(log.facts).toEqual([{ subjects: ['orrery.test.alive.>'] }]);
-});
+test.each([
+  ['alive.r1.x', 'a replica that dies is missed 0.4 s later; everything else', 'alive.>'],
+  ['pulse.r1', 'a replica that pauses for 0.8 s may be taken for dead', 'pulse.>'],
+])(
+  'a refusal that costs little says what it costs, as where permissions are of an earlier release: %s',
+  async (word, loss, family) => {
+    const { connection, heard } = playedConnection();
+    const { wire, log, troubles, clock } = wireOn(connection);
+    wire.subscribe(`orrery.test.${word}`, () => {});
+    for (const refuse of heard) refuse(new Error('Permissions Violation'));
+    await clock.advance(1_000);
+    expect(log.lines).toEqual([expect.stringContaining(loss)]);
+    expect(log.facts).toEqual([{ subjects: [`orrery.test.${family}`] }]);
+    expect(troubles.all()).toMatchObject([{ isMinor: true }]);
+  },
+);
 
 test('a subscription that is refused is tried again until it is taken, which is said once', async () => {
   const { connection, heard, flushes } = playedConnection();

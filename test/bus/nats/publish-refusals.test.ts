@@ -30,13 +30,23 @@ test('one line names all subjects as permissions do, and where the permissions a
   expect(log.facts).toEqual([{ subjects: ['$JS.API.CONSUMER.CREATE.>', 'orrery.default.beat.>'] }]);
 });
 
-test('a refusal that costs little says what it costs', async () => {
-  const { log, refusedFor } = scene();
-  await refusedFor(2_000, 'orrery.default.alive.orrery-0.x');
-  expect(log.lines).toEqual([
-    expect.stringContaining('a replica that dies is missed 0.4 s later; everything else'),
-  ]);
-});
+test.each([
+  ['alive.orrery-0.x', 'a replica that dies is missed 0.4 s later; everything else'],
+  [
+    'pulse.orrery-0',
+    'a replica that pauses for 0.8 s may be taken for dead, as else after 1.2 s; everything',
+  ],
+])(
+  'a refusal that costs little (%s) says what it costs, and makes no replica unready',
+  async (word, loss) => {
+    const { log, refusedFor, troubles } = scene();
+    await refusedFor(2_000, `orrery.default.${word}`);
+    expect(log.lines).toEqual([expect.stringContaining(loss)]);
+    const family = `orrery.default.${word.split('.')[0]}.>`;
+    const text = expect.stringContaining(`publish on ${family}: ${loss}`);
+    expect(troubles.all()).toMatchObject([{ isMinor: true, text }]);
+  },
+);
 
 test('while it lasts it is told again, less and less often', async () => {
   const { log, refusedFor } = scene();

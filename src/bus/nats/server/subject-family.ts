@@ -21,6 +21,8 @@ function keptTokens(first: string): number {
  */
 export function smallLossOf(family: string): string | undefined {
   if (family.startsWith('$SRV.')) return 'nats micro does not show this replica; everything else works';
+  if (isPulse.test(family))
+    return 'a replica that pauses for 0.8 s may be taken for dead, as else after 1.2 s; everything else works';
   if (isRollCall.test(family)) return 'a replica that dies is missed 0.4 s later; everything else works';
   return undefined;
 }
@@ -33,6 +35,9 @@ export function smallLossesOf(families: readonly string[]): string | undefined {
 
 /** Where replicas ask whether one of them is gone. */
 const isRollCall = /^orrery\.[^.]+\.alive\./;
+
+/** Signs of life between two heartbeats, which say enough by themselves (actors/members/pulses.ts). */
+const isPulse = /^orrery\.[^.]+\.pulse\./;
 
 /** Where answers go. */
 export const isForAnswers = (family: string) => family.startsWith('_');

@@ -5,6 +5,7 @@ import { systemClock } from '../../../src/base/clock.ts';
 import type { Bus } from '../../../src/bus/bus.ts';
 import { subjects } from '../../../src/bus/subjects.ts';
 import { createTroubles } from '../../../src/bus/troubles.ts';
+import { gaugesOf } from '../../../src/replica/replica-tells.ts';
 import { until } from '../../until.ts';
 import { bytes, codeOf, text } from '../bus-parts.ts';
 import { startConfigured } from './configured-server.ts';
@@ -81,6 +82,14 @@ test('there a replica makes no second streams, says why, and goes on once the le
   expect(troubles.all()).toEqual([]);
 });
 
+/** What the replica's metrics say of it, as the alert reads them. */
+function secondStoreOf(bus: Bus) {
+  const engine = {} as never;
+  for (const gauge of gaugesOf(engine, bus, { complaints: () => [] } as never, 0))
+    if (gauge.name === 'orrery_nats_second_store') return gauge;
+  return null;
+}
+
 test('with streams of its own there, their answers are not taken for those of the hub, and people are told', {
   timeout: 30_000,
 }, async () => {
@@ -97,6 +106,7 @@ test('with streams of its own there, their answers are not taken for those of th
   });
   expect(trouble?.text).toMatch(/^another JetStream takes what is written to ORRERY_test_STATE, too/);
   expect(trouble?.isMinor).toBe(true);
+  expect(secondStoreOf(bus)).toMatchObject({ labels: { sign: 'answers' }, value: 1 });
   const guard = { subject: s.fence(1), sequence };
   const save = () => codeOf(bus.append(s.releaseStatus('a'), bytes('x'), { guard }));
   const batch = () => codeOf(bus.appendAll([{ subject: s.nodesEpoch, data: bytes('x'), guard }]));
@@ -108,6 +118,7 @@ test('with streams of its own there, their answers are not taken for those of th
   expect(counted).toBe((await bus.streamState('event')).lastSequence);
   await leaf.kill();
   await until(() => bus.troubles().length === 0, { what: 'the end of it' });
+  expect(secondStoreOf(bus)).toMatchObject({ value: 0 });
   expect(log.lines.filter((line) => line.startsWith('two JetStreams'))).toHaveLength(1);
 });
 

@@ -27,8 +27,11 @@ function replicaOf(hub: MemoryHub, clock: VirtualClock, name: string, bend = (bu
     ...{ incarnation: name, ageMs: () => 0, isPresent: () => true },
     live: () => new Map(['a', 'b'].map((one) => [one, member])),
   } as unknown as Directory;
+  /** Whether it may have no part of this cluster: its NATS, or its Kubernetes, is another one. */
+  const outside = { is: false };
   const ownership = new Ownership({
     ...{ bus, clock, random: seededRandom(1), replica: name },
+    isOutside: () => outside.is,
     directory: () => directory,
     isServing: () => true,
     log: { debug: quiet, info: quiet, error: quiet, warn: quiet },
@@ -37,7 +40,7 @@ function replicaOf(hub: MemoryHub, clock: VirtualClock, name: string, bend = (bu
   const opened: string[] = [];
   const idle = () => Promise.resolve();
   const work: Work = { load: idle, drain: idle, open: () => void opened.push(name), drop() {} };
-  return { bus: connected, ownership, work, opened };
+  return { bus: connected, ownership, work, opened, outside };
 }
 
 async function scene() {
@@ -61,6 +64,22 @@ async function scene() {
   await Promise.all(starting);
   return { a, b, mayA, mayB, beats };
 }
+
+test('a leader that turns out to be outside gives what it leads back, and takes it only when it is not', async () => {
+  const { a, b, mayB, beats } = await scene();
+  expect(a.ownership.active()).toEqual(['led']);
+  a.outside.is = true;
+  await beats(8);
+  expect(a.ownership.active()).toEqual([]);
+  expect(b.ownership.active()).toEqual([]);
+  mayB.keep = true;
+  b.outside.is = true;
+  await beats(8);
+  expect([a, b].flatMap(({ ownership }) => ownership.active())).toEqual([]);
+  b.outside.is = false;
+  await beats(8);
+  expect(b.ownership.active()).toEqual(['led']);
+});
 
 test('who may not keep a holding any more and lost it meanwhile gives it back without opening it', async () => {
   const { a, b, mayA, mayB, beats } = await scene();

@@ -7,7 +7,12 @@ import type { PodFacts } from '../../src/machines/pod/pod-facts.ts';
 import type { ServiceFacts } from '../../src/machines/service/route-facts.ts';
 import type { EndpointsFacts } from '../../src/machines/service/slices-events.ts';
 import type { WorkloadFacts } from '../../src/machines/workload/workload-facts.ts';
-import { domainSample, expiredSample, issuerSample } from '../features/certificates/certificate-samples.ts';
+import {
+  domainSample,
+  expiredSample,
+  issuerSample,
+  lackingSample,
+} from '../features/certificates/certificate-samples.ts';
 import { electionSample } from '../features/elections/election-sample.ts';
 import { broken, bundle, clean, node, nothing, seen, status } from './release/release-script.ts';
 
@@ -123,6 +128,7 @@ const listed: Readonly<Record<string, Sample>> = {
       { type: 'route.unverifiable', service: 'web', serviceUid: 'svc-uid1' },
       { type: 'route.lost', service: 'web', serviceUid: 'svc-uid1', uids: ['pod-uid-1'] },
       { type: 'condition.patched', status: 'True' },
+      { type: 'condition.patched', status: 'False' },
       { type: 'condition.refused', reason: 'error', message: 'no' },
       { type: 'condition.refused', reason: 'gone', message: 'gone' },
       { type: 'pod.recheck' },
@@ -273,7 +279,7 @@ export const furtherSamples: Readonly<Record<string, readonly Sample[]>> = {
   'release-candidacy': [
     { input: { release: null }, events: [{ type: 'nodes.seen', isEntered: true, newest: '0.2.0' }] },
   ],
-  domain: [expiredSample],
+  domain: [expiredSample, lackingSample],
   pod: [
     // Tells what holds the Pod back.
     {
@@ -281,6 +287,7 @@ export const furtherSamples: Readonly<Record<string, readonly Sample[]>> = {
       events: [
         observed({ ...podFacts, groupResource: 'missing' }),
         observed({ ...podFacts, address: { invalid: '1.2.3' } }),
+        observed({ ...podFacts, address: null }),
         observed(podFacts),
         { type: 'condition.patched', status: 'False' },
         { type: 'condition.refused', reason: 'error', message: 'no' },

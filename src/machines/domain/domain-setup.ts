@@ -10,6 +10,7 @@ import type { Stamp } from '../stamp.ts';
 import { type DomainContext, type DomainInput, pendingPlace, usable } from './domain-context.ts';
 import { domainEffects } from './domain-effects.ts';
 import type { FailureOutcome, PermitDeferred } from './domain-events.ts';
+import { lackingIn } from './domain-lacking.ts';
 import { hasNewTarget, newsIn } from './domain-observation.ts';
 import { isMistold, isToldValid, lastingError, noted } from './domain-report.ts';
 import {
@@ -114,6 +115,8 @@ export const domainSetup = setup({
       context.missing.length > 0 && isInTime(context, timeOf(event)) && isCopyTime(context, timeOf(event)),
     isGoodAsTold: ({ context, event }: Args) => !isDue(context, timeOf(event)) && isToldValid(context),
     isGood: ({ context, event }: Args) => !isDue(context, timeOf(event)),
+    isLacking: ({ context }: Args) => lackingIn(context).length > 0,
+    isWhole: ({ context }: Args) => lackingIn(context).length === 0,
     isIssuedAlready: ({ context }: Args) => context.issued !== null,
     isUnprovable: ({ context }: Args) => step.isUnprovable(context),
     isHeldBack: (args: Args) => isHeld(args, 'backingOff'),

@@ -5,6 +5,7 @@
 import type { Fact } from '../../base/views.ts';
 import { isIn, type Standing, type Told } from '../tell.ts';
 import type { DomainContext } from './domain-context.ts';
+import { lackingIn } from './domain-lacking.ts';
 import { rememberedUntil, renewAt } from './domain-schedule.ts';
 import { rememberedText, type StateWord, sentence, storedText } from './domain-words.ts';
 import { leftoversText } from './exhibit-steps.ts';
@@ -48,6 +49,7 @@ function textOf({ states, context, at }: Standing<DomainContext>): string {
   if (state === 'clearing')
     return `Nothing asks for a certificate for ${host} any more.${rememberedText(context, at)}`;
   const last = state.slice(state.lastIndexOf('.') + 1);
+  if (last === 'lacking') return lackingText(context, at);
   const word = aliases[last] ?? words.find((one) => one === last);
   if (word !== undefined) return sentence(context, word, at);
   return certificate === null
@@ -55,10 +57,16 @@ function textOf({ states, context, at }: Standing<DomainContext>): string {
     : `${storedText(context, at)} Its Secrets are being checked.`;
 }
 
+/** What is stored, and each Secret that lacks it. */
+function lackingText(context: DomainContext, at: number): string {
+  const others = new Set(lackingIn({ ...context, missing: [] }).map(({ message }) => message));
+  return [storedText(context, at), ...others].join(' ');
+}
+
 /** null: the next deadline tells. */
 function nextOf(standing: Standing<DomainContext>): NonNullable<Told['next']> | null {
   const { certificate, window, nextAttempt } = standing.context;
-  if (isIn(standing, 'valid') && certificate !== null)
+  if ((isIn(standing, 'valid') || isIn(standing, 'lacking')) && certificate !== null)
     return { text: 'renewal', at: renewAt(certificate, window) };
   if (isIn(standing, 'clearing') && standing.context.formerly)
     return { text: 'forgets its failures', at: rememberedUntil(standing.context) };

@@ -1,7 +1,7 @@
 /** Transitions that several states of the domain chart share, with the report that each makes. Pure data. */
 import type { DomainContext, Moment } from './domain-context.ts';
 import { givenUpNotice, lastReport, leftNotice, report } from './domain-report.ts';
-import { question } from './domain-requests.ts';
+import { question, renewalQuestion } from './domain-requests.ts';
 import type { StateWord } from './domain-words.ts';
 
 /**
@@ -119,4 +119,40 @@ export const byLimit = {
   guard: 'isDeferredByLimit',
   target: 'rateLimited',
   actions: ['noteDeferral', 'noteWait'],
+} as const;
+
+/** While a valid certificate is stored, wherever it is lacking. */
+export const stored = {
+  on: {
+    ...wishes,
+    ...reports('valid'),
+    'domain.observed': looks('valid'),
+    'ari.fetched': [
+      {
+        guard: 'isWindowNews',
+        actions: ['learnWindow', ...tell('valid')],
+        target: 'valid',
+        reenter: true,
+      },
+      { guard: 'isOfMyCertificate', actions: 'learnWindow', target: 'valid', reenter: true },
+    ],
+    'ari.unavailable': {
+      guard: 'isOfMyCertificate',
+      actions: 'noteNoWindow',
+      target: 'valid',
+      reenter: true,
+    },
+  },
+  after: {
+    look: [
+      {
+        guard: 'isPollDue',
+        actions: [{ type: 'ari.fetch', params: renewalQuestion }, 'postponePoll'],
+        target: 'valid',
+        reenter: true,
+      },
+      // Somebody else may have overwritten the status.
+      { target: 'checkingStored', actions: 'forgetTold' },
+    ],
+  },
 } as const;

@@ -25,15 +25,7 @@ import { domainEffects } from './domain-effects.ts';
 import { queued } from './domain-queued.ts';
 import { domainForm, domainMigrations } from './domain-record.ts';
 import { hopelessNotice, issuedNotice, refusedNotice } from './domain-report.ts';
-import {
-  authorization,
-  finalization,
-  inspection,
-  ordering,
-  planning,
-  renewalQuestion,
-  storage,
-} from './domain-requests.ts';
+import { authorization, finalization, inspection, ordering, planning, storage } from './domain-requests.ts';
 import { domainSetup } from './domain-setup.ts';
 import { tellDomain } from './domain-tell.ts';
 import {
@@ -44,6 +36,7 @@ import {
   othersAreTold,
   reports,
   silence,
+  stored,
   storeFrom,
   tell,
   tellLeft,
@@ -242,40 +235,16 @@ const domainMachine = domainSetup.createMachine({
       },
     },
     valid: {
+      ...stored,
       description: 'A valid certificate is stored; it is checked now and then and renewed in time.',
       tags: 'settled',
-      on: {
-        ...wishes,
-        ...reports('valid'),
-        'domain.observed': looks('valid'),
-        'ari.fetched': [
-          {
-            guard: 'isWindowNews',
-            actions: ['learnWindow', ...tell('valid')],
-            target: 'valid',
-            reenter: true,
-          },
-          { guard: 'isOfMyCertificate', actions: 'learnWindow', target: 'valid', reenter: true },
-        ],
-        'ari.unavailable': {
-          guard: 'isOfMyCertificate',
-          actions: 'noteNoWindow',
-          target: 'valid',
-          reenter: true,
-        },
-      },
-      after: {
-        look: [
-          {
-            guard: 'isPollDue',
-            actions: [{ type: 'ari.fetch', params: renewalQuestion }, 'postponePoll'],
-            target: 'valid',
-            reenter: true,
-          },
-          // Somebody else may have overwritten the status.
-          { target: 'checkingStored', actions: 'forgetTold' },
-        ],
-      },
+      always: { guard: 'isLacking', target: 'lacking' },
+    },
+    lacking: {
+      ...stored,
+      description: 'As valid, but a Secret that an object names lacks the certificate, and says why.',
+      tags: ['settled', 'wrong'],
+      always: { guard: 'isWhole', target: 'valid' },
     },
     resting: {
       description: 'The last attempt failed; waits for the next one.',

@@ -53,6 +53,39 @@ const askAgainAloud = <const T extends string>(here: T) =>
     actions: ['countAsking', 'forgetAsked', { type: 'kube-event.write', params: longHeldNote }],
   }) as const;
 
+/** While no address is there. */
+const addressStates = {
+  unsaid: unsaid(addressIsThere, 'told'),
+  telling: telling('told'),
+  told: {
+    description: 'The condition says that the Pod has no address.',
+    always: [addressIsThere, isOutdated],
+  },
+} as const;
+
+/** Once the Services have been asked. */
+const routeStates = {
+  unsaid: {
+    description: 'The condition is out of date; it is rewritten once the reason has held for a few seconds.',
+    always: [allIsProven, lastLeaves('unsaid')],
+    after: {
+      tellPause: 'telling',
+      askAgain: [noneCameBack('unsaid'), askAgainAloud('unsaid'), askAgain('unsaid')],
+    },
+  },
+  telling: { ...provingTelling, entry: ['askByName', ...provingTelling.entry] },
+  told: {
+    description: 'The condition says which Services have not reached the Pod; they are asked again later.',
+    always: [allIsProven, isOutdated, lastLeaves('told')],
+    after: {
+      askAgain: [noneCameBack('told'), askAgainAloud('told'), askAgain('told')],
+    },
+  },
+} as const;
+
+/** docs/features/routes.md §7.16 */
+const thenOverdue = { overduePatience: 'overdue' } as const;
+
 export const heldStates = {
   groupMissing: {
     description:
@@ -80,14 +113,16 @@ export const heldStates = {
   waitingForAddress: {
     description: 'The Pod has no address yet.',
     entry: 'noteWaiting',
-    after: { lookAgain: { target: 'waitingForAddress', reenter: true } },
+    after: { lookAgain: '.overdue' },
     initial: 'unsaid',
     states: {
-      unsaid: unsaid(addressIsThere, 'told'),
-      telling: telling('told'),
-      told: {
-        description: 'The condition says that the Pod has no address.',
-        always: [addressIsThere, isOutdated],
+      ...addressStates,
+      overdue: {
+        description: 'The Pod has had no address for minutes: somebody should look why.',
+        tags: 'wrong',
+        after: { lookAgain: { target: 'overdue', reenter: true } },
+        initial: 'told',
+        states: addressStates,
       },
     },
   },
@@ -140,23 +175,15 @@ export const heldStates = {
           tellPause: [{ guard: 'isUntold', target: 'telling' }, { target: 'told' }],
         },
       },
-      unsaid: {
+      ...routeStates,
+      unsaid: { ...routeStates.unsaid, after: { ...routeStates.unsaid.after, ...thenOverdue } },
+      told: { ...routeStates.told, after: { ...routeStates.told.after, ...thenOverdue } },
+      overdue: {
         description:
-          'The condition is out of date; it is rewritten once the reason has held for a few seconds.',
-        always: [allIsProven, lastLeaves('unsaid')],
-        after: {
-          tellPause: 'telling',
-          askAgain: [noneCameBack('unsaid'), askAgainAloud('unsaid'), askAgain('unsaid')],
-        },
-      },
-      telling: { ...provingTelling, entry: ['askByName', ...provingTelling.entry] },
-      told: {
-        description:
-          'The condition says which Services have not reached the Pod; they are asked again later.',
-        always: [allIsProven, isOutdated, lastLeaves('told')],
-        after: {
-          askAgain: [noneCameBack('told'), askAgainAloud('told'), askAgain('told')],
-        },
+          'The Pod has been held back for minutes, or something that somebody has to change keeps Services from reaching it.',
+        tags: 'wrong',
+        initial: 'told',
+        states: routeStates,
       },
     },
   },

@@ -11,7 +11,7 @@ import {
   unproven,
   unverifiable,
 } from './pod-context.ts';
-import { heldMessage, lostMessage, missingList, objectName, opened } from './pod-words.ts';
+import { foreignMessage, heldMessage, lostMessage, missingList, objectName, opened } from './pod-words.ts';
 
 type PodStanding = Standing<PodContext>;
 
@@ -36,8 +36,9 @@ const words: ReadonlyArray<readonly [string, (context: PodContext) => string]> =
   [
     'gated.notApplicable',
     ({ facts }) =>
-      `The object that owns the Pod's group does not match what RouteGate ${facts?.gate.name ?? ''} requires; the Pod is not held back.`,
+      `The object that owns the Pod's group does not match what RouteGate ${facts?.gate.name ?? ''} requires: that verifies nothing, and does not set ${facts?.gate.conditionType ?? ''}.`,
   ],
+  ['gated.stranded', ({ facts }) => (facts === null ? '' : foreignMessage(facts))],
   [
     'gated.groupMissing.reported',
     (context) => `${heldMessage(context)} A Warning Event on the Pod says so.${unwritten(context)}`,

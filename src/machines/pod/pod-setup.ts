@@ -42,6 +42,7 @@ import {
 } from './pod-context.ts';
 import { podEffects } from './pod-effects.ts';
 import { returnMs, withLastLeft } from './pod-last-service.ts';
+import { overdueMs } from './pod-overdue.ts';
 import {
   confirmedBy,
   isWatched,
@@ -157,6 +158,7 @@ export const podSetup = setup({
     isDoubtNews: ({ context }: Args) => isDoubtNews(context),
     isDoubtOver: ({ context }: Args) => !isWithdrawn(context) || unproven(context).length === 0,
     isUntold: ({ context }: Args) => isUntold(context),
+    isStranded: ({ context }: Args) => context.facts?.condition !== 'True',
     /** docs/features/routes.md §7.11: the first time that the Services are asked again after that. */
     isLongHeld: ({ context: { waitsSince, askedAt }, event }) =>
       longHeldNotes(event.at - waitsSince) > longHeldNotes(askedAt - waitsSince),
@@ -173,6 +175,8 @@ export const podSetup = setup({
         leftOf(firstWordMs, context.waitsSince, event.at),
         leftOf(tellPauseMs(event.at - context.waitsSince), context.told?.at ?? 0, event.at),
       ),
+    /** Computed again whenever the Services are asked again: what hinders them may come to be known. */
+    overduePatience: ({ context, event }) => leftOf(overdueMs(context), context.waitsSince, event.at),
     /** Kubernetes reports every change; this only catches a report that was lost. */
     lookAgain: 300_000,
     watchAgain: ({ context }) => watchPauseMs(context),

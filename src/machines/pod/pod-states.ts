@@ -49,6 +49,16 @@ const gatedStates = keepIds('pod', {
     description: 'The RouteGate does not apply to the kind of object that owns the group.',
     tags: 'settled',
     always: { guard: 'isApplicable', target: '#pod.deciding' },
+    after: { lookAgain: { guard: 'isStranded', target: 'stranded' } },
+  },
+  stranded: {
+    description:
+      'The RouteGate does not apply to the Pod, which waits for its condition all the same; nobody has set it.',
+    tags: ['settled', 'wrong'],
+    always: [
+      { guard: 'isApplicable', target: '#pod.deciding' },
+      { guard: 'isConditionTrue', target: 'notApplicable' },
+    ],
   },
   ...heldStates,
   marking: {

@@ -91,9 +91,13 @@ function missingMessage({ facts }: PodContext): string {
   return `${kind} ${name}${version}, which owns this Pod's group by ${gate}, does not exist. Create it, or correct the Pod's label ${label}${otherwise}.`;
 }
 
-function foreignMessage({ gate }: PodFacts): string {
+export function foreignMessage({ gate }: PodFacts): string {
   return `The object that owns this Pod's group does not match what RouteGate ${gate.name} requires (groupResource.require), so that verifies nothing, and does not set this condition to True. If the Pod is to become Ready, remove ${gate.conditionType} from spec.readinessGates of its template, or correct require.`;
 }
+
+/** The scheduler, or its node, says why in Events on the Pod. */
+const noAddressMessage =
+  'This Pod has no address yet (status.podIPs); if that lasts, kubectl describe pod says why.';
 
 function invalidMessage({ facts }: PodContext): string {
   const text = facts?.address && 'invalid' in facts.address ? facts.address.invalid : '';
@@ -146,8 +150,7 @@ function held(context: PodContext): { readonly reason: string; readonly message:
   if (facts?.refused !== undefined) return facts.refused;
   if (facts?.groupResource === 'missing') return { reason: 'GroupMissing', message: missingMessage(context) };
   if (facts?.groupResource === 'mismatch') return { reason: 'NotApplicable', message: foreignMessage(facts) };
-  if (facts?.address === null)
-    return { reason: 'WaitingForAddress', message: 'This Pod has no address yet (status.podIPs).' };
+  if (facts?.address === null) return { reason: 'WaitingForAddress', message: noAddressMessage };
   if (facts !== null && 'invalid' in facts.address)
     return { reason: 'InvalidAddress', message: invalidMessage(context) };
   const waiting = waitingMessage(context);
@@ -169,7 +172,7 @@ function waitingMessage(context: PodContext): string {
   if (context.lastLeft)
     return `The last Service of this Pod's group left a moment ago, perhaps to be replaced; unless one comes, this condition is set to True in ${returnMs / 1_000} s.`;
   if (Object.keys(services).length === 0)
-    return `${noServiceMessage(context, 'finds')}, and holds what cannot be verified (whenUnverifiable: hold).`;
+    return `${noServiceMessage(context, 'finds')}, and holds what cannot be verified (whenUnverifiable: hold): create such a Service, correct the labels of the one that is meant, or set whenUnverifiable: pass.`;
   return missingList(context);
 }
 

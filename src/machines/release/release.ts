@@ -272,6 +272,7 @@ const releaseMachine = releaseSetup.createMachine({
               id: 'release.pausing',
               description:
                 'An object drifted right after the last round, perhaps because something else writes it too; waits a second, and longer if that goes on.',
+              tags: 'wrong',
               // What nobody fights over is put back at once.
               on: { 'drift.seen': { guard: 'isRested', target: 'repeating', actions: 'noteDrift' } },
               after: { driftPause: 'repeating' },

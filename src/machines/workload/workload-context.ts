@@ -29,6 +29,8 @@ export interface WorkloadContext {
   readonly marked?: { readonly status: 'True' | 'False'; readonly at: number } | null;
   /** The last rounds had no result: how many, and why the latest; null or absent: the last one had. */
   readonly missed?: { readonly rounds: number; readonly why: string } | null;
+  /** The last writes of the condition failed: how many, and why the latest; null or absent: none did. */
+  readonly unmarked?: { readonly times: number; readonly why: string } | null;
   /** When it came to be fine, ms since the epoch; null: not yet, or told to version 1. */
   readonly fineSince: number | null;
 }
@@ -58,15 +60,25 @@ export function problemsOf(facts: WorkloadFacts | null): readonly string[] {
     : facts.problems;
 }
 
+/** Attempts in a row that may fail, of rounds or of writing the condition, before somebody should look. */
+const inVainMax = 3;
+
+/** The condition that is due could not be written, again and again. */
+const isUnwritable = (context: Pick<WorkloadContext, 'facts' | 'verdict' | 'marked' | 'unmarked'>): boolean =>
+  isMarkDue(context) && (context.unmarked?.times ?? 0) >= inVainMax;
+
 /** The states of the region `standing` that a workload has while it exists. */
 export type Standing = 'undecided' | 'fine' | 'failing' | 'faulty';
 
-export function standingOf(context: Pick<WorkloadContext, 'facts' | 'verdict' | 'marked'>): Standing {
+export function standingOf(
+  context: Pick<WorkloadContext, 'facts' | 'verdict' | 'marked' | 'missed' | 'unmarked'>,
+): Standing {
   const { facts, verdict } = context;
   if (facts === null) return 'undecided';
   if (facts.addresses.length === 0) return 'faulty';
   if (planOf(context) === null) return facts.probe === null ? 'fine' : 'faulty';
   if (verdict === 'False') return 'failing';
+  if (isUnwritable(context) || (context.missed?.rounds ?? 0) >= inVainMax) return 'faulty';
   return verdict !== null && readyOf(context) === verdict ? 'fine' : 'undecided';
 }
 
@@ -89,7 +101,7 @@ export const readyOf = ({ facts, marked }: Pick<WorkloadContext, 'facts' | 'mark
   marked?.status ?? facts?.ready ?? null;
 
 /** The condition differs from the rounds' result. */
-export const isMarkDue = (context: WorkloadContext): boolean =>
+export const isMarkDue = (context: Pick<WorkloadContext, 'facts' | 'verdict' | 'marked'>): boolean =>
   context.facts !== null && context.verdict !== null && readyOf(context) !== context.verdict;
 
 /** What the world shows from now on. */
@@ -103,7 +115,16 @@ export const noted = (
   { facts }: WorkloadContext,
   status: 'True' | 'False',
   at: number,
-): Partial<WorkloadContext> => ({ marked: facts?.ready === status ? null : { status, at } });
+): Partial<WorkloadContext> => ({
+  marked: facts?.ready === status ? null : { status, at },
+  unmarked: null,
+});
+
+/** The condition could not be written. */
+export const withUnmarked = ({ unmarked }: WorkloadContext, why: string): Partial<WorkloadContext> => ({
+  lastError: why,
+  unmarked: { times: Math.min((unmarked?.times ?? 0) + 1, countMax), why },
+});
 
 /** @param at when the round ended */
 export function counted(

@@ -3,7 +3,7 @@
  */
 import type { Fact } from '../../base/views.ts';
 import { isIn, type Standing, tells } from '../tell.ts';
-import { planOf, problemsOf, readyOf, type WorkloadContext } from './workload-context.ts';
+import { isMarkDue, planOf, problemsOf, readyOf, type WorkloadContext } from './workload-context.ts';
 
 type WorkloadStanding = Standing<WorkloadContext>;
 
@@ -43,12 +43,15 @@ type Plan = ReturnType<typeof planOf>;
 function probeText(standing: WorkloadStanding, plan: Plan): string | null {
   const { context } = standing;
   if (plan === null) return context.facts?.probe === null ? 'no probe is configured' : null;
+  const { unmarked } = context;
+  if (isIn(standing, 'health.waiting') || (unmarked != null && isMarkDue(context)))
+    return `the condition Ready could not be set to ${context.verdict}${timesText(unmarked?.times)}: ${unmarked?.why ?? context.lastError ?? 'unknown error'}`;
   if (isIn(standing, 'health.marking'))
     return `${verdictText(context, plan)}; the condition Ready is being set to ${context.verdict}`;
-  if (isIn(standing, 'health.waiting'))
-    return `the condition Ready could not be set to ${context.verdict}: ${context.lastError ?? 'unknown error'}`;
   return verdictText(context, plan);
 }
+
+const timesText = (times = 1) => (times === 1 ? '' : `, ${times} times in a row`);
 
 function verdictText(
   { verdict, lastError, successes, failures, facts }: WorkloadContext,

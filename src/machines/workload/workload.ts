@@ -35,6 +35,7 @@ import {
   type WorkloadInput,
   warning,
   withMissed,
+  withUnmarked,
 } from './workload-context.ts';
 import { workloadEffects } from './workload-effects.ts';
 import { tellWorkload } from './workload-reason.ts';
@@ -115,6 +116,7 @@ const workloadMachine = setup({
       lastError: null,
       marked: null,
       missed: null,
+      unmarked: null,
     }),
     startRound: assign(({ context }) => ({ round: context.round + 1 })),
     count: assign(({ context, event }) =>
@@ -127,10 +129,8 @@ const workloadMachine = setup({
     noteMarked: assign(({ context, event }) =>
       event.type === 'workload.marked' ? noted(context, event.status, (event as Stamp).at) : {},
     ),
-    noteUnmarked: assign(({ event }) =>
-      event.type === 'workload.unmarked'
-        ? { lastError: event.message }
-        : { lastError: 'the patch timed out' },
+    noteUnmarked: assign(({ context, event }) =>
+      withUnmarked(context, event.type === 'workload.unmarked' ? event.message : 'the patch timed out'),
     ),
     ...actionsOf(...workloadEffects),
   },
@@ -178,7 +178,8 @@ const workloadMachine = setup({
           always: others('failing'),
         },
         faulty: {
-          description: 'Its addresses or its probe cannot be used; an Event says why.',
+          description:
+            'Its addresses or its probe cannot be used, or its condition cannot be written, or its calls have no result.',
           tags: ['settled', 'wrong'],
           always: others('faulty'),
         },

@@ -124,6 +124,26 @@ export const expiredSample: Sample = {
   ],
 };
 
+const second = { namespace: 'shop', secretName: 'second' };
+
+/** A host of which one Secret of two is somebody else's. */
+export const lackingSample: Sample = {
+  ...domainSample,
+  situationsMax: 100,
+  events: [
+    {
+      type: 'domain.observed',
+      facts: {
+        ...domainFacts,
+        sources: domainFacts.sources.flatMap((one) => [one, { ...one, ...second, uid: 'second' }]),
+        targets: [target, second],
+        stored: [null, null],
+      },
+    },
+    inspected(1, { good: certificate, foreign: [second] }),
+  ],
+};
+
 const back = (outcome: string, again: boolean) => ({
   type: 'permit.returned',
   domain: 'domain/_/app.example.com',

@@ -149,7 +149,7 @@ describe('§9.2: each who asks is told of its own Secret', () => {
     });
     domain.wait(5_000);
     found(domain, { good: certificate, missing: [other] });
-    expect(wordOf(domain)).toBe('valid');
+    expect(wordOf(domain)).toBe('lacking');
     domain.wait(60_000);
     found(domain, { good: certificate, missing: [other] });
     expect(wordOf(domain)).toBe('storing');

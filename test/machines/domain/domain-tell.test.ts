@@ -195,9 +195,25 @@ describe('a domain', () => {
     };
     domain.take({ type: 'certificate.stored', attempt, certificate, foreign: [], refused });
     expect(told(domain)).toMatchObject({
-      health: 'ok',
+      health: 'wrong',
       text: expect.stringContaining('Secret shop/app.example.com lacks it: exceeded quota.'),
     });
+  });
+
+  test('with a Secret of somebody else in the way names it and what helps, until it is out of the way', () => {
+    const other = { namespace: 'shop', secretName: 'second' };
+    const domain = confirmed(valid());
+    const good = domain.context.certificate;
+    const sources = domainFacts.sources.flatMap((one) => [one, { ...one, uid: 'second', ...other }]);
+    const two = { ...domainFacts, sources, targets: [target, other], stored: [null, null] };
+    found(domain.take(observed(two)), { good, foreign: [other] });
+    expect(told(domain)).toMatchObject({
+      health: 'wrong',
+      text: expect.stringMatching(/ is stored; it expires .* Secret shop\/second exists without .*delete it/),
+      next: { text: 'renewal' },
+    });
+    found(domain.take({ type: 'domain.recheck' }), { good });
+    expect(told(domain)).toMatchObject({ health: 'ok', text: expect.not.stringContaining('second') });
   });
 
   test('with left-overs of a challenge names them, also when nobody asks for it any more', () => {

@@ -17,6 +17,7 @@ import {
   readyPod,
   recheck,
   refused,
+  toldWhy,
   unverifiable,
   withdrawing,
 } from './pod-script.ts';
@@ -37,7 +38,13 @@ test.each<[string, PodDriver, string, string]>([
     'gated.notApplicable',
     newPod(observed({ groupResource: 'mismatch' })),
     'ok',
-    "The object that owns the Pod's group does not match what RouteGate gate requires; the Pod is not held back.",
+    "The object that owns the Pod's group does not match what RouteGate gate requires: that verifies nothing, and does not set example.com/routes.",
+  ],
+  [
+    'gated.stranded',
+    newPod(observed({ groupResource: 'mismatch' })).wait(300_000),
+    'wrong',
+    "The object that owns this Pod's group does not match what RouteGate gate requires (groupResource.require), so that verifies nothing, and does not set this condition to True. If the Pod is to become Ready, remove example.com/routes from spec.readinessGates of its template, or correct require.",
   ],
   [
     'gated.groupMissing.unsaid',
@@ -77,7 +84,13 @@ test.each<[string, PodDriver, string, string]>([
     'gated.waitingForAddress.unsaid',
     newPod(observed({ address: null })),
     'waiting',
-    'This Pod has no address yet (status.podIPs).',
+    'This Pod has no address yet (status.podIPs); if that lasts, kubectl describe pod says why.',
+  ],
+  [
+    'gated.waitingForAddress.overdue.told',
+    toldWhy(newPod(observed({ address: null }))).wait(296_000),
+    'wrong',
+    'This Pod has no address yet (status.podIPs); if that lasts, kubectl describe pod says why.',
   ],
   [
     'gated.invalid.unsaid',

@@ -369,7 +369,7 @@ describe('§2.7: the owner that was missing, or waited with the Pod, turns out n
       { status: 'False', reason: 'NotApplicable', at: null, message: expect.stringContaining('require') },
     ]);
     pod.take(patched('False')).wait(3_600_000);
-    expect(pod.state).toBe('gated.notApplicable');
+    expect(pod.state).toBe('gated.stranded');
     expect(said(pod)).toEqual([]);
   });
 
@@ -383,7 +383,7 @@ describe('§2.7: the owner that was missing, or waited with the Pod, turns out n
 
   test('one of which nothing was said is left alone, as is a condition of somebody else', () => {
     const pod = newPod(observed({ groupResource: 'mismatch', ...isFalse })).wait(3_600_000);
-    expect(pod.state).toBe('gated.notApplicable');
+    expect(pod.state).toBe('gated.stranded');
     expect(said(pod)).toEqual([]);
   });
 

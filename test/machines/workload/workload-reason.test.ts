@@ -22,7 +22,7 @@ const begin = (change: Partial<WorkloadFacts> = {}): Driver =>
     facts: { ...facts, ...change },
   });
 const round = (workload: Driver, ...failures: string[]) => {
-  if (/health\.(resting|pausing)/.test(workload.state)) workload.wait(workload.patience ?? 0);
+  if (/health\.(resting|pausing|waiting)/.test(workload.state)) workload.wait(workload.patience ?? 0);
   return workload.take({ type: 'workload.probed', round: workload.context.round, failures });
 };
 const told = (workload: Driver) => toldOf('workload', workload);
@@ -69,7 +69,10 @@ test('§8.8: rounds without a result are told: the verdict grows old', () => {
   expect(told(workload).text).toBe(
     'the address answers the probe; the last 2 rounds had no result, which counts neither way: its outcome was lost',
   );
-  expect(told(round(workload)).text).toBe('the address answers the probe');
+  workload.wait(workload.patience ?? 0);
+  workload.take({ type: 'workload.unprobed', round: workload.context.round, message: 'NATS was away' });
+  expect(told(workload).health).toBe('wrong');
+  expect(told(round(workload))).toMatchObject({ health: 'ok', text: 'the address answers the probe' });
 });
 
 test('a condition that could not be written', () => {
@@ -79,6 +82,13 @@ test('a condition that could not be written', () => {
     health: 'waiting',
     text: 'the condition Ready could not be set to True: 403 forbidden',
   });
+  for (const _ of [2, 3]) round(workload).take(refusal);
+  round(workload);
+  expect(told(workload)).toMatchObject({
+    health: 'wrong',
+    text: 'the condition Ready could not be set to True, 3 times in a row: 403 forbidden',
+  });
+  expect(told(workload.take({ type: 'workload.marked', status: 'True' })).health).toBe('ok');
 });
 
 test('one that fails is wrong while it is probed on, and says how long it has been well', () => {

@@ -1,0 +1,56 @@
+/** When a Pod that is held back needs a look. */
+import { describe, expect, test } from 'vitest';
+import { podChart } from '../../../src/machines/pod/pod.ts';
+import type { PodFacts } from '../../../src/machines/pod/pod-facts.ts';
+import { stateWords } from '../../../src/machines/tell.ts';
+import { missed, newPod, observed, type PodDriver, patched, podFacts, proven } from './pod-script.ts';
+
+const holding: PodFacts['gate'] = { ...podFacts.gate, whenUnverifiable: 'hold' };
+const patches = (pod: PodDriver) => pod.askedOf('pod-condition.patch');
+
+describe('docs/features/routes.md §7.16: a Pod that is held back for long needs a look', () => {
+  const minutes = (pod: PodDriver, count: number) => {
+    for (const end = pod.now + count * 60_000; pod.now < end; ) {
+      pod.wait(Math.min(pod.patience ?? 60_000, end - pod.now));
+      if (patches(pod).length > 0) pod.take(patched('False'));
+    }
+    return stateWords(podChart, pod.state).health;
+  };
+
+  test.each<[string, Partial<PodFacts>]>([
+    ['a Service does not select it', { deadlocks: { www: ['unselected'] } }],
+    ['its gate finds no Service', { services: {}, gate: holding }],
+    ['a Service cannot be probed', { services: { api: null }, gate: holding }],
+  ])('after a minute if %s', (_, facts) => {
+    const pod = newPod(observed(facts), proven('api'), proven('web'));
+    expect(minutes(pod, 0.9)).toBe('waiting');
+    expect(minutes(pod, 0.2)).toBe('wrong');
+    expect(pod.state).toBe('gated.proving.overdue.told');
+  });
+
+  test('after five minutes whatever the reason, until it is proven; its condition stays up to date', () => {
+    const pod = newPod(observed(), proven('api'), proven('web'));
+    expect(minutes(pod, 4.9)).toBe('waiting');
+    expect(minutes(pod, 0.2)).toBe('wrong');
+    pod.take(missed('www', 'answered by 10.0.0.7')).wait(pod.patience ?? 0);
+    expect(patches(pod)).toMatchObject([{ message: expect.stringContaining('answered by 10.0.0.7') }]);
+    pod.take(patched('False'));
+    expect(pod.state).toBe('gated.proving.overdue.told');
+    expect(pod.take(proven('www')).state).toBe('gated.marking.patching');
+  });
+
+  test('what hinders it comes to be known later: a minute after that at most', () => {
+    const pod = newPod(observed(), proven('api'), proven('web'));
+    expect(minutes(pod, 2.5)).toBe('waiting');
+    pod.take(observed({ deadlocks: { www: ['unselected'] } }));
+    expect(minutes(pod, 1)).toBe('wrong');
+  });
+
+  test('so does one whose gate does not apply, until somebody sets its condition', () => {
+    const pod = newPod(observed({ groupResource: 'mismatch' }));
+    expect(minutes(pod, 4.9)).toBe('ok');
+    expect(minutes(pod, 0.2)).toBe('wrong');
+    const set = observed({ groupResource: 'mismatch', condition: 'True' });
+    expect(pod.take(set).state).toBe('gated.notApplicable');
+  });
+});

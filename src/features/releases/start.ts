@@ -26,7 +26,7 @@ export interface ReleasesSettings {
 
 export function startReleases({ bundle, release }: ReleasesSettings): StartFeature {
   return (parts): FeatureRun => {
-    const { kube, log, metrics, replica } = parts;
+    const { kube, clock, log, metrics, replica } = parts;
     const reign = createReign(parts, bundle, (object, fence) =>
       desk.tell({ type: 'drift.seen', fence, object }),
     );
@@ -51,7 +51,10 @@ export function startReleases({ bundle, release }: ReleasesSettings): StartFeatu
           metrics.count('orrery_release_rounds_total', { outcome });
           return { type: 'round.finished', fence, round, summary };
         }),
-        runs(releaseResourceWrite, writeReleaseResource(kube, writeKubeEvent(kube, { replica }), log)),
+        runs(
+          releaseResourceWrite,
+          writeReleaseResource({ kube, clock, log }, writeKubeEvent(kube, { replica })),
+        ),
         // The chart decides how often there is a line.
         runs(releaseReport, async ({ bundle, level, message, error, type }) => {
           log[level]({ release: `release/_/${bundle}`, error }, message);

@@ -99,6 +99,9 @@ export const releaseRound = effect<ReleaseRound>('release.round', {
   failure: ({ fence, round }, message): RoundFailed => ({ type: 'round.failed', fence, round, message }),
   timeoutMs: limits.releaseRoundMs,
 });
+/** Of the condition `Applied`: nobody carries the bundle any more, and nothing follows. */
+export const retiredReason = 'Retired';
+
 export const releaseResourceWrite = effect<ReleaseResourceWrite>('release-resource.write');
 export const releaseReport = effect<ReleaseReport>('release.report');
 

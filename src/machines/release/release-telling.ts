@@ -13,11 +13,12 @@ import {
   type ReleaseInput,
   withRoster,
 } from './release-context.ts';
-import type {
-  ReleaseChange,
-  ReleaseCondition,
-  ReleaseReport,
-  ReleaseResourceWrite,
+import {
+  type ReleaseChange,
+  type ReleaseCondition,
+  type ReleaseReport,
+  type ReleaseResourceWrite,
+  retiredReason,
 } from './release-effects.ts';
 import {
   contestedText,
@@ -52,7 +53,7 @@ export function retired({ context, event }: Args): Omit<ReleaseResourceWrite, 't
   const message = `${retiredText(context)}; its objects are left as they are`;
   const told = resource({ context: { ...context, leader: '', waitingFor: [], nodes: [] }, event });
   const [, ...others] = told.conditions;
-  const applied = { type: 'Applied', status: 'False', reason: 'Retired', message } as const;
+  const applied = { type: 'Applied', status: 'False', reason: retiredReason, message } as const;
   return { ...told, conditions: [applied, ...others] };
 }
 

@@ -14,6 +14,7 @@ import { events } from '../../../src/kube/api/resources.ts';
 import { writeKubeEvent } from '../../../src/kube/effects/kube-event.ts';
 import type { ReleaseResourceWrite } from '../../../src/machines/release/release-effects.ts';
 import { context, fakePort } from '../../kube/effects/fake-port.ts';
+import { VirtualClock } from '../../virtual-clock.ts';
 import { type Scene, signal, startScene } from './round-scene.ts';
 
 let scene: Scene;
@@ -54,7 +55,8 @@ function effect(change: Partial<ReleaseResourceWrite['status']>, more: Partial<R
 }
 
 const notify = (kube: KubePort = scene.kube) => writeKubeEvent(kube, { replica: 'orrery-0' });
-const writer = () => writeReleaseResource(scene.kube, notify(), silentLog);
+const basics = { clock: systemClock, log: silentLog };
+const writer = () => writeReleaseResource({ ...basics, kube: scene.kube }, notify());
 const settled = { type: 'effect.settled', effect: 'release-resource.write', error: null };
 
 test('it is made where it is missing; what is null is absent; a condition keeps its time until its status changes', async () => {
@@ -113,7 +115,7 @@ test('where its definition is not installed nothing is written, and the actor go
     get: (_: unknown, ...rest: [undefined, string, AbortSignal]) => kube.get(elsewhere, ...rest),
     create: (_: unknown, object: Parameters<typeof kube.create>[1]) => kube.create(elsewhere, object, signal),
   };
-  const write = writeReleaseResource(wrapped as never, notify(kube), silentLog);
+  const write = writeReleaseResource({ ...basics, kube: wrapped as never }, notify(kube));
   expect(await write(effect({}), context)).toMatchObject({
     ...settled,
     error: expect.stringContaining('404'),
@@ -131,11 +133,38 @@ test('what the API server refuses is said in the log, once for each reason, unti
   });
   const said: unknown[] = [];
   const log = { ...silentLog, warn: (facts: object) => void said.push(facts) };
-  const write = writeReleaseResource(kube, notify(kube), log);
+  const write = writeReleaseResource({ ...basics, kube, log }, notify(kube));
   const release = `release/_/${name}`;
   for (const why of ['a', 'a', 'b', null, 'b']) {
     reason = why;
     expect(await write(effect({}), context)).toEqual({ ...settled, error: why });
   }
   expect(said).toEqual(['a', 'b', 'b'].map((error) => ({ release, error })));
+});
+
+test('the last status of a retired release is tried until it is written, or given up and told', async () => {
+  const clock = new VirtualClock();
+  const warnings: object[] = [];
+  const log = { warn: (facts: object) => void warnings.push(facts) };
+  let failures = 3;
+  const kube = fakePort({
+    get: async () => ({ metadata: { name: 'old', uid: 'u' } }),
+    patch: async () => {
+      if (failures-- > 0) throw new OrreryError('KUBE_UNREACHABLE', 'no answer');
+      return { metadata: { name: 'old', uid: 'u' } };
+    },
+  });
+  const write = writeReleaseResource({ kube, clock, log }, async () => settled as never);
+  const applied = { type: 'Applied', status: 'False', reason: 'Retired', message: 'left' } as const;
+  const last = effect({}, { conditions: [applied] });
+  await expect(write(effect({}), context)).rejects.toThrow('no answer');
+  const written = write(last, context);
+  await clock.advance(10_000);
+  expect(await written).toEqual(settled);
+  expect(warnings).toEqual([]);
+  failures = 1_000;
+  const lost = expect(write(last, context)).rejects.toThrow('no answer');
+  await clock.advance(30_000);
+  await lost;
+  expect(warnings).toMatchObject([{ release: `release/_/${name}`, error: 'no answer' }]);
 });

@@ -7,25 +7,34 @@
  */
 
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
-import { hasCode } from '../../../base/errors.ts';
+import { type Clock, sleep } from '../../../base/clock.ts';
+import { asError, hasCode, OrreryError } from '../../../base/errors.ts';
 import type { KubeObject, KubePort } from '../../../base/kube-port.ts';
 import { kubeTime } from '../../../base/kube-time.ts';
+import { limits } from '../../../base/limits.ts';
 import type { Log } from '../../../base/log-port.ts';
 import { unlessGone } from '../../../kube/api/absent.ts';
 import { dated } from '../../../kube/api/conditions.ts';
 import type { KubeEventWrite } from '../../../machines/effects.ts';
-import type { ReleaseResourceWrite } from '../../../machines/release/release-effects.ts';
+import { type ReleaseResourceWrite, retiredReason } from '../../../machines/release/release-effects.ts';
 import { releases } from '../resources.ts';
 
+interface WriteParts {
+  readonly kube: KubePort;
+  readonly clock: Clock;
+  readonly log: Pick<Log, 'warn'>;
+}
+
 /**
- * Outcome effect.settled, with an error if it cannot be written, which the log says once for each reason.
+ * Outcome effect.settled, with an error if it cannot be written, which the log says once for each reason. The
+ * last status of a retired release is tried for as long as the effect may take, because its actor is over,
+ * and nobody writes it again.
  *
  * @throws temporary errors; the host then tells the actor
  */
 export function writeReleaseResource(
-  kube: KubePort,
+  { kube, clock, log }: WriteParts,
   writeEvent: EffectRunner<KubeEventWrite>,
-  log: Log,
 ): EffectRunner<ReleaseResourceWrite> {
   let before: Promise<unknown> = Promise.resolve();
   let said: string | null = null;
@@ -36,7 +45,10 @@ export function writeReleaseResource(
   };
   return async (effect, context) => {
     const turn = before.then(() => context.signal.throwIfAborted());
-    const written = turn.then(() => write(kube, effect, context.signal));
+    const attempt = () => write(kube, effect, context.signal);
+    const written = turn.then(() =>
+      isLast(effect) ? persistently(attempt, clock, context.signal) : attempt(),
+    );
     before = written.catch(() => {});
     try {
       const object = await written;
@@ -50,11 +62,35 @@ export function writeReleaseResource(
       return settled(null);
     } catch (thrown) {
       if (hasCode(thrown, 'KUBE_NOT_FOUND', 'KUBE_REFUSED')) return refused(effect.bundle, thrown.message);
+      if (isLast(effect))
+        log.warn({ release: `release/_/${effect.bundle}`, error: asError(thrown).message }, outdated);
       throw thrown;
     }
   };
 }
 
+const isLast = ({ conditions }: ReleaseResourceWrite) =>
+  conditions.some(({ reason }) => reason === retiredReason);
+
+const againMs = 2_000;
+/** Less than the effect may take, or nobody would hear why it failed, ms. */
+const persistMs = limits.effectTimeoutMs - 5_000;
+
+async function persistently<T>(attempt: () => Promise<T>, clock: Clock, signal: AbortSignal): Promise<T> {
+  const end = clock.monotonic() + persistMs;
+  for (;;) {
+    try {
+      return await attempt();
+    } catch (thrown) {
+      const mayPass = thrown instanceof OrreryError && thrown.kind === 'transient';
+      if (!mayPass || clock.monotonic() >= end) throw thrown;
+      await sleep(clock, againMs, signal);
+    }
+  }
+}
+
+const outdated =
+  'the last status of a release that no replica carries any more could not be written: it goes on showing an earlier one. Delete that Release, unless its bundle comes back';
 const unwritten =
   'the Release could not be written: kubectl shows it as it was, or not at all; each round tries it again';
 const kindOfRelease = { apiVersion: 'orrery.dev/v1alpha1', kind: 'Release' } as const;

@@ -246,8 +246,16 @@ describe('a feed that was refused', () => {
   });
 
   test('is asked about again until somebody says whether the page may look', async () => {
-    const { store, tried } = await refused(0, 503, 403);
-    await clock.advance(10_000);
+    const { store, tried } = await refused(0, 503, 401, 200);
+    await clock.advance(60_000);
+    expect([tried(), store.refused?.status]).toEqual([0, 401]);
+  });
+
+  test('for lack of a right goes on once it is granted', async () => {
+    const { store, tried } = await refused(403, 403, 200);
+    await clock.advance(4_000);
     expect([tried(), store.refused?.status]).toEqual([0, 403]);
+    await clock.advance(8_000);
+    expect([tried(), store.refused]).toEqual([1, null]);
   });
 });

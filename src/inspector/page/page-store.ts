@@ -52,6 +52,8 @@ const stalePatienceMs = 4_000;
 const gapMs = 3_000;
 /** While nobody says whether one may look, ms. */
 const askAgainMs = 2_000;
+/** While a right is missing, ms: replicas remember what Kubernetes said for ten seconds. */
+const askForRightMs = 5_000;
 /** Of two pictures further apart nobody can say when a shard moved. */
 const movesGapMs = 15_000;
 
@@ -219,8 +221,10 @@ export class Store {
     while (this.#connection === 'refused') {
       const answer = await this.#who.readSession();
       if ('ok' in answer) return this.#live.retry();
-      if (this.#who.refused) return;
-      await sleep(this.#clock, askAgainMs);
+      const { refused } = this.#who;
+      // Whoever has to sign in says so; a right may be granted meanwhile.
+      if (refused?.status === 401) return;
+      await sleep(this.#clock, refused === null ? askAgainMs : askForRightMs);
     }
   }
 

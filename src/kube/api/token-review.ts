@@ -98,8 +98,19 @@ async function review(
 }
 
 /** With the role that the chart and `deploy/base` have for it: whoever reads this has to ask for it. */
-const refusalText = (username: string, verb: AccessVerb): string =>
-  `${username} may not ${verb} inspector.orrery.dev (the ClusterRole orrery-inspector-${verb === 'get' ? 'view' : 'operate'} allows it, once it is bound to ${username})`;
+function refusalText(username: string, verb: AccessVerb): string {
+  const role = `orrery-inspector-${verb === 'get' ? 'view' : 'operate'}`;
+  return `${username} may not ${verb} inspector.orrery.dev (the ClusterRole ${role} allows it, once it is bound to ${username}: ${bindingCommand(role, username)})`;
+}
+
+/** For somebody who may grant it. */
+function bindingCommand(role: string, username: string): string {
+  const [, account] = /^system:serviceaccount:([a-z0-9.-]+:[a-z0-9.-]+)$/.exec(username) ?? [];
+  const plain = /^[\w@.:/+-]+$/.test(username) ? username : `'${username.replaceAll("'", "'\\''")}'`;
+  const name = `${role}-${(account ?? username).toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')}`;
+  const subject = account === undefined ? `--user ${plain}` : `--serviceaccount ${account}`;
+  return `kubectl create clusterrolebinding ${name} --clusterrole ${role} ${subject}`;
+}
 
 /** Reviews have no name, because nothing is stored. */
 function reviewOf(group: string, kind: string, spec: unknown): KubeObject {

@@ -9,7 +9,7 @@ import { createKubeAuthorizer, tokenFault } from '../../../src/kube/api/token-re
 const { signal } = new AbortController();
 
 /** Knows the token `ann-token`, whose owner may `get` and nothing else. */
-function setUp(audiences: readonly string[] | undefined = ['orrery']) {
+function setUp(audiences: readonly string[] | undefined = ['orrery'], username = 'ann') {
   let now = 0;
   const asked: KubeObject[] = [];
   const clock: Clock = { now: () => now, monotonic: () => now, after: () => ({ cancel: () => {} }) };
@@ -22,7 +22,7 @@ function setUp(audiences: readonly string[] | undefined = ['orrery']) {
     const authenticated = spec.token === 'ann-token';
     return {
       ...object,
-      status: authenticated ? { authenticated, audiences, user: { username: 'ann', groups: ['dev'] } } : {},
+      status: authenticated ? { authenticated, audiences, user: { username, groups: ['dev'] } } : {},
     };
   };
   const pass = (ms: number) => {
@@ -58,7 +58,18 @@ test('no token and an unknown token are 401, an owner who may not is 403', async
   expect(await authorize('ann-token', 'update', signal)).toEqual({
     ...{ granted: false, status: 403 },
     reason:
-      'ann may not update inspector.orrery.dev (the ClusterRole orrery-inspector-operate allows it, once it is bound to ann)',
+      'ann may not update inspector.orrery.dev (the ClusterRole orrery-inspector-operate allows it, once it is bound to ann: kubectl create clusterrolebinding orrery-inspector-operate-ann --clusterrole orrery-inspector-operate --user ann)',
+  });
+});
+
+test.each([
+  ['system:serviceaccount:shop:ci', 'operate-shop-ci', '--serviceaccount shop:ci'],
+  ["https://id.example#o'neil", 'operate-https-id-example-o-neil', "--user 'https://id.example#o'\\''neil'"],
+])('%s, who may not, is told the command that grants it', async (username, binding, subject) => {
+  const { authorize } = setUp(undefined, username);
+  const command = `kubectl create clusterrolebinding orrery-inspector-${binding} --clusterrole orrery-inspector-operate ${subject})`;
+  expect(await authorize('ann-token', 'update', signal)).toMatchObject({
+    reason: expect.stringContaining(command),
   });
 });
 

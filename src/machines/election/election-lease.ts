@@ -148,6 +148,10 @@ function isFree(context: ElectionContext, at: number): boolean {
   return at >= foreignEnd(context) || isLeftByUs(context);
 }
 
+/** Another program's holder, which has neither renewed nor released the Lease in time. */
+export const isExpired = (context: ElectionContext, at: number): boolean =>
+  foreignEnd(context) > 0 && at >= foreignEnd(context) && !isLeftByUs(context);
+
 function isLeftByUs(context: ElectionContext): boolean {
   const { seen, former, asked } = context;
   const record = seen?.record ?? null;

@@ -1,9 +1,10 @@
 /** Why an election stands as it does: one sentence for each state, and further facts. Pure. */
 import type { Fact } from '../../base/views.ts';
+import { age } from '../../base/words.ts';
 import { isIn, type Standing, type Told, tells } from '../tell.ts';
 import { deadlineOf, holderEnd, living } from './election-candidates.ts';
 import { type ElectionContext, placeOf } from './election-context.ts';
-import { foreignEnd, isAnotherPreferred, termsToday, vacantAt } from './election-lease.ts';
+import { foreignEnd, isAnotherPreferred, isExpired, termsToday, vacantAt } from './election-lease.ts';
 import { holderAt, leadsText } from './election-words.ts';
 
 type ElectionStanding = Standing<ElectionContext>;
@@ -101,10 +102,16 @@ function observingSentence({ context, at }: ElectionStanding): Told {
   if (isAnotherPreferred(context, undefined) && waiting > 0) {
     return { text: `nobody leads: the Lease prefers ${context.seen?.record?.preferredHolder}`, next: null };
   }
-  const last =
-    context.former === null ? '' : `; the last leader was ${context.former.holder}: ${context.former.reason}`;
   const advice = waiting === 0 && at >= vacantAt(context) ? vacantText : '';
-  return { text: `nobody leads: ${candidates}${last}${advice}`, next: null };
+  return { text: `nobody leads: ${candidates}${lastText(context, at)}${advice}`, next: null };
+}
+
+/** A program that led and neither renews nor releases its Lease may hang, or be gone. */
+function lastText(context: ElectionContext, at: number): string {
+  const { former, seen } = context;
+  if (isExpired(context, at))
+    return `; ${seen?.record?.holder} still has ${leaseName(context)}, and has not renewed it for ${age(at - (seen?.at ?? at))}; look whether it hangs`;
+  return former === null ? '' : `; the last leader was ${former.holder}: ${former.reason}`;
 }
 
 /** An Election without candidates is at rest, and may be meant so. */

@@ -136,7 +136,10 @@ function verifyingOf(findings: GateFindings): Judgement {
       `nothing is verified in groups of more than ${findings.servicesMax} Services: ${listed(findings.crowdedGroups)}`,
     );
   if (emptyGroups.count > 0)
-    return no('NothingToVerify', `no Service belongs to the groups ${listed(emptyGroups)}`);
+    return no(
+      'NothingToVerify',
+      `no Service belongs to the groups ${listed(emptyGroups)}: give one that serviceSelector selects the label group.serviceLabel with that value, or correct group.podLabel of the Pods`,
+    );
   if (unaskable.count > 0) {
     const message = `${unaskable.count} of ${services} Services cannot be probed: ${listed(unaskable)}`;
     return no(isPortMissing ? 'PortMissing' : 'Unverified', message);

@@ -82,7 +82,11 @@ test('nobody leads, and another program leads', () => {
     health: 'ok',
     text: 'nobody leads: no candidate campaigns here. Start a candidate, or delete the Election if nothing needs it',
   });
-  election.sees(foreignRecord).campaigns('a');
+  election.sees(foreignRecord).wait(600_000);
+  expect(told(election).text).toBe(
+    'nobody leads: no candidate campaigns here; go still has the Lease shop/worker, and has not renewed it for 10m; look whether it hangs. Start a candidate, or delete the Election if nothing needs it',
+  );
+  election.sees({ ...foreignRecord, renewTime: '2026-01-01T00:00:00.000000Z' }).campaigns('a');
   expect(told(election).text).toMatch('; 1 candidate waits here');
   election.campaigns('b');
   expect(told(election)).toMatchObject({

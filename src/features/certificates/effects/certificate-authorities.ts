@@ -28,7 +28,10 @@ export function createAuthorities(
   const open = async ({ secret }: CaSpec, signal: AbortSignal) => {
     const data = await readSecret(kube, secret, signal);
     const place = `${secret.namespace}/${secret.name}`;
-    if (data === null) throw unusableIssuer(`the Secret ${place} does not exist`);
+    if (data === null)
+      throw unusableIssuer(
+        `the Secret ${place} does not exist: create it, with the CA in tls.crt and tls.key, or correct spec.ca.secret`,
+      );
     try {
       const { 'tls.crt': chain = '', 'tls.key': key = '', 'ca.crt': roots = '' } = data;
       return openAuthority(chain, key, clock.now(), roots);

@@ -329,7 +329,7 @@ export const domainSetup = setup({
       run(enqueue, 'pending.discard', discarding({ context, event }));
       enqueue.assign({ pendingAt: null });
     }),
-    /** For a host without an owner, or with a new one. */
+    /** For a host without an owner, or with a new one; and where a certificate came by another way. */
     discardPending: composed(({ context, event, enqueue }) => {
       if (context.pendingAt !== null) run(enqueue, 'pending.discard', discarding({ context, event }));
     }),

@@ -92,7 +92,7 @@ export function inspected({ context, event }: Moment): Change {
     missing: event.missing,
     foreign: event.foreign,
     ...(isSame ? {} : { window: null, pollAt: 0 }),
-    ...pendingIn(context, event, event.at),
+    ...pendingIn(event, event.at),
     lookAt: event.at + (event.foreign.length > 0 ? unseenMs : lookPauseMs)(event.random),
   };
 }
@@ -109,15 +109,12 @@ function shown({ facts }: DomainContext, { good, missing, foreign }: Certificate
   return { ...facts, stored };
 }
 
-/**
- * A certificate that is ready makes its order complete; without order and certificate nothing is pending. One
- * that is not valid yet waits for the next attempt.
- */
-function pendingIn(context: DomainContext, { pending, good }: CertificateInspected, at: number): Change {
+/** A certificate that is ready makes its order complete; one that is not valid yet waits for an attempt. */
+function pendingIn({ pending, good }: CertificateInspected, at: number): Change {
   const isNewer = pending !== null && pending.notBefore > (good?.notBefore ?? 0);
   if (isNewer && pending.notBefore <= at + earlyMs)
     return { issued: pending.fingerprint, order: null, pendingAt: pending.at };
-  return { issued: null, ...(context.order === null ? { pendingAt: null } : {}) };
+  return { issued: null };
 }
 
 /** What another host has is in the world, and its end is told; a Secret of somebody else is not. */

@@ -84,7 +84,11 @@ export const failure = [
 /** A granted permit: continue with the order as it is. */
 export const granted = [
   { guard: 'isGrantInVain', actions: 'returnGrant' },
-  { guard: 'isGrantOfCa', target: 'acquiring.storing', actions: ['takePermit', 'startNew', storeFrom('ca')] },
+  {
+    guard: 'isGrantOfCa',
+    target: 'acquiring.storing',
+    actions: ['takePermit', 'discardPending', 'startNew', storeFrom('ca')],
+  },
   { guard: 'isNotedOrderOpen', target: 'acquiring.preparing', actions: 'takePermit' },
   { guard: 'isOrderOpen', target: 'acquiring.authorizing', actions: 'takePermit' },
   { target: 'acquiring.ordering', actions: ['takePermit', 'startNew'] },

@@ -138,8 +138,12 @@ const domainMachine = domainSetup.createMachine({
       always: [
         { guard: 'isNowhere', target: 'resting.failed', actions: 'noteForeign' },
         { guard: 'isGoodAndIncomplete', target: 'acquiring.storing', actions: storeFrom('stored') },
-        { guard: 'isGoodAsTold', target: 'valid', actions: ['putAside', 'settle'] },
-        { guard: 'isGood', target: 'valid', actions: ['putAside', 'settle', ...tell('valid')] },
+        { guard: 'isGoodAsTold', target: 'valid', actions: ['putAside', 'discardPending', 'settle'] },
+        {
+          guard: 'isGood',
+          target: 'valid',
+          actions: ['putAside', 'discardPending', 'settle', ...tell('valid')],
+        },
         { guard: 'isIssuedAlready', target: 'acquiring.storing', actions: storeFrom('pending') },
         { guard: 'isUnprovable', target: 'resting.failed', actions: 'noteUnprovable' },
         { guard: 'isHeldBack', target: 'resting.backingOff', actions: 'takeUp' },

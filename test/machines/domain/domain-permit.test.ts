@@ -2,13 +2,15 @@
  * A domain's questions for a permit, and the answers that come twice or late: docs/features/certificates.md
  * §5.1, §5.7.
  */
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { domainFacts } from '../../features/certificates/certificate-samples.ts';
 import {
   confirmed,
   type Domain,
   fail,
+  finalizing,
   found,
+  fresh,
   granted,
   observed,
   ordering,
@@ -109,4 +111,30 @@ test('§7.6: what the authority refused of the Issuer with the order is told to 
   const [given] = domain.askedOf('message.send');
   expect(given?.event).toMatchObject({ outcome: 'unusable', refusedSpec: 'issuer-uid/1', again: true });
   expect(domain.context).toMatchObject({ failures: 0, hold: null });
+});
+
+describe('§3.7: a key whose order is given up because the Issuer is another one', () => {
+  const ca = { name: 'internal', version: 'ca-uid/1', kind: 'ca', challenge: null } as const;
+  const discarded = (domain: Domain) => domain.askedOf('pending.discard').map(({ at }) => at);
+
+  test('is removed when a CA signs', () => {
+    const domain = finalizing();
+    const { pendingAt } = domain.context;
+    found(domain.take(observed({ ...domainFacts, issuer: ca })));
+    domain.asked();
+    domain.take({ type: 'permit.granted', issuer: 'internal' });
+    expect(wordOf(domain)).toBe('storing');
+    expect(discarded(domain)).toEqual([pendingAt]);
+    expect(domain.context.pendingAt).toBe(null);
+  });
+
+  test('is removed when a good certificate is found', () => {
+    const domain = finalizing();
+    const { pendingAt } = domain.context;
+    domain.take(observed({ ...domainFacts, issuer: ca }));
+    found(domain, { good: fresh(domain) });
+    expect(wordOf(domain)).toBe('valid');
+    expect(discarded(domain)).toEqual([pendingAt]);
+    expect(discarded(found(domain.take({ type: 'domain.recheck' }), { good: fresh(domain) }))).toEqual([]);
+  });
 });

@@ -72,6 +72,7 @@ const steps = 'acquiring.';
 
 const outcomes: Readonly<Record<string, string>> = {
   valid: 'issued',
+  lacking: 'issued',
   'resting.backingOff': 'refused',
   'queued.rateLimited': 'rate_limited',
   'queued.issuerDown': 'authority_down',

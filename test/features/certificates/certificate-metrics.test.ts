@@ -4,13 +4,23 @@ import { createCell, wake } from '../../../src/actors/host/cell.ts';
 import type { Cell, ShardRun } from '../../../src/actors/host/owned.ts';
 import { packRecord } from '../../../src/actors/host/records.ts';
 import { createStepper } from '../../../src/actors/host/step.ts';
-import { certificateGauges } from '../../../src/features/certificates/certificate-metrics.ts';
+import type { Transition } from '../../../src/base/views.ts';
+import { attemptOutcome, certificateGauges } from '../../../src/features/certificates/certificate-metrics.ts';
 import type { IssuerContext } from '../../../src/machines/issuer/issuer-context.ts';
 import type { IssuerEvent } from '../../../src/machines/issuer/issuer-events.ts';
 import { machines } from '../../chart-of.ts';
 import { ActorDriver } from '../../machines/actor-driver.ts';
-import { confirmed, newDomain, valid } from '../../machines/domain/domain-script.ts';
-import { issuerFacts } from './certificate-samples.ts';
+import {
+  confirmed,
+  finalizing,
+  fresh,
+  newDomain,
+  observed,
+  storing,
+  valid,
+  wordOf,
+} from '../../machines/domain/domain-script.ts';
+import { domainFacts, issuerFacts, target } from './certificate-samples.ts';
 
 const chart = machines.domain;
 
@@ -58,6 +68,26 @@ test('§9.4: a host is told by the certificate that its record names, at rest an
 test('one without a certificate is missing; one that nobody asks for is neither', () => {
   expect(rows(cellOf('b.example.com', newDomain()))).toEqual(['missing b.example.com 1']);
   expect(rows(cellOf('c.example.com', { ...good, context: good.context, state: 'clearing' }))).toEqual([]);
+});
+
+test('an order is issued also where one of its Secrets then lacks the certificate', () => {
+  const second = { namespace: 'shop', secretName: 'second' };
+  const sources = domainFacts.sources.flatMap((one) => [one, { ...one, ...second, uid: 'second' }]);
+  const both = { ...domainFacts, sources, targets: [target, second], stored: [null, null] };
+  const domain = storing(finalizing()).take(observed(both));
+  const [from, { attempt }] = [domain.state, domain.context];
+  const refused = [{ ...second, message: 'exceeded quota' }];
+  const event = {
+    type: 'certificate.stored',
+    attempt,
+    certificate: fresh(domain),
+    foreign: [],
+    refused,
+  } as const;
+  domain.take(event);
+  expect(wordOf(domain)).toBe('lacking');
+  const step = { id: 'domain/_/app.example.com', from, to: domain.state, event };
+  expect(attemptOutcome(step as unknown as Transition, domain.context)).toBe('issued');
 });
 
 test('of an Issuer it is told whether it is ready, and of its CA when it ends', () => {

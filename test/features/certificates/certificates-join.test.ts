@@ -205,20 +205,33 @@ describe('§2: two namespaces ask for one host', () => {
     const scene = contested();
     for (let n = 0; n < 400; n++)
       scene.domain(`evil-${n}`, 'app', { host: 'app.example.com' }, { createdAt: 1 });
-    const certificate = {
-      fingerprint: 'f'.repeat(64),
-      hosts: ['app.example.com'],
-      notBefore: 0,
-      notAfter: 9,
-    };
-    const secret = { kind: 'secrets', uid: 's', ...base, host: 'app.example.com', ...certificate };
-    scene.put('secrets', 'bank', 'app', secret);
+    scene.put('secrets', 'bank', 'app', secretOf('app.example.com'));
     expect(scene.facts('app.example.com')?.owner).toMatch(/^evil/);
     expect(scene.rivals('app.example.com')[0]?.owner).toBe('bank');
     const observation = scene.join.observe('domain', '_', 'app.example.com');
     expect(JSON.stringify(observation).length).toBeLessThan(160 * 1024);
   });
+
+  test('nor do the large claims of others with a certificate keep out a small one without', () => {
+    const scene = contested();
+    const name = (n: number) => `${n}-`.padEnd(120, 'x');
+    for (const namespace of ['evil-1', 'evil-2']) {
+      for (let n = 0; n < 160; n++)
+        scene.domain(namespace, name(n), { host: 'app.example.com', secretName: 'app' }, { createdAt: 1 });
+      scene.put('secrets', namespace, 'app', secretOf('app.example.com'));
+    }
+    scene.domain('eve', 'app', { host: 'app.example.com' }, { createdAt: 0 });
+    const rivals = scene.rivals('app.example.com');
+    expect(rivals.map(({ owner }) => owner)).toEqual(['evil-1', 'evil', 'bank']);
+    expect(JSON.stringify(rivals[0]).length).toBeGreaterThan(48 * 1024);
+  });
 });
+
+/** One that holds a certificate for the host. */
+const secretOf = (host: string) => {
+  const certificate = { fingerprint: 'f'.repeat(64), hosts: [host], notBefore: 0, notAfter: 9 };
+  return { kind: 'secrets', uid: 's', ...base, host, ...certificate };
+};
 
 const allowedNamespaces = { matchLabels: { certificates: 'public' } };
 const spec = { domains: ['**'], acme: { challenge: 'http01' }, ca: null, budget: null, allowedNamespaces };

@@ -43,6 +43,7 @@ const words: Readonly<Record<string, string>> = {
   preparing: 'authorizing',
   authorizing: 'authorizing',
   valid: 'valid',
+  lacking: 'valid',
   backingOff: 'backingOff',
   rateLimited: 'rateLimited',
   issuerDown: 'issuerDown',

@@ -70,25 +70,42 @@ export function claimsOf(
   return owners.map((owner) => factsOf(world, host, { inOrder, shown, owner, promised }));
 }
 
-/** Bytes of these facts in one observation, which is in the record: the largest claim and many small. */
-const rivalsBytes = 96 * 1024;
+/**
+ * Bytes of these facts in one observation, which is in the record: the largest claim and many small. A part
+ * is kept for claims without a certificate: whoever asks may put one into a Secret of his own.
+ */
+const rivalsBytes = { all: 96 * 1024, withoutCertificate: 32 * 1024 } as const;
+
+interface Sized {
+  readonly claim: RivalFacts;
+  readonly bytes: number;
+}
 
 /**
  * The claims of further namespaces, as many as fit: first those that have a certificate, as whoever had the
  * host has, then the smallest. Nobody's many or large claims keep out a small one that has the host.
  */
 export function rivalsOf(claims: readonly DomainFacts[]): readonly RivalFacts[] {
-  const sized = claims.map(({ refused: _, ...claim }) => {
-    const isStored = claim.stored.some((one) => one !== null);
-    return { claim, bytes: JSON.stringify(claim).length, rank: isStored ? 0 : 1 };
-  });
-  const fitting: RivalFacts[] = [];
-  let left = rivalsBytes;
-  for (const { claim, bytes } of sized.sort((a, b) => a.rank - b.rank || a.bytes - b.bytes)) {
+  const sized = claims
+    .map(({ refused: _, ...claim }): Sized => ({ claim, bytes: JSON.stringify(claim).length }))
+    .sort((a, b) => a.bytes - b.bytes);
+  const others = sized.filter((one) => !isStored(one));
+  const kept = fitting(others, rivalsBytes.withoutCertificate);
+  const stored = fitting(sized.filter(isStored), rivalsBytes.all - bytesOf(kept));
+  const more = fitting(others.slice(kept.length), rivalsBytes.all - bytesOf([...kept, ...stored]));
+  return [...stored, ...kept, ...more].map(({ claim }) => claim);
+}
+
+const isStored = ({ claim }: Sized) => claim.stored.some((one) => one !== null);
+const bytesOf = (all: readonly Sized[]) => all.reduce((sum, { bytes }) => sum + bytes, 0);
+
+/** @param smallestFirst whatever follows one that does not fit fits no better */
+function fitting(smallestFirst: readonly Sized[], bytesMax: number): readonly Sized[] {
+  let left = bytesMax;
+  return smallestFirst.filter(({ bytes }) => {
     left -= bytes;
-    if (left >= 0) fitting.push(claim);
-  }
-  return fitting;
+    return left >= 0;
+  });
 }
 
 /**

@@ -41,6 +41,9 @@ const lastLeaves = <const T extends string>(here: T) =>
 const noneCameBack = <const T extends string>(here: T) =>
   ({ guard: 'isLastAway', target: here, reenter: true, actions: 'giveUpReturn' }) as const;
 
+/** docs/features/routes.md §7.16. Not while a patch is in progress: its outcome would be unheard. */
+const thenOverdue = { overduePatience: 'overdue' } as const;
+
 /** Asks again, because a question may have been lost. */
 const askAgain = <const T extends string>(here: T) =>
   ({ actions: ['countAsking', 'forgetAsked'], target: here, reenter: true }) as const;
@@ -83,9 +86,6 @@ const routeStates = {
   },
 } as const;
 
-/** docs/features/routes.md §7.16 */
-const thenOverdue = { overduePatience: 'overdue' } as const;
-
 export const heldStates = {
   groupMissing: {
     description:
@@ -113,16 +113,19 @@ export const heldStates = {
   waitingForAddress: {
     description: 'The Pod has no address yet.',
     entry: 'noteWaiting',
-    after: { lookAgain: '.overdue' },
     initial: 'unsaid',
     states: {
       ...addressStates,
+      unsaid: { ...addressStates.unsaid, after: { ...addressStates.unsaid.after, ...thenOverdue } },
+      told: { ...addressStates.told, after: thenOverdue },
       overdue: {
         description: 'The Pod has had no address for minutes: somebody should look why.',
         tags: 'wrong',
-        after: { lookAgain: { target: 'overdue', reenter: true } },
         initial: 'told',
-        states: addressStates,
+        states: {
+          ...addressStates,
+          told: { ...addressStates.told, after: { lookAgain: { target: 'told', reenter: true } } },
+        },
       },
     },
   },

@@ -2,7 +2,8 @@
 import { type PodContext, unproven, unverifiable } from './pod-context.ts';
 
 /** A slow start takes minutes; what lasts until somebody changes it need not be waited for. */
-export const overdueMs = (context: PodContext): number => (isHindered(context) ? 60_000 : 300_000);
+export const overdueMs = (context: PodContext): number =>
+  context.facts?.address !== null && isHindered(context) ? 60_000 : 300_000;
 
 /** No Service at all, one that cannot be verified, or one that does not lead to the Pod. */
 function isHindered(context: PodContext): boolean {

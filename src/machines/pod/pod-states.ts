@@ -49,6 +49,15 @@ const gatedStates = keepIds('pod', {
     description: 'The RouteGate does not apply to the kind of object that owns the group.',
     tags: 'settled',
     always: { guard: 'isApplicable', target: '#pod.deciding' },
+    // From then on it is missed anew.
+    on: {
+      'pod.observed': {
+        guard: 'isConditionTakenBack',
+        target: 'notApplicable',
+        reenter: true,
+        actions: ['withdrawFromLeft', 'remember'],
+      },
+    },
     after: { lookAgain: { guard: 'isStranded', target: 'stranded' } },
   },
   stranded: {

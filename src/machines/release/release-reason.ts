@@ -85,7 +85,7 @@ function keptSentence(standing: ReleaseStanding): Told {
   const next = { text: 'the objects are compared again', at };
   if (isIn(standing, 'leading.keeping.failing')) return { text: failsText(context), next };
   if (isIn(standing, 'leading.keeping.resting')) return { text: standsText(context), next };
-  if (isIn(standing, 'leading.keeping.pausing')) {
+  if (isIn(standing, 'leading.keeping.pausing') || isIn(standing, 'leading.keeping.contested')) {
     return pausedSentence(context, standing.since);
   }
   const since = context.lastError === null ? '' : `, after a failed round: ${context.lastError}`;
@@ -98,7 +98,7 @@ function pausedSentence(context: ReleaseContext, since: number): Told {
   const { drift } = context;
   const names = drift.join(', ');
   const pauseMs = driftPauseMs(context, drift);
-  const next = { text: 'the objects are compared again', at: since + pauseMs };
+  const next = { text: 'the objects are compared again', at: (context.roundEndedAt ?? since) + pauseMs };
   if (timesContested(context, drift) < contestedMin)
     return { text: `${names} drifted right after a round; the next one waits a second`, next };
   return { text: contestedText(context, drift), next };

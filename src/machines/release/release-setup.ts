@@ -3,7 +3,7 @@
 import { assign, setup } from 'xstate';
 import type { ActorInput } from '../actor-input.ts';
 import { actionsOf } from '../effect.ts';
-import { hasPassed } from '../stamp.ts';
+import { hasPassed, leftOf } from '../stamp.ts';
 import {
   type Args,
   contestedNow,
@@ -80,7 +80,10 @@ export const releaseSetup = setup({
     /** Objects are compared this often, regardless of the watch: docs/features/releases.md §4.2. */
     roundInterval: 30_000,
     /** An object over which two controllers fight must not cause a loop. */
-    driftPause: ({ context }) => driftPauseMs(context, context.drift),
+    driftPause: ({ context, event }) =>
+      leftOf(driftPauseMs(context, context.drift), context.roundEndedAt ?? 0, event.at),
+    /** Between the shortest pause, which any drift right after a round causes, and the next longer one. */
+    longPause: 1_500,
     /** A deposed leader learns from its shard that it lost it; this only catches a lost message. */
     deposedPatience: 10_000,
   },

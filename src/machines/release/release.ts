@@ -48,6 +48,12 @@ const untilNextRound = {
   after: { roundInterval: 'repeating' },
 } as const;
 
+/** What nobody fights over is put back at once. */
+const untilPauseEnds = {
+  on: { 'drift.seen': { guard: 'isRested', target: 'repeating', actions: 'noteDrift' } },
+  after: { driftPause: 'repeating' },
+} as const;
+
 /** Until replicas are gone that are in the way; looks again at times in case a report was lost. */
 const heldByNodes = {
   entry: [
@@ -272,10 +278,15 @@ const releaseMachine = releaseSetup.createMachine({
               id: 'release.pausing',
               description:
                 'An object drifted right after the last round, perhaps because something else writes it too; waits a second, and longer if that goes on.',
+              ...untilPauseEnds,
+              after: { ...untilPauseEnds.after, longPause: 'contested' },
+            },
+            contested: {
+              id: 'release.contested',
+              description:
+                'An object drifts again and again, each time after it was put back: something else writes it too. It is put back less and less often.',
               tags: 'wrong',
-              // What nobody fights over is put back at once.
-              on: { 'drift.seen': { guard: 'isRested', target: 'repeating', actions: 'noteDrift' } },
-              after: { driftPause: 'repeating' },
+              ...untilPauseEnds,
             },
             repeating: {
               id: 'release.repeating',

@@ -3,7 +3,17 @@ import { describe, expect, test } from 'vitest';
 import { podChart } from '../../../src/machines/pod/pod.ts';
 import type { PodFacts } from '../../../src/machines/pod/pod-facts.ts';
 import { stateWords } from '../../../src/machines/tell.ts';
-import { missed, newPod, observed, type PodDriver, patched, podFacts, proven } from './pod-script.ts';
+import {
+  missed,
+  newPod,
+  observed,
+  type PodDriver,
+  patched,
+  podFacts,
+  proven,
+  refused,
+  toldWhy,
+} from './pod-script.ts';
 
 const holding: PodFacts['gate'] = { ...podFacts.gate, whenUnverifiable: 'hold' };
 const patches = (pod: PodDriver) => pod.askedOf('pod-condition.patch');
@@ -52,5 +62,24 @@ describe('docs/features/routes.md §7.16: a Pod that is held back for long needs
     expect(minutes(pod, 0.2)).toBe('wrong');
     const set = observed({ groupResource: 'mismatch', condition: 'True' });
     expect(pod.take(set).state).toBe('gated.notApplicable');
+    expect(minutes(pod, 12)).toBe('ok');
+    pod.take(observed({ groupResource: 'mismatch', condition: 'False' }));
+    expect(minutes(pod, 4.9)).toBe('ok');
+    expect(minutes(pod, 0.2)).toBe('wrong');
+  });
+
+  test('so does one without an address; a write that is under way then is heard, and repeated if refused', () => {
+    const waiting = { address: null, condition: 'False' } as const;
+    const pod = toldWhy(newPod(observed({ address: null })));
+    pod.take(observed(waiting)).wait(295_000).asked();
+    for (const state of ['gated.waitingForAddress.telling', 'gated.waitingForAddress.overdue.telling']) {
+      // Somebody removes the condition, so it is written again.
+      pod.take(observed({ address: null })).wait(0);
+      expect([pod.state, patches(pod).length]).toEqual([state, 1]);
+      pod.wait(2_000).take(refused('error')).wait(30_000);
+      expect(patches(pod)).toHaveLength(1);
+      expect(pod.take(patched('False')).state).toBe('gated.waitingForAddress.overdue.told');
+      pod.take(observed(waiting)).wait(268_000);
+    }
   });
 });

@@ -103,11 +103,19 @@ test('later rounds: a failure is wrong until the next success, also while nothin
   expect(write?.conditions[0]).toMatchObject({ status: 'False', reason: 'Failing', message: failing.text });
   release.wait(30_000);
   expect(told(release).text).toMatch(/compares .*, after a failed round: 1 object failed/);
-  release.take({ type: 'drift.seen', fence: 7, object: 'ConfigMap shop/a' }).round(clean);
-  expect(told(release).text).toBe(
-    'ConfigMap shop/a drifted right after a round; the next one waits a second',
-  );
-  expect(told(release).facts.Drifted).toBe('ConfigMap shop/a');
+  const drift = { type: 'drift.seen', fence: 7, object: 'ConfigMap shop/a' } as const;
+  release.take(drift).round(clean);
+  expect(told(release)).toMatchObject({
+    health: 'waiting',
+    text: 'ConfigMap shop/a drifted right after a round; the next one waits a second',
+    facts: { Drifted: 'ConfigMap shop/a' },
+  });
+  for (let fight = 0; fight < 12; fight++) release.wait(2_000).round(clean).take(drift);
+  expect(told(release.wait(2_000))).toMatchObject({
+    health: 'wrong',
+    text: expect.stringMatching(/^ConfigMap shop\/a drifted 12 times in a row/),
+    next: { at: release.now + 2_000 },
+  });
 });
 
 test('one that was deposed says so', () => {

@@ -18,15 +18,16 @@ export function* certificateGauges(view: Reading): Iterable<Gauge> {
     if (cell.id.startsWith('domain/') && !isOver(cell.state))
       yield* hostGauges(name, pickContext(cell, lifeIn));
     if (cell.id.startsWith('issuer/') && cell.state !== 'gone')
-      yield* issuerGauges(name, isServing(cell.state), pickContext(cell, caIn));
+      yield* issuerGauges(name, cell.state, pickContext(cell, issuerIn));
   }
 }
 
-/** @param ca the life of its CA, however the Issuer fares; null or undefined: none, or unknown */
-function* issuerGauges(issuer: string, isReady: boolean, ca: Life | null | undefined): Iterable<Gauge> {
+/** @param known undefined: its record cannot be read */
+function* issuerGauges(issuer: string, state: string, known: KnownIssuer | undefined): Iterable<Gauge> {
   const labels = { issuer };
-  yield { name: 'orrery_issuer_ready', labels, value: isReady ? 1 : 0 };
-  if (ca == null) return;
+  const { ca = null, isRefused = false } = known ?? {};
+  yield { name: 'orrery_issuer_ready', labels, value: isServing(state) && !isRefused ? 1 : 0 };
+  if (ca === null) return;
   const { notBefore, notAfter } = ca;
   yield { name: 'orrery_issuer_ca_expiry_timestamp_seconds', labels, value: notAfter / 1000 };
   yield { name: 'orrery_issuer_ca_lifetime_seconds', labels, value: (notAfter - notBefore) / 1000 };
@@ -66,7 +67,17 @@ function lifeIn(context: unknown): Life | null {
   return certificate == null ? null : { notBefore: certificate.notBefore, notAfter: certificate.notAfter };
 }
 
-const caIn = (context: unknown): Life | null => (context as { readonly ca?: Life | null }).ca ?? null;
+interface KnownIssuer {
+  /** The life of its CA, however the Issuer fares; null: none, or unknown. */
+  readonly ca: Life | null;
+  /** No order has been taken since one was refused, though a domain may be trying. */
+  readonly isRefused: boolean;
+}
+
+function issuerIn(context: unknown): KnownIssuer {
+  const { ca = null, refusals = 0 } = context as { readonly ca?: Life | null; readonly refusals?: number };
+  return { ca, isRefused: refusals > 0 };
+}
 
 const steps = 'acquiring.';
 

@@ -93,7 +93,7 @@ export function certificates(settings: CertificatesSettings = {}): Feature {
       orrery_issuer_ready: {
         type: 'gauge',
         labels: ['issuer'],
-        help: 'Whether an Issuer can issue certificates: 0 while its authority is down or rate limiting, or while its spec is not valid.',
+        help: 'Whether an Issuer can issue certificates: 0 while its authority is down, rate limiting or refusing its orders, or while its spec is not valid.',
       },
       orrery_issuer_ca_expiry_timestamp_seconds: {
         type: 'gauge',

@@ -14,10 +14,12 @@ import { limitedUntil, limitOn } from './issuer-limits.ts';
 import { allowedAt, budgetText } from './issuer-queue.ts';
 import { type StateWord, sentence } from './issuer-words.ts';
 
-const isServing = (word: StateWord) => word === 'ready' || word === 'trying';
+/** What was refused stays refused until a domain that tries it again has a good answer. */
+const isServing = ({ refusals = 0 }: Pick<IssuerContext, 'refusals'>, word: StateWord) =>
+  word === 'ready' || (word === 'trying' && refusals === 0);
 
 export function noted(context: IssuerContext, word: StateWord, at: number): Partial<IssuerContext> {
-  const isReady = isServing(word);
+  const isReady = isServing(context, word);
   const isSame = context.isReady === isReady && context.readySince !== 0;
   return { isReady, readySince: isSame ? context.readySince : at, mistold: false };
 }
@@ -34,7 +36,7 @@ const reasons: Readonly<Record<StateWord, string>> = {
 
 function statusOf(context: IssuerContext, word: StateWord): IssuerStatus {
   const { readySince, limitedUntil: until, outageSince, account } = context;
-  const isReady = isServing(word);
+  const isReady = isServing(context, word);
   return {
     rateLimitedUntil: until,
     outageSince,
@@ -43,7 +45,7 @@ function statusOf(context: IssuerContext, word: StateWord): IssuerStatus {
       {
         type: 'Ready',
         status: isReady ? 'True' : 'False',
-        reason: reasons[word],
+        reason: word === 'trying' && !isReady ? reasons.refused : reasons[word],
         message: sentence(context, word),
         since: readySince,
       },

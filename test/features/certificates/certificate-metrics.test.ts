@@ -93,8 +93,7 @@ test('an order is issued also where one of its Secrets then lacks the certificat
 test('of an Issuer it is told whether it is ready, and of its CA when it ends', () => {
   const internal: ActorDriver<IssuerEvent, IssuerContext> = new ActorDriver('issuer', '_', 'internal');
   internal.take({ type: 'issuer.observed', facts: { ...issuerFacts, kind: 'ca' } });
-  const told = () => {
-    const { state, context } = internal;
+  const told = ({ state, context }: { state: string; context: IssuerContext } = internal) => {
     return gauges(cellOf('internal', { state, context }, 'issuer')).map(
       ({ name, labels, value }) => `${name} ${labels?.issuer} ${value}`,
     );
@@ -107,6 +106,11 @@ test('of an Issuer it is told whether it is ready, and of its CA when it ends', 
     'orrery_issuer_ca_expiry_timestamp_seconds internal 1767225600',
     'orrery_issuer_ca_lifetime_seconds internal 1767224600',
   ]);
+  // Its authority refused an order, and nobody has tried again.
+  const trying = { state: 'serving.trying', context: internal.context };
+  expect(told(trying)[0]).toBe('orrery_issuer_ready internal 1');
+  const refused = { ...trying, context: { ...internal.context, refusals: 1 } };
+  expect(told(refused)[0]).toBe('orrery_issuer_ready internal 0');
   expect(internal.askedOf('issuer.report').at(-1)?.status.conditions).toMatchObject([
     { message: 'Issuer internal can issue certificates; its CA expires 2026-01-01 00:00 UTC.' },
   ]);

@@ -117,6 +117,9 @@ const asks = (issuer: Issuer, ...hosts: string[]) =>
   hosts.reduce((one, host) => one.take({ type: 'permit.asked', ...asker(host) }), issuer);
 const grants = (issuer: Issuer) => told(issuer).filter(({ type }) => type === 'permit.granted').length;
 
+/** Its condition, as it was reported last. */
+const isReady = (issuer: Issuer) => issuer.askedOf('issuer.report').at(-1)?.status.conditions[0];
+
 /** The first order was refused. */
 function refused(): Issuer {
   const issuer = asks(ready(), 'a.test');
@@ -140,6 +143,7 @@ test('§7.6: what the authority refuses with an order is told once, at the Issue
 
 test('§7.6: the order is tried again by one host, after 5 min, doubling to a day, until the Issuer is edited', () => {
   const issuer = asks(refused(), 'b.test', 'c.test');
+  const { readySince } = issuer.context;
   const inMin: number[] = [];
   for (let time = 0; time < 11; time++) {
     const since = issuer.now;
@@ -148,6 +152,7 @@ test('§7.6: the order is tried again by one host, after 5 min, doubling to a da
     issuer.asked();
     verified(issuer);
     expect(issuer.state).toBe('serving.trying');
+    expect(issuer.context).toMatchObject({ isReady: false, readySince });
     expect(grants(issuer)).toBe(1);
     isRefusedItsOrder(issuer, Object.keys(issuer.context.inWork)[0]?.slice('domain/_/'.length));
   }
@@ -157,6 +162,20 @@ test('§7.6: the order is tried again by one host, after 5 min, doubling to a da
   verified(issuer.take({ type: 'issuer.observed', facts }));
   expect(issuer.state).toBe('serving.ready');
   expect(grants(issuer)).toBe(3);
+});
+
+test('§7.6: it stays refused while nobody tries again, and until a good answer', () => {
+  const issuer = refused();
+  issuer.take({ type: 'permit.returned', ...asker('a.test'), outcome: 'unused', waitMs: 0, again: false });
+  verified(issuer.wait(5 * minute));
+  expect(issuer.state).toBe('serving.trying');
+  expect(issuer.context.queue).toEqual([]);
+  expect(isReady(issuer)).toMatchObject({ status: 'False', reason: 'Refused' });
+  verified(issuer.wait(60 * minute));
+  expect(isReady(issuer)).toMatchObject({ status: 'False', reason: 'Refused' });
+  expect(issuer.context.isReady).toBe(false);
+  findsUnusable(asks(issuer, 'b.test'), 'b.test', { outcome: 'issued', again: false });
+  expect(isReady(issuer)).toMatchObject({ status: 'True', reason: 'Verified', since: issuer.now });
 });
 
 test('§7.4: a host whose orders alone are refused waits by itself, once another had its certificate', () => {

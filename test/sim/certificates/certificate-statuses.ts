@@ -86,8 +86,9 @@ export const issuerStatus: StatusPromise = {
   noticedMs,
   actorOf: ({ metadata }) => `issuer/_/${metadata.name}`,
   wanted(record, { metadata }) {
-    const { facts, limitedUntil } = wholeContext(record) as IssuerContext;
-    const reason = issuerReasons[innermost(record.snapshot.value)];
+    const { facts, limitedUntil, refusals = 0 } = wholeContext(record) as IssuerContext;
+    const state = innermost(record.snapshot.value);
+    const reason = issuerReasons[state === 'trying' && refusals > 0 ? 'refused' : state];
     if (facts === null || reason === undefined) return null;
     const status = reason === 'Verified' ? 'True' : 'False';
     return {

@@ -49,7 +49,8 @@ export function createCertificatesJoin(
       if (resource === 'secrets') return domainIds(asked.hostsOf(namespace, name));
       if (resource === issuers)
         return [`issuer/_/${name}`, ...(isSaidAnew(before, digest) ? [] : domainIds(asked.hosts()))];
-      if (resource === 'namespaces') return isAnother(before, digest) ? domainIds(asked.hostsIn(name)) : [];
+      if (resource === 'namespaces')
+        return changesAskings(before, digest) ? domainIds(asked.hostsIn(name)) : [];
       const was = askedBy(entry, before);
       const is = askedBy(entry, digest);
       if (was.size === 0 && is.size === 0) return [];
@@ -119,8 +120,8 @@ function choosesNamespaces(world: Pick<World, 'entries'>): boolean {
 
 const domainIds = (hosts: Iterable<string>) => [...hosts].map((host) => `domain/_/${host}`);
 
-/** Whether a Namespace is another for the hosts that are asked for in it. */
-function isAnother(before: AnyDigest | null, digest: AnyDigest | null): boolean {
+/** Whether a Namespace has other labels, or ends: both bear on the hosts that are asked for in it. */
+function changesAskings(before: AnyDigest | null, digest: AnyDigest | null): boolean {
   const facts = (one: AnyDigest | null) => {
     const { labels = null, deleting = false } = asDigest<NamespaceDigest>(one, 'namespaces') ?? {};
     return { labels, deleting };

@@ -10,6 +10,9 @@ import { refusalError } from '../../../src/kube/api/refusals.ts';
 import type { DomainReport } from '../../../src/machines/domain/domain-effects.ts';
 import { context, fakePort } from '../../kube/effects/fake-port.ts';
 
+let now = 0;
+const clock = { monotonic: () => now };
+
 const report = (generation: number): DomainReport => ({
   type: 'domain.report',
   host: 'app.example.com',
@@ -45,7 +48,7 @@ const status = { state: 'valid', observedGeneration: 3 };
 
 test('a report of an earlier specification, run again by the next owner of that host, replaces nothing', async () => {
   const api = serving({ metadata, status });
-  const write = reportDomain({ kube: api.kube, replica: 'a' });
+  const write = reportDomain({ kube: api.kube, clock, replica: 'a' });
   const settled = { type: 'effect.settled', effect: 'domain.report', error: null };
   expect(await write(report(2), context)).toEqual(settled);
   expect(api.now().status).toEqual(status);
@@ -57,7 +60,7 @@ test('a report of an earlier specification, run again by the next owner of that 
 
 test('nor does a report on another object of its name', async () => {
   const api = serving({ metadata: { ...metadata, uid: 'uid-2' }, status });
-  await reportDomain({ kube: api.kube, replica: 'a' })(report(3), context);
+  await reportDomain({ kube: api.kube, clock, replica: 'a' })(report(3), context);
   expect(api.now().status).toEqual(status);
 });
 
@@ -80,9 +83,17 @@ test('a status that an admission policy refuses is not taken for written: it is 
   const kube = fakePort({ patch: () => Promise.reject(denied) });
   const said: unknown[] = [];
   const log = { ...silentLog, warn: (facts: object) => void said.push(facts) };
-  const settled = await reportDomain({ kube, replica: 'a', log })(report(3), context);
-  expect(settled).toMatchObject({ error: expect.stringContaining('denied request: frozen') });
+  const write = reportDomain({ kube, clock, replica: 'a', log });
+  expect(await write(report(3), context)).toMatchObject({
+    error: expect.stringContaining('denied request: frozen'),
+  });
   expect(said).toEqual([{ actor: context.actor, error: denied.message }]);
+  // However many Domains it is refused for, and however often.
+  for (let n = 0; n < 100; n++) await write(report(3), { ...context, actor: `domain/_/${n}.example.com` });
+  expect(said).toHaveLength(1);
+  now += 10_000;
+  for (let n = 0; n < 100; n++) await write(report(3), context);
+  expect(said).toHaveLength(2);
 });
 
 test('nor is what it refuses taken for another object', async () => {

@@ -8,7 +8,9 @@
  */
 
 import type { EffectContext, EffectRunner } from '../../../actors/effect-runner.ts';
-import { asError, hasCode } from '../../../base/errors.ts';
+import { createRepeats, type Repeats } from '../../../base/back-off.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { asError, hasCode, OrreryError } from '../../../base/errors.ts';
 import type { KubePort, KubeResource } from '../../../base/kube-port.ts';
 import { kubeTime } from '../../../base/kube-time.ts';
 import { type Log, silentLog } from '../../../base/log-port.ts';
@@ -25,6 +27,7 @@ import { sourceVersions } from './certificate-secrets.ts';
 
 interface ReportParts {
   readonly kube: KubePort;
+  readonly clock: Pick<Clock, 'monotonic'>;
   readonly replica: string;
   readonly log?: Log;
 }
@@ -34,6 +37,7 @@ type Regarding = KubeEventWrite['regarding'];
 export function reportDomain({ kube, ...parts }: ReportParts): EffectRunner<DomainReport> {
   const statuses = createLatest(kube, domains);
   const notify = notifier({ kube, ...parts });
+  const settled = settling('domain.report', parts);
   return async ({ host, sources, refused = [], status, lacking = {}, notice, at }, context) => {
     const { notBefore, notAfter, renewAt, nextAttempt } = status;
     const body = {
@@ -54,7 +58,7 @@ export function reportDomain({ kube, ...parts }: ReportParts): EffectRunner<Doma
       return [...write(one, refusal(host, at)), event];
     });
     const results = await Promise.allSettled([...written, ...told, ...denied]);
-    return settled('domain.report', results, { ...parts, ...context });
+    return settled(results, context);
   };
 }
 
@@ -105,6 +109,7 @@ function refusal(host: string, at: number) {
 export function reportIssuer({ kube, ...parts }: ReportParts): EffectRunner<IssuerReport> {
   const statuses = createLatest(kube, issuers);
   const notify = notifier({ kube, ...parts });
+  const settled = settling('issuer.report', parts);
   return async ({ issuer, uid, generation, status, notice, at }, context) => {
     const { rateLimitedUntil, outageSince, ...others } = status;
     const body = { ...others, rateLimitedUntil: time(rateLimitedUntil), outageSince: time(outageSince) };
@@ -112,7 +117,7 @@ export function reportIssuer({ kube, ...parts }: ReportParts): EffectRunner<Issu
     const regarding = { apiVersion: 'orrery.dev/v1alpha1', kind: 'Issuer', namespace: '', name: issuer, uid };
     const told = notify(regarding, notice, at, context, 0);
     const results = await Promise.allSettled([written, told]);
-    return settled('issuer.report', results, { ...parts, ...context });
+    return settled(results, context);
   };
 }
 
@@ -129,7 +134,7 @@ function statusBody(
 
 const time = (ms: number | null) => (ms === null ? null : kubeTime(ms));
 
-function notifier({ kube, ...parts }: ReportParts) {
+function notifier({ kube, ...parts }: Pick<ReportParts, 'kube' | 'replica' | 'log'>) {
   const write = writeKubeEvent(kube, parts);
   return async (
     regarding: Regarding,
@@ -144,18 +149,33 @@ function notifier({ kube, ...parts }: ReportParts) {
   };
 }
 
-function settled(
-  effect: string,
-  results: ReadonlyArray<PromiseSettledResult<unknown>>,
-  { actor, signal, log = silentLog }: Pick<EffectContext, 'actor' | 'signal'> & { readonly log?: Log },
-) {
-  const failure = results.find((one) => one.status === 'rejected');
-  const error = failure === undefined ? null : asError(failure.reason).message;
-  // Given up, it is the next owner's.
-  if (error !== null && !signal.aborted)
-    log.warn({ actor, error }, 'a status could not be written; it follows within a minute');
-  return { type: 'effect.settled', effect, error } as const;
+/**
+ * What a report ends with. What refuses one status mostly refuses all, again and again: the log has one line
+ * for all objects, and less and less often.
+ */
+function settling(effect: string, { clock, log = silentLog }: Pick<ReportParts, 'clock' | 'log'>) {
+  const told = new Map<string, Repeats>();
+  const isDue = (thrown: unknown) => {
+    const code = thrown instanceof OrreryError ? thrown.code : '';
+    const repeats = told.get(code) ?? createRepeats(clock);
+    told.set(code, repeats);
+    return repeats.isDue();
+  };
+  return (
+    results: ReadonlyArray<PromiseSettledResult<unknown>>,
+    { actor, signal }: Pick<EffectContext, 'actor' | 'signal'>,
+  ) => {
+    const failure = results.find((one) => one.status === 'rejected');
+    if (failure === undefined) return { type: 'effect.settled', effect, error: null } as const;
+    const error = asError(failure.reason).message;
+    // Given up, it is the next owner's.
+    if (!signal.aborted && isDue(failure.reason)) log.warn({ actor, error }, notWritten);
+    return { type: 'effect.settled', effect, error } as const;
+  };
 }
+
+const notWritten =
+  'a status could not be written, perhaps those of other objects neither; each is tried again half a minute later, and told again less and less often';
 
 interface Place {
   readonly namespace?: string;

@@ -168,3 +168,35 @@ test('the last status of a retired release is tried until it is written, or give
   await lost;
   expect(warnings).toMatchObject([{ release: `release/_/${name}`, error: 'no answer' }]);
 });
+
+test('a last status that is refused is told as lost; one of a shard that moved is not, and holds up no other', async () => {
+  const clock = new VirtualClock();
+  const warnings: unknown[] = [];
+  const log = { warn: (facts: object, text: string) => void warnings.push([facts, text]) };
+  let code: 'KUBE_REFUSED' | 'KUBE_UNREACHABLE' = 'KUBE_REFUSED';
+  const kube = fakePort({
+    get: async (_, __, name) => ({ metadata: { name, uid: 'u' } }),
+    patch: async (_, { name }) => {
+      if (name === 'new') return { metadata: { name, uid: 'u' } };
+      throw new OrreryError(code, 'no');
+    },
+  });
+  const write = writeReleaseResource({ kube, clock, log }, async () => settled as never);
+  const applied = { type: 'Applied', status: 'False', reason: 'Retired', message: 'left' } as const;
+  const last = effect({}, { conditions: [applied] });
+  const facts = { release: `release/_/${name}`, error: 'no' };
+  for (const one of [effect({}), last])
+    expect(await write(one, context)).toEqual({ ...settled, error: 'no' });
+  expect(warnings).toEqual([
+    [facts, expect.stringContaining('each round tries it again')],
+    [facts, expect.stringContaining('Delete that Release')],
+  ]);
+  code = 'KUBE_UNREACHABLE';
+  const shard = new AbortController();
+  const moved = expect(write(last, { ...context, signal: shard.signal })).rejects.toThrow('moved');
+  expect(await write(effect({}, { bundle: 'new' }), context)).toEqual(settled);
+  await clock.advance(3_000);
+  shard.abort(new OrreryError('NOT_OWNER', 'moved'));
+  await moved;
+  expect(warnings).toHaveLength(2);
+});

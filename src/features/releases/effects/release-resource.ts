@@ -1,9 +1,9 @@
 /**
  * Effect `release-resource.write`: writes the status of a bundle's Release resource, and Events about it.
  *
- * The resource is for people; its specification is empty, and Orrery creates it if it is missing. Writes are
- * sequential, so an older status never replaces a newer one. Without its definition nothing is written, and
- * nothing else depends on it.
+ * The resource is for people; its specification is empty, and Orrery creates it if it is missing. Writes of
+ * one are sequential, so an older status never replaces a newer one. Without its definition nothing is
+ * written, and nothing else depends on it.
  */
 
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
@@ -36,41 +36,62 @@ export function writeReleaseResource(
   { kube, clock, log }: WriteParts,
   writeEvent: EffectRunner<KubeEventWrite>,
 ): EffectRunner<ReleaseResourceWrite> {
-  let before: Promise<unknown> = Promise.resolve();
-  let said: string | null = null;
-  const refused = (bundle: string, error: string) => {
-    if (error !== said) log.warn({ release: `release/_/${bundle}`, error }, unwritten);
-    said = error;
+  const turns = new Map<string, Promise<unknown>>();
+  const said = new Map<string, string>();
+  const tell = ({ bundle }: ReleaseResourceWrite, error: string, message: string) =>
+    log.warn({ release: `release/_/${bundle}`, error }, message);
+  const failed = (effect: ReleaseResourceWrite, signal: AbortSignal, thrown: unknown) => {
+    const error = asError(thrown).message;
+    const isRefused = hasCode(thrown, 'KUBE_NOT_FOUND', 'KUBE_REFUSED');
+    if (isLast(effect)) {
+      if (isLost(thrown, signal)) tell(effect, error, outdated);
+    } else if (isRefused) {
+      if (error !== said.get(effect.bundle)) tell(effect, error, unwritten);
+      said.set(effect.bundle, error);
+    }
+    if (!isRefused) throw thrown;
     return settled(error);
   };
+  const inTurn = <T>(bundle: string, work: () => Promise<T>): Promise<T> => {
+    const done = (turns.get(bundle) ?? Promise.resolve()).then(work);
+    const turn = done
+      .catch(() => {})
+      .then(() => {
+        if (turns.get(bundle) === turn) turns.delete(bundle);
+      });
+    turns.set(bundle, turn);
+    return done;
+  };
   return async (effect, context) => {
-    const turn = before.then(() => context.signal.throwIfAborted());
-    const attempt = () => write(kube, effect, context.signal);
-    const written = turn.then(() =>
-      isLast(effect) ? persistently(attempt, clock, context.signal) : attempt(),
-    );
-    before = written.catch(() => {});
+    const { note, bundle, at } = effect;
+    const { signal } = context;
+    const attempt = async () => {
+      signal.throwIfAborted();
+      return write(kube, effect, signal);
+    };
     try {
-      const object = await written;
-      const { note, bundle, at } = effect;
+      const object = await inTurn(bundle, () =>
+        isLast(effect) ? persistently(attempt, clock, signal) : attempt(),
+      );
       if (note !== null) {
         const regarding = { ...kindOfRelease, namespace: '', name: bundle, uid: object.metadata.uid ?? '' };
         const { eventType, reason, text } = note;
         await writeEvent({ type: 'kube-event.write', regarding, eventType, reason, note: text, at }, context);
       }
-      said = null;
+      said.delete(bundle);
       return settled(null);
     } catch (thrown) {
-      if (hasCode(thrown, 'KUBE_NOT_FOUND', 'KUBE_REFUSED')) return refused(effect.bundle, thrown.message);
-      if (isLast(effect))
-        log.warn({ release: `release/_/${effect.bundle}`, error: asError(thrown).message }, outdated);
-      throw thrown;
+      return failed(effect, signal, thrown);
     }
   };
 }
 
 const isLast = ({ conditions }: ReleaseResourceWrite) =>
   conditions.some(({ reason }) => reason === retiredReason);
+
+/** Not if the shard's next owner writes it, nor if there is no Release that could show anything else. */
+const isLost = (thrown: unknown, { reason }: AbortSignal) =>
+  !hasCode(reason, 'NOT_OWNER') && !hasCode(thrown, 'KUBE_NOT_FOUND');
 
 const againMs = 2_000;
 /** Less than the effect may take, or nobody would hear why it failed, ms. */

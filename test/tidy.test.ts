@@ -286,3 +286,10 @@ describe('machines', () => {
     expect(drawn).toEqual(expect.arrayContaining(charts.map(({ name }) => `docs/machines/${name}.md`)));
   });
 });
+
+test('whoever builds the types with orrery/testing gets all that are built without it', () => {
+  const filesOf = (path: string) => (JSON.parse(read(path)) as { readonly files: readonly string[] }).files;
+  expect(filesOf('tsconfig.testing-build.json')).toEqual(
+    expect.arrayContaining([...filesOf('tsconfig.build.json')]),
+  );
+});

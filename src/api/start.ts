@@ -28,10 +28,10 @@ import type { Reports, Watched } from './watch.ts';
 export function startFeature(options: FeatureOptions, parts: FeatureParts, reports: Reports): FeatureRun {
   const { name, kinds, requests = {} } = options;
   const { log, engine, clock } = parts;
-  reports.report = ({ metadata }, problem) =>
+  reports.report = ({ metadata }, problem, follows) =>
     log.warn(
       { feature: name, namespace: metadata.namespace, name: metadata.name, problem },
-      'a feature cannot read an object; it is left out',
+      `a feature cannot read an object; ${follows}`,
     );
   const { care = noCare } = engine.parts;
   const pace = engine.parts.paces.ofFeature(name);

@@ -15,7 +15,7 @@ import { asError, OrreryError } from '../base/errors.ts';
 import type { KubeObject } from '../base/kube-port.ts';
 import { encode } from '../bus/codec.ts';
 import { type KindName, type NamedResource, readKindName } from './kind-name.ts';
-import { createMissed, type Missed } from './missed-reads.ts';
+import { createMissed, type Missed } from './missed-calls.ts';
 
 /** What every digest contains, beside what the feature keeps. */
 export interface ObjectFacts extends DigestBase {
@@ -113,8 +113,8 @@ export function worldName(feature: string, { resource: { apiVersion, kind } }: W
 
 /** What the mirror reports about a feature's watches, and how it calls the feature's code. */
 export interface Reports {
-  /** Called for each object that is left out. */
-  report(object: KubeObject, problem: string): void;
+  /** Called for each object that cannot be read. @param follows what the feature has of it from now on */
+  report(object: KubeObject, problem: string, follows: string): void;
   call<T>(what: string, work: () => T): T;
   clock: Clock;
 }
@@ -135,7 +135,7 @@ export function declarationOf(
     digest(object) {
       const read = readOf(watch, object, reports, missed);
       if ('kept' in read) return { kept: read.kept };
-      reports.report(object, read.problem);
+      reports.report(object, read.problem, 'it is left out');
       return { kept: null };
     },
     carry(before, after) {
@@ -166,7 +166,7 @@ function readOf(watch: Watch, object: KubeObject, { call, report }: Reports, mis
     if (!isInterrupted(thrown)) return { problem: asError(thrown).message };
     if (isOwnInterruption(thrown)) {
       missed.noteStuck(seen);
-      report(object, asError(thrown).message);
+      report(object, asError(thrown).message, 'what was read of it before stays');
     } else missed.readAgain();
     return { kept: unread };
   }

@@ -113,7 +113,7 @@ export const limits = {
    * remote service.
    */
   kubeCredentialsMs: 20_000,
-  /** Credentials are looked up again after this time, ms: token files are replaced long before that. */
+  /** Credentials are looked up again after this time, ms; token files are replaced before they expire. */
   kubeCredentialsAgeMs: 10_000,
   /**
    * Bytes of one answer of the Kubernetes API: 500 objects of 256 KiB; an object has at most 1.5 MiB, most

@@ -27,6 +27,8 @@ Examples:
 
 export function adoptCommand(program: Program, terminal: Terminal): void {
   const adopt = program.command('adopt').summary('take over from another controller');
+  // With an action of its own a command has none for help by itself.
+  adopt.helpCommand(true);
   adopt.allowExcessArguments().action(() => {
     throw notAllowed('COMMAND', adopt.args[0] ?? '', 'certificates');
   });

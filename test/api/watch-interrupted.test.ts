@@ -79,10 +79,11 @@ async function mirrored(loopsIn: 'read' | 'wants') {
     enter('read', object.metadata.name, object.metadata.labels?.loops === 'yes');
     return result;
   };
+  const reported: string[] = [];
   const declaration = declarationOf(
     { name: 'f', kinds: ['parcel'] },
     { ...its, keep: read },
-    { report() {}, clock: scene.clock, call },
+    { report: ({ metadata }) => void reported.push(metadata.name), clock: scene.clock, call },
   );
   const put = (name: string, loops = false) => scene.kube.put(pods, 'shop', name, podOf(loops));
   put('a');
@@ -91,13 +92,13 @@ async function mirrored(loopsIn: 'read' | 'wants') {
   const replica = await scene.replica();
   await scene.start(replica.mirror(pods, null, mergeOne([declaration])));
   const names = () => scene.names('f/v1/Pod').map((key) => key.slice(-1));
-  return { scene, calls, names, put };
+  return { scene, calls, names, put, reported };
 }
 
 test.each(['read', 'wants'] as const)(
   'new objects whose %s failed because of another one are in the world soon; that one, once it has changed',
   async (loopsIn) => {
-    const { scene, calls, names, put } = await mirrored(loopsIn);
+    const { scene, calls, names, put, reported } = await mirrored(loopsIn);
     await scene.clock.advance(100);
     expect(names()).not.toContain('b');
     put('d');
@@ -105,6 +106,7 @@ test.each(['read', 'wants'] as const)(
     expect(names()).toEqual(['a', 'c', 'd']);
     await scene.clock.advance(600_000);
     expect(calls.filter((call) => call === `${loopsIn} b`)).toHaveLength(1);
+    expect(reported).toEqual(loopsIn === 'read' ? ['b'] : []);
     put('b');
     await scene.clock.advance(1_000);
     expect(names()).toEqual(['a', 'b', 'c', 'd']);

@@ -33,7 +33,7 @@ type PageFilesModule = typeof PageFilesModuleType;
 const root = join(import.meta.dirname, '../..');
 /** Its code is compiled already where others have run it. */
 const dist = join(builtPackage(), 'dist');
-/** A copy, for who writes beside it. */
+/** A copy, for tests that write beside it. */
 let dir: string;
 
 beforeAll(() => {

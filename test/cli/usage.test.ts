@@ -101,6 +101,7 @@ describe('help', () => {
   );
 
   test('the overview names every command and the exit codes', async () => {
+    expect((await orrery(['adopt', 'help'])).out).toBe((await orrery(['adopt', '--help'])).out);
     const { code, out } = await orrery(['--help']);
     expect(code).toBe(0);
     for (const command of ['run', 'dev', 'get', 'explain', 'events', 'send', 'shards', 'chart']) {

@@ -8,7 +8,9 @@ import { packageVariable, saidFile } from './program.ts';
 
 const { [packageVariable]: folder } = process.env;
 
-/** Holds package.json and dist/. Others use it at the same time: nobody writes there. */
+/**
+ * Holds package.json and dist/. Others use it at the same time: only writes there, what it has compiled.
+ */
 export function builtPackage(): string {
   if (folder === undefined) throw new Error(`no run has built the package: ${packageVariable} is not set`);
   return folder;

@@ -58,9 +58,9 @@ export async function provideProgram(sort: 'program' | 'package'): Promise<void>
 const provided = new Map<string, string>();
 
 async function built(sort: 'program' | 'package'): Promise<string> {
-  const wanted = join(cache, `${sort}-${digestOf(root)}-${digestOf(sources())}`);
-  const whole = wanted.replace(`${sort}-`, 'package-');
-  const folder = existsSync(whole) ? whole : wanted;
+  const key = `${digestOf(root)}-${digestOf(sources())}`;
+  const whole = join(cache, `package-${key}`);
+  const folder = existsSync(whole) ? whole : join(cache, `${sort}-${key}`);
   if (!existsSync(folder)) await build(folder, sort);
   const now = systemClock.now() / 1_000;
   utimesSync(folder, now, now);

@@ -32,10 +32,7 @@ test('one line names all subjects as permissions do, and where the permissions a
 
 test.each([
   ['alive.orrery-0.x', 'a replica that dies is missed 0.4 s later; everything else'],
-  [
-    'pulse.orrery-0',
-    'a replica that pauses for 0.8 s may be taken for dead, as else after 1.2 s; everything',
-  ],
+  ['pulse.orrery-0', 'a replica is taken for dead after a pause of 0.8 s instead of 1.2 s; everything'],
 ])(
   'a refusal that costs little (%s) says what it costs, and makes no replica unready',
   async (word, loss) => {

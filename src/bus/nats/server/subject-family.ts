@@ -22,7 +22,7 @@ function keptTokens(first: string): number {
 export function smallLossOf(family: string): string | undefined {
   if (family.startsWith('$SRV.')) return 'nats micro does not show this replica; everything else works';
   if (isPulse.test(family))
-    return 'a replica that pauses for 0.8 s may be taken for dead, as else after 1.2 s; everything else works';
+    return 'a replica is taken for dead after a pause of 0.8 s instead of 1.2 s; everything else works';
   if (isRollCall.test(family)) return 'a replica that dies is missed 0.4 s later; everything else works';
   return undefined;
 }

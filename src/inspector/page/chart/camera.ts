@@ -17,7 +17,7 @@ export interface View {
 export type CameraMode = 'follow' | 'whole' | 'free';
 
 const margin = 28;
-const scales = { min: 0.15, max: 2.5, readable: 0.8, largest: 1.15 } as const;
+const scales = { min: 0.05, max: 2.5, readable: 0.8, largest: 1.15 } as const;
 
 /** Everything, as large as it fits. */
 export function wholeView(layout: ChartLayout, width: number, height: number): View {

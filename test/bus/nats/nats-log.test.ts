@@ -59,7 +59,7 @@ test('subscriptions that are refused are one line and one trouble of what a perm
 
 test.each([
   ['alive.r1.x', 'a replica that dies is missed 0.4 s later; everything else', 'alive.>'],
-  ['pulse.r1', 'a replica that pauses for 0.8 s may be taken for dead', 'pulse.>'],
+  ['pulse.r1', 'a replica is taken for dead after a pause of 0.8 s', 'pulse.>'],
 ])(
   'a refusal that costs little says what it costs, as where permissions are of an earlier release: %s',
   async (word, loss, family) => {

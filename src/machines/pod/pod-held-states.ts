@@ -113,8 +113,8 @@ export const heldStates = {
   waitingForAddress: {
     description: 'The Pod has no address yet.',
     entry: 'noteWaiting',
-    // Records of earlier releases have this deadline; nothing follows from it.
-    after: { lookAgain: { actions: 'noteWaiting' } },
+    // Records of earlier releases have this deadline; no Service is asked then.
+    after: { lookAgain: { actions: 'forgetAsked' } },
     initial: 'unsaid',
     states: {
       ...addressStates,

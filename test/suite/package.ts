@@ -9,7 +9,8 @@ import { packageVariable, saidFile } from './program.ts';
 const { [packageVariable]: folder } = process.env;
 
 /**
- * Holds package.json and dist/. Others use it at the same time: only writes there, what it has compiled.
+ * Holds package.json and dist/. Others use it at the same time: nobody writes there but Node, which keeps
+ * compiled code in dist/compiled.
  */
 export function builtPackage(): string {
   if (folder === undefined) throw new Error(`no run has built the package: ${packageVariable} is not set`);

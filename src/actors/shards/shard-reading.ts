@@ -7,6 +7,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { asError } from '../../base/errors.ts';
 import type { ShardName } from '../../base/ids.ts';
+import { unlessAborted } from '../../base/promises/unless-aborted.ts';
 import type { Bus, StoredMessage } from '../../bus/bus.ts';
 import type { Subjects } from '../../bus/subjects.ts';
 
@@ -62,14 +63,8 @@ function createReading(subjects: Subjects, { shard, fence }: Claim, signal: Abor
   const checkpointSubject = subjects.checkpoint(shard);
   const records: StoredMessage[] = [];
   let checkpoint: StoredMessage | null = null;
-  const onAbort = () => reject(signal.reason);
-  if (signal.aborted) onAbort();
-  signal.addEventListener('abort', onAbort, { once: true });
-  const end = () => signal.removeEventListener('abort', onAbort);
-  // Its caller may be gone when it is aborted.
-  promise.then(end, end);
   return {
-    read: promise,
+    read: unlessAborted(promise, signal),
     fenceSubject,
     recordSubjects: subjects.stateOfShard(shard),
     take(message: StoredMessage): void {

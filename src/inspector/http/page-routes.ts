@@ -154,7 +154,10 @@ function fileAnswer(status: number, file: PageFile, headers: HttpRequest['header
   };
 }
 
-/** RFC 9110, 13.1.2: any of several, also as a proxy that compresses has weakened it. */
+/**
+ * Whether whoever asks has the file already. `If-None-Match` may name several, and a proxy that compresses
+ * makes tags weak (RFC 9110 13.1.2).
+ */
 const isHeld = (given: string | undefined, etag: string): boolean =>
   (given ?? '').split(',').some((one) => ['*', etag, `W/${etag}`].includes(one.trim()));
 

@@ -113,7 +113,8 @@ export const heldStates = {
   waitingForAddress: {
     description: 'The Pod has no address yet.',
     entry: 'noteWaiting',
-    // Records of earlier releases have this deadline; no Service is asked then.
+    // Records of earlier releases have this deadline, and none of those below before the next observation.
+    // What was asked for a former address is of no use.
     after: { lookAgain: { actions: 'forgetAsked' } },
     initial: 'unsaid',
     states: {

@@ -14,6 +14,7 @@ import { asError, hasCode, OrreryError } from '../../../base/errors.ts';
 import type { KubePort, KubeResource } from '../../../base/kube-port.ts';
 import { kubeTime } from '../../../base/kube-time.ts';
 import { type Log, silentLog } from '../../../base/log-port.ts';
+import { createLanes } from '../../../base/promises/lanes.ts';
 import { isPatchUnfit } from '../../../kube/api/absent.ts';
 import { writeKubeEvent } from '../../../kube/effects/kube-event.ts';
 import { placeOf } from '../../../kube/effects/object-edit.ts';
@@ -205,13 +206,13 @@ function statusPatch({ uid, generation }: Place, status: StatusBody): readonly o
 
 /** Writes the statuses of one kind: for each object one at a time, and only the latest. */
 function createLatest(kube: KubePort, resource: KubeResource) {
-  const writing = new Map<string, Promise<void>>();
+  const inTurn = createLanes();
   const newest = new Map<string, object>();
   return {
     async write(place: Place, status: StatusBody, signal: AbortSignal): Promise<void> {
       const { namespace, name, uid } = place;
       newest.set(uid, status);
-      const turn = (writing.get(uid) ?? Promise.resolve()).then(async () => {
+      const turn = inTurn(uid, async () => {
         if (newest.get(uid) !== status) return;
         const where = { ...placeOf({ namespace, name }), subresource: 'status', type: 'json' } as const;
         const patch = { ...where, body: statusPatch(place, status), isRepeatable: true };
@@ -221,11 +222,8 @@ function createLatest(kube: KubePort, resource: KubeResource) {
           if (!isPatchUnfit(thrown) && !hasCode(thrown, 'KUBE_NOT_FOUND')) throw thrown;
         });
       });
-      const quiet = turn.catch(() => {});
-      writing.set(uid, quiet);
       await turn.finally(() => {
         if (newest.get(uid) === status) newest.delete(uid);
-        if (writing.get(uid) === quiet) writing.delete(uid);
       });
     },
   };

@@ -7,9 +7,10 @@
  * up by then, nothing is read.
  */
 import { type Clock, sleep } from '../../../base/clock.ts';
-import { asError } from '../../../base/errors.ts';
 import type { KubePort } from '../../../base/kube-port.ts';
 import { limits } from '../../../base/limits.ts';
+import { createLanes } from '../../../base/promises/lanes.ts';
+import { unlessAborted } from '../../../base/promises/unless-aborted.ts';
 import { isOlderVersion } from '../../../base/resource-version.ts';
 import { endpointSlices } from '../../../kube/api/resources.ts';
 import type { EndpointsScene } from '../packing/scene.ts';
@@ -100,29 +101,6 @@ export function createSliceReading(parts: {
       }
     },
   };
-}
-
-/** Runs the works of each lane one after another. */
-function createLanes() {
-  const ends = new Map<string, Promise<void>>();
-  return <T>(lane: string, work: () => Promise<T>): Promise<T> => {
-    const result = (ends.get(lane) ?? Promise.resolve()).then(work);
-    // Whoever waits for the result hears of its failure; there may be nobody left.
-    const end = Promise.allSettled([result]).then(() => {
-      if (ends.get(lane) === end) ends.delete(lane);
-    });
-    ends.set(lane, end);
-    return result;
-  };
-}
-
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(asError(signal.reason));
-    signal.addEventListener('abort', onAbort, { once: true });
-    if (signal.aborted) onAbort();
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-  });
 }
 
 /**

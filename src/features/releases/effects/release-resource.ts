@@ -13,6 +13,7 @@ import type { KubeObject, KubePort } from '../../../base/kube-port.ts';
 import { kubeTime } from '../../../base/kube-time.ts';
 import { limits } from '../../../base/limits.ts';
 import type { Log } from '../../../base/log-port.ts';
+import { createLanes } from '../../../base/promises/lanes.ts';
 import { unlessGone } from '../../../kube/api/absent.ts';
 import { dated } from '../../../kube/api/conditions.ts';
 import type { KubeEventWrite } from '../../../machines/effects.ts';
@@ -36,7 +37,7 @@ export function writeReleaseResource(
   { kube, clock, log }: WriteParts,
   writeEvent: EffectRunner<KubeEventWrite>,
 ): EffectRunner<ReleaseResourceWrite> {
-  const turns = new Map<string, Promise<unknown>>();
+  const inTurn = createLanes();
   const said = new Map<string, string>();
   const tell = ({ bundle }: ReleaseResourceWrite, error: string, message: string) =>
     log.warn({ release: `release/_/${bundle}`, error }, message);
@@ -51,16 +52,6 @@ export function writeReleaseResource(
     }
     if (!isRefused) throw thrown;
     return settled(error);
-  };
-  const inTurn = <T>(bundle: string, work: () => Promise<T>): Promise<T> => {
-    const done = (turns.get(bundle) ?? Promise.resolve()).then(work);
-    const turn = done
-      .catch(() => {})
-      .then(() => {
-        if (turns.get(bundle) === turn) turns.delete(bundle);
-      });
-    turns.set(bundle, turn);
-    return done;
   };
   return async (effect, context) => {
     const { note, bundle, at } = effect;

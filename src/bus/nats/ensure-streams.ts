@@ -7,6 +7,7 @@
  */
 import { OrreryError } from '../../base/errors.ts';
 import type { StreamName } from '../bus.ts';
+import { unreachable } from '../bus-errors.ts';
 import type { StreamDefinition, StreamDefinitions } from '../streams.ts';
 import { isJetStreamError, type JetStreamApi, jetStreamCode } from './jetstream-api.ts';
 import { formatKey, grown, streamsFormat } from './stream-growth.ts';
@@ -118,12 +119,12 @@ async function create(api: JetStreamApi, name: string, config: object): Promise<
     // What it says of a new stream is without its domain.
     return (await infoOf(api, name)) ?? made;
   } catch (error) {
-    // Another replica, perhaps of another release, was faster.
-    const found = isJetStreamError(error, jetStreamCode.streamNameInUse)
-      ? await infoOf(api, name)
-      : undefined;
+    if (!isJetStreamError(error, jetStreamCode.streamNameInUse)) throw error;
+    // Another replica, perhaps of another release, was faster. In a cluster no server finds its stream at
+    // first.
+    const found = await infoOf(api, name);
     if (found) return found;
-    throw error;
+    throw unreachable(`another replica is making stream ${name}`, error);
   }
 }
 

@@ -4,8 +4,12 @@
  */
 import { afterEach, expect, test } from 'vitest';
 import { startNatsServer } from '../../../packages/dev-cluster/processes/nats-server.ts';
+import { OrreryError } from '../../../src/base/errors.ts';
 import type { Bus } from '../../../src/bus/bus.ts';
+import { ensureStreams } from '../../../src/bus/nats/ensure-streams.ts';
+import { jetStreamCode } from '../../../src/bus/nats/jetstream-api.ts';
 import { grown } from '../../../src/bus/nats/stream-growth.ts';
+import { streamDefinitions } from '../../../src/bus/streams.ts';
 import { subjects } from '../../../src/bus/subjects.ts';
 import { until } from '../../until.ts';
 import { bytes, text } from '../bus-parts.ts';
@@ -206,4 +210,17 @@ test('a mirror is not taken for a stream of Orrery', async () => {
   const mirror = { name: 'ORRERY_copy_DEAD', mirror: { name: 'ORRERY_test_DEAD' }, storage: 'file' };
   await api(bus, 'STREAM.CREATE.ORRERY_copy_DEAD', mirror);
   await expect(another('copy')).rejects.toThrow('stream ORRERY_copy_DEAD is a mirror of another stream');
+});
+
+test('a replica that starts while another one makes the streams tries again and does not end', async () => {
+  // As three servers answer for some milliseconds: the name is taken, and the stream has no leader yet.
+  const api = (verb: string) => {
+    const code = /CREATE/.test(verb) ? jetStreamCode.streamNameInUse : jetStreamCode.streamNotFound;
+    return Promise.reject(new OrreryError('BUS_REFUSED', verb, { facts: { jetStreamCode: code } }));
+  };
+  await expect(ensureStreams(api, streamDefinitions('test'), 3, 1)).rejects.toMatchObject({
+    code: 'BUS_UNREACHABLE',
+    kind: 'transient',
+    message: expect.stringMatching(/another replica is making stream ORRERY_test_/),
+  });
 });

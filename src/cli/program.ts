@@ -51,7 +51,7 @@ async function createProgram(argv: readonly string[], terminal: Terminal): Promi
   );
   runCommand(program, terminal);
   healthCommand(program, terminal);
-  // The development cluster is large: it is imported only if named.
+  // A package of checkouts; commands that only read do without looking for it.
   if (argv[0] === 'dev' || isOverview(argv)) await devCommand(program, terminal);
   const reading = [
     getCommand,

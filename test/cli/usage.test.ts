@@ -1,6 +1,8 @@
 /** Usage errors, help and exit codes: in this process where that is enough, as a process where it is not. */
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { limits } from '../../src/base/limits.ts';
@@ -108,6 +110,12 @@ describe('help', () => {
       expect(out).toMatch(new RegExp(`^  ${command}\\b`, 'm'));
     }
     expect(out).toContain('Exit codes: 0 success, 1 failure, 2 usage error.');
+  });
+
+  test('the overview loads nothing of what orrery dev runs', () => {
+    const command = readFileSync(join(import.meta.dirname, '../../packages/dev-cluster/command.ts'), 'utf8');
+    const imports = command.match(/^import .*/gm) ?? [];
+    expect(imports.filter((line) => !line.startsWith('import type '))).toEqual([]);
   });
 
   test('--version prints the release', async () => {

@@ -70,7 +70,7 @@ const elections: readonly Mutation[] = [
     'elections',
     'an Election that is made anew counts as told',
     'src/machines/election/election-context.ts',
-    '...(before?.uid === facts.uid ? {} : { told: null, telling: null }),',
+    '...(before?.uid === facts.uid ? {} : { told: null, telling: null, ...forgiven(context) }),',
     '',
   ),
 ];
@@ -136,7 +136,7 @@ const certificates: readonly Mutation[] = [
     'certificates',
     'a report that was lost is not made again',
     'src/machines/domain/domain.ts',
-    "'effect.settled': { guard: 'isReportLost', actions: 'reportLater' },",
+    "{ guard: 'isReportLost', actions: ['noteUnwritten', 'reportLater'] },",
     '',
   ),
   one(

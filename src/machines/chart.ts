@@ -65,6 +65,12 @@ export interface Chart {
   readonly deferrable?: (step: DeferrableStep) => boolean;
   /** Its actors learn that they have moved since their last step (`Stamp.moved`). */
   readonly moves?: true;
+  /**
+   * Whether somebody should look at the actor in whatever state it is, by its context as it is in the record:
+   * it is `wrong` then. It knows no time, so that only a step changes it
+   * (docs/decisions/0006-reasons.md). Pure.
+   */
+  readonly needsLook?: (context: unknown) => boolean;
   /** Why an actor stands as it does, in one sentence, with facts; default: the description of its state. */
   readonly tell?: Tell<unknown>;
   /** Further lines for `orrery explain`, from the actor's context. */

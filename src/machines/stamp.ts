@@ -34,6 +34,8 @@ export type EffectSettled = {
   readonly type: 'effect.settled';
   readonly effect: string;
   readonly error: string | null;
+  /** It did nothing, because a later one of its kind does it; absent: it did. */
+  readonly overtaken?: true;
 };
 
 /**

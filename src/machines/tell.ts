@@ -7,6 +7,7 @@
  * and Events, metrics and alerts. Pure.
  */
 import type { AnyStateMachine, AnyStateNode } from 'xstate';
+import { attempt } from '../base/errors.ts';
 import type { Fact, Health } from '../base/views.ts';
 
 /** An actor, as passed to its chart's `tell`. */
@@ -22,7 +23,8 @@ export interface Standing<Context = unknown> {
 
 /**
  * The answer of a chart's `tell`. It does not contain the health (`Health`), which follows from the state's
- * tags: lists, metrics and alerts know it without asking, and a deadline has to lead to the state.
+ * tags and from `Chart.needsLook`: lists, metrics and alerts know it without asking, and a deadline has to
+ * lead there.
  */
 export interface Told {
   /** One sentence with the nouns in it: what is the case, and why. */
@@ -80,6 +82,19 @@ export function stateWords({ machine }: { readonly machine: AnyStateMachine }, s
   }
   return found;
 }
+
+interface Judged {
+  readonly machine: AnyStateMachine;
+  readonly needsLook?: (context: unknown) => boolean;
+}
+
+/** How an actor stands: by its state, unless something needs a look in any state. */
+export const healthIn = (chart: Judged, state: string, context: unknown): Health =>
+  isToLookAt(chart, context) ? 'wrong' : stateWords(chart, state).health;
+
+/** A context of another release may not be as the chart expects. */
+export const isToLookAt = ({ needsLook }: Judged, context: unknown): boolean =>
+  needsLook !== undefined && attempt(() => needsLook(context), false);
 
 const severity = { ok: 0, waiting: 1, wrong: 2 } as const satisfies Record<Health, number>;
 

@@ -43,13 +43,11 @@ function* actorsIn(engine: Engine): Iterable<Gauge> {
       const state = isParked(cell) ? 'parked' : cell.state;
       if (state === '') continue;
       const kind = kindOf(cell);
-      const key = `${kind} ${state}`;
+      const health = healthOf(cell, engine.parts.steppers.get(kind)?.chart);
+      const key = `${kind} ${state} ${health}`;
       const known = counts.get(key);
       if (known) known.value++;
-      else {
-        const health = healthOf(cell, engine.parts.steppers.get(kind)?.chart);
-        counts.set(key, { labels: { kind, state, health }, value: 1 });
-      }
+      else counts.set(key, { labels: { kind, state, health }, value: 1 });
     }
   }
   for (const count of counts.values()) yield { name: 'orrery_actors', ...count };

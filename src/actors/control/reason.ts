@@ -7,7 +7,7 @@ import { attempt } from '../../base/errors.ts';
 import type { Fact, Health, Reason } from '../../base/views.ts';
 import { deadlineText, timerName } from '../../base/words.ts';
 import { asOfNow, type Chart } from '../../machines/chart.ts';
-import { type Standing, stateWords, type Told } from '../../machines/tell.ts';
+import { healthIn, type Standing, stateWords, type Told } from '../../machines/tell.ts';
 import type { Cell } from '../host/owned.ts';
 import type { ActorRecord } from '../host/records.ts';
 import { stateText } from '../host/step.ts';
@@ -15,7 +15,8 @@ import { stateText } from '../host/step.ts';
 /** As a list shows it, without unpacking the record. */
 export function healthOf(cell: Cell, chart: Chart | undefined): Health {
   if (isParked(cell)) return 'wrong';
-  return cell.state === '' || chart === undefined ? 'waiting' : stateWords(chart, cell.state).health;
+  if (cell.state === '' || chart === undefined) return 'waiting';
+  return cell.needsLook ? 'wrong' : stateWords(chart, cell.state).health;
 }
 
 /** Whether its chart failed over the event that would have created the actor. */
@@ -40,7 +41,8 @@ export function reasonOf(
   if (record === null || chart === undefined) return { reason: unborn(at), facts: [] };
   const now = asOfNow(chart, record.snapshot, record.version);
   const state = stateText(now.value);
-  const { health, text } = stateWords(chart, state);
+  const { text } = stateWords(chart, state);
+  const health = healthIn(chart, state, now.context);
   const told: Told = ask(chart, {
     states: state.split(','),
     context: now.context,

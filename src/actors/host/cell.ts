@@ -8,7 +8,7 @@
 
 import type { ActorId } from '../../base/ids.ts';
 import type { Chart } from '../../machines/chart.ts';
-import { stateWords } from '../../machines/tell.ts';
+import { isToLookAt, stateWords } from '../../machines/tell.ts';
 import { detached } from '../detached.ts';
 import { isRemembered } from '../shards/message-ids.ts';
 import { goneRecordSeconds } from '../step-order.ts';
@@ -24,6 +24,7 @@ export function createCell(id: ActorId, shard: ShardRun, packed: Uint8Array | nu
     hot: null,
     state,
     trouble: null,
+    needsLook: false,
     unreadable: null,
     error: null,
     trace: null,
@@ -39,7 +40,9 @@ export function note(cell: Cell, record: ActorRecord, state: string, chart: Char
   const now = record.gone ? '' : state;
   if ((now === '') !== (cell.state === '')) cell.shard.living = null;
   cell.state = once(now);
-  const isWell = record.gone || chart === undefined || stateWords(chart, state).health === 'ok';
+  const isOver = record.gone || chart === undefined;
+  cell.needsLook = !isOver && isToLookAt(chart, record.snapshot.context);
+  const isWell = isOver || (!cell.needsLook && stateWords(chart, state).health === 'ok');
   // An earlier release did not store when the trouble began.
   cell.trouble = isWell ? null : (record.trouble ?? record.since);
 }

@@ -6,7 +6,7 @@ import type { Random } from '../../base/random.ts';
 import type { Transition } from '../../base/views.ts';
 import { type Chart, stateOfNow } from '../../machines/chart.ts';
 import { messageSend } from '../../machines/effects.ts';
-import { stateWords } from '../../machines/tell.ts';
+import { healthIn } from '../../machines/tell.ts';
 import { remembrance } from '../shards/message-ids.ts';
 import type { MailboxItem } from './owned.ts';
 import type { ActorRecord, OutboxEntry, TimerRecord } from './records.ts';
@@ -77,7 +77,7 @@ export function nextRecord(facts: StepFacts): NextRecord {
     fence,
     at: event.at,
     since: before !== null && from === to ? before.since : event.at,
-    trouble: troubleOf(stepper.chart, { before, from, to, at: event.at }),
+    trouble: troubleOf(stepper.chart, { before, from, to, context: snapshot.context, at: event.at }),
     snapshot,
     timers: result.done ? [] : timers,
     outbox,
@@ -113,12 +113,13 @@ function troubleOf(
     readonly before: ActorRecord | null;
     readonly from: string | null;
     readonly to: string;
+    readonly context: unknown;
     readonly at: number;
   },
 ): number | undefined {
-  const { before, from, to, at } = step;
-  if (stateWords(chart, to).health === 'ok') return undefined;
-  if (before === null || from === null || stateWords(chart, from).health === 'ok') return at;
+  const { before, from, to, context, at } = step;
+  if (healthIn(chart, to, context) === 'ok') return undefined;
+  if (before === null || from === null || healthIn(chart, from, before.snapshot.context) === 'ok') return at;
   return before.trouble ?? before.since;
 }
 

@@ -97,6 +97,8 @@ export interface Cell {
    * is gone or new.
    */
   trouble: number | null;
+  /** Somebody should look, whatever the state (`Chart.needsLook`). */
+  needsLook: boolean;
   /** Why the actor takes no event until a replica that knows its version owns it; otherwise null. */
   unreadable: string | null;
   /** Why the chart failed last; null once it has taken an event again. */

@@ -4,6 +4,7 @@
  */
 import type { ActorInput } from '../actor-input.ts';
 import type { Stamp } from '../stamp.ts';
+import type { Reporting } from '../unwritten.ts';
 import type { DomainEvent, OrderPlace, PermitDeferred } from './domain-events.ts';
 import type { CertificateFacts, DomainFacts, DomainSource, Target } from './domain-facts.ts';
 import type { Exhibit } from './exhibit.ts';
@@ -40,7 +41,7 @@ export interface Aside extends Pick<DomainContext, 'failures' | 'hold' | 'starte
   readonly nextAttempt: number;
 }
 
-export interface DomainContext {
+export interface DomainContext extends Reporting {
   readonly host: string;
   /** null: nothing is known, or no object asks for the host any more. */
   readonly facts: DomainFacts | null;
@@ -168,6 +169,7 @@ export const newborn = ({ name }: ActorInput): DomainContext => ({
   lackingSince: 0,
   told: '',
   mistold: false,
+  unwritten: null,
 });
 
 export const keyOf = ({ namespace, secretName }: Target) => `${namespace}/${secretName}`;

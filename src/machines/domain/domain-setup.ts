@@ -7,6 +7,7 @@ import { limits } from '../../base/limits.ts';
 import type { ActorInput } from '../actor-input.ts';
 import { actionsOf } from '../effect.ts';
 import type { Stamp } from '../stamp.ts';
+import { isReportBack, lostReport } from '../unwritten.ts';
 import { type DomainContext, type DomainInput, pendingPlace, usable } from './domain-context.ts';
 import { domainEffects } from './domain-effects.ts';
 import type { FailureOutcome, PermitDeferred } from './domain-events.ts';
@@ -168,6 +169,7 @@ export const domainSetup = setup({
     isToldAgain: (args: Args) => args.context.mistold && !isMistold(args),
     isReportLost: ({ event }: Args) =>
       event.type === 'effect.settled' && event.effect === 'domain.report' && event.error !== null,
+    isReportBack: (args: Args) => isReportBack(args, 'domain.report'),
   },
   delays: {
     restate: limits.restateMs,
@@ -268,6 +270,8 @@ export const domainSetup = setup({
     postponePoll: assign(({ event }) => ({ pollAt: timeOf(event) + 15 * 60_000 })),
     learnWindow: assign((args) => step.windowLearned(args)),
     noteNoWindow: assign((args) => step.windowMissing(args)),
+    noteUnwritten: assign((args) => lostReport(args)),
+    noteWritten: assign({ unwritten: null }),
     reportLater: raise({ type: 'report.due', at: 0, random: 0 }, { delay: 'reportAgain', id: 'report' }),
     /**
      * Sets the time at which people are told that the certificate expires; in every state,

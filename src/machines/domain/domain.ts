@@ -20,6 +20,7 @@
  */
 import type { Chart } from '../chart.ts';
 import { tells } from '../tell.ts';
+import { isUnwritten } from '../unwritten.ts';
 import { newborn } from './domain-context.ts';
 import { domainEffects } from './domain-effects.ts';
 import { queued } from './domain-queued.ts';
@@ -73,7 +74,10 @@ const domainMachine = domainSetup.createMachine({
       { guard: 'isLesserNews', actions: ['remember', 'watchExpiry'] },
     ],
     'permit.granted': { guard: 'isNoRepetition', actions: 'returnGrant' },
-    'effect.settled': { guard: 'isReportLost', actions: 'reportLater' },
+    'effect.settled': [
+      { guard: 'isReportLost', actions: ['noteUnwritten', 'reportLater'] },
+      { guard: 'isReportBack', actions: 'noteWritten' },
+    ],
     'domain.status.observed': [
       { guard: 'isMistoldAnew', actions: ['doubtTold', 'retellLater'] },
       { guard: 'isToldAgain', actions: ['trustTold', 'retellNot'] },
@@ -297,6 +301,8 @@ const domainMachine = domainSetup.createMachine({
           { guard: 'isGone' },
           { target: 'deciding', actions: ['comeBack', 'watchExpiry'] },
         ],
+        // What was still on its way was about objects that are gone.
+        'effect.settled': {},
         'challenge.cleared': [
           { guard: 'isSweptAndOver', target: 'retired', actions: 'noteSwept' },
           { guard: 'isGivenUpAndOver', target: 'retired', actions: tellLeft },
@@ -331,5 +337,6 @@ export const domainChart: Chart = {
   effects: domainEffects,
   migrations: domainMigrations,
   form: domainForm,
+  needsLook: isUnwritten,
   tell: tells(tellDomain),
 };

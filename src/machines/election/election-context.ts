@@ -9,6 +9,7 @@
 import { equal } from '../../base/equal.ts';
 import type { ActorInput } from '../actor-input.ts';
 import type { Stamp } from '../stamp.ts';
+import type { Reporting } from '../unwritten.ts';
 import type { ElectionStatus } from './election-effects.ts';
 import type { ElectionEvent, ElectionFacts } from './election-events.ts';
 import type { ElectionTiming, LeasePlace, LeaseRecord } from './lease-record.ts';
@@ -79,7 +80,7 @@ export interface TermsOfDay {
   readonly before: number;
 }
 
-export interface ElectionContext {
+export interface ElectionContext extends Reporting {
   readonly namespace: string;
   readonly name: string;
   readonly facts: ElectionFacts | null;
@@ -107,8 +108,6 @@ export interface ElectionContext {
   /** When it was written, ms since the epoch; absent: never, or by an earlier release. */
   readonly toldAt?: number;
   readonly telling: ElectionStatus | null;
-  /** Why the last try to write the status failed; null: it did not; absent: none ever did. */
-  readonly untold?: string | null;
   /** The resource said something else while it was being written: it is looked at once more. */
   readonly doubted?: boolean;
   /** Number of the last following; the end of an earlier one starts no other. */
@@ -155,10 +154,14 @@ export function remembered(
     ending: false,
     validSince: isAsValid ? validSince : at,
     // A new object of the same name has no reported status.
-    ...(before?.uid === facts.uid ? {} : { told: null, telling: null }),
+    ...(before?.uid === facts.uid ? {} : { told: null, telling: null, ...forgiven(context) }),
     ...(isElsewhere ? { seen: null, asked: null } : {}),
   };
 }
+
+/** The status is written again, or nobody misses it. */
+export const forgiven = ({ unwritten }: ElectionContext): Reporting =>
+  unwritten == null ? {} : { unwritten: null };
 
 /** The clock behind all these times was set by this much. */
 export function shifted(context: ElectionContext, byMs: number): Partial<ElectionContext> {

@@ -44,10 +44,10 @@ export function isDeferrable({ event, effects, saved, after }: DeferrableStep): 
 
 /** What is known of an election, except when it was last heard. */
 function faceOf(context: ElectionContext) {
-  const { facts, ending, term, bound, former, failures, lastError, untold = null } = context;
+  const { facts, ending, term, bound, former, failures, lastError, unwritten = null } = context;
   const { seen, reign, told, candidates } = context;
   return {
-    ...{ facts, ending, term, bound, former, failures, lastError, untold },
+    ...{ facts, ending, term, bound, former, failures, lastError, unwritten },
     record: timeless(seen?.record),
     reign: reign && { ...reign, renewedAt: 0 },
     // While a status is being written, the previous one says nothing about it.

@@ -2,6 +2,7 @@
 import type { Fact } from '../../base/views.ts';
 import { age } from '../../base/words.ts';
 import { isIn, type Standing, type Told, tells } from '../tell.ts';
+import { unwrittenText } from '../unwritten.ts';
 import { deadlineOf, holderEnd, living } from './election-candidates.ts';
 import { type ElectionContext, placeOf } from './election-context.ts';
 import { foreignEnd, isAnotherPreferred, isExpired, termsToday, vacantAt } from './election-lease.ts';
@@ -18,8 +19,10 @@ export const tellElection = tells<ElectionContext>((standing) => {
 });
 
 /** The election itself may be well, but Kubernetes does not show it. */
-const untoldText = ({ untold }: ElectionContext) =>
-  untold == null ? '' : `. Its status in Kubernetes is out of date, and could not be written: ${untold}`;
+const untoldText = (context: ElectionContext) => {
+  const unwritten = unwrittenText(context, 'elections');
+  return unwritten === null ? '' : `. ${unwritten}`;
+};
 
 function sentenceOf(standing: ElectionStanding): Told {
   const { context } = standing;

@@ -10,6 +10,7 @@ import { limits } from '../../base/limits.ts';
 import type { ActorInput } from '../actor-input.ts';
 import { actionsOf } from '../effect.ts';
 import type { Stamp } from '../stamp.ts';
+import { withUnwritten } from '../unwritten.ts';
 import {
   deadlineOf,
   holderLeftMs,
@@ -29,6 +30,7 @@ import {
 import {
   type ElectionContext,
   type ElectionInput,
+  forgiven,
   isElsewhere,
   placeOf,
   remembered,
@@ -67,6 +69,7 @@ import {
   isStatusNews,
   leaderNote,
   overdueText,
+  refusedPauseMs,
   spentText,
   statusOf,
   unrenewedText,
@@ -170,7 +173,7 @@ export const electionSetup = setup({
     /** A following that ends is restarted at once; after a failure it waits. */
     followPause: 5_000,
     /** After a failed status write: soon, but spread out. */
-    tellPause: ({ event }) => 5_000 * (1 + (event as Stamp).random),
+    tellPause: ({ event }) => refusedPauseMs * (1 + (event as Stamp).random),
   },
   actions: {
     remember: assign(({ context, event }) =>
@@ -258,11 +261,11 @@ export const electionSetup = setup({
       toldAt: (event as Stamp).at,
       telling: null,
       ...(context.doubted ? { doubted: false } : {}),
-      ...(context.untold == null ? {} : { untold: null }),
+      ...forgiven(context),
     })),
-    noteUntold: assign(({ event }) => ({
+    noteUntold: assign(({ context, event }) => ({
       telling: null,
-      ...(event.type === 'election-status.refused' ? { untold: event.message } : {}),
+      ...(event.type === 'election-status.refused' ? withUnwritten(context, event.message, event.at) : {}),
     })),
     ...actionsOf(...electionEffects),
   },

@@ -4,7 +4,7 @@ import { equal } from '../../base/equal.ts';
 import { checksum } from '../checksum.ts';
 import type { KubeEventWrite } from '../effects.ts';
 import { isSaidByOther } from '../said.ts';
-import { isToRestate } from '../stamp.ts';
+import { hasPassed, isToRestate } from '../stamp.ts';
 import { deadlineOf, holderEnd, living } from './election-candidates.ts';
 import { type ElectionContext, type ElectionInput, placeOf, timingOf } from './election-context.ts';
 import type { ElectionStatus } from './election-effects.ts';
@@ -169,13 +169,18 @@ export function isMistold({ facts, told, telling }: ElectionContext, event: Elec
   return isSaidByOther(event.facts, facts?.uid, [saidOf(told), saidOf(telling)]);
 }
 
+/** After a failed write, ms. */
+export const refusedPauseMs = 5_000;
+
 /**
  * Whether the resource's status is out of date. Renewals alone are written once in a lease, because each
  * write costs the API server.
  */
 export function isStatusNews(context: ElectionContext, at: number): boolean {
-  const { facts, told, toldAt, telling } = context;
+  const { facts, told, toldAt, telling, unwritten } = context;
   if (facts === null || facts.uid === null || context.ending || telling !== null) return false;
+  // Tried again by a deadline, not with each renewal.
+  if (unwritten != null && !hasPassed(refusedPauseMs, unwritten.at, at)) return false;
   const status = statusOf(context, at);
   if (told === null || isToRestate(toldAt, at)) return true;
   if (!equal({ ...status, renewTime: '' }, { ...told, renewTime: '' })) return true;

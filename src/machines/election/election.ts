@@ -16,6 +16,7 @@
  */
 
 import type { Chart } from '../chart.ts';
+import { isUnwritten } from '../unwritten.ts';
 import { followOf, lookOf, releaseOf, writeOf } from './election-asks.ts';
 import { newborn } from './election-context.ts';
 import { electionEffects } from './election-effects.ts';
@@ -51,11 +52,7 @@ const electionMachine = electionSetup.createMachine({
     'election.observed': [
       { guard: 'isGone', actions: 'remember', target: '.released' },
       { guard: 'isMadeInvalid', actions: ['remember', 'tell'], target: '.invalid' },
-      {
-        guard: 'isElsewhere',
-        actions: ['remember', ...follows],
-        target: '.looking',
-      },
+      { guard: 'isElsewhere', actions: ['remember', ...follows], target: '.looking' },
       { guard: 'isNews', actions: ['renewTimes', 'remember', 'tell'] },
       { guard: 'isMoved', actions: 'renewTimes' },
     ],
@@ -393,6 +390,7 @@ export const electionChart: Chart = {
   effects: electionEffects,
   leaps: true,
   tell: tellElection,
+  needsLook: isUnwritten,
   quiet: isHeartbeat,
   deferrable: isDeferrable,
   moves: true,

@@ -6,6 +6,7 @@ import type { ActorId } from '../../base/ids.ts';
 import type { ActorInput } from '../actor-input.ts';
 import type { IssuerFacts } from '../domain/domain-facts.ts';
 import type { Stamp } from '../stamp.ts';
+import type { Reporting } from '../unwritten.ts';
 import type { CaLife, IssuerEvent } from './issuer-events.ts';
 
 export interface Waiting {
@@ -67,7 +68,7 @@ export interface Limit {
   readonly refused?: 'shared' | 'own';
 }
 
-export interface IssuerContext {
+export interface IssuerContext extends Reporting {
   readonly name: string;
   /** null: nothing is known yet. */
   readonly facts: IssuerFacts | null;

@@ -11,6 +11,7 @@ import { attemptMaxMs, limitMs } from '../domain/domain-schedule.ts';
 import { actionsOf } from '../effect.ts';
 import { send } from '../effects.ts';
 import { leftOf, type Stamp } from '../stamp.ts';
+import { isReportBack, lostReport } from '../unwritten.ts';
 import type { IssuerContext, IssuerInput } from './issuer-context.ts';
 import { called } from './issuer-crowd.ts';
 import { issuerEffects } from './issuer-effects.ts';
@@ -173,6 +174,7 @@ export const issuerSetup = setup({
       args.context.mistold === true && !isMistold(args, word),
     isReportLost: ({ event }: Args) =>
       event.type === 'effect.settled' && event.effect === 'issuer.report' && event.error !== null,
+    isReportBack: (args: Args) => isReportBack(args, 'issuer.report'),
   },
   delays: {
     /** A message can arrive before the Issuer's observation; without an observation it was a mistake. */
@@ -214,6 +216,7 @@ export const issuerSetup = setup({
       account: null,
       isReady: false,
       readySince: 0,
+      unwritten: null,
     }),
     noteReturn: assign({ limitedUntil: null, outageSince: null }),
     forgetTrouble: assign({
@@ -266,6 +269,8 @@ export const issuerSetup = setup({
       const until = timeOf(event) + grownMs(limitIn(event), limitTimes);
       return { limitTimes, limitedUntil: until, lastError: limitText(event) };
     }),
+    noteUnwritten: assign((args) => lostReport(args)),
+    noteWritten: assign({ unwritten: null }),
     reportLater: raise({ type: 'report.due', at: 0, random: 0 }, { delay: 'reportAgain', id: 'report' }),
     doubtTold: assign({ mistold: true }),
     trustTold: assign({ mistold: false }),

@@ -20,6 +20,7 @@
  */
 import type { Chart } from '../chart.ts';
 import { tells } from '../tell.ts';
+import { isUnwritten } from '../unwritten.ts';
 import { type Moment, newborn } from './issuer-context.ts';
 import { issuerEffects } from './issuer-effects.ts';
 import { issuerMigrations } from './issuer-migrations.ts';
@@ -100,7 +101,10 @@ const issuerMachine = issuerSetup.createMachine({
       { guard: 'isReadOtherwise', actions: 'remember' },
     ],
     'issuer.recheck': { target: '.verifying', actions: 'forgetUnusable' },
-    'effect.settled': { guard: 'isReportLost', actions: 'reportLater' },
+    'effect.settled': [
+      { guard: 'isReportLost', actions: ['noteUnwritten', 'reportLater'] },
+      { guard: 'isReportBack', actions: 'noteWritten' },
+    ],
     'permit.asked': { actions: ['enqueue', 'deferAsNotReady'] },
     'permit.returned': { actions: ['takeBack', 'deferAsNotReady'] },
   },
@@ -283,6 +287,8 @@ const issuerMachine = issuerSetup.createMachine({
       always: { guard: 'isForgettable', target: 'forgotten' },
       on: {
         'issuer.recheck': {},
+        // What was still on its way was about an object that is gone.
+        'effect.settled': {},
         'issuer.observed': [
           { guard: 'isGone' },
           { target: 'verifying', actions: ['forgetLimits', 'remember', 'forgetTrouble'] },
@@ -309,4 +315,5 @@ export const issuerChart: Chart = {
   effects: issuerEffects,
   migrations: issuerMigrations,
   tell: tells(tellIssuer),
+  needsLook: isUnwritten,
 };

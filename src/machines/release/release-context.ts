@@ -2,8 +2,9 @@
 import { backOffMs } from '../../base/back-off.ts';
 import { limits } from '../../base/limits.ts';
 import { hasPassed, type Stamp } from '../stamp.ts';
+import type { Reporting } from '../unwritten.ts';
 import type { ReleaseRound, ReleaseStatusWrite } from './release-effects.ts';
-import type { ReleaseOwnEvent, ReleaseRoster, RoundChanges, RoundSummary } from './release-events.ts';
+import type { ReleaseEvent, ReleaseRoster, RoundChanges, RoundSummary } from './release-events.ts';
 import {
   type BundleFacts,
   hinderingNodes,
@@ -13,7 +14,7 @@ import {
   unionOfKinds,
 } from './release-table.ts';
 
-export interface ReleaseContext {
+export interface ReleaseContext extends Reporting {
   readonly name: string;
   /** The fence of the leadership under which all this is known; 0: nobody has led yet. */
   readonly fence: number;
@@ -58,7 +59,7 @@ export interface ChangingRound extends RoundChanges {
   readonly leader: string;
 }
 
-export type ReleaseInput = ReleaseOwnEvent & Stamp;
+export type ReleaseInput = ReleaseEvent & Stamp;
 export interface Args {
   readonly context: ReleaseContext;
   readonly event: ReleaseInput;

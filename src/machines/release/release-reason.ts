@@ -4,6 +4,7 @@
  */
 import type { Fact } from '../../base/views.ts';
 import { isIn, type Standing, type Told, tells } from '../tell.ts';
+import { unwrittenText } from '../unwritten.ts';
 import {
   type ChangingRound,
   contestedMin,
@@ -41,7 +42,10 @@ export const retiredText = ({ name }: ReleaseContext): string =>
 
 export const tellRelease = tells<ReleaseContext>((standing) => {
   const facts = factsOf(standing.context);
-  return { ...sentenceOf(standing), ...(isIn(standing, 'leaderless') ? {} : { facts }) };
+  const { text, ...more } = sentenceOf(standing);
+  const unwritten = unwrittenText(standing.context, 'releases');
+  const told = { ...more, text: unwritten === null ? text : `${text}. ${unwritten}` };
+  return { ...told, ...(isIn(standing, 'leaderless') ? {} : { facts }) };
 });
 
 function sentenceOf(standing: ReleaseStanding): Told {

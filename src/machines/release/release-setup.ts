@@ -4,6 +4,7 @@ import { assign, setup } from 'xstate';
 import type { ActorInput } from '../actor-input.ts';
 import { actionsOf } from '../effect.ts';
 import { hasPassed, leftOf } from '../stamp.ts';
+import { isReportBack, lostReport } from '../unwritten.ts';
 import {
   type Args,
   contestedNow,
@@ -22,7 +23,7 @@ import {
   withRoster,
   withRound,
 } from './release-context.ts';
-import { releaseEffects } from './release-effects.ts';
+import { releaseEffects, releaseResourceWrite } from './release-effects.ts';
 import { rowOf } from './release-table.ts';
 import { isToldOtherwise } from './release-telling.ts';
 
@@ -64,6 +65,9 @@ export const releaseSetup = setup({
         args.context.roundEndedAt ?? 0,
         args.event.at,
       ),
+    isResourceLost: ({ event }) =>
+      event.type === 'effect.settled' && event.effect === releaseResourceWrite.type && event.error !== null,
+    isResourceBack: (args) => isReportBack(args, releaseResourceWrite.type),
   },
   delays: {
     /** By then a former leader's requests to the API server have ended: docs/features/releases.md §2.5. */
@@ -134,6 +138,8 @@ export const releaseSetup = setup({
       retryInMs: retryDelay(context.failures, event.random),
       ...withRound(context, event),
     })),
+    noteUnwritten: assign((args) => lostReport(args)),
+    noteResource: assign({ unwritten: null }),
     noteReport: assign(({ event }) => ({ reportedAt: event.at })),
     noteDrift: assign(({ context, event }) =>
       event.type === 'drift.seen' ? { drift: withDrift(context.drift, event.object) } : {},

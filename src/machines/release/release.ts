@@ -16,6 +16,7 @@
  */
 
 import type { Chart } from '../chart.ts';
+import { isUnwritten } from '../unwritten.ts';
 import { emptyContext, type ReleaseContext, round, writing } from './release-context.ts';
 import { releaseEffects } from './release-effects.ts';
 import { releaseMigrations } from './release-migrations.ts';
@@ -77,6 +78,10 @@ const releaseMachine = releaseSetup.createMachine({
     'release.led': { guard: 'isNewReign', target: '.leading', actions: 'begin', reenter: true },
     'release.observed': { guard: 'isOfThisReign', actions: 'noteRoster' },
     'release.retired': '.retired',
+    'effect.settled': [
+      { guard: 'isResourceLost', actions: 'noteUnwritten' },
+      { guard: 'isResourceBack', actions: 'noteResource' },
+    ],
   },
   states: {
     leaderless: {
@@ -335,6 +340,7 @@ export const releaseChart: Chart = {
   createdBy: ['release.led'],
   effects: releaseEffects,
   tell: tellRelease,
+  needsLook: isUnwritten,
   explain: explainRelease,
   migrations: releaseMigrations,
 };

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { setup } from 'xstate';
 import { summaryOf } from '../../../src/actors/control/actor-views.ts';
 import { healthOf, reasonOf, reasonWithout } from '../../../src/actors/control/reason.ts';
-import { createCell } from '../../../src/actors/host/cell.ts';
+import { createCell, note } from '../../../src/actors/host/cell.ts';
 import { nextRecord } from '../../../src/actors/host/next-record.ts';
 import type { ActorRecord } from '../../../src/actors/host/records.ts';
 import { createStepper, type StepResult } from '../../../src/actors/host/step.ts';
@@ -112,6 +112,37 @@ describe('since when', () => {
     expect(sinceAfter(['none'])).toBe(7);
     expect(sinceAfter(['none', 'fail'])).toBe(2_000);
   });
+});
+
+test('what needs a look in any state is wrong, in a list and by itself, from then on', () => {
+  const chart: Chart = {
+    ...chartOf(),
+    needsLook: (context) => (context as { readonly isAiling: boolean }).isAiling,
+  };
+  const well = recordAfter(chart, ['none']);
+  const stepper = createStepper(chart);
+  const stepped = (isAiling: boolean, at: number, before: ActorRecord) => {
+    const event = { type: 'try', at, random: 0.5 };
+    const snapshot = stepper.restore({ value: 'fine', context: { isAiling } }, 1);
+    const result: StepResult = { ...stepper.step(snapshot, event), snapshot };
+    const item = { event, cause: null };
+    return nextRecord({ ...{ id: 'thing/_/one', stepper, before, item, event, result }, ...place }).record;
+  };
+  const ill = stepped(true, 5_000, well);
+  const still = stepped(true, 6_000, ill);
+  const mended = stepped(false, 7_000, still);
+  const shown = [well, ill, still, mended].map((record) => {
+    const one = cell('fine');
+    note(one, record, 'fine', chart);
+    const { health, since } = reasonOf(one, record, chart, 9_000).reason;
+    return [healthOf(one, chart), one.trouble, health, since];
+  });
+  expect(shown).toEqual([
+    ['ok', null, 'ok', 1_000],
+    ['wrong', 5_000, 'wrong', 5_000],
+    ['wrong', 5_000, 'wrong', 5_000],
+    ['ok', null, 'ok', 1_000],
+  ]);
 });
 
 test('an error is told until the actor is well, however long its chart keeps it; an empty one is none', () => {

@@ -9,6 +9,7 @@ import { unlessAnother } from '../../../src/kube/api/absent.ts';
 import { refusalError } from '../../../src/kube/api/refusals.ts';
 import type { DomainReport } from '../../../src/machines/domain/domain-effects.ts';
 import { context, fakePort } from '../../kube/effects/fake-port.ts';
+import { until } from '../../until.ts';
 
 let now = 0;
 const clock = { monotonic: () => now };
@@ -101,4 +102,19 @@ test('nor is what it refuses taken for another object', async () => {
   const message = 'Domain.orrery.dev "app" is invalid: metadata.uid: Invalid value: "a": field is immutable';
   const body = { reason: 'Invalid', message };
   await unlessAnother(Promise.reject(refusalError({ request: 'PATCH', status: 422, body }, 0)));
+});
+
+test('a report that a later one overtakes says so: nothing was written, and nothing refused', async () => {
+  const asked: (() => void)[] = [];
+  const patch = () => new Promise<KubeObject>((resolve) => asked.push(() => resolve({ metadata })));
+  const write = reportDomain({ kube: fakePort({ patch }), clock, replica: 'a' });
+  const first = write(report(1), context);
+  await until(() => asked.length > 0, { what: 'the first request' });
+  const later = [write(report(2), context), write(report(3), context)];
+  asked.shift()?.();
+  await until(() => asked.length > 0, { what: 'the last request' });
+  asked.shift()?.();
+  const settled = { type: 'effect.settled', effect: 'domain.report', error: null };
+  const ends = await Promise.all([first, ...later]);
+  expect(ends).toEqual([settled, { ...settled, overtaken: true }, settled]);
 });

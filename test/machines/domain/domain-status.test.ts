@@ -6,6 +6,7 @@ import { domainChart } from '../../../src/machines/domain/domain.ts';
 import type { DomainEvent } from '../../../src/machines/domain/domain-events.ts';
 import { saidIn } from '../../../src/machines/domain/domain-report.ts';
 import { domainFacts } from '../../features/certificates/certificate-samples.ts';
+import { toldOf } from '../told.ts';
 import type { Domain } from './domain-script.ts';
 import {
   confirmed,
@@ -150,6 +151,53 @@ test('a report that was lost just before an inspection that finds nothing new is
   found(domain, { good: domain.context.certificate });
   expect(wordOf(domain)).toBe('valid');
   expect(reports(domain.wait(30_000))).toHaveLength(1);
+});
+
+describe('a status that cannot be written', () => {
+  const settles = (error: string | null, overtaken?: true): DomainEvent => ({
+    ...{ type: 'effect.settled', effect: 'domain.report', error },
+    ...(overtaken && { overtaken }),
+  });
+  const denied = 'domains.orrery.dev "app" is forbidden: cannot patch resource \'domains/status\'.';
+  const denying = (domain: Domain, ms: number) => {
+    for (const end = domain.now + ms; domain.now < end; ) {
+      domain.take(settles(denied)).wait(30_000);
+      expect(reports(domain).at(-1)?.status.state).toBe('valid');
+    }
+    return domain;
+  };
+
+  test('for five minutes needs a look, though the certificate is well, until it is written', () => {
+    const domain = quiet(stored());
+    const since = timeText(domain.now);
+    const written = toldOf('domain', domain).text;
+    denying(domain, 5 * minute);
+    expect(toldOf('domain', domain)).toEqual(expect.objectContaining({ health: 'ok' }));
+    domain.take(settles(denied));
+    expect(wordOf(domain)).toBe('valid');
+    const text = `${written} Its status could not be written since ${since}, so kubectl shows an older one, or none: ${denied.slice(0, -1)}; let Orrery patch domains/status, a right that its chart grants, or exempt it from the policy named here.`;
+    expect(toldOf('domain', domain)).toMatchObject({ health: 'wrong', text });
+    domain.take(settles(null, true));
+    expect(toldOf('domain', domain).health).toBe('wrong');
+    domain.take(settles(null));
+    expect(toldOf('domain', domain)).toMatchObject({ health: 'ok', text: written });
+  });
+
+  test('costs nothing once it is written, and is forgotten with the objects that had it', () => {
+    const { context } = stored();
+    const stepper = createStepper(domainChart);
+    const snapshot = stepper.restore({ value: 'valid', context }, domainChart.version);
+    const stamp = { at: (context.certificate?.notBefore ?? 0) + minute, random: 0 };
+    expect(stepper.step(snapshot, { ...stamp, ...settles(null) }).changed).toBe(false);
+    const domain = denying(quiet(fail(finalizing(), 'refused')), 0);
+    domain
+      .take(settles(denied))
+      .wait(6 * minute)
+      .take(settles(denied));
+    expect(toldOf('domain', domain).health).toBe('wrong');
+    domain.take(observed(null), settles(denied));
+    expect([domain.state, domain.context.unwritten]).toEqual(['clearing', null]);
+  });
 });
 
 test('what is due to be told while the Secrets are inspected is told then', () => {

@@ -59,14 +59,42 @@ test('the Lease is read, and cannot be', () => {
   });
 });
 
-test('a status that cannot be written is told, and is not why the Lease cannot be had', () => {
+test('a status that cannot be written is told, is not why the Lease cannot be had, and needs a look', () => {
   const message = 'PATCH was answered with 422 Invalid: denied by a policy';
   const uid = electionFacts.uid ?? '';
-  const election = new Election().take({ type: 'election-status.refused', message, uid });
-  const text = `Its status in Kubernetes is out of date, and could not be written: ${message}`;
-  expect(told(election).text).toBe(`the Lease shop/worker is being read. ${text}`);
+  const refused = { type: 'election-status.refused', message, uid } as const;
+  const election = new Election().take(refused);
+  const since = new Date(election.now).toISOString().replace('.000', '');
+  const text = `Its status could not be written since ${since}, so kubectl shows an older one, or none: ${message}; let Orrery patch elections/status`;
+  expect(told(election).text).toContain(`the Lease shop/worker is being read. ${text}`);
+  election.sees(null, 1).wait(299_999).take(refused);
+  expect(told(election)).toMatchObject({ health: 'ok', text: expect.stringMatching(/^nobody leads/) });
+  election.wait(1).take(refused);
+  expect([election.state, told(election).health]).toEqual(['observing', 'wrong']);
   election.take({ type: 'election-status.patched', uid });
-  expect(told(election).text).toBe('the Lease shop/worker is being read');
+  expect(told(election)).toMatchObject({ health: 'ok', text: expect.not.stringContaining('status') });
+});
+
+test('a status that cannot be written is tried after a pause, and not with each renewal of the leader', () => {
+  const election = led();
+  const uid = electionFacts.uid ?? '';
+  let tries = 0;
+  election.campaigns('a', 600_000);
+  for (let n = 0; n < 15; n++) {
+    const asked = election.wait(2_000).asked();
+    for (const effect of asked) {
+      if (effect.type === 'lease.write') {
+        const { attempt, term, record } = effect;
+        const { holder } = record;
+        election.take({ type: 'lease.written', attempt, resourceVersion: `${n}`, holder, term });
+      }
+      if (effect.type !== 'election-status.patch') continue;
+      tries++;
+      election.take({ type: 'election-status.refused', message: 'denied', uid });
+    }
+  }
+  expect(election.state).toBe('leading.holding');
+  expect(tries).toBeLessThan(6);
 });
 
 test('nobody leads, and another program leads', () => {

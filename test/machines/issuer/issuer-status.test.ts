@@ -6,6 +6,7 @@ import type { IssuerEvent } from '../../../src/machines/issuer/issuer-events.ts'
 import { saidIn } from '../../../src/machines/issuer/issuer-report.ts';
 import { issuerFacts } from '../../features/certificates/certificate-samples.ts';
 import { ActorDriver } from '../actor-driver.ts';
+import { toldOf } from '../told.ts';
 
 type Issuer = ActorDriver<IssuerEvent, IssuerContext>;
 
@@ -103,6 +104,24 @@ describe('a status that is seen to say what the Issuer did not report', () => {
         .askedOf('issuer.report'),
     ).toEqual([]);
   });
+});
+
+test('a status that cannot be written for five minutes needs a look, though the Issuer is well', () => {
+  const issuer = readyIssuer();
+  const denied: IssuerEvent = { type: 'effect.settled', effect: 'issuer.report', error: 'denied: frozen' };
+  const written: IssuerEvent = { ...denied, error: null };
+  const { text } = toldOf('issuer', issuer);
+  for (let n = 0; n < 10; n++) issuer.take(denied).wait(30_000);
+  expect(toldOf('issuer', issuer).health).toBe('ok');
+  issuer.take(denied);
+  const why = /^Its status could not be written since .*: denied: frozen; let Orrery patch issuers\/status/;
+  expect(issuer.state).toBe('serving.ready');
+  expect(toldOf('issuer', issuer).health).toBe('wrong');
+  expect(toldOf('issuer', issuer).text.slice(text.length + 1)).toMatch(why);
+  expect(toldOf('issuer', issuer.take(written))).toMatchObject({ health: 'ok', text });
+  // One of that name that is made later begins anew.
+  issuer.take(denied, { type: 'issuer.observed', facts: null });
+  expect(issuer.context.unwritten).toBe(null);
 });
 
 test('the digest says what the actor compares with', () => {

@@ -146,3 +146,24 @@ test('each replica, and whether it may lead: as a fact and in orrery explain', (
   expect(told(release).facts.Replicas).toBe(replicas.join('\n'));
   expect(explainRelease(release.context)).toContain(`replicas: ${replicas.join(', ')}`);
 });
+
+test('a Release that cannot be written for five minutes needs a look, though all is applied, under any leader', () => {
+  const release = ledBy({ bundle: local }).round(clean);
+  release.writes();
+  const settled = { type: 'effect.settled', effect: 'release-resource.write' } as const;
+  const error = 'GET /apis was answered with 404: the API server has no such kind';
+  for (let n = 0; n < 10; n++) {
+    release.take({ ...settled, error }, { type: 'effect.settled', effect: 'x', error: null });
+    release.wait(30_000).round(clean);
+  }
+  expect(told(release)).toMatchObject({ health: 'ok', text: expect.stringContaining(error) });
+  release.take({ ...settled, error });
+  expect(told(release)).toMatchObject({
+    health: 'wrong',
+    text: expect.stringContaining('; install the def'),
+  });
+  release.take({ type: 'release.led', ...unsuited, fence: 8, replica: 'b', nodes: [], epoch: 1 });
+  expect(told(release).health).toBe('wrong');
+  release.take({ ...settled, error: null });
+  expect(told(release)).toMatchObject({ health: 'waiting', text: expect.not.stringContaining(error) });
+});

@@ -167,7 +167,15 @@ function settling(effect: string, { clock, log = silentLog }: Pick<ReportParts, 
     { actor, signal }: Pick<EffectContext, 'actor' | 'signal'>,
   ) => {
     const failure = results.find((one) => one.status === 'rejected');
-    if (failure === undefined) return { type: 'effect.settled', effect, error: null } as const;
+    if (failure === undefined) {
+      const isOvertaken = results.some((one) => one.status === 'fulfilled' && one.value === overtaken);
+      return {
+        type: 'effect.settled',
+        effect,
+        error: null,
+        ...(isOvertaken && { overtaken: true }),
+      } as const;
+    }
     const error = asError(failure.reason).message;
     // Given up, it is the next owner's.
     if (!signal.aborted && isDue(failure.reason)) log.warn({ actor, error }, notWritten);
@@ -177,6 +185,9 @@ function settling(effect: string, { clock, log = silentLog }: Pick<ReportParts, 
 
 const notWritten =
   'a status could not be written, perhaps those of other objects neither; each is tried again half a minute later, and told again less and less often';
+
+/** A later status of the object is written in its place. */
+const overtaken = 'overtaken';
 
 interface Place {
   readonly namespace?: string;
@@ -209,11 +220,11 @@ function createLatest(kube: KubePort, resource: KubeResource) {
   const inTurn = createLanes();
   const newest = new Map<string, object>();
   return {
-    async write(place: Place, status: StatusBody, signal: AbortSignal): Promise<void> {
+    async write(place: Place, status: StatusBody, signal: AbortSignal): Promise<typeof overtaken | null> {
       const { namespace, name, uid } = place;
       newest.set(uid, status);
       const turn = inTurn(uid, async () => {
-        if (newest.get(uid) !== status) return;
+        if (newest.get(uid) !== status) return overtaken;
         const where = { ...placeOf({ namespace, name }), subresource: 'status', type: 'json' } as const;
         const patch = { ...where, body: statusPatch(place, status), isRepeatable: true };
         await kube.patch(resource, patch, signal).catch((thrown) => {
@@ -221,8 +232,9 @@ function createLatest(kube: KubePort, resource: KubeResource) {
           // simultaneous writes, so it is retried with the sources known then.
           if (!isPatchUnfit(thrown) && !hasCode(thrown, 'KUBE_NOT_FOUND')) throw thrown;
         });
+        return null;
       });
-      await turn.finally(() => {
+      return turn.finally(() => {
         if (newest.get(uid) === status) newest.delete(uid);
       });
     },

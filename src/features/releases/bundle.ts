@@ -195,7 +195,19 @@ function readObject(value: unknown, file: string, nth: number): BundleObject {
   if (object.metadata.labels[builtinLabel] !== 'true') {
     throw wrong(file, `${name} does not carry the label ${builtinLabel}: "true"`);
   }
+  checkMark(file, object, immutableMark, ['recreate']);
+  checkMark(file, object, adoptMark, ['true', 'false']);
   return withoutServerFields(object);
+}
+
+/** A mark with another value would say nothing, and be missed only when it is needed. */
+function checkMark(file: string, object: BundleObject, mark: string, allowed: readonly string[]): void {
+  const { labels, annotations = {} } = object.metadata;
+  const given = [labels[mark], annotations[mark]].filter((value) => value !== undefined);
+  const other = given.find((value) => !allowed.includes(value));
+  if (other === undefined) return;
+  const values = allowed.map((value) => JSON.stringify(value)).join(' or ');
+  throw wrong(file, `${objectName(object)} says ${mark}: ${JSON.stringify(other)}; allowed: ${values}`);
 }
 
 /** Of an object that was read from a cluster: an apply that states them is refused. */

@@ -165,6 +165,22 @@ describe('what is wrong ends in a USAGE error', () => {
       /a\.yaml: ConfigMap shop\/x does not carry the label orrery\.dev\/builtin: "true"/,
     ],
     [
+      'a mark with a value that says nothing',
+      {
+        'bundle.yaml': one,
+        'a.yaml': labelled('x').replace('}}', '}, annotations: {orrery.dev/on-immutable: banana}}'),
+      },
+      /a\.yaml: ConfigMap shop\/x says orrery\.dev\/on-immutable: "banana"; allowed: "recreate"$/,
+    ],
+    [
+      'the other one, as a label',
+      {
+        'bundle.yaml': one,
+        'a.yaml': labelled('x').replace('}}', ', orrery.dev/adopt: "yes"}}'),
+      },
+      /a\.yaml: ConfigMap shop\/x says orrery\.dev\/adopt: "yes"; allowed: "true" or "false"$/,
+    ],
+    [
       'an object twice, once with the namespace that it has without one',
       {
         'bundle.yaml': one,

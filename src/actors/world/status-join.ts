@@ -2,12 +2,13 @@
  * The join that tells the actor of an object what its status says (src/machines/said.ts). Another join of the
  * kind names whom a change concerns.
  */
-import type { StatusSaid } from '../../machines/said.ts';
+import { type StatusSaid, saidNothing } from '../../machines/said.ts';
 import type { Join } from './join.ts';
 
 interface SaidDigest {
   readonly uid: string;
-  /** Absent: the status says nothing, or was mirrored by an earlier release. */
+  readonly createdAt: number;
+  /** Absent: mirrored by an earlier release. */
   readonly said?: string;
 }
 
@@ -24,8 +25,11 @@ export function createStatusJoin<D extends SaidDigest>(
   });
 }
 
-export const saidIn = (digest: SaidDigest | null): StatusSaid =>
-  digest?.said === undefined ? null : { uid: digest.uid, said: digest.said };
+export function saidIn(digest: SaidDigest | null): StatusSaid {
+  if (digest?.said === undefined) return null;
+  const { uid, said, createdAt } = digest;
+  return said === saidNothing ? { uid, said, createdAt } : { uid, said };
+}
 
 /** @param factsOf what one status says, or those of several objects that share the actor; null: nothing */
 export function createStatusesJoin(

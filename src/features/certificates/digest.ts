@@ -14,6 +14,7 @@ import { generationOf } from '../../kube/mirror/object-digest.ts';
 import { secretNameOf } from '../../machines/domain/domain-facts.ts';
 import { saidIn as domainSaid } from '../../machines/domain/domain-report.ts';
 import { saidIn as issuerSaid } from '../../machines/issuer/issuer-report.ts';
+import { saidNothing } from '../../machines/said.ts';
 import type { DomainDigest, IngressDigest, IssuerDigest, SecretDigest, ServiceDigest } from './digests.ts';
 import { readDomainSpec } from './domain-spec.ts';
 import { domainLabel, hostLabel, readHost } from './hosts.ts';
@@ -30,11 +31,12 @@ const renewAnnotation = 'orrery.dev/renew';
 const renewCharsMax = 64;
 
 export function issuerPart(object: KubeObject): DigestPart<IssuerDigest> {
-  const digest = { generation: generationOf(object), spec: readIssuerSpec(object.spec) };
-  return object.status === undefined ? digest : { ...digest, said: saidByIssuer(object.status) };
+  const spec = readIssuerSpec(object.spec);
+  return { generation: generationOf(object), spec, said: saidByIssuer(object.status) };
 }
 
 function saidByIssuer(value: unknown): string {
+  if (value == null) return saidNothing;
   const { observedGeneration: generation, rateLimitedUntil } = record(value);
   const { status, reason } = conditionOf(value, 'Ready') ?? {};
   return issuerSaid({ generation, rateLimitedUntil, status, reason });
@@ -44,11 +46,12 @@ export function domainPart(object: KubeObject): DigestPart<DomainDigest> {
   const renew = object.metadata.annotations?.[renewAnnotation];
   const wish = typeof renew === 'string' ? { renew: renew.slice(0, renewCharsMax) } : {};
   const spec = readDomainSpec(object.spec);
-  const said = object.status === undefined ? {} : { said: saidByDomain(object.status) };
-  return { generation: generationOf(object), spec, ...wish, ...shown(object), ...said };
+  const said = saidByDomain(object.status);
+  return { generation: generationOf(object), spec, ...wish, ...shown(object), said };
 }
 
 function saidByDomain(value: unknown): string {
+  if (value == null) return saidNothing;
   const { observedGeneration: generation, state, notAfter } = record(value);
   const { status, reason } = conditionOf(value, 'Ready') ?? {};
   return domainSaid({ generation, state, notAfter, status, reason });

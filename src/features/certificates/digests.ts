@@ -8,7 +8,7 @@ export interface IssuerDigest extends DigestBase {
   readonly kind: 'issuers';
   readonly generation: number;
   readonly spec: IssuerSpec | Invalid;
-  /** What its status says (saidIn); absent: nothing, or mirrored by an earlier release. */
+  /** What its status says (saidIn); absent: mirrored by an earlier release. */
   readonly said?: string;
 }
 

@@ -6,13 +6,14 @@ import { list, record } from '../../kube/api/fields.ts';
 import { generationOf } from '../../kube/mirror/object-digest.ts';
 import { saidIn } from '../../machines/election/election-words.ts';
 import { type ElectionSpec, transitionsMax } from '../../machines/election/lease-record.ts';
+import { saidNothing } from '../../machines/said.ts';
 import { readElectionSpec } from './election-spec.ts';
 
 export interface ElectionDigest extends DigestBase {
   readonly kind: 'elections';
   readonly generation: number;
   readonly spec: ElectionSpec;
-  /** What its status says (saidIn); absent: nothing, or mirrored by an earlier release. */
+  /** What its status says (saidIn); absent: mirrored by an earlier release. */
   readonly said?: string;
   /** The term that it names; absent: none, or mirrored by an earlier release. */
   readonly term?: number;
@@ -20,8 +21,8 @@ export interface ElectionDigest extends DigestBase {
 
 export function electionPart(object: KubeObject): DigestPart<ElectionDigest> {
   const said = saidBy(object.status);
-  const digest = { generation: generationOf(object), spec: readElectionSpec(object) };
-  return said === null ? digest : { ...digest, said, ...termIn(object.status) };
+  const spec = readElectionSpec(object);
+  return { generation: generationOf(object), spec, said, ...termIn(object.status) };
 }
 
 function termIn(status: unknown): Pick<ElectionDigest, 'term'> {
@@ -29,9 +30,8 @@ function termIn(status: unknown): Pick<ElectionDigest, 'term'> {
   return Number.isInteger(term) && term > 0 && term <= transitionsMax + 1 ? { term } : {};
 }
 
-/** null: it says nothing. */
-function saidBy(value: unknown): string | null {
-  if (value === undefined) return null;
+function saidBy(value: unknown): string {
+  if (value == null) return saidNothing;
   const { holder, term, transitions, candidates, observedGeneration } = record(value);
   return saidIn({
     holder: typeof holder === 'string' ? holder : null,

@@ -14,6 +14,7 @@ import { conditionOf } from '../../kube/api/conditions.ts';
 import { type Fields, list, record, textMap, texts } from '../../kube/api/fields.ts';
 import { generationOf } from '../../kube/mirror/object-digest.ts';
 import { saidIn } from '../../machines/routegate/routegate-status.ts';
+import { saidNothing } from '../../machines/said.ts';
 import type {
   EndpointSliceDigest,
   GroupResourceDigest,
@@ -86,14 +87,12 @@ export function slicePart(object: KubeObject): DigestPart<EndpointSliceDigest> {
 }
 
 export function routeGatePart(object: KubeObject): DigestPart<RouteGateDigest> {
-  const said = saidBy(object.status);
-  const digest = { generation: generationOf(object), spec: readRouteGateSpec(object.spec) };
-  return said === null ? digest : { ...digest, said };
+  const spec = readRouteGateSpec(object.spec);
+  return { generation: generationOf(object), spec, said: saidBy(object.status) };
 }
 
-/** null: it says nothing. */
-function saidBy(value: unknown): string | null {
-  if (value === undefined) return null;
+function saidBy(value: unknown): string {
+  if (value == null) return saidNothing;
   const judged = (type: string) => conditionOf(value, type) ?? {};
   return saidIn({ counts: record(value), valid: judged('Valid'), verifying: judged('Verifying') });
 }

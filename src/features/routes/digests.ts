@@ -71,7 +71,7 @@ export interface RouteGateDigest extends DigestBase {
   readonly generation: number;
   /** The specification with its defaults filled in, or why it cannot be used. */
   readonly spec: RouteGateSpec | Invalid;
-  /** What its status says (saidIn); absent: nothing, or mirrored by an earlier release. */
+  /** What its status says (saidIn); absent: mirrored by an earlier release. */
   readonly said?: string;
 }
 

@@ -246,7 +246,7 @@ export function isMistold(moment: Moment): boolean {
   const word = wordTold(context.told);
   if (word === '' || isAttempt(word)) return false;
   const known = saidTo(moment, word as StateWord);
-  return event.facts.some((one) => isSaidByOther(one, one.uid, [known.get(one.uid) ?? one.said]));
+  return event.facts.some((one) => isSaidByOther(one, one.uid, [known.get(one.uid) ?? one.said], event.at));
 }
 
 /** What people were told last; empty: nothing that still counts. */

@@ -166,7 +166,7 @@ const saidOf = (status: ElectionStatus | null): string | null =>
 /** Whether the resource says what we did not write. */
 export function isMistold({ facts, told, telling }: ElectionContext, event: ElectionInput): boolean {
   if (event.type !== 'election.status.observed' || told === null) return false;
-  return isSaidByOther(event.facts, facts?.uid, [saidOf(told), saidOf(telling)]);
+  return isSaidByOther(event.facts, facts?.uid, [saidOf(told), saidOf(telling)], event.at);
 }
 
 /** After a failed write, ms. */

@@ -73,7 +73,7 @@ export function isMistold({ context, event }: Moment, word: StateWord): boolean 
   const rateLimitedUntil = until === null ? null : kubeTime(until);
   const [status, reason] = [conditions[0]?.status, conditions[0]?.reason];
   const known = saidIn({ generation: facts.generation, rateLimitedUntil, status, reason });
-  return isSaidByOther(event.facts, facts.uid, [known]);
+  return isSaidByOther(event.facts, facts.uid, [known], event.at);
 }
 
 type Notices = (context: IssuerContext) => Notice;

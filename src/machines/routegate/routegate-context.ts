@@ -112,6 +112,7 @@ function isSaidOtherwise({ context, event }: Moment, known: ReadonlyArray<GateSt
     event.facts,
     context.facts?.uid,
     known.map((status) => status && saidIn(status)),
+    event.at,
   );
 }
 

@@ -6,6 +6,7 @@ import {
   createDomainStatusJoin,
 } from '../../../src/features/certificates/certificates-join.ts';
 import { Askings } from '../../../src/features/certificates/claims/askings.ts';
+import { saidNothing } from '../../../src/machines/said.ts';
 
 const resource = 'domains.orrery.dev';
 const host = 'a.example.com';
@@ -20,7 +21,7 @@ function scene() {
     /** @returns the actors that it concerns */
     put(namespace: string, name: string, said?: string, wanted = host) {
       const spec = { host: wanted, secretName: name, issuer: null };
-      const fixed = { kind: 'domains', uid: `u-${namespace}-${name}`, resourceVersion: '1', createdAt: 0 };
+      const fixed = { kind: 'domains', uid: `u-${namespace}-${name}`, resourceVersion: '1', createdAt: 7 };
       const digest = { ...fixed, deleting: false, labels: {}, generation: 1, spec };
       const whole = { ...digest, ...(said === undefined ? {} : { said }) } as AnyDigest;
       const before = get('', namespace, name);
@@ -35,12 +36,15 @@ test('it is told what all of them say that ask for the host', () => {
   const { put, said } = scene();
   put('shop', 'web', 'x');
   put('mall', 'web', 'y');
+  // A mirror of an earlier release does not say that there is none.
   put('mall', 'new');
   put('mall', 'other', 'z', 'b.example.com');
   const shop = { uid: 'u-shop-web', said: 'x' };
   expect(said()).toEqual([shop, { uid: 'u-mall-web', said: 'y' }]);
   expect(put('mall', 'web', 'w')).toEqual([`domain/_/${host}`]);
   expect(said()).toEqual([shop, { uid: 'u-mall-web', said: 'w' }]);
+  put('mall', 'web', saidNothing);
+  expect(said()).toEqual([shop, { uid: 'u-mall-web', said: saidNothing, createdAt: 7 }]);
 });
 
 test('it is told nothing while none says anything', () => {

@@ -118,6 +118,16 @@ describe('a status that somebody writes over', () => {
       expect(isNoticed(known, seen(change))).toBe(true);
   });
 
+  test('is noticed if it is missing, unless the Election is so new that none was written yet', () => {
+    const missing = electionPart({ ...object({}), status: undefined }).said;
+    const since = (createdAt: number) => ({ ...seen({}), facts: { uid, said: missing, createdAt } });
+    expect([at - 60_000, at - 59_999].map((createdAt) => isNoticed(known, since(createdAt)))).toEqual([
+      true,
+      false,
+    ]);
+    expect(isNoticed({ ...known, told: null }, since(0))).toBe(false);
+  });
+
   test('is none while it is what is being written, before anything was told, or of another object', () => {
     const telling = { ...status, holder: 'b' };
     expect(isNoticed({ ...known, telling }, seen({ holder: 'b' }))).toBe(false);

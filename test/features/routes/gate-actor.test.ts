@@ -14,6 +14,7 @@ import {
   routeGateLook,
 } from '../../../src/machines/routegate/routegate-effects.ts';
 import { saidIn } from '../../../src/machines/routegate/routegate-status.ts';
+import { saidNothing } from '../../../src/machines/said.ts';
 import { gateSpec, pod, reachable, service, TestCluster } from '../../actors/harness.ts';
 
 /** The part of the feature that speaks to RouteGates; Pods and Services are the cluster's own. */
@@ -132,9 +133,11 @@ test('a status that somebody wrote over is written again within seconds; what th
   await says(saidIn(status));
   await cluster.clock.advance(2_000);
   expect(ownSteps(cluster)).toHaveLength(steps);
-  await says('something else');
-  await cluster.clock.advance(2_000);
-  expect(statuses(cluster)).toHaveLength(written + 1);
+  for (const [n, other] of ['something else', saidNothing].entries()) {
+    await says(other);
+    await cluster.clock.advance(2_000);
+    expect(statuses(cluster)).toHaveLength(written + 1 + n);
+  }
 });
 
 test('§2.7: an owner that comes to match, or no longer does, is counted with its Pods or without them', async () => {

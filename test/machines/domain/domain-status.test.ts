@@ -5,6 +5,7 @@ import { domainPart } from '../../../src/features/certificates/digest.ts';
 import { domainChart } from '../../../src/machines/domain/domain.ts';
 import type { DomainEvent } from '../../../src/machines/domain/domain-events.ts';
 import { saidIn } from '../../../src/machines/domain/domain-report.ts';
+import { saidNothing } from '../../../src/machines/said.ts';
 import { domainFacts } from '../../features/certificates/certificate-samples.ts';
 import { toldOf } from '../told.ts';
 import type { Domain } from './domain-script.ts';
@@ -137,6 +138,17 @@ describe('a status that is seen to say what people were not told', () => {
     expect(reports(domain).at(-1)?.status.state).toBe(state);
   });
 
+  test('is told again if it is missing, unless the object is so new that none was written yet', () => {
+    const domain = quiet(stored());
+    const missing = (createdAt: number): DomainEvent => ({
+      type: 'domain.status.observed',
+      facts: [{ uid, said: saidNothing, createdAt }],
+    });
+    expect(reports(domain.take(missing(domain.now - 59_999)).wait(minute))).toEqual([]);
+    domain.take(missing(domain.now - hour));
+    expect(reports(domain.wait(30_000))).toMatchObject([{ notice: null, status: { state: 'valid' } }]);
+  });
+
   test('is none while an attempt is in progress, whose end is told', () => {
     const domain = quiet(finalizing());
     domain.take({ type: 'domain.status.observed', facts: [{ uid, said: 'x' }] });
@@ -218,5 +230,5 @@ test('the digest says what the actor compares with', () => {
   const status = { state: 'valid', observedGeneration: 1, notAfter: 't', renewAt: 'x', conditions };
   const said = domainPart({ metadata, spec: {}, status }).said;
   expect(said).toBe(saidIn({ generation: 1, state: 'valid', notAfter: 't', ...ready }));
-  expect(domainPart({ metadata, spec: {} }).said).toBeUndefined();
+  expect(domainPart({ metadata, spec: {} }).said).toBe(saidNothing);
 });

@@ -4,6 +4,7 @@ import { issuerPart } from '../../../src/features/certificates/digest.ts';
 import type { IssuerContext } from '../../../src/machines/issuer/issuer-context.ts';
 import type { IssuerEvent } from '../../../src/machines/issuer/issuer-events.ts';
 import { saidIn } from '../../../src/machines/issuer/issuer-report.ts';
+import { saidNothing } from '../../../src/machines/said.ts';
 import { issuerFacts } from '../../features/certificates/certificate-samples.ts';
 import { ActorDriver } from '../actor-driver.ts';
 import { toldOf } from '../told.ts';
@@ -82,6 +83,12 @@ describe('a status that is seen to say what the Issuer did not report', () => {
     expect(issuer.askedOf('issuer.report')).not.toEqual([]);
   });
 
+  test('if it is missing, too', () => {
+    const missing = { uid: issuerFacts.uid, said: saidNothing, createdAt: 0 };
+    const issuer = readyIssuer().take({ type: 'issuer.status.observed', facts: missing }).wait(30_000);
+    expect(issuer.askedOf('issuer.report')).toHaveLength(1);
+  });
+
   test('but not if it is seen to be true before', () => {
     const issuer = readyIssuer().take(says({ reason: 'Refused' }), says());
     expect(issuer.wait(60_000).asked()).toEqual([]);
@@ -130,5 +137,5 @@ test('the digest says what the actor compares with', () => {
   const conditions = [{ type: 'Ready', ...ready, message: 'words', lastTransitionTime: 'x' }];
   const said = issuerPart({ metadata, spec: {}, status: { ...status, conditions } }).said;
   expect(said).toBe(saidIn({ generation, rateLimitedUntil: null, ...ready }));
-  expect(issuerPart({ metadata, spec: {} }).said).toBeUndefined();
+  expect(issuerPart({ metadata, spec: {} }).said).toBe(saidNothing);
 });

@@ -1,8 +1,10 @@
 /** The time line of the cluster: which steps are told, page by page, and how one step led to others. */
 import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import type { ActorId } from '../../src/base/ids.ts';
 import type { HistoryRequest, StoredPort, Transition } from '../../src/base/views.ts';
 import { readEvents } from '../../src/inspector/events/event-pages.ts';
+import { readNewest } from '../../src/inspector/events/newest-events.ts';
 import { readSequence } from '../../src/inspector/events/sequence.ts';
 import { inject } from './http-parts.ts';
 
@@ -87,6 +89,42 @@ describe('the steps of a time', () => {
   });
 });
 
+describe('the newest steps', () => {
+  const told = ({ steps }: { readonly steps: readonly Transition[] }) => steps.map(({ rev }) => rev);
+  const asked = { since: 0, until: midnight + 3_600 * second, text: '', limit: 4 };
+  const numbered = (ats: readonly number[]) => ats.map((at, rev) => step('pod/shop/a', rev, at));
+
+  test('come first, however long ago; the next answer goes on where this one ends', async () => {
+    const port = stored(numbered([0, 10, 1_000, 1_000, 1_000, 3_000, 3_500].map((at) => at * second)), 500);
+    const first = await readNewest(port, asked);
+    expect(told(first)).toEqual([6, 5, 4, 3, 2]);
+    const rest = await readNewest(port, { ...asked, until: first.earlier ?? 0, since: midnight });
+    expect([told(rest), rest.earlier]).toEqual([[1, 0], null]);
+  });
+
+  test('the beginning of what is asked for ends it', async () => {
+    const port = stored(numbered([0, 1_000, 2_000].map((at) => at * second)), 500);
+    const { steps, earlier } = await readNewest(port, { ...asked, since: midnight + 500 * second });
+    expect([told({ steps }), earlier]).toEqual([[2, 1], null]);
+  });
+
+  test('much that happened at once is read in shorter spans', async () => {
+    const crowded = numbered(Array.from({ length: 280 }, (_, n) => 3_558 * second + n * 150));
+    const port = stored(crowded, 10);
+    expect(told(await readNewest(port, asked))).toEqual([279, 278, 277, 276]);
+    const atOnce = stored(numbered(Array.from({ length: 300 }, (_, n) => 3_599 * second + n)), 10);
+    await expect(readNewest(atOnce, asked)).rejects.toThrow(/^too much happened at 2026-11-22T01:00:00/);
+  });
+
+  test('what nobody said is looked for in a bounded number of spans', async () => {
+    const port = stored(numbered([0, 3_000 * second]), 500);
+    const { steps, earlier } = await readNewest(port, { ...asked, since: -1e15, text: 'unsaid' });
+    expect(steps).toEqual([]);
+    expect(earlier).toBeLessThan(midnight - 24 * 3_600 * second);
+    expect(port.pages).toBeLessThan(20);
+  });
+});
+
 describe('how a step led to others', () => {
   const chain = [
     step('service/shop/cart', 7, 0, null, 'world.changed'),
@@ -167,8 +205,8 @@ describe('of an actor that ended, was forgotten and came back, so that its revis
 });
 
 describe('over HTTP', () => {
-  const get = async (url: string) => {
-    const answer = await inject({ stored: stored(night, 500) }, { url });
+  const get = async (url: string, parts = {}) => {
+    const answer = await inject({ stored: stored(night, 500), ...parts }, { url });
     return { status: answer.statusCode, body: answer.json() };
   };
 
@@ -189,10 +227,25 @@ describe('over HTTP', () => {
     ['limit=0', 'from 1 on'],
     ['colour=red', 'the parameters from, to'],
     ['from=2&to=1', 'before from'],
+    ['order=random', 'oldest or newest'],
+    ['order=newest&after=3', 'pass earlier as to'],
   ])('%s: what is wrong is told', async (query, right) => {
     const { status, body } = await get(`/api/v1/events?${query}`);
     expect([status, body.error.code]).toEqual([400, 'USAGE']);
     expect(body.error.message).toContain(right);
+  });
+
+  test('the newest first, of the last 24 hours', async () => {
+    const now = midnight + 24 * 3_600_000 + 5_000;
+    const clock = { ...systemClock, now: () => now };
+    const { body } = await get('/api/v1/events?order=newest', { clock });
+    expect(body.steps.map(({ id }: Transition) => id)).toEqual(
+      night
+        .slice(1)
+        .toReversed()
+        .map(({ id }) => id),
+    );
+    expect(body.earlier).toBeNull();
   });
 
   test('a sequence, or that there is none', async () => {

@@ -5,7 +5,8 @@ import { OrreryError } from '../../base/errors.ts';
 import { type ActorId, parseActorId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import type { StoredPort } from '../../base/views.ts';
-import { readEvents } from '../events/event-pages.ts';
+import { type EventsRequest, overlapMs, readEvents } from '../events/event-pages.ts';
+import { type NewestPage, readNewest } from '../events/newest-events.ts';
 import { readSequence } from '../events/sequence.ts';
 import { jsonAnswer, problem } from './http-answer.ts';
 import type { Route } from './http-route.ts';
@@ -17,7 +18,8 @@ export interface EventParts {
 
 type Query = Readonly<Record<string, string>>;
 
-const parameters = ['from', 'to', 'kind', 'id', 'text', 'limit', 'after'];
+const parameters = ['from', 'to', 'kind', 'id', 'text', 'limit', 'after', 'order'];
+const keptMs = 24 * 3_600_000;
 
 /** @param kinds the known kinds of actors */
 export function eventRoutes({ stored, clock }: EventParts, kinds: readonly string[]): Route[] {
@@ -25,9 +27,13 @@ export function eventRoutes({ stored, clock }: EventParts, kinds: readonly strin
     {
       path: '/api/v1/events',
       about:
-        'what happened in the cluster in the last 24 hours, oldest first; `from` and `to` (ms, or a time with zone), `kind`, `id`, `text`, `limit`, `after`',
+        'what happened in the cluster in the last 24 hours, oldest first; `from` and `to` (ms, or a time with zone), `kind`, `id`, `text`, `limit`, `after` (`next` of the answer before). With `order=newest` the newest first; for earlier ones pass `earlier` as `to`',
       open: false,
-      answer: async ({ query }) => jsonAnswer(200, await readEvents(stored, readRequest(query, kinds))),
+      answer: async ({ query }) => {
+        const request = readRequest(query, kinds);
+        if (query.order !== 'newest') return jsonAnswer(200, await readEvents(stored, request));
+        return jsonAnswer(200, await readBackwards(stored, request, clock.now()));
+      },
     },
     {
       path: '/api/v1/events/sequence',
@@ -46,11 +52,24 @@ export function eventRoutes({ stored, clock }: EventParts, kinds: readonly strin
   ];
 }
 
+/** What is kept, and a little of the future: the replicas' clocks differ. */
+function readBackwards(
+  stored: EventParts['stored'],
+  { since, until, ...asked }: EventsRequest & { readonly since: number },
+  now: number,
+): Promise<NewestPage> {
+  const kept = { since: Math.max(since, now - keptMs), until: Math.min(until, now + overlapMs) };
+  return readNewest(stored, { ...asked, ...kept });
+}
+
 /** @throws OrreryError USAGE with the parameter, its value and what is allowed */
 function readRequest(query: Query, kinds: readonly string[]) {
   const unknown = Object.keys(query).find((name) => !parameters.includes(name));
   if (unknown !== undefined) throw wrong(query, unknown, `the parameters ${parameters.join(', ')}`);
-  const { kind, id, after, text = '' } = query;
+  const { kind, id, after, text = '', order = 'oldest' } = query;
+  if (!['oldest', 'newest'].includes(order)) throw wrong(query, 'order', 'oldest or newest');
+  if (order === 'newest' && after !== undefined)
+    throw new OrreryError('USAGE', 'after: goes with order=oldest; pass earlier as to');
   if (kind !== undefined && !kinds.includes(kind)) throw wrong(query, 'kind', kinds.join(', '));
   const limit = query.limit === undefined ? limits.pageMessages : readCount(query, 'limit', 1);
   const [since, until] = [readTime(query, 'from', 0), readTime(query, 'to', Number.MAX_SAFE_INTEGER)];

@@ -11,6 +11,7 @@ import type {
   SendAnswer,
   SessionView,
 } from '../../base/views.ts';
+import type { NewestPage } from '../events/newest-events.ts';
 import type { SequenceView } from '../events/sequence.ts';
 import { type Answer, readJson } from './answer.ts';
 
@@ -30,21 +31,26 @@ export async function readForms(kind: string): Promise<NonNullable<MachineView['
   return 'ok' in answer ? (answer.ok.messages ?? null) : null;
 }
 
-export function readEvents(wanted: {
+interface WantedEvents {
   readonly from: number;
   readonly to: number;
   readonly kind: string;
   readonly text: string;
-  readonly after: number | null;
-}): Promise<Answer<HistoryPage>> {
-  const { from, to, kind, text, after } = wanted;
-  const given = { from, to, kind, text, after: after ?? '' };
-  const query = new URLSearchParams(
-    Object.entries(given).flatMap<[string, string]>(([name, value]) =>
-      value === '' ? [] : [[name, String(value)]],
-    ),
+}
+
+/** From then on, oldest first. */
+export const readEvents = ({ after, ...wanted }: WantedEvents & { readonly after: number | null }) =>
+  call<HistoryPage>('GET', `events?${eventsQuery({ ...wanted, after: after ?? '' })}`);
+
+/** Until then, newest first. */
+export const readNewest = (wanted: Omit<WantedEvents, 'from'>) =>
+  call<NewestPage>('GET', `events?${eventsQuery({ ...wanted, order: 'newest' })}`);
+
+function eventsQuery(given: object): URLSearchParams {
+  const set = Object.entries(given).flatMap<[string, string]>(([name, value]) =>
+    value === '' ? [] : [[name, String(value)]],
   );
-  return call<HistoryPage>('GET', `events?${query}`);
+  return new URLSearchParams(set);
 }
 
 export function readSequence({ id, rev, by }: StepName): Promise<Answer<SequenceView>> {

@@ -25,7 +25,7 @@ export interface ListFilter {
 
 /** The shown part of the cluster's time line. */
 export interface EventsPlace {
-  /** As typed: `03:10`, `2026-11-22T03:10Z`, `15m`; empty: the last quarter of an hour. */
+  /** As typed: `03:10`, `2026-11-22T03:10Z`, `15m`; empty: the newest first. */
   readonly from: string;
   /** Empty: until now. */
   readonly to: string;

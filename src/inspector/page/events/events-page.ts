@@ -1,10 +1,14 @@
-/** The time line of the cluster: what happened when, in which actor, and how one step led to others. */
+/**
+ * The time line of the cluster: what happened when, in which actor, and how one step led to others. From a
+ * time on the oldest steps come first; who names none sees the newest first.
+ */
 
 import { indexOfStep, type StepName, stepKey } from '../../../actors/step-order.ts';
 import type { ActorId } from '../../../base/ids.ts';
 import type { Transition } from '../../../base/views.ts';
 import { change, effectList, eventName, senderOf, shownTime } from '../../../base/words.ts';
-import { readEvents } from '../api.ts';
+import type { Answer } from '../answer.ts';
+import { readEvents, readNewest } from '../api.ts';
 import { healthThen, layoutOf } from '../chart/drawings.ts';
 import { go } from '../navigation.ts';
 import { VirtualList } from '../overview/virtual-list.ts';
@@ -19,6 +23,7 @@ const rowHeight = { wide: 32, narrow: 50 } as const;
 
 interface Read {
   readonly steps: readonly Transition[];
+  /** Where to go on; null: there are no more. */
   readonly next: number | null;
   /** null: all is well. */
   readonly problem: string | null;
@@ -54,32 +59,47 @@ export function EventsPage({ store, place }: { store: Store; place: EventsPlace 
     <${Filters} place=${place} kinds=${store.allKinds ?? []} change=${change} />
     ${name && html`<${Sequence} key="${name.id}@${name.rev}@${name.by}" name=${name} isUtc=${utc} onClose=${() => change({ step: '' })} />`}
     ${read.problem && html`<p class="problem" role="alert">${read.problem} <button onClick=${() => load(read)}>Try again</button></p>`}
-    <${VirtualList} items=${read.steps} rowHeight=${isNarrow(700) ? rowHeight.narrow : rowHeight.wide} label="Steps, oldest first" selected=${chosen}
+    <${VirtualList} items=${read.steps} rowHeight=${isNarrow(700) ? rowHeight.narrow : rowHeight.wide} label="Steps, ${from === '' ? 'newest' : 'oldest'} first" selected=${chosen}
       keyOf=${(one: Transition) => `${one.id}/${stepKey(one)}`}
       row=${(one: Transition, index: number) => html`<${Row} step=${one} isUtc=${utc} isChosen=${index === chosen} onChoose=${() => change({ step: `${one.id}@${one.rev}`, when: one.at })} />`} />
     ${read.isReading && html`<p class="empty">reading …</p>`}
     ${!read.isReading && read.steps.length === 0 && !read.problem && html`<p class="empty">nothing recorded for that time (24 hours are kept)</p>`}
-    ${!read.isReading && read.next !== null && html`<p class="empty"><button onClick=${() => load(read)}>Read more</button></p>`}
+    ${!read.isReading && read.next !== null && html`<p class="empty"><button onClick=${() => load(read)}>Read ${from === '' ? 'earlier ones' : 'more'}</button></p>`}
   </div>`;
 }
 
 async function readOn(store: Store, { from, to, kind, text, utc }: EventsPlace, before: Read): Promise<Read> {
   const now = store.now();
   const [since, until] = [
-    readWhen(from || '15m', now, utc),
+    from === '' ? null : readWhen(from, now, utc),
     to === '' ? now + 60_000 : readWhen(to, now, utc),
   ];
-  const wrong = since === null ? from : until === null ? to : null;
-  if (since === null || until === null)
+  const wrong = from !== '' && since === null ? from : until === null ? to : null;
+  if (wrong !== null || until === null)
     return {
       ...nothing,
       isReading: false,
       problem: `“${wrong}” is not a time; use 03:10, 2026-11-22T03:10, with Z for UTC, or an age such as 15m`,
     };
-  const answer = await readEvents({ from: since, to: until, kind, text, after: before.next });
+  const wanted = { kind, text };
+  const answer =
+    since === null
+      ? placed(await readNewest({ ...wanted, to: before.next ?? until }), ({ earlier }) => earlier)
+      : placed(
+          await readEvents({ ...wanted, from: since, to: until, after: before.next }),
+          ({ next }) => next,
+        );
   if ('refused' in answer) return { ...before, isReading: false, problem: answer.refused.reason };
   const { steps, next } = answer.ok;
   return { steps: [...before.steps, ...steps], next, problem: null, isReading: false, at: before.at || now };
+}
+
+/** An answer with where to go on. */
+function placed<P extends { readonly steps: readonly Transition[] }>(
+  answer: Answer<P>,
+  next: (page: P) => number | null,
+): Answer<Pick<Read, 'steps' | 'next'>> {
+  return 'ok' in answer ? { ok: { steps: answer.ok.steps, next: next(answer.ok) } } : answer;
 }
 
 function stepOf({ step, when }: EventsPlace): StepName | null {

@@ -104,6 +104,8 @@ export interface DomainContext extends Reporting {
   readonly askings: number;
   /** When it was requested first, ms since the epoch; 0: it was not. */
   readonly waitsSince: number;
+  /** The same of the last time; absent: by an earlier release. */
+  readonly askedAt?: number;
   /** What is shown for the order's challenge; noted before it is created. */
   readonly showing: Exhibit | null;
   /** Objects of finished challenges that may still exist. */
@@ -159,6 +161,7 @@ export const newborn = ({ name }: ActorInput): DomainContext => ({
   deferral: null,
   askings: 0,
   waitsSince: 0,
+  askedAt: 0,
   showing: null,
   leftovers: [],
   sweeps: 0,

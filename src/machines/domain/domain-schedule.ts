@@ -207,6 +207,21 @@ export function askPauseMs({ askings, deferral }: DomainContext, at: number): nu
     : backOffMs(askings, 2_000, answeredPauseMs);
 }
 
+/** A new host is mostly served within minutes; after an hour people are told that it has no certificate. */
+const keptLongMs = hourMs;
+
+/**
+ * Whether somebody should look at a domain that waits for its permit, by its budget or because of others: it
+ * waits, or will, for an hour without a certificate, or until the one that is stored has ended. Of a context
+ * as it is in the record.
+ */
+export function isKeptLong(context: Partial<DomainContext>): boolean {
+  const { askings = 0, askedAt = 0, waitsSince = 0, deferral, certificate } = context;
+  if (askings === 0 || waitsSince === 0) return false;
+  const until = Math.max(deferral?.until ?? 0, askedAt);
+  return certificate ? certificate.notAfter <= until : until - waitsSince >= keptLongMs;
+}
+
 /**
  * Who earned the wait that outlives what asked for the host: an authority has failed for it. Without that, an
  * object that is made anew would be asked for at once, each time. null: nobody; a CA of one's own may be

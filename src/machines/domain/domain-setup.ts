@@ -226,6 +226,7 @@ export const domainSetup = setup({
     noteLookFailure: assign((args) => step.lookFailed(args)),
     countAsking: assign(({ context, event }) => ({
       askings: context.askings + 1,
+      askedAt: timeOf(event),
       waitsSince: context.askings === 0 ? timeOf(event) : context.waitsSince || timeOf(event),
       question: context.question || timeOf(event),
     })),
@@ -263,6 +264,7 @@ export const domainSetup = setup({
       hold: null,
       failures: 0,
       waitsSince: 0,
+      askedAt: 0,
       pendingAt: null,
       order: null,
       issued: null,

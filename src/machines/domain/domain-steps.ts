@@ -286,6 +286,7 @@ export function stored({ context, event }: Moment): Change {
     issued: null,
     forced: false,
     waitsSince: 0,
+    askedAt: 0,
     failures: 0,
     nextAttempt: null,
     hold: null,

@@ -73,6 +73,9 @@ function nextOf(standing: Standing<DomainContext>): NonNullable<Told['next']> | 
     return { text: 'renewal', at: renewAt(certificate, window) };
   if (isIn(standing, 'clearing') && standing.context.formerly)
     return { text: 'forgets its failures', at: rememberedUntil(standing.context) };
+  const { deferral } = standing.context;
+  if (isIn(standing, 'queued.waitingForPermit') && deferral?.reason === 'budget' && deferral.until !== null)
+    return { text: 'its turn comes, at about that time', at: deferral.until };
   const isHeld = ['resting', 'queued.rateLimited'].some((state) => isIn(standing, state));
   return isHeld && nextAttempt !== null ? { text: 'next attempt', at: nextAttempt } : null;
 }

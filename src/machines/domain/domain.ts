@@ -21,12 +21,13 @@
 import type { Chart } from '../chart.ts';
 import { tells } from '../tell.ts';
 import { isUnwritten } from '../unwritten.ts';
-import { newborn } from './domain-context.ts';
+import { type DomainContext, newborn } from './domain-context.ts';
 import { domainEffects } from './domain-effects.ts';
 import { queued } from './domain-queued.ts';
 import { domainForm, domainMigrations } from './domain-record.ts';
 import { hopelessNotice, issuedNotice, refusedNotice } from './domain-report.ts';
 import { authorization, finalization, inspection, ordering, planning, storage } from './domain-requests.ts';
+import { isKeptLong } from './domain-schedule.ts';
 import { domainSetup } from './domain-setup.ts';
 import { tellDomain } from './domain-tell.ts';
 import {
@@ -337,6 +338,6 @@ export const domainChart: Chart = {
   effects: domainEffects,
   migrations: domainMigrations,
   form: domainForm,
-  needsLook: isUnwritten,
+  needsLook: (context) => isUnwritten(context) || isKeptLong(context as Partial<DomainContext>),
   tell: tells(tellDomain),
 };

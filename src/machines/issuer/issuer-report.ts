@@ -15,8 +15,10 @@ import { allowedAt, budgetText } from './issuer-queue.ts';
 import { type StateWord, sentence } from './issuer-words.ts';
 
 /** What was refused stays refused until a domain that tries it again has a good answer. */
-const isServing = ({ refusals = 0 }: Pick<IssuerContext, 'refusals'>, word: StateWord) =>
-  word === 'ready' || (word === 'trying' && refusals === 0);
+export const isRefused = ({ refusals = 0 }: Pick<IssuerContext, 'refusals'>) => refusals > 0;
+
+const isServing = (context: IssuerContext, word: StateWord) =>
+  word === 'ready' || (word === 'trying' && !isRefused(context));
 
 export function noted(context: IssuerContext, word: StateWord, at: number): Partial<IssuerContext> {
   const isReady = isServing(context, word);

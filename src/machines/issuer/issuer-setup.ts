@@ -254,6 +254,8 @@ export const issuerSetup = setup({
       lastError: saidBy(event) ?? 'the authority refuses it',
       refusals: (context.refusals ?? 0) + 1,
     })),
+    /** Whoever asks for a check may have mended it; that it was refused only an order disproves. */
+    beginRefusalsAnew: assign(({ context: { refusals = 0 } }) => (refusals > 1 ? { refusals: 1 } : {})),
     forgetUnusable: assign(({ context }) => withoutUnusable(context)),
     noteOutage: assign(({ context, event }) => ({
       outageSince: context.outageSince ?? timeOf(event),

@@ -23,7 +23,8 @@ export function sentence(context: IssuerContext, word: StateWord): string {
     case 'ready':
       return `Issuer ${name} can issue certificates${ofAccount(context)}${ca ? `; its CA expires ${dateText(ca.notAfter)}` : ''}.`;
     case 'trying':
-      if (refusals > 0) return `Issuer ${name} could not be used, and one domain tries it again${why}.`;
+      if (refusals > 0)
+        return `Issuer ${name} could not be used${why}; one domain at a time tries it, until an order is taken.`;
       return `The ${source(context)} of Issuer ${name} is back; one domain tries first.`;
     case 'verifying':
       return `Checking whether Issuer ${name} can issue certificates.`;

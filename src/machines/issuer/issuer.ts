@@ -21,12 +21,13 @@
 import type { Chart } from '../chart.ts';
 import { tells } from '../tell.ts';
 import { isUnwritten } from '../unwritten.ts';
-import { type Moment, newborn } from './issuer-context.ts';
+import { type IssuerContext, type Moment, newborn } from './issuer-context.ts';
 import { issuerEffects } from './issuer-effects.ts';
 import { issuerMigrations } from './issuer-migrations.ts';
 import {
   downNotice,
   invalidNotice,
+  isRefused,
   limitNotice,
   readyNotice,
   refusedNotice,
@@ -100,7 +101,7 @@ const issuerMachine = issuerSetup.createMachine({
       { guard: 'isNewSpec', target: '.verifying', actions: ['forgetLimits', 'remember', 'forgetTrouble'] },
       { guard: 'isReadOtherwise', actions: 'remember' },
     ],
-    'issuer.recheck': { target: '.verifying', actions: 'forgetUnusable' },
+    'issuer.recheck': { target: '.verifying', actions: ['forgetUnusable', 'beginRefusalsAnew'] },
     'effect.settled': [
       { guard: 'isReportLost', actions: ['noteUnwritten', 'reportLater'] },
       { guard: 'isReportBack', actions: 'noteWritten' },
@@ -315,5 +316,5 @@ export const issuerChart: Chart = {
   effects: issuerEffects,
   migrations: issuerMigrations,
   tell: tells(tellIssuer),
-  needsLook: isUnwritten,
+  needsLook: (context) => isUnwritten(context) || isRefused(context as Partial<IssuerContext>),
 };

@@ -19,7 +19,8 @@ function scene() {
     },
   } as unknown as KubePort;
   const spec = { acme: { accountSecret, challenge: 'http01' }, ca: null };
-  const issuerOf = () => ({ uid: 'i', version: 'i/1', spec }) as never;
+  let generation = 1;
+  const issuerOf = () => ({ uid: 'i', version: `i/${generation}`, spec }) as never;
   const run = watchIssuerSecrets({ kube, clock, issuerOf, authorities: {} as never });
   const told: PlainEvent[] = [];
   return {
@@ -27,6 +28,7 @@ function scene() {
     told,
     reads: () => reads,
     edit: () => version++,
+    editIssuer: () => generation++,
     watch(check: number, signal = effectRun.signal) {
       const effect = { type: 'issuer-secrets.watch', issuer: 'acme', check } as const;
       run(effect, { ...effectRun, signal }).then(
@@ -38,20 +40,43 @@ function scene() {
 }
 
 test('tells nothing for as long as the Issuer waits, while nothing happens', async () => {
-  const { clock, told, watch, reads } = scene();
+  const { clock, told, watch } = scene();
   watch(1);
   await clock.advance(300_000);
   expect(told).toEqual([]);
-  expect(reads()).toBeGreaterThan(290);
 });
 
-test('tells a change within two seconds, late in the wait, too', async () => {
-  const { clock, told, watch, edit } = scene();
-  watch(1);
-  await clock.advance(250_000);
+test('tells a change within two seconds while the trouble is young, and within ten later on', async () => {
+  for (const [waitedMs, withinMs] of [
+    [55_000, 2_000],
+    [285_000, 10_000],
+  ] as const) {
+    const { clock, told, watch, edit } = scene();
+    watch(1);
+    await clock.advance(waitedMs);
+    edit();
+    await clock.advance(withinMs);
+    expect(told).toEqual([{ type: 'issuer-secrets.changed', check: 1 }]);
+  }
+});
+
+test('reads less and less often while nothing happens, through later watches, until something changes', async () => {
+  const { clock, watch, reads, edit, editIssuer } = scene();
+  const readsIn = async (check: number) => {
+    const before = reads();
+    watch(check);
+    await clock.advance(60_000);
+    return reads() - before;
+  };
+  expect(await readsIn(1)).toBeGreaterThan(45);
+  await clock.advance(240_000);
+  expect(reads()).toBeLessThan(110);
+  for (const check of [2, 3]) expect(await readsIn(check)).toBeLessThanOrEqual(8);
   edit();
-  await clock.advance(2_000);
-  expect(told).toEqual([{ type: 'issuer-secrets.changed', check: 1 }]);
+  expect(await readsIn(4)).toBeGreaterThan(45);
+  await clock.advance(240_000);
+  editIssuer();
+  expect(await readsIn(5)).toBeGreaterThan(45);
 });
 
 test('one that is watched anew is not read twice as often', async () => {

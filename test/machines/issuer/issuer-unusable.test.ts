@@ -10,6 +10,7 @@ import type { IssuerEvent } from '../../../src/machines/issuer/issuer-events.ts'
 import { tellIssuer } from '../../../src/machines/issuer/issuer-words.ts';
 import { issuerFacts } from '../../features/certificates/certificate-samples.ts';
 import { ActorDriver } from '../actor-driver.ts';
+import { toldOf } from '../told.ts';
 
 type Issuer = ActorDriver<IssuerEvent, IssuerContext>;
 
@@ -176,6 +177,37 @@ test('§7.6: it stays refused while nobody tries again, and until a good answer'
   expect(issuer.context.isReady).toBe(false);
   findsUnusable(asks(issuer, 'b.test'), 'b.test', { outcome: 'issued', again: false });
   expect(isReady(issuer)).toMatchObject({ status: 'True', reason: 'Verified', since: issuer.now });
+});
+
+test('§7.6: it needs a look until a good answer, also while one domain may try, and says what it waits for', () => {
+  const shown = (issuer: Issuer) => {
+    const { health, text } = toldOf('issuer', issuer);
+    return [issuer.state, health, text];
+  };
+  const issuer = refused();
+  issuer.take({ type: 'permit.returned', ...asker('a.test'), outcome: 'unused', waitMs: 0, again: false });
+  issuer.wait(5 * minute);
+  expect(shown(issuer).slice(0, 2)).toEqual(['verifying', 'wrong']);
+  const text = `Issuer internal could not be used: ${refusal}; one domain at a time tries it, until an order is taken.`;
+  expect(shown(verified(issuer))).toEqual(['serving.trying', 'wrong', text]);
+  expect(shown(issuer.wait(20 * minute))).toEqual(['serving.trying', 'wrong', text]);
+  findsUnusable(asks(issuer, 'b.test'), 'b.test', { outcome: 'issued', again: false });
+  expect(shown(issuer).slice(0, 2)).toEqual(['serving.ready', 'ok']);
+});
+
+test('§7.6: who asks for a check has it tried at once, by one host, and the pauses begin anew', () => {
+  const issuer = refused();
+  for (let time = 0; time < 6; time++) {
+    while (issuer.state === 'refused') issuer.wait(minute);
+    isRefusedItsOrder(verified(issuer));
+  }
+  issuer.asked();
+  verified(issuer.take({ type: 'issuer.recheck' }));
+  expect([issuer.state, issuer.context.isReady, grants(issuer)]).toEqual(['serving.trying', false, 1]);
+  isRefusedItsOrder(issuer);
+  const since = issuer.now;
+  while (issuer.state === 'refused') issuer.wait(minute);
+  expect((issuer.now - since) / minute).toBe(10);
 });
 
 test('§7.4: a host whose orders alone are refused waits by itself, once another had its certificate', () => {

@@ -3,8 +3,8 @@
  * issuer-secrets.changed | issuer-secrets.unchanged.
  *
  * The Secret of a CA or an account has no label of ours, so no mirror shows it. Unusable Issuers are rare,
- * and reading one or two Secrets once a second costs less than watching all (docs/features/certificates.md
- * §7.6).
+ * and reading one or two Secrets costs less than watching all (docs/features/certificates.md §7.6): once a
+ * second at first, when somebody may be mending it, then less and less often, because it may last for days.
  */
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
 import { type Clock, sleep } from '../../../base/clock.ts';
@@ -15,7 +15,8 @@ import type { IssuerLookup } from './acme-accounts.ts';
 import type { Authorities } from './certificate-authorities.ts';
 import { find } from './certificate-secrets.ts';
 
-const pauseMs = 1_000;
+/** A second in the first half minute; after five minutes ten. */
+const pauseOf = (waitedMs: number) => Math.min(Math.max(waitedMs / 30, 1_000), 10_000);
 /** A little longer than the chart waits for it: nothing is told, or saved, while nothing happens. */
 const watchMs = 310_000;
 
@@ -26,15 +27,24 @@ interface WatchParts {
   readonly authorities: Authorities;
 }
 
-/** One watch for each Issuer: the next one ends it. */
+/** Since when an Issuer is watched while nobody changes anything, and what its Secrets were. */
+interface Standstill {
+  /** Monotonic ms. */
+  readonly since: number;
+  readonly versions: string;
+}
+
+/** One watch for each Issuer: the next one ends it, and goes on at its pace. */
 export function watchIssuerSecrets(parts: WatchParts): EffectRunner<IssuerSecretsWatch> {
   const watching = new Map<string, AbortController>();
+  const standing = new Map<string, Standstill>();
   return async ({ issuer, check }, { signal }) => {
     watching.get(issuer)?.abort(new Error('watched anew'));
     const own = new AbortController();
     watching.set(issuer, own);
     try {
-      const isChanged = await isChangedSoon(parts, issuer, AbortSignal.any([signal, own.signal]));
+      for (const name of standing.keys()) if (parts.issuerOf(name) === null) standing.delete(name);
+      const isChanged = await isChangedSoon(parts, standing, issuer, AbortSignal.any([signal, own.signal]));
       return { type: isChanged ? 'issuer-secrets.changed' : 'issuer-secrets.unchanged', check };
     } catch (thrown) {
       if (signal.aborted || !own.signal.aborted) throw thrown;
@@ -45,7 +55,12 @@ export function watchIssuerSecrets(parts: WatchParts): EffectRunner<IssuerSecret
   };
 }
 
-async function isChangedSoon(parts: WatchParts, issuer: string, signal: AbortSignal): Promise<boolean> {
+async function isChangedSoon(
+  parts: WatchParts,
+  standing: Map<string, Standstill>,
+  issuer: string,
+  signal: AbortSignal,
+): Promise<boolean> {
   const { kube, clock, issuerOf } = parts;
   const end = clock.monotonic() + watchMs;
   let before: string | null = null;
@@ -54,9 +69,22 @@ async function isChangedSoon(parts: WatchParts, issuer: string, signal: AbortSig
     const versions = await versionsOf(kube, secretsOf(issuerOf, issuer), signal);
     if (versions !== null && before !== null && versions !== before) return true;
     before = versions ?? before;
-    await sleep(clock, pauseMs, signal);
+    const since = standsSince(standing, issuer, `${issuerOf(issuer)?.version} ${before}`, clock.monotonic());
+    await sleep(clock, pauseOf(clock.monotonic() - since), signal);
   }
   return false;
+}
+
+function standsSince(
+  standing: Map<string, Standstill>,
+  issuer: string,
+  versions: string,
+  now: number,
+): number {
+  const known = standing.get(issuer);
+  if (known?.versions === versions) return known.since;
+  standing.set(issuer, { since: now, versions });
+  return now;
 }
 
 /** A CA that can sign now ends the wait, whatever changed before the first look. */

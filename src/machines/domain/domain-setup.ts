@@ -8,7 +8,7 @@ import type { ActorInput } from '../actor-input.ts';
 import { actionsOf } from '../effect.ts';
 import type { Stamp } from '../stamp.ts';
 import { isReportBack, lostReport } from '../unwritten.ts';
-import { type DomainContext, type DomainInput, pendingPlace, usable } from './domain-context.ts';
+import { type DomainContext, type DomainInput, keyOf, pendingPlace, usable } from './domain-context.ts';
 import { domainEffects } from './domain-effects.ts';
 import type { FailureOutcome, PermitDeferred } from './domain-events.ts';
 import { lackingIn } from './domain-lacking.ts';
@@ -334,6 +334,13 @@ export const domainSetup = setup({
       if (context.pendingAt === null || context.order !== null || context.issued !== null) return;
       run(enqueue, 'pending.discard', discarding({ context, event }));
       enqueue.assign({ pendingAt: null });
+    }),
+    /** The next order keeps its key beside another Secret. */
+    discardElsewhere: composed(({ context, event, enqueue }) => {
+      const { pendingAt } = context;
+      const next = pendingPlace(context);
+      if (pendingAt !== null && (next === null || keyOf(next) !== keyOf(pendingAt)))
+        run(enqueue, 'pending.discard', discarding({ context, event }));
     }),
     /** For a host without an owner, or with a new one; and where a certificate came by another way. */
     discardPending: composed(({ context, event, enqueue }) => {

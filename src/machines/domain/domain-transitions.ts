@@ -91,7 +91,7 @@ export const granted = [
   },
   { guard: 'isNotedOrderOpen', target: 'acquiring.preparing', actions: 'takePermit' },
   { guard: 'isOrderOpen', target: 'acquiring.authorizing', actions: 'takePermit' },
-  { target: 'acquiring.ordering', actions: ['takePermit', 'startNew'] },
+  { target: 'acquiring.ordering', actions: ['takePermit', 'discardElsewhere', 'startNew'] },
 ] as const;
 
 /** A step at the authority that ended without an answer. */

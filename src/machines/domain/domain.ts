@@ -106,7 +106,7 @@ const domainMachine = domainSetup.createMachine({
       tags: 'settled',
       always: [
         { guard: 'hasIssuer', target: 'checkingStored' },
-        { target: 'waitingForIssuer', actions: [...tell('waitingForIssuer')] },
+        { target: 'waitingForIssuer', actions: ['clearPending', ...tell('waitingForIssuer')] },
       ],
     },
     checkingStored: {

@@ -7,11 +7,14 @@ import { domainFacts } from '../../features/certificates/certificate-samples.ts'
 import {
   confirmed,
   type Domain,
+  day,
   fail,
   finalizing,
   found,
   fresh,
   granted,
+  hour,
+  minute,
   observed,
   ordering,
   valid,
@@ -136,5 +139,40 @@ describe('§3.7: a key whose order is given up because the Issuer is another one
     expect(wordOf(domain)).toBe('valid');
     expect(discarded(domain)).toEqual([pendingAt]);
     expect(discarded(found(domain.take({ type: 'domain.recheck' }), { good: fresh(domain) }))).toEqual([]);
+  });
+
+  test('is removed when the next order keeps its key beside another Secret', () => {
+    const domain = finalizing();
+    const { pendingAt } = domain.context;
+    const other = { namespace: 'shop', secretName: 'edited' };
+    const sources = domainFacts.sources.map((one) => ({ ...one, generation: 2, secretName: 'edited' }));
+    const issuer = { name: 'staging', version: 'staging-uid/1', kind: 'acme', challenge: 'http01' } as const;
+    const edited = { ...domainFacts, sources, targets: [other], stored: [null], issuer };
+    // The broken attempt has earned a minute.
+    found(domain.take(observed(edited)));
+    found(domain.wait(2 * minute)).asked();
+    domain.take({ type: 'permit.granted', issuer: 'staging', question: domain.context.question });
+    expect(wordOf(domain)).toBe('ordering');
+    expect([discarded(domain), domain.context.pendingAt]).toEqual([[pendingAt], other]);
+  });
+
+  test('stays where the next order keeps its own', () => {
+    const domain = finalizing();
+    const { pendingAt } = domain.context;
+    fail(domain, 'down');
+    // By then the order has expired.
+    domain.wait(2 * day).asked();
+    domain.take({ type: 'permit.granted', issuer: 'acme', question: domain.context.question });
+    expect(wordOf(domain)).toBe('ordering');
+    expect([discarded(domain), domain.context.pendingAt]).toEqual([[], pendingAt]);
+  });
+
+  test('is removed when no Issuer is left', () => {
+    const domain = finalizing();
+    const { pendingAt } = domain.context;
+    domain.take(observed({ ...domainFacts, issuer: null, issuerMissing: 'none' }));
+    expect(wordOf(domain)).toBe('waitingForIssuer');
+    expect([discarded(domain), domain.context.pendingAt]).toEqual([[pendingAt], null]);
+    expect(discarded(domain.wait(3 * hour))).toEqual([]);
   });
 });

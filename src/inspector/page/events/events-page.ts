@@ -52,14 +52,15 @@ export function EventsPage({ store, place }: { store: Store; place: EventsPlace 
   for (const one of new Set(read.steps.map(({ id }) => id.split('/', 1)[0] ?? '')))
     layoutOf(one, () => setLoaded((count) => count + 1));
   const change = (part: Partial<EventsPlace>) => go(eventsHref({ ...place, ...part }), { replace: true });
+  const order = from === '' ? 'newest first' : 'oldest first';
   const name = stepOf(place);
   const chosen = name === null ? -1 : indexOfStep(read.steps, name);
   return html`<div class="list-page events-page">
-    <h1>Time line <span class="quiet">${read.steps.length}${read.next === null ? '' : '+'} step${read.steps.length === 1 ? '' : 's'}${read.at > 0 && `, read at ${shownTime(read.at, utc).slice(11, 19)}`}</span> ${read.at > 0 && html`<button onClick=${() => load(nothing)} disabled=${read.isReading}>Read again</button>`}</h1>
+    <h1>Time line <span class="quiet">${read.steps.length}${read.next === null ? '' : '+'} step${read.steps.length === 1 ? '' : 's'}, ${order}${read.at > 0 && `, read at ${shownTime(read.at, utc).slice(11, 19)}`}</span> ${read.at > 0 && html`<button onClick=${() => load(nothing)} disabled=${read.isReading}>Read again</button>`}</h1>
     <${Filters} place=${place} kinds=${store.allKinds ?? []} change=${change} />
     ${name && html`<${Sequence} key="${name.id}@${name.rev}@${name.by}" name=${name} isUtc=${utc} onClose=${() => change({ step: '' })} />`}
     ${read.problem && html`<p class="problem" role="alert">${read.problem} <button onClick=${() => load(read)}>Try again</button></p>`}
-    <${VirtualList} items=${read.steps} rowHeight=${isNarrow(700) ? rowHeight.narrow : rowHeight.wide} label="Steps, ${from === '' ? 'newest' : 'oldest'} first" selected=${chosen}
+    <${VirtualList} items=${read.steps} rowHeight=${isNarrow(700) ? rowHeight.narrow : rowHeight.wide} label="Steps, ${order}" selected=${chosen}
       keyOf=${(one: Transition) => `${one.id}/${stepKey(one)}`}
       row=${(one: Transition, index: number) => html`<${Row} step=${one} isUtc=${utc} isChosen=${index === chosen} onChoose=${() => change({ step: `${one.id}@${one.rev}`, when: one.at })} />`} />
     ${read.isReading && html`<p class="empty">reading …</p>`}

@@ -3,7 +3,8 @@
  * `life` says what runs in it.
  */
 
-import { Engine, type EngineParts } from '../../../src/actors/engine.ts';
+import { Engine } from '../../../src/actors/engine.ts';
+import type { EngineParts } from '../../../src/actors/engine-parts.ts';
 import type { EngineView, FeatureRun } from '../../../src/actors/feature.ts';
 import type { HoldingSpec } from '../../../src/actors/shards/holding.ts';
 import { asError } from '../../../src/base/errors.ts';

@@ -5,7 +5,14 @@ import type { Bus } from '../../src/bus/bus.ts';
 import { encodeJson } from '../../src/bus/codec.ts';
 import { subjects as subjectsOf } from '../../src/bus/subjects.ts';
 import { until } from '../until.ts';
-import { answerOn, cluster, type PermittedServer, type Role, startPermitted } from './permitted-server.ts';
+import {
+  answerOn,
+  cluster,
+  hearEverything,
+  type PermittedServer,
+  type Role,
+  startPermitted,
+} from './permitted-server.ts';
 
 const subjects = subjectsOf(cluster);
 const streams = ['STATE', 'WORLD', 'MAIL', 'EVENT', 'DEAD'] as const;
@@ -105,8 +112,7 @@ const hostile: Readonly<Record<string, string>> = {
 };
 
 test.each(outsiders)('headers from a stolen %s make the server do nothing for it', async (role) => {
-  const told: string[] = [];
-  const hearing = replica.subscribe('orrery.default.>', ({ subject }) => void told.push(subject));
+  const { told, stop } = hearEverything(replica);
   await api('INFO');
   const stored = async () =>
     (await everything()).streams.map(({ state }) => (state as { messages: number }).messages);
@@ -128,7 +134,7 @@ test.each(outsiders)('headers from a stolen %s make the server do nothing for it
   await thief.flush();
   await until(() => told.includes(asks[role]), { what: 'the last message to arrive' });
   const after = await stored();
-  hearing.stop();
+  stop();
   expect(told.filter((subject) => subject !== asks[role])).toEqual([]);
   expect(after.every((count, n) => count >= (before[n] ?? 0))).toBe(true);
   expect(after.filter((_, n) => streams[n] !== 'MAIL')).toEqual(

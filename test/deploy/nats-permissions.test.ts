@@ -17,7 +17,14 @@ import { subjects as subjectsOf } from '../../src/bus/subjects.ts';
 import { orrery } from '../cli/command.ts';
 import { until } from '../until.ts';
 import { root } from './manifests.ts';
-import { answerOn, cluster, type PermittedServer, type Role, startPermitted } from './permitted-server.ts';
+import {
+  answerOn,
+  cluster,
+  hearEverything,
+  type PermittedServer,
+  type Role,
+  startPermitted,
+} from './permitted-server.ts';
 
 const subjects = subjectsOf(cluster);
 let server: PermittedServer;
@@ -304,12 +311,7 @@ test.each(everyRole)(
     const thief = await server.steal(role);
     const streams = ['STATE', 'WORLD', 'EVENT'] as const;
     const before = await Promise.all(streams.map(stored));
-    const told: string[] = [];
-    // Now and then the replica asks itself whether two JetStreams take what is written to its streams.
-    const isOwnQuestion = ({ headers }: BusMessage) => headers['Nats-Expected-Stream'] === 'none';
-    const hearing = replica.subscribe('orrery.default.>', (message) => {
-      if (!isOwnQuestion(message)) told.push(message.subject);
-    });
+    const { told, stop: stopHearing } = hearEverything(replica);
     await replica.request('$JS.API.INFO', new Uint8Array(), { timeoutMs: 2_000 });
     const targets = [
       subjects.fence(3),
@@ -339,7 +341,7 @@ test.each(everyRole)(
     expect(await Promise.all(streams.map(stored))).toEqual(before);
     const allowed = asks[role];
     expect(told.filter((subject) => !allowed.includes(subject))).toEqual([]);
-    hearing.stop();
+    stopHearing();
     await service.stop();
   },
 );

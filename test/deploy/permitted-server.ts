@@ -41,6 +41,18 @@ export interface PermittedServer {
   stop(): Promise<void>;
 }
 
+/**
+ * Subjects of what is written below `orrery.default`, but for what this replica asks itself now and then:
+ * whether two JetStreams take what is written to its streams.
+ */
+export function hearEverything(replica: Bus) {
+  const told: string[] = [];
+  const hearing = replica.subscribe(`orrery.${cluster}.>`, ({ subject, headers }) => {
+    if (headers['Nats-Expected-Stream'] !== 'none') told.push(subject);
+  });
+  return { told, stop: () => hearing.stop() };
+}
+
 const inboxOf = (user: User) => `_INBOX_${user.replace('-', '_')}`;
 
 /** @param edit what an operator changes in deploy/nats/permissions.conf */

@@ -111,10 +111,13 @@ function observingSentence({ context, at }: ElectionStanding): Told {
 
 /** A program that led and neither renews nor releases its Lease may hang, or be gone. */
 function lastText(context: ElectionContext, at: number): string {
-  const { former, seen } = context;
+  const { former, seen, term } = context;
   if (isExpired(context, at))
     return `; ${seen?.record?.holder} still has ${leaseName(context)}, and has not renewed it for ${age(at - (seen?.at ?? at))}; look whether it hangs`;
-  return former === null ? '' : `; the last leader was ${former.holder}: ${former.reason}`;
+  if (former === null) return '';
+  return former.term < term
+    ? `; the last leader was another program's candidate, under term ${term}`
+    : `; the last leader was ${former.holder}: ${former.reason}`;
 }
 
 /** An Election without candidates is at rest, and may be meant so. */

@@ -217,6 +217,16 @@ test('one whose leader resigned gives the Lease back, and remembers whom it had'
   expect(told(election).text).toBe(
     'nobody leads: no candidate campaigns here; the last leader was a: the leader resigned',
   );
+
+  // Then a program outside led, and released its Lease.
+  const record = { ...foreignRecord, transitions: 1 };
+  election
+    .sees(record)
+    .wait(2_000)
+    .sees({ ...record, holder: '' });
+  expect(told(election).text).toBe(
+    "nobody leads: no candidate campaigns here; the last leader was another program's candidate, under term 2",
+  );
 });
 
 test('a Lease whose count is used up says what to do, and is no mere waiting', () => {

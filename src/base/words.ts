@@ -79,7 +79,13 @@ export function timerName(event: string): string {
 const deadlineTexts: Readonly<Record<string, string>> = {
   askAfterOutage: 'its Issuer is asked again',
   backOff: 'it is tried again',
+  checkPause: 'its routes are checked again',
+  compactionPause: 'its slices are compacted',
+  contestPause: 'it is put back again',
+  driftPause: 'the next round',
   restate: 'its status is compared again',
+  retryPause: 'it is tried again',
+  stuckPause: 'it is tried again',
   period: 'the next probe',
   pause: 'the next round',
   probe: 'it is checked again',

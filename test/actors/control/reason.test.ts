@@ -174,6 +174,7 @@ describe('words', () => {
     ['lookAgain', 'look again'],
     ['roundPatience', 'round timeout'],
     ['restate', 'its status is compared again'],
+    ['checkPause', 'its routes are checked again'],
     ['period', 'the next probe'],
   ])('a deadline %s is told as: %s', (delay, text) => {
     const record = recordAfter(chartOf(), ['none', 'fail', 'try']);

@@ -71,8 +71,8 @@ const gates: readonly Mutation[] = [
     'routegates',
     'of two RouteGates with different condition types one holds nobody',
     'src/features/routes/groups/groups.ts',
-    '!selects(podSelector, labels)) return [];\n    types.add(conditionType);',
-    '!selects(podSelector, labels) || types.size > 0) return [];\n    types.add(conditionType);',
+    '!isSelecting(gate, labels)) return [];\n    types.add(conditionType);',
+    '!isSelecting(gate, labels) || types.size > 0) return [];\n    types.add(conditionType);',
   ),
 ];
 

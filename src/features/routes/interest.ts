@@ -1,8 +1,9 @@
 /**
  * Which objects the world holds for RouteGates (I10), and what their digests must contain.
  *
- * Pods: those that the podSelector of a gate in their namespace selects, gated or not. Services: those that a
- * serviceSelector in their namespace selects. EndpointSlices: those of a Service, in namespaces with a gate.
+ * Pods: those that the podSelector of a gate in their namespace selects, gated or not, and those that wait
+ * for the condition of one. Services: those that a serviceSelector in their namespace selects.
+ * EndpointSlices: those of a Service, in namespaces with a gate.
  * Group resources: all objects of the kind in namespaces with a gate that names it, or in the whole cluster
  * if the kind has no namespaces.
  */
@@ -11,7 +12,7 @@ import { asDigest, type ObjectDigest, selects } from '../../base/digests.ts';
 import type { KubeResource } from '../../base/kube-port.ts';
 import { apiVersionOf, resourceName } from '../../kube/mirror/merged-watch.ts';
 import { type EnvPair, type GroupFields, pairText } from './digest.ts';
-import type { EndpointSliceDigest } from './digests.ts';
+import type { EndpointSliceDigest, PodDigest } from './digests.ts';
 import { type Gate, gateOf } from './gate.ts';
 import type { RouteGateSpec } from './route-gate.ts';
 
@@ -24,7 +25,8 @@ interface Asking<Asked> {
 
 export function podInterest(resource: KubeResource): Interest<readonly EnvPair[]> {
   return createGateInterest(resource, {
-    wants: ({ podSelector }, { labels }) => selects(podSelector, labels),
+    wants: ({ podSelector, conditionType }, digest) =>
+      selects(podSelector, digest.labels) || isWaitingFor(conditionType, digest),
     asks: envPairs,
   });
 }
@@ -50,6 +52,11 @@ export function groupInterest(resource: KubeResource): Interest<GroupFields> {
     wants: (gate) => owns(gate, named),
     asks: (gates) => ({ resource: resourceName(resource), paths: fieldPaths(gates, named) }),
   });
+}
+
+function isWaitingFor(conditionType: string, digest: ObjectDigest): boolean {
+  const { readinessGates = [], conditions = {} } = asDigest<PodDigest>(digest, 'pods') ?? {};
+  return readinessGates.includes(conditionType) && conditions[conditionType] !== 'True';
 }
 
 /** The interest in objects of one resource, from the RouteGates that were folded in. */

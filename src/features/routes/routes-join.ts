@@ -20,7 +20,7 @@ import { hindrancesOf } from './deadlocks.ts';
 import type { EndpointSliceDigest, PodDigest, ServiceDigest, ServicePortDigest } from './digests.ts';
 import { type Gate, gateOf } from './gate.ts';
 import { ownerKindOf, ownerOf, ownerStateOf, statedReplicas } from './groups/group-owner.ts';
-import { type Group, Groups, objectOf } from './groups/groups.ts';
+import { type Group, Groups, objectOf, type Stray } from './groups/groups.ts';
 import { servingPods } from './groups/listed-addresses.ts';
 import { sharerOf } from './groups/node-addresses.ts';
 import type { RouteGateSpec } from './route-gate.ts';
@@ -89,6 +89,9 @@ export function createRoutesJoin(parts: {
       if (kind !== 'pod' && kind !== 'service') return null;
       const group =
         kind === 'pod' ? groups.groupOfPod(namespace, name) : groups.groupOfService(namespace, name);
+      const stray = group === null && kind === 'pod' ? groups.strayOf(namespace, name) : null;
+      if (stray !== null)
+        return isComplete(stray.gate) ? { type: 'pod.observed', facts: strayFacts(stray) } : null;
       if (group === null) return isAnySynced(world, kind) ? { type: `${kind}.observed`, facts: null } : null;
       if (!isComplete(group.gate)) return null;
       if (isCrowded(group)) return kind === 'pod' ? refusedPod(world, group, name) : null;
@@ -241,6 +244,27 @@ function podFacts(world: Pick<World, 'get' | 'statement'>, group: Group, name: s
       }),
     ),
     ...deadlocksFor(services, digest, servingPods(group)),
+  };
+}
+
+/**
+ * Of a Pod that waits for a RouteGate that does not select it. To an earlier release that is one whose owner
+ * does not match, of which nothing is probed or written either.
+ */
+function strayFacts({ gate, pod }: Stray): PodFacts {
+  const { conditionType, whenRouteIsLost, whenUnverifiable = 'pass', group } = gate.spec;
+  return {
+    uid: pod.uid,
+    address: pod.address,
+    deleting: pod.deleting || pod.finished === true,
+    gated: true,
+    condition: pod.conditions[conditionType] ?? null,
+    verifiable: false,
+    gate: { name: gate.name, conditionType, whenRouteIsLost, whenUnverifiable },
+    groupResource: 'mismatch',
+    unselected: { lacks: pod.labels[group.podLabel] === undefined ? group.podLabel : null },
+    services: {},
+    unaskable: {},
   };
 }
 

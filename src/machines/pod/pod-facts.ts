@@ -42,6 +42,12 @@ export interface PodFacts {
   };
   /** The object that owns the group. `none`: the RouteGate names no such kind. */
   readonly groupResource: 'none' | 'found' | 'missing' | 'mismatch';
+  /**
+   * The RouteGate does not select the Pod, nor does another one of its condition type: the label that the Pod
+   * lacks for its group, or null if podSelector does not match. `groupResource` then is `mismatch`, so that
+   * an earlier release leaves the Pod alone as well. Absent: it does.
+   */
+  readonly unselected?: { readonly lacks: string | null };
   /** Where the group has no Service: the label, and its value, that one would have. */
   readonly noService?: { readonly label: string; readonly value: string };
   /**

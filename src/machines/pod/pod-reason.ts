@@ -36,7 +36,9 @@ const words: ReadonlyArray<readonly [string, (context: PodContext) => string]> =
   [
     'gated.notApplicable',
     ({ facts }) =>
-      `The object that owns the Pod's group does not match what RouteGate ${facts?.gate.name ?? ''} requires: that verifies nothing, and does not set ${facts?.gate.conditionType ?? ''}.`,
+      facts?.unselected !== undefined
+        ? foreignMessage(facts)
+        : `The object that owns the Pod's group does not match what RouteGate ${facts?.gate.name ?? ''} requires: that verifies nothing, and does not set ${facts?.gate.conditionType ?? ''}.`,
   ],
   ['gated.stranded', ({ facts }) => (facts === null ? '' : foreignMessage(facts))],
   [

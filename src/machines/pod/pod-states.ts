@@ -11,6 +11,7 @@ import {
   lostPatch,
   openedNote,
   openedPatch,
+  strandedNote,
   unopenedNote,
   unwithdrawnNote,
   withdrawal,
@@ -64,10 +65,12 @@ const gatedStates = keepIds('pod', {
     description:
       'The RouteGate does not apply to the Pod, which waits for its condition all the same; nobody has set it.',
     tags: ['settled', 'wrong'],
+    entry: { type: 'kube-event.write', params: strandedNote },
     always: [
       { guard: 'isApplicable', target: '#pod.deciding' },
       { guard: 'isConditionTrue', target: 'notApplicable' },
     ],
+    after: { remind: { target: 'stranded', reenter: true } },
   },
   ...heldStates,
   marking: {

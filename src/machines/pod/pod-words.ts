@@ -72,6 +72,17 @@ function unwrittenNote(moment: Moment, status: 'True' | 'False') {
   return note(moment, { eventType: 'Warning', reason: 'ConditionNotWritten', note: text });
 }
 
+/** Why the gate leaves a Pod alone that waits for its condition. */
+export function strandedNote(moment: Moment) {
+  const { reason, message } = held(moment.context);
+  return note(moment, { eventType: 'Warning', reason, note: message });
+}
+
+const unselectedText = ({ name }: PodFacts['gate'], { lacks }: NonNullable<PodFacts['unselected']>) =>
+  lacks === null
+    ? `RouteGate ${name} does not select this Pod (spec.podSelector), nor does another one of its namespace`
+    : `RouteGate ${name} holds no Pod without the label ${lacks} (spec.group.podLabel), which this Pod lacks`;
+
 /** For `kubectl describe`, which shows no message of a condition. */
 export function longHeldNote(moment: Moment) {
   const { reason, message } = held(moment.context);
@@ -91,7 +102,9 @@ function missingMessage({ facts }: PodContext): string {
   return `${kind} ${name}${version}, which owns this Pod's group by ${gate}, does not exist. Create it, or correct the Pod's label ${label}${otherwise}.`;
 }
 
-export function foreignMessage({ gate }: PodFacts): string {
+export function foreignMessage({ gate, unselected }: PodFacts): string {
+  if (unselected !== undefined)
+    return `${unselectedText(gate, unselected)}, so that nothing sets this condition to True unless another program does. If the Pod is to become Ready, correct its labels in its template or the RouteGate, or remove ${gate.conditionType} from spec.readinessGates of its template.`;
   return `The object that owns this Pod's group does not match what RouteGate ${gate.name} requires (groupResource.require), so that verifies nothing, and does not set this condition to True. If the Pod is to become Ready, remove ${gate.conditionType} from spec.readinessGates of its template, or correct require.`;
 }
 
@@ -149,7 +162,8 @@ function held(context: PodContext): { readonly reason: string; readonly message:
   const { facts, lostRoute } = context;
   if (facts?.refused !== undefined) return facts.refused;
   if (facts?.groupResource === 'missing') return { reason: 'GroupMissing', message: missingMessage(context) };
-  if (facts?.groupResource === 'mismatch') return { reason: 'NotApplicable', message: foreignMessage(facts) };
+  if (facts?.groupResource === 'mismatch')
+    return { reason: facts.unselected ? 'NotSelected' : 'NotApplicable', message: foreignMessage(facts) };
   if (facts?.address === null) return { reason: 'WaitingForAddress', message: noAddressMessage };
   if (facts !== null && 'invalid' in facts.address)
     return { reason: 'InvalidAddress', message: invalidMessage(context) };

@@ -121,7 +121,7 @@ describe('“every Service of the group (RouteGate’s namespace, serviceSelecto
 
   test('a Pod or Service that nobody selects any more is told so', async () => {
     const scene = await (await shop()).put({
-      'pods/web-0': podDigest({ labels: { app: 'other', group: 'one' } }),
+      'pods/web-0': podDigest({ labels: { app: 'other', group: 'one' }, readinessGates: [] }),
       'services/web': null,
     });
     expect(scene.pod()).toBeNull();

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { podChart } from '../../../src/machines/pod/pod.ts';
 import type { PodFacts } from '../../../src/machines/pod/pod-facts.ts';
 import { stateWords } from '../../../src/machines/tell.ts';
+import { toldOf } from '../told.ts';
 import {
   missed,
   newPod,
@@ -81,5 +82,33 @@ describe('docs/features/routes.md §7.16: a Pod that is held back for long needs
       expect(pod.take(patched('False')).state).toBe('gated.waitingForAddress.overdue.told');
       pod.take(observed(waiting)).wait(268_000);
     }
+  });
+
+  test('§7.17: so does one that its RouteGate does not select, with an Event, again each half hour', () => {
+    const unselected = { groupResource: 'mismatch', services: {}, unselected: { lacks: null } } as const;
+    const pod = newPod(observed(unselected));
+    expect(toldOf('pod', pod.wait(299_000)).health).toBe('ok');
+    expect(pod.asked()).toEqual([]);
+    pod.wait(1_000);
+    const why =
+      'RouteGate gate does not select this Pod (spec.podSelector), nor does another one of its namespace, so that nothing sets this condition to True unless another program does. If the Pod is to become Ready, correct its labels in its template or the RouteGate, or remove example.com/routes from spec.readinessGates of its template.';
+    const event = { type: 'kube-event.write', eventType: 'Warning', reason: 'NotSelected', note: why };
+    expect(pod.asked()).toMatchObject([event]);
+    expect(toldOf('pod', pod)).toMatchObject({ health: 'wrong', text: why });
+    pod.wait(30 * 60_000);
+    expect([pod.asked().length, pod.state]).toEqual([1, 'gated.stranded']);
+    pod.take(observed({ ...unselected, unselected: { lacks: 'group' } }));
+    expect(toldOf('pod', pod).text).toContain('holds no Pod without the label group (spec.group.podLabel)');
+    // Its labels are corrected.
+    expect(pod.take(observed()).state).toBe('gated.proving.asking');
+  });
+
+  test('§7.17: what its condition said before, when it was selected, is corrected', () => {
+    const pod = toldWhy(newPod(observed()));
+    pod.take(observed({ condition: 'False' }));
+    patches(pod);
+    const unselected = { groupResource: 'mismatch', services: {}, unselected: { lacks: null } } as const;
+    pod.take(observed({ ...unselected, condition: 'False' })).wait(30_000);
+    expect(patches(pod)).toMatchObject([{ status: 'False', reason: 'NotSelected' }]);
   });
 });

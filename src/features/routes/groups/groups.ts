@@ -7,7 +7,8 @@
  * never fight over one condition. A Service belongs to the groups of all gates that select it. The oldest
  * gate of an object speaks to the actor of the object's name, every other gate to `<name>@<gate>`; the
  * members of a group bear their actors' names. To place an object costs the size of its groups, not that of
- * the world.
+ * the world. A Pod that waits for a condition of its namespace's RouteGates and that none of them selects is
+ * in no group, and has an actor all the same, which says so.
  */
 
 import { hash } from '../../../actors/shards/rendezvous.ts';
@@ -44,6 +45,14 @@ export interface Group {
 type Places = ReadonlyMap<string, Group>;
 const nowhere: Places = new Map();
 
+/** A Pod that waits for the condition of a RouteGate that does not select it. */
+export interface Stray {
+  readonly gate: Gate;
+  readonly pod: PodDigest;
+}
+type Strays = ReadonlyMap<string, Stray>;
+const noStrays: Strays = new Map();
+
 /** The object that an actor represents. */
 export const objectOf = (actor: string): string => actor.split('@')[0] ?? actor;
 
@@ -55,6 +64,8 @@ export class Groups {
   /** By object (`<ns>/<name>`). */
   readonly #placesOfPod = new Map<string, Places>();
   readonly #placesOfService = new Map<string, Places>();
+  /** By Pod, as above. */
+  readonly #strays = new Map<string, Strays>();
   readonly #listed = new ListedAddresses();
   readonly #pods = new Map<string, Map<string, PodDigest>>();
   readonly #services = new Map<string, Map<string, ServiceDigest>>();
@@ -75,6 +86,11 @@ export class Groups {
   /** @param name the actor's */
   groupOfPod(namespace: string, name: string): Group | null {
     return this.#placesOfPod.get(`${namespace}/${objectOf(name)}`)?.get(name) ?? null;
+  }
+
+  /** @param name the actor's */
+  strayOf(namespace: string, name: string): Stray | null {
+    return this.#strays.get(`${namespace}/${objectOf(name)}`)?.get(name) ?? null;
   }
 
   /** @param name the actor's */
@@ -118,6 +134,8 @@ export class Groups {
       for (const pod of pods.keys()) yield `pod/${gate.namespace}/${pod}`;
       for (const service of services.keys()) yield `service/${gate.namespace}/${service}`;
     }
+    for (const strays of this.#strays.values())
+      for (const [actor, { gate }] of strays) yield `pod/${gate.namespace}/${actor}`;
   }
 
   /** Nobody is affected by a gate that is what it was: its status is written while Pods wait. */
@@ -182,13 +200,13 @@ export class Groups {
   ): void {
     const key = `${namespace}/${name}`;
     const before = this.#placesOfPod.get(key) ?? nowhere;
-    const after =
-      digest === null
-        ? nowhere
-        : this.#placesFor(namespace, name, gatesOfPod(this.#gatesInUse(namespace), digest));
+    const selecting = digest === null ? [] : gatesOfPod(this.#gatesInUse(namespace), digest);
+    const after = selecting.length === 0 ? nowhere : this.#placesFor(namespace, name, selecting);
     this.podChanges += 1;
     affected.add(`pod/${key}`);
-    for (const actor of [...before.keys(), ...after.keys()]) affected.add(`pod/${namespace}/${actor}`);
+    const strays = this.#placeStray(namespace, name, digest, selecting.length);
+    for (const actor of [...before.keys(), ...after.keys(), ...strays])
+      affected.add(`pod/${namespace}/${actor}`);
     for (const group of new Set([...before.values(), ...after.values()])) {
       const [was, is] = [before, after].map((places) => actorIn(places, group));
       const old = was === undefined ? undefined : group.pods.get(was);
@@ -218,6 +236,21 @@ export class Groups {
     }
     setOrDelete(this.#placesOfPod, key, after);
     for (const group of before.values()) this.#forgetEmpty(group);
+  }
+
+  /** @param n its other actors @returns the actors that it had or has as a stray */
+  #placeStray(namespace: string, name: string, pod: PodDigest | null, n: number): readonly string[] {
+    const key = `${namespace}/${name}`;
+    const before = this.#strays.get(key) ?? noStrays;
+    const gates = pod === null ? [] : missedBy(this.#gatesInUse(namespace), pod);
+    if (pod === null || gates.length === 0) {
+      this.#strays.delete(key);
+      return [...before.keys()];
+    }
+    const actorFor = (gate: Gate, index: number) => (n + index === 0 ? name : `${name}@${gate.name}`);
+    const after = new Map(gates.map((gate, index) => [actorFor(gate, index), { gate, pod }]));
+    this.#strays.set(key, after);
+    return [...before.keys(), ...after.keys()];
   }
 
   #placeService(namespace: string, name: string, digest: ServiceDigest | null, affected: Affected): void {
@@ -288,14 +321,30 @@ function setOrDelete(places: Map<string, Places>, key: string, after: Places): v
 function gatesOfPod(gates: readonly Gate[], { labels, readinessGates }: PodDigest) {
   const types = new Set<string>();
   const selecting = gates.flatMap((gate): Array<[Gate, string]> => {
-    const { conditionType, podSelector, group } = gate.spec;
+    const { conditionType, group } = gate.spec;
     const value = labels[group.podLabel];
-    if (value === undefined || types.has(conditionType) || !selects(podSelector, labels)) return [];
+    if (value === undefined || types.has(conditionType) || !isSelecting(gate, labels)) return [];
     types.add(conditionType);
     return [[gate, value]];
   });
   const gated = selecting.filter(([{ spec }]) => readinessGates.includes(spec.conditionType));
   return gated.length > 0 ? gated : selecting.slice(0, 1);
+}
+
+const isSelecting = ({ spec: { podSelector, group } }: Gate, labels: PodDigest['labels']): boolean =>
+  labels[group.podLabel] !== undefined && selects(podSelector, labels);
+
+/** For each condition that the Pod waits for, and of whose gates none selects it: the oldest of them. */
+function missedBy(gates: readonly Gate[], { labels, readinessGates, conditions }: PodDigest): Gate[] {
+  const types = new Set(
+    gates.flatMap((gate) => (isSelecting(gate, labels) ? [gate.spec.conditionType] : [])),
+  );
+  return gates.filter(({ spec: { conditionType } }) => {
+    const isAwaited = readinessGates.includes(conditionType) && conditions[conditionType] !== 'True';
+    if (!isAwaited || types.has(conditionType)) return false;
+    types.add(conditionType);
+    return true;
+  });
 }
 
 /** Every gate that selects the Service, oldest first. */

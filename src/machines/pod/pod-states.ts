@@ -47,7 +47,8 @@ const gatedStates = keepIds('pod', {
     ],
   },
   notApplicable: {
-    description: 'The RouteGate does not apply to the kind of object that owns the group.',
+    description:
+      'The RouteGate does not apply to the Pod: not to the object that owns its group, or it does not select the Pod.',
     tags: 'settled',
     always: { guard: 'isApplicable', target: '#pod.deciding' },
     // From then on it is missed anew.

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { PodDigest } from '../../../src/features/routes/digests.ts';
 import { podInterest } from '../../../src/features/routes/interest.ts';
+import { gateSpec, pod, TestCluster } from '../../actors/harness.ts';
 import { gateDigest, podDigest, serviceDigest, shop, WorldScene } from '../../actors/world/world-scene.ts';
 
 const pods = { group: '', version: 'v1', plural: 'pods', kind: 'Pod', namespaced: true };
@@ -82,4 +83,37 @@ describe('§7.17: a Pod that waits for the condition of a RouteGate that does no
     await scene.put({ 'pods/web-0': null });
     expect(scene.pod('web-0@second')).toBeNull();
   });
+});
+
+test('§7.17: nothing is written while another program may set the condition; then an Event, and it may still', async () => {
+  const cluster = new TestCluster();
+  const gate = { kind: 'routegates', resourceVersion: '1', deleting: false, labels: {}, generation: 1 };
+  await cluster.put('routegates', 'shop', 'gate', { ...gate, uid: 'g', createdAt: 1, spec: gateSpec });
+  for (const resource of ['routegates', 'pods', 'services', 'endpointslices'])
+    await cluster.put('_synced', '', resource, { kind: 'synced', gates: ['g/1'], resource });
+  await cluster.replica('a');
+  const put = (n: number, is?: 'True') =>
+    cluster.put(
+      'pods',
+      'shop',
+      `web-${n}`,
+      pod(n, { uid: `u-${n}`, labels: {}, ...(is && { conditions: { [type]: is } }) }),
+    );
+  for (let n = 0; n < 3; n++) await put(n);
+  await cluster.clock.advance(60_000);
+  expect(cluster.states()['pod/shop/web-0']).toBe('gated.notApplicable');
+  for (let n = 1; n < 3; n++) await put(n, 'True');
+  await cluster.clock.advance(300_000);
+  expect(cluster.states()).toEqual({
+    'pod/shop/web-0': 'gated.stranded',
+    'pod/shop/web-1': 'gone',
+    'pod/shop/web-2': 'gone',
+  });
+  const events = cluster.ranOf('kube-event.write').map(({ effect }) => effect);
+  const about = events.filter((one) => (one as { reason?: string }).reason === 'NotSelected');
+  expect(about).toMatchObject([{ regarding: { kind: 'Pod', name: 'web-0', uid: 'u-0' } }]);
+  await put(0, 'True');
+  await cluster.clock.advance(1_000);
+  expect(cluster.states()['pod/shop/web-0']).toBe('gone');
+  expect(cluster.ranOf('pod-condition.patch')).toEqual([]);
 });

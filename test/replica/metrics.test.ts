@@ -1,7 +1,15 @@
 /** What Prometheus reads: the contract's names, and gauges that are looked up when asked. */
 import { expect, test } from 'vitest';
+import type { Engine } from '../../src/actors/engine.ts';
+import { createCell, note } from '../../src/actors/host/cell.ts';
+import type { ActorRecord } from '../../src/actors/host/records.ts';
+import { createShardRun } from '../../src/actors/shards/shard-run.ts';
+import type { Bus } from '../../src/bus/bus.ts';
+import { domainChart } from '../../src/machines/domain/domain.ts';
 import { featuresOf } from '../../src/replica/features.ts';
+import type { Pipelines } from '../../src/replica/health/pipelines.ts';
 import { createMetrics, metricTables } from '../../src/replica/metrics.ts';
+import { gaugesOf } from '../../src/replica/replica-tells.ts';
 
 const table = metricTables(featuresOf());
 
@@ -70,4 +78,34 @@ test('two replicas in one process count apart', async () => {
   const [one, other] = [createMetrics({ table }), createMetrics({ table })];
   one.shardMove();
   expect(await body(other)).toContain('orrery_shard_moves_total 0');
+});
+
+test('actors of one state are counted by how they stand: what needs a look in any state is wrong', () => {
+  const run = createShardRun(0, 1);
+  const refused = { since: 0, at: 300_000, why: 'denied' };
+  for (const [n, state, unwritten] of [
+    [1, 'valid', null],
+    [2, 'valid', refused],
+    [3, 'lacking', null],
+    [4, 'lacking', refused],
+  ] as const) {
+    const id = `domain/_/${n}.example.com` as const;
+    const cell = createCell(id, run);
+    run.cells.set(id, cell);
+    const record = { gone: false, since: 1_000, snapshot: { value: state, context: { unwritten } } };
+    note(cell, record as unknown as ActorRecord, state, domainChart);
+  }
+  const steppers = new Map([['domain', { chart: domainChart }]]);
+  const parts = { steppers, paces: { used: () => [] } };
+  const engine = { parts, shards: { open: () => [run] }, runs: [] } as unknown as Engine;
+  const bus = { status: 'connected', counters: { disconnects: 0 }, troubles: () => [] } as unknown as Bus;
+  const gauges = [...gaugesOf(engine, bus, { complaints: () => [] } as unknown as Pipelines, 2_000)];
+  const ofName = (name: string) => gauges.filter((one) => one.name === name);
+  expect(ofName('orrery_actors').map(({ labels, value }) => [labels?.state, labels?.health, value])).toEqual([
+    ['valid', 'ok', 1],
+    ['valid', 'wrong', 1],
+    ['lacking', 'wrong', 2],
+  ]);
+  const troubles = [{ labels: { kind: 'domain', health: 'wrong' }, value: 1 }];
+  expect(ofName('orrery_trouble_seconds')).toMatchObject(troubles);
 });

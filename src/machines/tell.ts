@@ -92,9 +92,9 @@ interface Judged {
 export const healthIn = (chart: Judged, state: string, context: unknown): Health =>
   isToLookAt(chart, context) ? 'wrong' : stateWords(chart, state).health;
 
-/** A context of another release may not be as the chart expects. */
+/** A context of another release may not be as the chart expects, and a feature's chart not as typed. */
 export const isToLookAt = ({ needsLook }: Judged, context: unknown): boolean =>
-  needsLook !== undefined && attempt(() => needsLook(context), false);
+  needsLook !== undefined && attempt(() => needsLook(context) === true, false);
 
 const severity = { ok: 0, waiting: 1, wrong: 2 } as const satisfies Record<Health, number>;
 

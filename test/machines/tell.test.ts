@@ -5,7 +5,7 @@
 import { describe, expect, test } from 'vitest';
 import { setup } from 'xstate';
 import type { Chart } from '../../src/machines/chart.ts';
-import { isIn, stateWords } from '../../src/machines/tell.ts';
+import { healthIn, isIn, stateWords } from '../../src/machines/tell.ts';
 import { charts } from '../../src/replica/charts.ts';
 
 const machine = setup({ types: { tags: {} as 'settled' | 'wrong' } }).createMachine({
@@ -51,6 +51,16 @@ describe('health and words of a state', () => {
   ])('%s is %s', (state, health, text) => {
     expect(stateWords(chart, state)).toEqual({ health, text });
   });
+});
+
+test('what cannot say whether it needs a look stands by its state', () => {
+  const broken = () => {
+    throw new Error('not this context');
+  };
+  const unfit = (async () => false) as unknown as () => boolean;
+  const stands = (needsLook: () => boolean) =>
+    healthIn({ ...chart, needsLook }, 'work.done,side.off', { any: 'context' });
+  expect([() => true, () => false, broken, unfit].map(stands)).toEqual(['wrong', 'ok', 'ok', 'ok']);
 });
 
 test('a state is in itself and in what is around it, not in a name that begins alike', () => {

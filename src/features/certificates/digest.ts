@@ -68,7 +68,8 @@ export function ingressPart(object: KubeObject): DigestPart<IngressDigest> {
   const digest = { generation: generationOf(object), issuer };
   // Of an Ingress without our annotation, nothing else is kept (I10).
   if (issuer === null) return { ...digest, hosts: [], invalid: null };
-  const entries = list(record(object.spec).tls).map(record).flatMap(tlsHosts);
+  const tls = list(record(object.spec).tls).map(record);
+  const entries = tls.flatMap(tlsHosts);
   const hosts = entries.flatMap(({ host, secretName }) =>
     typeof host === 'string' ? [{ host, secretName }] : [],
   );
@@ -80,7 +81,16 @@ export function ingressPart(object: KubeObject): DigestPart<IngressDigest> {
     ...digest,
     hosts: hosts.slice(0, limits.hostsPerObject),
     invalid: invalid.length === 0 ? null : `spec.tls: ${invalid.slice(0, 5).join('; ')}`,
+    ...unwritten(tls),
   };
+}
+
+/** Ingress controllers look for these Secrets, and nothing else shows that they are not written. */
+function unwritten(tls: readonly Fields[]): Pick<IngressDigest, 'unwritten'> {
+  const names = tls.flatMap(({ hosts, secretName }) =>
+    typeof secretName === 'string' && secretName !== '' && list(hosts).length > 1 ? [secretName] : [],
+  );
+  return names.length === 0 ? {} : { unwritten: names.slice(0, 5) };
 }
 
 /**

@@ -49,6 +49,8 @@ export interface IngressDigest extends DigestBase {
   readonly hosts: ReadonlyArray<{ readonly host: string; readonly secretName: string }>;
   /** Invalid host names, for people; null: none. */
   readonly invalid: string | null;
+  /** Secrets of entries with several hosts, none of which is written; absent: none. */
+  readonly unwritten?: readonly string[];
 }
 
 /** The public part of a Secret with our label. */

@@ -171,6 +171,9 @@ const saidIn = (digest: AnyDigest | null) => asDigest<DomainDigest>(digest, 'dom
 /** A merge of it would change nothing. */
 const isPart = (status: object, whole: unknown): boolean => equal({ ...record(whole), ...status }, whole);
 
+const unwrittenText = (secrets: readonly string[]) =>
+  `spec.tls: not written: ${secrets.join(', ')}. A Secret has the certificate of one host: those of an entry with several are in Secrets named like the hosts. Give each host an entry, with a secretName of its own`;
+
 function complaintOf(digest: AnyDigest | null): Complaint | null {
   if (isDigest<DomainDigest>(digest, 'domains')) {
     if (!('invalid' in digest.spec)) return null;
@@ -179,9 +182,11 @@ function complaintOf(digest: AnyDigest | null): Complaint | null {
     return { ...named, reason: 'InvalidSpec', note: digest.spec.invalid };
   }
   if (isDigest<IngressDigest>(digest, 'ingresses')) {
-    const { uid, generation, invalid } = digest;
+    const { uid, generation, invalid, unwritten } = digest;
     const named = { apiVersion: 'networking.k8s.io/v1', kind: 'Ingress', uid, generation };
-    return invalid === null ? null : { ...named, reason: 'InvalidHost', note: invalid };
+    if (invalid !== null) return { ...named, reason: 'InvalidHost', note: invalid };
+    if (unwritten === undefined) return null;
+    return { ...named, reason: 'SecretNotWritten', note: unwrittenText(unwritten) };
   }
   const service = asDigest<ServiceDigest>(digest, 'services');
   if (service?.serve?.invalid == null) return null;

@@ -132,7 +132,9 @@ describe('Ingress', () => {
         { host: 'c.example.com', secretName: 'c.example.com' },
       ],
       invalid: null,
+      unwritten: ['bc'],
     });
+    expect(ingress(tls.slice(0, 1), 'acme')).not.toHaveProperty('unwritten');
   });
 
   test('a host that is none is told, the others stand', () => {

@@ -45,6 +45,30 @@ test('of a Domain that was told already, by another replica, the time of the tra
   expect(bodies).toMatchObject([{ metadata: { uid: 'uid-1' }, status: { conditions: [ready] } }]);
 });
 
+test('an Ingress hears that the Secret of an entry with several hosts is not written', async () => {
+  const warned: SourceWarning[] = [];
+  const clock = new VirtualClock();
+  const facts = { issuer: 'acme', generation: 1, hosts: [], invalid: null, unwritten: ['web-tls'] };
+  const web: WorldEntry = {
+    resource: 'ingresses.networking.k8s.io',
+    namespace: 'shop',
+    name: 'web',
+    digest: { ...base, kind: 'ingresses', ...facts } as never,
+  };
+  const warnings = new SourceWarnings({
+    kube: fakePort({}),
+    world: { entries: (resource) => (resource === web.resource ? [web] : []), onChange: () => {} },
+    warn: async (warning) => void warned.push(warning),
+    clock,
+    log: silentLog,
+  });
+  warnings.start();
+  await clock.advance(10);
+  warnings.stop();
+  expect(warned).toMatchObject([{ reason: 'SecretNotWritten', regarding: { kind: 'Ingress', name: 'web' } }]);
+  expect(warned[0]?.note).toMatch('spec.tls: not written: web-tls. A Secret has the certificate of one host');
+});
+
 /** A world whose Domain changes, and an API server that shows it and can be away. */
 function stage() {
   const clock = new VirtualClock();

@@ -140,6 +140,10 @@ function stage(change: Partial<AcmeSpec> = {}) {
       const data = { 'tls.key': Buffer.from(secret.key).toString('base64') };
       return { metadata: { namespace: 'shop', name: 'account' }, data } as KubeObject;
     },
+    create: async (_resource, { data }: KubeObject & { readonly data?: Record<string, string> }) => {
+      secret.key = Buffer.from(data?.['tls.key'] ?? '', 'base64').toString();
+      return { metadata: { name: 'account' } };
+    },
   });
   const issuerOf = () => ({ uid: 'u', version: 'v', spec: { acme: { ...spec, ...change } } as never });
   const clock = new VirtualClock();
@@ -270,23 +274,28 @@ test.each(['ed25519', 'x25519'] as const)(
   },
 );
 
-test('another key in the Secret of the account is used as soon as the former one is refused', async () => {
-  const { authority, secret, order } = stage();
-  secret.key = await makeKey();
-  await order();
-  authority.deactivated.add(nameOf(secret.key));
-  secret.key = await makeKey();
-  const url = `https://ca/orders/${nameOf(secret.key)}`;
-  await expect(order()).resolves.toMatchObject({ type: 'order.made', order: { url } });
-});
+test.each(['deactivated', 'replaced'] as const)(
+  'another key in the Secret of the account is used as soon as the former one is %s',
+  async (how) => {
+    const { authority, secret, order } = stage();
+    secret.key = await makeKey();
+    await order();
+    authority[how].add(nameOf(secret.key));
+    secret.key = await makeKey();
+    const url = `https://ca/orders/${nameOf(secret.key)}`;
+    await expect(order()).resolves.toMatchObject({ type: 'order.made', order: { url } });
+  },
+);
 
-test('a key of the account that was rolled over is used as soon as the former one does not verify', async () => {
-  const { authority, secret, order } = stage();
-  secret.key = await makeKey();
-  await order();
-  authority.replaced.add(nameOf(secret.key));
-  secret.key = await makeKey();
-  await expect(order()).resolves.toMatchObject({ type: 'order.made' });
+test('without the Secret of the account the next order has a new one, and the former one’s is given up', async () => {
+  const { secret, order, go } = stage();
+  const former = await makeKey();
+  secret.key = former;
+  const made = await placed(order);
+  secret.key = '';
+  await expect(order('b.example.com')).resolves.toMatchObject({ type: 'order.made' });
+  expect(['', former]).not.toContain(secret.key);
+  await expect(go(made)).resolves.toMatchObject({ outcome: 'refused', orderLost: true });
 });
 
 test('§7: an account that is deactivated amid an order makes the Issuer unusable, and counts against no host', async () => {

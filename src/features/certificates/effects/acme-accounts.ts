@@ -73,7 +73,7 @@ const accountKeyName = 'tls.key';
 export type AcmeAccounts = ReturnType<typeof createAcmeAccounts>;
 
 export function createAcmeAccounts(parts: AccountParts) {
-  const { of, anew, forget, doubt, pauseMs } = openedAccounts(parts);
+  const { of, kept, anew, forget, doubt, pauseMs } = openedAccounts(parts);
   return {
     /**
      * The Issuer's specification and its opened account. @throws OrreryError CERTIFICATE_UNUSABLE | ACME_… |
@@ -92,7 +92,7 @@ export function createAcmeAccounts(parts: AccountParts) {
       work: (opened: OpenedAccount) => Promise<T>,
       signal: AbortSignal,
     ): Promise<T> {
-      const before = await of(issuer, signal);
+      const before = await (step === 'places an order' ? kept(issuer, signal) : of(issuer, signal));
       try {
         return await work(before);
       } catch (thrown) {
@@ -101,11 +101,10 @@ export function createAcmeAccounts(parts: AccountParts) {
           throw withAccount(thrown, before.account);
         }
         const now = await anew(issuer, before, signal);
-        if (now === null) throw lostAgain(thrown, pauseMs(issuer));
-        if (step === 'continues an order' && now.account.url !== before.account.url)
-          throw lostOrder(null, `the account that placed the order is another one now: ${thrown.message}`);
+        if (now === null) throw afterReopening(thrown, step, pauseMs(issuer));
+        if (step === 'continues an order' && now.account.url !== before.account.url) throw anothers(thrown);
         return work(now).catch((again: unknown) => {
-          throw lostAgain(again, pauseMs(issuer));
+          throw afterReopening(again, step, pauseMs(issuer));
         });
       }
     },
@@ -141,6 +140,15 @@ function openedAccounts(parts: AccountParts) {
   };
   return {
     of,
+    /** One whose Secret was deleted since is not used for anything new: it may be in wrong hands. */
+    async kept(issuer: string, signal: AbortSignal): Promise<OpenedAccount> {
+      const before = opened.get(issuer);
+      const found = await of(issuer, signal);
+      if (before === undefined || opened.get(issuer) !== before) return found;
+      if ((await readSecret(parts.kube, found.spec.accountSecret, signal)) !== null) return found;
+      if (opened.get(issuer) === before) opened.delete(issuer);
+      return of(issuer, signal);
+    },
     /** Opened anew for this one, or for another host; null: that was tried a moment ago. */
     async anew(issuer: string, before: OpenedAccount, signal: AbortSignal): Promise<OpenedAccount | null> {
       const now = await opened.get(issuer)?.account.catch(() => null);
@@ -193,6 +201,17 @@ function withAccount(thrown: unknown, { url }: AcmeAccount): unknown {
   if (!hasCode(thrown, 'ACME_REFUSED') || thrown.facts.type !== 'caa') return thrown;
   const text = `${thrown.message.slice(0, 300)}; a CAA record with accounturi has to name ${url}`;
   return new OrreryError('ACME_REFUSED', text, { cause: thrown, facts: thrown.facts });
+}
+
+const anothers = ({ message }: Error) =>
+  lostOrder(null, `the account that placed the order is another one now: ${message}`);
+
+/** The account has just been found good: whoever refuses it an order says that it is not the account's. */
+function afterReopening(thrown: unknown, step: OrderStep, pauseMs: number): unknown {
+  const isAnothers = step === 'continues an order' && hasCode(thrown, 'ACME_REFUSED');
+  if (isAnothers && thrown.facts.type === 'unauthorized' && thrown.facts.status !== 0)
+    return anothers(thrown);
+  return lostAgain(thrown, pauseMs);
 }
 
 /**

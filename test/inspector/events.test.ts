@@ -114,6 +114,18 @@ describe('the newest steps', () => {
     expect(told(await readNewest(port, asked))).toEqual([279, 278, 277, 276]);
     const atOnce = stored(numbered(Array.from({ length: 300 }, (_, n) => 3_599 * second + n)), 10);
     await expect(readNewest(atOnce, asked)).rejects.toThrow(/^too much happened at 2026-11-22T01:00:00/);
+    // What came after it is told first.
+    const later = stored(
+      numbered([
+        ...Array.from({ length: 300 }, (_, n) => 3_570 * second + n),
+        3_595 * second,
+        3_598 * second,
+      ]),
+      10,
+    );
+    const page = await readNewest(later, asked);
+    expect([told(page), (page.earlier ?? 0) >= midnight + 3_570 * second]).toEqual([[301, 300], true]);
+    await expect(readNewest(later, { ...asked, until: page.earlier ?? 0 })).rejects.toThrow(/^too much/);
   });
 
   test('what nobody said is looked for in a bounded number of spans', async () => {

@@ -24,7 +24,7 @@ const spansMax = 12;
 
 /**
  * @param request without `after`: go on with `until`
- * @throws OrreryError USAGE if more happened in a second than can be read for one answer
+ * @throws OrreryError USAGE if more happened in the last second of it than can be read for one answer
  */
 export async function readNewest(
   stored: Pick<StoredPort, 'history'>,
@@ -37,7 +37,9 @@ export async function readNewest(
     const start = Math.max(since, end - span + 1);
     const { steps, next } = await readEvents(stored, { ...asked, since: start, until: end, limit: Infinity });
     if (next !== null) {
-      if (span <= leastSpanMs) throw tooMany(end);
+      if (span <= leastSpanMs && found.length === 0) throw tooMany(end);
+      // What came after a crowd is told; who goes on from there hears of it.
+      if (span <= leastSpanMs) break;
       span = Math.max(leastSpanMs, span / growth ** 2);
       continue;
     }

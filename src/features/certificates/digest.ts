@@ -81,15 +81,20 @@ export function ingressPart(object: KubeObject): DigestPart<IngressDigest> {
     ...digest,
     hosts: hosts.slice(0, limits.hostsPerObject),
     invalid: invalid.length === 0 ? null : `spec.tls: ${invalid.slice(0, 5).join('; ')}`,
-    ...unwritten(tls),
+    ...unwritten(tls, hosts),
   };
 }
 
 /** Ingress controllers look for these Secrets, and nothing else shows that they are not written. */
-function unwritten(tls: readonly Fields[]): Pick<IngressDigest, 'unwritten'> {
-  const names = tls.flatMap(({ hosts, secretName }) =>
+function unwritten(
+  tls: readonly Fields[],
+  asked: ReadonlyArray<{ readonly secretName: string }>,
+): Pick<IngressDigest, 'unwritten'> {
+  const written = new Set(asked.map(({ secretName }) => secretName));
+  const named = tls.flatMap(({ hosts, secretName }) =>
     typeof secretName === 'string' && secretName !== '' && list(hosts).length > 1 ? [secretName] : [],
   );
+  const names = named.filter((name) => !written.has(name));
   return names.length === 0 ? {} : { unwritten: names.slice(0, 5) };
 }
 

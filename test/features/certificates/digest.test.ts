@@ -135,6 +135,9 @@ describe('Ingress', () => {
       unwritten: ['bc'],
     });
     expect(ingress(tls.slice(0, 1), 'acme')).not.toHaveProperty('unwritten');
+    // One of its hosts, or another entry, has its certificate there all the same.
+    for (const secretName of ['c.example.com', 'a'])
+      expect(ingress([tls[0], { ...tls[1], secretName }], 'acme')).not.toHaveProperty('unwritten');
   });
 
   test('a host that is none is told, the others stand', () => {

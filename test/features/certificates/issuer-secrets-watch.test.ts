@@ -79,6 +79,17 @@ test('reads less and less often while nothing happens, through later watches, un
   expect(await readsIn(5)).toBeGreaterThan(45);
 });
 
+test('an Issuer that worked in between is watched closely again', async () => {
+  const { clock, told, watch, edit } = scene();
+  watch(1);
+  await clock.advance(24 * 3_600_000);
+  watch(2);
+  await clock.advance(20_000);
+  edit();
+  await clock.advance(2_000);
+  expect(told.at(-1)).toEqual({ type: 'issuer-secrets.changed', check: 2 });
+});
+
 test('one that is watched anew is not read twice as often', async () => {
   const { clock, told, watch, reads } = scene();
   watch(1);

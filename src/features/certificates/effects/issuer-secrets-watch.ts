@@ -31,6 +31,8 @@ interface WatchParts {
 interface Standstill {
   /** Monotonic ms. */
   readonly since: number;
+  /** When they were read last; long ago, the Issuer has worked since. */
+  readonly readAt: number;
   readonly versions: string;
 }
 
@@ -82,9 +84,10 @@ function standsSince(
   now: number,
 ): number {
   const known = standing.get(issuer);
-  if (known?.versions === versions) return known.since;
-  standing.set(issuer, { since: now, versions });
-  return now;
+  const isStill = known?.versions === versions && now - known.readAt < watchMs;
+  const since = isStill ? known.since : now;
+  standing.set(issuer, { since, readAt: now, versions });
+  return since;
 }
 
 /** A CA that can sign now ends the wait, whatever changed before the first look. */

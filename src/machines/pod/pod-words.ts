@@ -80,7 +80,7 @@ export function strandedNote(moment: Moment) {
 
 const unselectedText = ({ name }: PodFacts['gate'], { lacks }: NonNullable<PodFacts['unselected']>) =>
   lacks === null
-    ? `RouteGate ${name} does not select this Pod (spec.podSelector), nor does another one of its namespace`
+    ? `RouteGate ${name} does not select this Pod (spec.podSelector), nor does another one for this condition`
     : `RouteGate ${name} holds no Pod without the label ${lacks} (spec.group.podLabel), which this Pod lacks`;
 
 /** For `kubectl describe`, which shows no message of a condition. */

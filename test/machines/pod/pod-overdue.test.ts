@@ -91,7 +91,7 @@ describe('docs/features/routes.md §7.16: a Pod that is held back for long needs
     expect(pod.asked()).toEqual([]);
     pod.wait(1_000);
     const why =
-      'RouteGate gate does not select this Pod (spec.podSelector), nor does another one of its namespace, so that nothing sets this condition to True unless another program does. If the Pod is to become Ready, correct its labels in its template or the RouteGate, or remove example.com/routes from spec.readinessGates of its template.';
+      'RouteGate gate does not select this Pod (spec.podSelector), nor does another one for this condition, so that nothing sets this condition to True unless another program does. If the Pod is to become Ready, correct its labels in its template or the RouteGate, or remove example.com/routes from spec.readinessGates of its template.';
     const event = { type: 'kube-event.write', eventType: 'Warning', reason: 'NotSelected', note: why };
     expect(pod.asked()).toMatchObject([event]);
     expect(toldOf('pod', pod)).toMatchObject({ health: 'wrong', text: why });

@@ -253,7 +253,7 @@ function park(parts: ShardStoreParts, run: ShardRun, id: ActorId, bytes: Uint8Ar
 /** Why no chart of this replica can take the record, and what to do; null: one can. */
 function strangeness(chart: Chart | undefined, { machine, version }: ActorRecord): string | null {
   if (chart === undefined)
-    return `this replica has no machine ${machine}: start a release that has it, or load its feature (--feature)`;
+    return `this replica has no machine ${machine}: turn its feature on again (--without leaves it out), load it (--feature), or start a release that has it`;
   if (version <= chart.version) return null;
   return `a newer release wrote its record (machine ${machine} version ${version}, here ${chart.version}): upgrade again`;
 }

@@ -276,7 +276,7 @@ test('I8: a record that cannot be read parks its actor and leaves its neighbours
   expect(patched.map(({ effect }) => effect.name).sort()).toEqual(['web-0', 'web-2']);
 });
 
-test('I8: a record of a newer machine version is left untouched', async () => {
+test('I8: a record of a newer machine version, or of none, is left untouched', async () => {
   const cluster = new TestCluster();
   const a = await cluster.replica('a');
   await cluster.shop(2, 1);
@@ -287,6 +287,12 @@ test('I8: a record of a newer machine version is left untouched', async () => {
   const [record] = storedRecords(cluster, id).slice(-1);
   const newer = encode({ ...record, version: 99 });
   await cluster.hub.connect('newer release').append(subject, newer);
+  const other = 'pod/shop/web-1' as const;
+  const [standing] = storedRecords(cluster, other).slice(-1);
+  const without = encode({ ...standing, machine: 'absent' });
+  await cluster.hub
+    .connect('one with another feature')
+    .append(cluster.subjects.state(shardOf(other), other), without);
   const b = await cluster.replica('b');
   await cluster.clock.advance(3_000);
   await cluster.put('pods', 'shop', 'web-0', pod(0, { uid: 'another' }));
@@ -295,6 +301,9 @@ test('I8: a record of a newer machine version is left untouched', async () => {
     /^a newer release wrote its record \(machine \S+ version 99, here \d+\): upgrade again/,
   );
   expect(storedRecords(cluster, id).at(-1)).toMatchObject({ version: 99 });
+  expect(b.engine.shards.runOf(other)?.cells.get(other)?.unreadable).toBe(
+    'this replica has no machine absent: turn its feature on again (--without leaves it out), load it (--feature), or start a release that has it',
+  );
 });
 
 test('every saved step is on the event stream once and in order, also when the owner dies before it told', async () => {

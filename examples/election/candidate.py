@@ -5,6 +5,9 @@ Prints one line when it leads and one when it leads no more, and whatever work i
 It counts by itself how long it may lead, from before it asked; so it stops in time although nobody tells it to.
 
     python3 candidate.py --nats 127.0.0.1:4222 --cluster dev --election bakery/oven --id a
+
+Where NATS asks for a login, as with deploy/nats/permissions.conf: --nats USER:PASSWORD@HOST:PORT, and --inbox, under which that user
+hears answers, such as _INBOX_candidate.
 """
 
 import argparse
@@ -24,13 +27,15 @@ def token(text):
 class Nats:
     """One connection that asks one question at a time."""
 
-    def __init__(self, host, port):
+    def __init__(self, host, port, login, inbox):
         self.socket = socket.create_connection((host, port), timeout=5)
         self.buffer = b""
         self.asked = 0
-        self.inbox = "_INBOX.py%d" % time.monotonic_ns()
+        self.inbox = "%s.py%d" % (inbox, time.monotonic_ns())
         self.line()  # INFO
         options = {"verbose": False, "pedantic": False, "headers": True, "no_responders": True, "lang": "python"}
+        if login:
+            options["user"], options["pass"] = login.split(":", 1)
         self.send("CONNECT %s\r\nSUB %s.* 1\r\n" % (json.dumps(options), self.inbox))
 
     def send(self, text):
@@ -86,14 +91,16 @@ def say(text):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--nats", default="127.0.0.1:4222")
+    parser.add_argument("--nats", default="127.0.0.1:4222", help="[USER:PASSWORD@]HOST:PORT")
+    parser.add_argument("--inbox", default="_INBOX", help="prefix of the subjects of answers")
     parser.add_argument("--cluster", default="default")
     parser.add_argument("--election", required=True, help="NAMESPACE/NAME")
     parser.add_argument("--id", required=True)
     parser.add_argument("--ttl", type=float, default=3.0, help="seconds")
     flags = parser.parse_args()
     namespace, name = flags.election.split("/")
-    host, port = flags.nats.rsplit(":", 1)
+    login, _, server = flags.nats.rpartition("@")
+    host, port = server.rsplit(":", 1)
     prefix = "orrery.%s.rpc.election.%s.%s.%s" % tuple(map(token, (flags.cluster, namespace, name, flags.id)))
 
     nats, term, until = None, None, 0.0
@@ -113,7 +120,7 @@ def main():
             say("%s leads no more: its time under term %d is over" % (flags.id, term))
             term = None
         try:
-            nats = nats or Nats(host, int(port))
+            nats = nats or Nats(host, int(port), login, flags.inbox)
             patience = flags.ttl / 3
             if term is None:
                 body = {"candidate": flags.id, "ttlMs": int(flags.ttl * 1000)}

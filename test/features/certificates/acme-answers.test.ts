@@ -4,9 +4,15 @@
  */
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
+import { OrreryError } from '../../../src/base/errors.ts';
 import { type AcmeAccess, openAccount } from '../../../src/features/certificates/acme/acme-client.ts';
 import type { HttpAnswer, HttpClient } from '../../../src/features/certificates/acme/authority-http.ts';
 import { makeKey, makeRequest } from '../../../src/features/certificates/acme/x509.ts';
+import {
+  acquisitionFailed,
+  signedBy,
+  unusableIssuer,
+} from '../../../src/features/certificates/effects/acquisition-failure.ts';
 
 const host = 'app.example.com';
 const order = { status: 'ready', authorizations: ['https://ca/authz'], finalize: 'https://ca/finalize' };
@@ -274,4 +280,18 @@ test('a binding to an external account is used once: an account that exists is o
   expect((await obtained({}, { eab, answer })).failure).toBeNull();
   expect((await obtained({}, { eab, answer })).failure).toBeNull();
   expect(accounts).toEqual({ made: 1, opened: 1 });
+});
+
+test('an order that the authority does not know any more is given up, though it says so on a page of HTML', () => {
+  const thrown = new OrreryError('ACME_UNREACHABLE', 'ca/order answered 404', { facts: { status: 404 } });
+  expect(acquisitionFailed(1, thrown)).toMatchObject({ outcome: 'down', orderLost: true });
+  const gone = new OrreryError('KUBE_NOT_FOUND', 'no such namespace', { facts: { status: 404 } });
+  expect(acquisitionFailed(1, gone)).toMatchObject({ outcome: 'unwritable', orderLost: false });
+});
+
+test('§7.6: who hears that an Issuer is unusable hears which replica found that', async () => {
+  const failing = { type: 'acme.order', run: async () => acquisitionFailed(1, unusableIssuer('it expired')) };
+  const [signed] = signedBy('orrery-2', [failing]);
+  const told = await signed?.run({ type: 'acme.order' }, {} as never);
+  expect(told).toMatchObject({ outcome: 'unusable', message: 'it expired (found by replica orrery-2)' });
 });

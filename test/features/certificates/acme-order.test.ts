@@ -12,11 +12,6 @@ import { makeKey } from '../../../src/features/certificates/acme/x509.ts';
 import { createAcmeAccounts } from '../../../src/features/certificates/effects/acme-accounts.ts';
 import { authorizeOrder } from '../../../src/features/certificates/effects/acme-authorize.ts';
 import { makeOrder } from '../../../src/features/certificates/effects/acme-order.ts';
-import {
-  acquisitionFailed,
-  signedBy,
-  unusableIssuer,
-} from '../../../src/features/certificates/effects/acquisition-failure.ts';
 import { askForWindow } from '../../../src/features/certificates/effects/ari-fetch.ts';
 import type { AcmeSpec } from '../../../src/features/certificates/issuer-spec.ts';
 import { createTurns } from '../../../src/features/certificates/solvers/turns.ts';
@@ -133,22 +128,25 @@ const refused = (detail: string) => problem(403, 'unauthorized', detail);
 /** An Issuer whose account's key can be replaced. */
 function stage(change: Partial<AcmeSpec> = {}) {
   const authority = new Authority();
-  const secret = { key: '' };
+  const secret = { key: '', uid: 'first' };
   const kube = fakePort({
     get: async () => {
       if (secret.key === '') throw new OrreryError('KUBE_NOT_FOUND', 'there is none');
       const data = { 'tls.key': Buffer.from(secret.key).toString('base64') };
-      return { metadata: { namespace: 'shop', name: 'account' }, data } as KubeObject;
+      return { metadata: { namespace: 'shop', name: 'account', uid: secret.uid }, data } as KubeObject;
     },
     create: async (_resource, { data }: KubeObject & { readonly data?: Record<string, string> }) => {
       secret.key = Buffer.from(data?.['tls.key'] ?? '', 'base64').toString();
-      return { metadata: { name: 'account' } };
+      secret.uid = `made with ${nameOf(secret.key)}`;
+      return { metadata: { name: 'account', uid: secret.uid } };
     },
   });
   const issuerOf = () => ({ uid: 'u', version: 'v', spec: { acme: { ...spec, ...change } } as never });
   const clock = new VirtualClock();
-  const accounts = createAcmeAccounts({ kube, http: authority.http, clock, issuerOf });
+  const accountsOfReplica = () => createAcmeAccounts({ kube, http: authority.http, clock, issuerOf });
+  const accounts = accountsOfReplica();
   const order = makeOrder(accounts, systemClock);
+  const elsewhere = makeOrder(accountsOfReplica(), systemClock);
   const prove = authorizeOrder(accounts, { clock, turns: createTurns() } as never);
   const askForIt = askForWindow(accounts, { http: authority.http, clock });
   return {
@@ -161,6 +159,8 @@ function stage(change: Partial<AcmeSpec> = {}) {
       prove({ ...wish, type: 'acme.authorize', order: place }, run),
     order: (host: string = wish.host, replaces: string | null = null) =>
       order({ ...wish, host, replaces }, run),
+    /** Of another replica. */
+    orderElsewhere: () => elsewhere({ ...wish, replaces: null }, run),
   };
 }
 
@@ -298,6 +298,18 @@ test('without the Secret of the account the next order has a new one, and the fo
   await expect(go(made)).resolves.toMatchObject({ outcome: 'refused', orderLost: true });
 });
 
+test('another replica orders with the new account, too, and not with that of the deleted Secret', async () => {
+  const { secret, order, orderElsewhere } = stage();
+  secret.key = await makeKey();
+  await order();
+  await orderElsewhere();
+  secret.key = '';
+  await order('b.example.com');
+  const url = `https://ca/orders/${nameOf(secret.key)}`;
+  await expect(orderElsewhere()).resolves.toMatchObject({ type: 'order.made', order: { url } });
+  await expect(orderElsewhere()).resolves.toMatchObject({ type: 'order.made', order: { url } });
+});
+
 test('§7: an account that is deactivated amid an order makes the Issuer unusable, and counts against no host', async () => {
   const { authority, secret, order, go } = stage();
   secret.key = await makeKey();
@@ -376,20 +388,6 @@ test.each([
     await expect(order(wish.host, 'aki.serial')).resolves.toMatchObject({ type: 'order.made' });
   },
 );
-
-test('an order that the authority does not know any more is given up, though it says so on a page of HTML', () => {
-  const thrown = new OrreryError('ACME_UNREACHABLE', 'ca/order answered 404', { facts: { status: 404 } });
-  expect(acquisitionFailed(1, thrown)).toMatchObject({ outcome: 'down', orderLost: true });
-  const gone = new OrreryError('KUBE_NOT_FOUND', 'no such namespace', { facts: { status: 404 } });
-  expect(acquisitionFailed(1, gone)).toMatchObject({ outcome: 'unwritable', orderLost: false });
-});
-
-test('§7.6: who hears that an Issuer is unusable hears which replica found that', async () => {
-  const failing = { type: 'acme.order', run: async () => acquisitionFailed(1, unusableIssuer('it expired')) };
-  const [signed] = signedBy('orrery-2', [failing]);
-  const told = await signed?.run(wish, {} as never);
-  expect(told).toMatchObject({ outcome: 'unusable', message: 'it expired (found by replica orrery-2)' });
-});
 
 test('an authority that fails without a word about the predecessor is down', async () => {
   const { authority, secret, order } = stage();

@@ -10,7 +10,7 @@
 import { createPrivateKey } from 'node:crypto';
 import type { Clock } from '../../../base/clock.ts';
 import { attempt, hasCode, OrreryError } from '../../../base/errors.ts';
-import type { KubePort } from '../../../base/kube-port.ts';
+import type { KubeObject, KubePort } from '../../../base/kube-port.ts';
 import { type AcmeAccess, type AcmeAccount, openAccount } from '../acme/acme-client.ts';
 import type { HttpClient } from '../acme/authority-http.ts';
 import { lostOrder } from '../acme/problem.ts';
@@ -18,7 +18,7 @@ import { makeKey } from '../acme/x509.ts';
 import type { AcmeSpec, IssuerSpec } from '../issuer-spec.ts';
 import { secrets } from '../resources.ts';
 import { unusableIssuer } from './acquisition-failure.ts';
-import { encoded, readSecret } from './certificate-secrets.ts';
+import { decodedData, encoded, find, readSecret } from './certificate-secrets.ts';
 
 /** An Issuer from the world; null: missing or unusable. */
 export type IssuerLookup = (name: string) => KnownIssuer | null;
@@ -50,6 +50,8 @@ export type OrderStep = 'places an order' | 'continues an order';
 interface Opened {
   readonly version: string;
   readonly account: Promise<AcmeAccount>;
+  /** uid of the Secret that had its key. */
+  readonly secret: Promise<string | undefined>;
   /** Monotonic ms. */
   readonly at: number;
 }
@@ -130,22 +132,29 @@ function openedAccounts(parts: AccountParts) {
       const account = await before.account.catch(() => null);
       if (account !== null) return { uid: known.uid, version: known.version, spec, account };
     }
-    const account = open(parts, spec, signal);
-    const entry = { version: known.version, account, at: parts.clock.monotonic() };
+    const opening = open(parts, spec, signal);
+    const account = opening.then((one) => one.account);
+    const secret = opening.then((one) => one.secret);
+    const entry = { version: known.version, account, secret, at: parts.clock.monotonic() };
     opened.set(issuer, entry);
-    account.catch(() => {
+    Promise.all([account, secret]).catch(() => {
       if (opened.get(issuer) === entry) opened.delete(issuer);
     });
     return { uid: known.uid, version: known.version, spec, account: await account };
   };
   return {
     of,
-    /** One whose Secret was deleted since is not used for anything new: it may be in wrong hands. */
+    /**
+     * One whose Secret was deleted since is not used for anything new: it may be in wrong hands. Another
+     * replica may have made the Secret again.
+     */
     async kept(issuer: string, signal: AbortSignal): Promise<OpenedAccount> {
       const before = opened.get(issuer);
       const found = await of(issuer, signal);
       if (before === undefined || opened.get(issuer) !== before) return found;
-      if ((await readSecret(parts.kube, found.spec.accountSecret, signal)) !== null) return found;
+      const { namespace, name } = found.spec.accountSecret;
+      const secret = await find(parts.kube, namespace, name, signal);
+      if (secret !== null && secret.metadata.uid === (await before.secret)) return found;
       if (opened.get(issuer) === before) opened.delete(issuer);
       return of(issuer, signal);
     },
@@ -169,14 +178,16 @@ function openedAccounts(parts: AccountParts) {
   };
 }
 
-async function open(parts: AccountParts, spec: AcmeSpec, signal: AbortSignal): Promise<AcmeAccount> {
-  const access = await accessOf(parts, spec, signal);
-  return openAccount(access, parts, signal).catch((thrown: unknown) => {
+async function open(parts: AccountParts, spec: AcmeSpec, signal: AbortSignal) {
+  const { secret, accountKey } = await accountKeyOf(parts.kube, spec, signal);
+  const access = await accessOf(parts, spec, accountKey, signal);
+  const account = await openAccount(access, parts, signal).catch((thrown: unknown) => {
     // This concerns the Issuer, not a host: the authority refuses its key, contact, terms or profile.
     throw hasCode(thrown, 'ACME_REFUSED')
       ? unusableIssuer(`${thrown.message}${advice(spec, thrown)}`)
       : thrown;
   });
+  return { account, secret };
 }
 
 /** There was no answer, or one of something else that is there now; what is missing alone may be unknown. */
@@ -227,9 +238,13 @@ function lostAgain(thrown: unknown, pauseMs: number): unknown {
   });
 }
 
-async function accessOf(parts: AccountParts, spec: AcmeSpec, signal: AbortSignal): Promise<AcmeAccess> {
+async function accessOf(
+  parts: AccountParts,
+  spec: AcmeSpec,
+  accountKey: string,
+  signal: AbortSignal,
+): Promise<AcmeAccess> {
   const { server, email, caBundle, eab, profile } = spec;
-  const accountKey = await accountKeyOf(parts.kube, spec, signal);
   if (eab === null) return { server, email, caBundle, eab: null, profile, accountKey };
   const { namespace, name, key } = eab.secretRef;
   const hmac = (await readSecret(parts.kube, { namespace, name }, signal))?.[key]?.trim();
@@ -260,6 +275,12 @@ function advice({ accountSecret: { namespace, name }, eab }: AcmeSpec, { facts }
   }
 }
 
+interface AccountKey {
+  readonly accountKey: string;
+  /** uid of the Secret that has it. */
+  readonly secret: string | undefined;
+}
+
 /**
  * The key in the Issuer's Secret; a new one if there is no Secret. If two replicas create one, the first
  * wins.
@@ -268,19 +289,26 @@ async function accountKeyOf(
   kube: KubePort,
   { accountSecret }: AcmeSpec,
   signal: AbortSignal,
-): Promise<string> {
+): Promise<AccountKey> {
   const { namespace, name } = accountSecret;
-  const stored = await readSecret(kube, accountSecret, signal);
-  if (stored !== null) return checkedKey(stored[accountKeyName] ?? '', `${namespace}/${name}`);
-  const key = await makeKey();
+  const keyIn = (found: KubeObject | null): AccountKey => ({
+    accountKey: checkedKey(
+      found === null ? '' : (decodedData(found)[accountKeyName] ?? ''),
+      `${namespace}/${name}`,
+    ),
+    secret: found?.metadata.uid,
+  });
+  const stored = await find(kube, namespace, name, signal);
+  if (stored !== null) return keyIn(stored);
+  const accountKey = await makeKey();
   try {
-    const data = { [accountKeyName]: encoded(key) };
-    await kube.create(secrets, { metadata: { name, namespace }, type: 'Opaque', data }, signal);
-    return key;
+    const data = { [accountKeyName]: encoded(accountKey) };
+    const wanted = { metadata: { name, namespace }, type: 'Opaque', data };
+    const made = await kube.create(secrets, wanted, signal);
+    return { accountKey, secret: made.metadata.uid };
   } catch (thrown) {
     if (!hasCode(thrown, 'KUBE_CONFLICT')) throw thrown;
-    const made = await readSecret(kube, accountSecret, signal);
-    return checkedKey(made?.[accountKeyName] ?? '', `${namespace}/${name}`);
+    return keyIn(await find(kube, namespace, name, signal));
   }
 }
 

@@ -287,7 +287,7 @@ function pairIn(object: KubeObject): Pair {
   return { chain: data['tls.crt'] ?? '', key: data['tls.key'] ?? '' };
 }
 
-function decodedData(object: KubeObject): Readonly<Record<string, string>> {
+export function decodedData(object: KubeObject): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries((object.data ?? {}) as Record<string, unknown>).map(([name, value]) => [
       name,

@@ -115,7 +115,8 @@ export interface Letter {
   readonly message: StoredMessage;
   /** An actor sent it; a replica vouches for that. */
   readonly isFromActor: boolean;
-  readonly retriesLeft: number;
+  /** Until when it waits for an actor that is missing, monotonic ms; absent: it did not have to yet. */
+  readonly waitsUntil?: number;
 }
 
 /**

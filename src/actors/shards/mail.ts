@@ -46,7 +46,7 @@ interface MailParts
  * waits briefly.
  */
 const missingRetryMs = 100;
-const missingRetriesMax = 10;
+const missingPatienceMs = 1_000;
 /**
  * The world may have something for the actor once the mirrors have listed everything; until then its absence
  * is not certain.
@@ -115,7 +115,6 @@ function take(parts: MailParts, host: Host, run: ShardRun, message: StoredMessag
       item: { ...item, ...known },
       message,
       isFromActor,
-      retriesLeft: isFromActor ? missingRetriesMax : 0,
     });
   } catch (error) {
     run.queuedMail.delete(sequence);
@@ -146,32 +145,44 @@ function isForAnother({ homes, elsewhere }: MailParts, run: ShardRun, id: ActorI
  * one would make the first look taken.
  */
 function deliver(parts: MailParts, host: Host, run: ShardRun, letter: Letter): void {
-  if (joinsWaiting(run, letter)) return;
+  if (joinsWaiting(parts, run, letter)) return;
   if (run.burying.has(letter.id)) run.waitingMail.set(letter.id, [letter]);
   else offer(parts, host, run, letter);
 }
 
-/** @returns false: no letter to its actor waits */
-function joinsWaiting({ waitingMail }: ShardRun, letter: Letter): boolean {
+/**
+ * However many letters wait behind one whose actor is missing, their patience begins while that one waits:
+ * one after the other they would hold the position of the shard's mail for a second each.
+ *
+ * @returns false: no letter to its actor waits
+ */
+function joinsWaiting(parts: MailParts, { waitingMail }: ShardRun, letter: Letter): boolean {
   const waiting = waitingMail.get(letter.id);
-  waiting?.push(letter);
+  const isMissing = waiting?.[0]?.waitsUntil !== undefined;
+  waiting?.push(isMissing ? patient(parts, letter) : letter);
   return waiting !== undefined;
 }
+
+const patient = ({ clock }: MailParts, letter: Letter) => ({
+  ...letter,
+  waitsUntil: letter.waitsUntil ?? clock.monotonic() + missingPatienceMs,
+});
 
 function offer(parts: MailParts, host: Host, run: ShardRun, letter: Letter): void {
   const onTaken = (outcome: Taken) => {
     const isMissing = outcome.kind === 'refused' && outcome.code === 'ACTOR_MISSING';
-    const isUntold = isMissing && isYoung(parts, letter) && !parts.isTold(letter.id);
-    if (!isMissing || (letter.retriesLeft === 0 && !isUntold))
-      return settle(parts, host, run, letter, outcome);
-    const again = isUntold ? letter : { ...letter, retriesLeft: letter.retriesLeft - 1 };
-    if (joinsWaiting(run, again)) return undefined;
+    if (!isMissing) return settle(parts, host, run, letter, outcome);
+    const isUntold = isYoung(parts, letter) && !parts.isTold(letter.id);
+    const again = isUntold || !letter.isFromActor ? letter : patient(parts, letter);
+    const isPatient = parts.clock.monotonic() < (again.waitsUntil ?? 0);
+    if (!isUntold && !isPatient) return settle(parts, host, run, letter, outcome);
+    if (joinsWaiting(parts, run, again)) return undefined;
     run.waitingMail.set(letter.id, [again]);
     const restMs = isUntold ? untoldRetryMs : missingRetryMs;
     parts.clock.after(restMs, () => offerWaiting(parts, host, run, letter.id));
     return undefined;
   };
-  const takesBack = () => joinsWaiting(run, letter);
+  const takesBack = () => joinsWaiting(parts, run, letter);
   host.deliver(run, letter.id, { ...letter.item, takesBack, onTaken });
 }
 

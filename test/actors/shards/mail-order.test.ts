@@ -35,3 +35,24 @@ test('a letter that waits for its actor is not lost to one behind it that was in
   ]);
   expect(cluster.dead).toEqual([]);
 });
+
+test('however many letters wait for an actor that does not come, they wait for a second together', async () => {
+  const cluster = new TestCluster();
+  cluster.outside = () => new Promise(() => {});
+  await cluster.replica('a');
+  await cluster.shop(1, 1);
+  await cluster.clock.advance(1_000);
+  const sender = cluster.hub.connect('sender');
+  const { tell, send } = cluster.subjects;
+  const gone = 'pod/shop/gone';
+  for (let n = 0; n < 60; n++) {
+    const headers = { 'Orrery-From': `service/shop/svc-${n}` };
+    const letter = encode({ ...proven, service: `svc-${n}`, uid: 'pod-uid-9', ip: '10.0.0.9' });
+    await sender.append(tell(shardOf(gone), gone), letter, { headers });
+  }
+  await sender.append(send(gone), encode({ type: 'pod.recheck', id: 'mine' }));
+  await cluster.clock.advance(500);
+  expect(cluster.dead).toEqual([]);
+  await cluster.clock.advance(1_000);
+  expect(cluster.dead).toEqual(['ACTOR_MISSING']);
+});

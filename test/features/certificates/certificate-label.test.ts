@@ -1,10 +1,14 @@
-/** A Secret of ours whose label somebody changed (docs/features/certificates.md §3.6). */
+/**
+ * Whose a Secret is, by its label: one that somebody changed, and one of another host
+ * (docs/features/certificates.md §3.6, §3.7).
+ */
 import { expect, test } from 'vitest';
 import { OrreryError } from '../../../src/base/errors.ts';
 import type { KubeObject } from '../../../src/base/kube-port.ts';
 import { inspectCertificate } from '../../../src/features/certificates/effects/certificate-inspect.ts';
 import { encoded } from '../../../src/features/certificates/effects/certificate-secrets.ts';
 import { storeCertificate } from '../../../src/features/certificates/effects/certificate-store.ts';
+import { discardPending } from '../../../src/features/certificates/effects/pending-discard.ts';
 import { fakePort } from '../../kube/effects/fake-port.ts';
 import { effectRun as run } from './certificate-samples.ts';
 import { makeAuthority } from './test-authority.ts';
@@ -58,4 +62,19 @@ test('gets it back, with the certificate that it holds: nothing is ordered', asy
   });
   expect(secret.metadata.labels).toEqual({ 'orrery.dev/domain': host });
   await expect(look()).resolves.toMatchObject({ good: { fingerprint }, missing: [] });
+});
+
+test('§3.7: a pending key is removed by the host that it is for, and not by the one that was there before', async () => {
+  const removed: string[] = [];
+  const labels = { 'orrery.dev/pending-domain': host };
+  const kube = fakePort({
+    get: async (_, namespace, name) => ({ metadata: { namespace, name, uid: 'u', labels } }) as KubeObject,
+    delete: async (_, namespace, name) => void removed.push(`${namespace}/${name}`),
+  });
+  const discard = (of: string) =>
+    discardPending(kube)({ type: 'pending.discard', host: of, at: target }, run);
+  await discard('former.example.com');
+  expect(removed).toEqual([]);
+  await discard(host);
+  expect(removed).toEqual(['shop/app-next']);
 });

@@ -260,10 +260,14 @@ export const sourceVersions = {
   Ingress: 'networking.k8s.io/v1',
 } as const;
 
-/** Removes the pending Secret, if it is ours. */
-export async function removePending(kube: KubePort, at: Target, signal: AbortSignal): Promise<void> {
+/** Removes the pending Secret, if it is the host's: another one may keep its key there since. */
+export async function removePending(
+  kube: KubePort,
+  { host, at }: { readonly host: string; readonly at: Target },
+  signal: AbortSignal,
+): Promise<void> {
   const object = await find(kube, at.namespace, pendingName(at), signal);
-  if (object?.metadata.labels?.[pendingLabel] === undefined) return;
+  if (object?.metadata.labels?.[pendingLabel] !== hostLabel(host)) return;
   await unlessAnother(
     kube.delete(secrets, at.namespace, pendingName(at), preconditions(object.metadata), signal),
   );

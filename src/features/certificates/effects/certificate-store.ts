@@ -55,7 +55,7 @@ type Outcome = { readonly target: Target } & (
 
 async function stored(parts: StoreParts, effect: CertificateStore, key: string, signal: AbortSignal) {
   const { kube } = parts;
-  const { host, attempt, targets, from, at } = effect;
+  const { host, attempt, targets, from } = effect;
   const seen = await Promise.all(
     targets.map(async (target) => ({ target, before: await readTarget(kube, host, target, signal) })),
   );
@@ -69,7 +69,7 @@ async function stored(parts: StoreParts, effect: CertificateStore, key: string, 
   const storable = { ...pair, trusted: await trustedBeside(parts, effect, pair, signal) };
   const outcomes = await Promise.all(seen.map((one) => written(kube, host, one, storable, signal)));
   if (!outcomes.some(({ is }) => is === 'written')) return nothingWritten(attempt, outcomes, pair.isNew);
-  if (from === 'pending') await removePending(kube, at, signal);
+  if (from === 'pending') await removePending(kube, effect, signal);
   return {
     type: 'certificate.stored',
     attempt,

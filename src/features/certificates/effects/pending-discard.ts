@@ -5,8 +5,8 @@ import type { PendingDiscard } from '../../../machines/domain/domain-effects.ts'
 import { removePending } from './certificate-secrets.ts';
 
 export function discardPending(kube: KubePort): EffectRunner<PendingDiscard> {
-  return async ({ at }, { signal }) => {
-    if (at.secretName !== '') await removePending(kube, at, signal);
+  return async ({ host, at }, { signal }) => {
+    if (at.secretName !== '') await removePending(kube, { host, at }, signal);
     return { type: 'effect.settled', effect: 'pending.discard', error: null };
   };
 }

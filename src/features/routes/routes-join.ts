@@ -91,7 +91,7 @@ export function createRoutesJoin(parts: {
         kind === 'pod' ? groups.groupOfPod(namespace, name) : groups.groupOfService(namespace, name);
       const stray = group === null && kind === 'pod' ? groups.strayOf(namespace, name) : null;
       if (stray !== null)
-        return isComplete(stray.gate) ? { type: 'pod.observed', facts: strayFacts(stray) } : null;
+        return isOwnListed(stray.gate) ? { type: 'pod.observed', facts: strayFacts(stray) } : null;
       if (group === null) return isAnySynced(world, kind) ? { type: `${kind}.observed`, facts: null } : null;
       if (!isComplete(group.gate)) return null;
       if (isCrowded(group)) return kind === 'pod' ? refusedPod(world, group, name) : null;
@@ -248,8 +248,8 @@ function podFacts(world: Pick<World, 'get' | 'statement'>, group: Group, name: s
 }
 
 /**
- * Of a Pod that waits for a RouteGate that does not select it. To an earlier release that is one whose owner
- * does not match, of which nothing is probed or written either.
+ * Of a Pod that waits for a RouteGate that does not select it, whoever owns its group. To an earlier release
+ * that is one whose owner does not match, of which nothing is probed or written either.
  */
 function strayFacts({ gate, pod }: Stray): PodFacts {
   const { conditionType, whenRouteIsLost, whenUnverifiable = 'pass', group } = gate.spec;

@@ -3,7 +3,14 @@ import { describe, expect, test } from 'vitest';
 import type { PodDigest } from '../../../src/features/routes/digests.ts';
 import { podInterest } from '../../../src/features/routes/interest.ts';
 import { gateSpec, pod, TestCluster } from '../../actors/harness.ts';
-import { gateDigest, podDigest, serviceDigest, shop, WorldScene } from '../../actors/world/world-scene.ts';
+import {
+  gateDigest,
+  ownedBy,
+  podDigest,
+  serviceDigest,
+  shop,
+  WorldScene,
+} from '../../actors/world/world-scene.ts';
 
 const pods = { group: '', version: 'v1', plural: 'pods', kind: 'Pod', namespaced: true };
 const type = 'example.com/routes';
@@ -42,6 +49,13 @@ describe('§7.17: a Pod that waits for the condition of a RouteGate that does no
     const facts = { gated: true, groupResource: 'mismatch', services: {}, gate, unselected };
     expect(scene.pod()).toMatchObject(facts);
     expect(scene.service()).toMatchObject({ pods: {} });
+  });
+
+  test('is told so, too, where the kind of the groups’ owners cannot be listed', async () => {
+    const scene = await shop({ groupResource: ownedBy() });
+    expect(scene.pod()).toBeUndefined();
+    await scene.put({ 'pods/web-0': stray() });
+    expect(scene.pod()?.unselected).toEqual({ lacks: null });
   });
 
   test.each<[string, Partial<PodDigest>]>([

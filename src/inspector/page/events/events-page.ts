@@ -64,7 +64,7 @@ export function EventsPage({ store, place }: { store: Store; place: EventsPlace 
       keyOf=${(one: Transition) => `${one.id}/${stepKey(one)}`}
       row=${(one: Transition, index: number) => html`<${Row} step=${one} isUtc=${utc} isChosen=${index === chosen} onChoose=${() => change({ step: `${one.id}@${one.rev}`, when: one.at })} />`} />
     ${read.isReading && html`<p class="empty">reading …</p>`}
-    ${!read.isReading && read.steps.length === 0 && !read.problem && html`<p class="empty">nothing recorded for that time (24 hours are kept)</p>`}
+    ${!read.isReading && read.steps.length === 0 && !read.problem && html`<p class="empty">${read.next === null ? 'nothing recorded for that time (24 hours are kept)' : 'nothing found so far'}</p>`}
     ${!read.isReading && read.next !== null && html`<p class="empty"><button onClick=${() => load(read)}>Read ${from === '' ? 'earlier ones' : 'more'}</button></p>`}
   </div>`;
 }

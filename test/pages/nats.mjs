@@ -19,6 +19,8 @@ if (verb === 'pub') {
   const said = answer.string();
   process.stdout.write(`${said}\n`);
   // A person reads that it was refused, as while its shard moves, and sends it again.
-  if (said.includes('"accepted":false')) process.exitCode = 1;
+  const refusal = answer.headers?.get('Nats-Service-Error') ?? '';
+  if (refusal !== '') process.stderr.write(`${refusal}\n`);
+  if (refusal !== '' || said.includes('"accepted":false')) process.exitCode = 1;
 }
 await connection.drain();

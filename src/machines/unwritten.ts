@@ -24,7 +24,16 @@ export const withUnwritten = ({ unwritten }: Reporting, why: string, at: number)
   unwritten: { since: Math.min(unwritten?.since ?? at, at), at, why },
 });
 
-/** For charts whose reports end with `effect.settled`. */
+/** A report was not written; for charts whose reports end with `effect.settled`. */
+export function isReportLost(
+  { event }: { readonly event: { readonly type: string } },
+  effect: string,
+): boolean {
+  if (event.type !== 'effect.settled') return false;
+  const { effect: settled, error } = event as EffectSettled;
+  return settled === effect && error !== null;
+}
+
 export const lostReport = ({ context, event }: { readonly context: Reporting; readonly event: unknown }) =>
   withUnwritten(context, (event as EffectSettled).error ?? '', (event as Stamp).at);
 
@@ -44,10 +53,19 @@ export function isUnwritten(context: unknown): boolean {
   return unwritten != null && unwritten.at - unwritten.since >= patienceMs;
 }
 
-/** @param resource whose status it is: `domains` @returns a sentence without its full stop; null: none */
-export function unwrittenText({ unwritten }: Reporting, resource: string): string | null {
-  if (unwritten == null) return null;
-  const { since, why } = unwritten;
+/**
+ * What is told of an actor, and that people with kubectl see something older.
+ *
+ * @param text with a full stop, which then follows here too, or without
+ * @param resource whose status it is: `domains`
+ */
+export function withUnwrittenText(text: string, { unwritten }: Reporting, resource: string): string {
+  if (unwritten == null) return text;
+  const sentence = unwrittenText(unwritten, resource);
+  return text.endsWith('.') ? `${text} ${sentence}.` : `${text}. ${sentence}`;
+}
+
+function unwrittenText({ since, why }: Unwritten, resource: string): string {
   return `Its status could not be written since ${kubeTime(since)}, so kubectl shows an older one, or none: ${why.replace(/\.+$/, '')}${remedyFor(why, resource)}`;
 }
 

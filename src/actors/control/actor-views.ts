@@ -13,6 +13,7 @@ import type { Cell, ShardRun } from '../host/owned.ts';
 import { type ActorRecord, lastErrorIn } from '../host/records.ts';
 import type { Snapshot, Stepper } from '../host/step.ts';
 import { isParked, isStillborn, reasonOf } from './reason.ts';
+import { dayMs } from './stored-pages.ts';
 
 /** As lists show it; empty for an actor that is gone or never took an event. */
 export const stateOf = (cell: Cell): string =>
@@ -165,7 +166,7 @@ async function recentTransitions(
   const { signal } = ending;
   const beginning = bus.follow('event', {
     subjects: [subjects.eventsOf(cell.id)],
-    from: { kind: 'time', at: clock.now() - 24 * 3_600_000 },
+    from: { kind: 'time', at: clock.now() - dayMs },
     onMessage: ({ data }) => {
       recent.push(JSON.parse(text.decode(data)) as Transition);
       if (recent.length > limits.viewTransitions) recent.shift();

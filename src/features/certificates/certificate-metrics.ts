@@ -4,6 +4,8 @@
 import type { EngineView, Gauge } from '../../actors/feature.ts';
 import { pickContext } from '../../actors/host/cell.ts';
 import type { Transition } from '../../base/views.ts';
+import type { IssuerContext } from '../../machines/issuer/issuer-context.ts';
+import { isRefused } from '../../machines/issuer/issuer-report.ts';
 
 type Reading = Pick<EngineView, 'shards'>;
 
@@ -75,8 +77,8 @@ interface KnownIssuer {
 }
 
 function issuerIn(context: unknown): KnownIssuer {
-  const { ca = null, refusals = 0 } = context as { readonly ca?: Life | null; readonly refusals?: number };
-  return { ca, isRefused: refusals > 0 };
+  const issuer = context as Partial<IssuerContext>;
+  return { ca: issuer.ca ?? null, isRefused: isRefused(issuer) };
 }
 
 const steps = 'acquiring.';

@@ -2,7 +2,7 @@
 
 import type { AnyDigest } from '../../base/digests.ts';
 import { asDigest } from '../../base/digests.ts';
-import type { RouteGateDigest } from './digests.ts';
+import type { PodDigest, RouteGateDigest } from './digests.ts';
 import type { RouteGateSpec } from './route-gate.ts';
 
 export interface Gate {
@@ -21,3 +21,9 @@ export function gateOf(namespace: string, name: string, digest: AnyDigest | null
   const { uid, generation, createdAt, spec } = gate;
   return { namespace, name, version: `${uid}/${generation}`, createdAt, spec };
 }
+
+/** Whether the Pod waits for the condition: its readiness depends on it, and it is not True. */
+export const isAwaiting = (
+  { readinessGates, conditions }: Pick<PodDigest, 'readinessGates' | 'conditions'>,
+  conditionType: string,
+): boolean => readinessGates.includes(conditionType) && conditions[conditionType] !== 'True';

@@ -13,7 +13,7 @@ import type { KubeResource } from '../../base/kube-port.ts';
 import { apiVersionOf, resourceName } from '../../kube/mirror/merged-watch.ts';
 import { type EnvPair, type GroupFields, pairText } from './digest.ts';
 import type { EndpointSliceDigest, PodDigest } from './digests.ts';
-import { type Gate, gateOf } from './gate.ts';
+import { type Gate, gateOf, isAwaiting } from './gate.ts';
 import type { RouteGateSpec } from './route-gate.ts';
 
 interface Asking<Asked> {
@@ -55,8 +55,8 @@ export function groupInterest(resource: KubeResource): Interest<GroupFields> {
 }
 
 function isWaitingFor(conditionType: string, digest: ObjectDigest): boolean {
-  const { readinessGates = [], conditions = {} } = asDigest<PodDigest>(digest, 'pods') ?? {};
-  return readinessGates.includes(conditionType) && conditions[conditionType] !== 'True';
+  const pod = asDigest<PodDigest>(digest, 'pods');
+  return pod !== null && isAwaiting(pod, conditionType);
 }
 
 /** The interest in objects of one resource, from the RouteGates that were folded in. */

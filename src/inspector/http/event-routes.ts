@@ -1,4 +1,5 @@
 /** The HTTP paths of the cluster's time line: its steps, and the sequence of one step. */
+import { dayMs } from '../../actors/control/stored-pages.ts';
 import type { Clock } from '../../base/clock.ts';
 import { notAllowed } from '../../base/config-values.ts';
 import { OrreryError } from '../../base/errors.ts';
@@ -19,7 +20,6 @@ export interface EventParts {
 type Query = Readonly<Record<string, string>>;
 
 const parameters = ['from', 'to', 'kind', 'id', 'text', 'limit', 'after', 'order'];
-const keptMs = 24 * 3_600_000;
 
 /** @param kinds the known kinds of actors */
 export function eventRoutes({ stored, clock }: EventParts, kinds: readonly string[]): Route[] {
@@ -58,7 +58,7 @@ function readBackwards(
   { since, until, ...asked }: EventsRequest & { readonly since: number },
   now: number,
 ): Promise<NewestPage> {
-  const kept = { since: Math.max(since, now - keptMs), until: Math.min(until, now + overlapMs) };
+  const kept = { since: Math.max(since, now - dayMs), until: Math.min(until, now + overlapMs) };
   return readNewest(stored, { ...asked, ...kept });
 }
 

@@ -7,7 +7,7 @@ import { limits } from '../../base/limits.ts';
 import type { ActorInput } from '../actor-input.ts';
 import { actionsOf } from '../effect.ts';
 import type { Stamp } from '../stamp.ts';
-import { isReportBack, lostReport } from '../unwritten.ts';
+import { isReportBack, isReportLost, lostReport } from '../unwritten.ts';
 import { type DomainContext, type DomainInput, keyOf, pendingPlace, usable } from './domain-context.ts';
 import { domainEffects } from './domain-effects.ts';
 import type { FailureOutcome, PermitDeferred } from './domain-events.ts';
@@ -167,8 +167,7 @@ export const domainSetup = setup({
       context.permit === null || lateQuestionIn({ context, event }) !== null,
     isMistoldAnew: (args: Args) => !args.context.mistold && isMistold(args),
     isToldAgain: (args: Args) => args.context.mistold && !isMistold(args),
-    isReportLost: ({ event }: Args) =>
-      event.type === 'effect.settled' && event.effect === 'domain.report' && event.error !== null,
+    isReportLost: (args: Args) => isReportLost(args, 'domain.report'),
     isReportBack: (args: Args) => isReportBack(args, 'domain.report'),
   },
   delays: {

@@ -4,7 +4,7 @@
  */
 import type { Fact } from '../../base/views.ts';
 import { isIn, type Standing, type Told } from '../tell.ts';
-import { unwrittenText } from '../unwritten.ts';
+import { withUnwrittenText } from '../unwritten.ts';
 import type { DomainContext } from './domain-context.ts';
 import { lackingIn } from './domain-lacking.ts';
 import { rememberedUntil, renewAt } from './domain-schedule.ts';
@@ -14,11 +14,9 @@ import { leftoversText } from './exhibit-steps.ts';
 export function tellDomain(standing: Standing<DomainContext>): Told {
   const { context } = standing;
   const left = context.leftovers.length === 0 ? '' : ` Still to be removed: ${leftoversText(context)}.`;
-  const unwritten = unwrittenText(context, 'domains');
-  const old = unwritten === null ? '' : ` ${unwritten}.`;
   const next = nextOf(standing);
   return {
-    text: `${textOf(standing)}${left}${old}`,
+    text: withUnwrittenText(`${textOf(standing)}${left}`, context, 'domains'),
     ...(next === null ? {} : { next }),
     facts: factsOf(context),
   };

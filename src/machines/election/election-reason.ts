@@ -2,7 +2,7 @@
 import type { Fact } from '../../base/views.ts';
 import { age } from '../../base/words.ts';
 import { isIn, type Standing, type Told, tells } from '../tell.ts';
-import { unwrittenText } from '../unwritten.ts';
+import { withUnwrittenText } from '../unwritten.ts';
 import { deadlineOf, holderEnd, living } from './election-candidates.ts';
 import { type ElectionContext, placeOf } from './election-context.ts';
 import { foreignEnd, isAnotherPreferred, isExpired, termsToday, vacantAt } from './election-lease.ts';
@@ -15,14 +15,9 @@ const namesTold = 10;
 
 export const tellElection = tells<ElectionContext>((standing) => {
   const { text, ...more } = sentenceOf(standing);
-  return { ...more, text: text + untoldText(standing.context), facts: factsOf(standing) };
+  const told = withUnwrittenText(text, standing.context, 'elections');
+  return { ...more, text: told, facts: factsOf(standing) };
 });
-
-/** The election itself may be well, but Kubernetes does not show it. */
-const untoldText = (context: ElectionContext) => {
-  const unwritten = unwrittenText(context, 'elections');
-  return unwritten === null ? '' : `. ${unwritten}`;
-};
 
 function sentenceOf(standing: ElectionStanding): Told {
   const { context } = standing;

@@ -11,7 +11,7 @@ import { attemptMaxMs, limitMs } from '../domain/domain-schedule.ts';
 import { actionsOf } from '../effect.ts';
 import { send } from '../effects.ts';
 import { leftOf, type Stamp } from '../stamp.ts';
-import { isReportBack, lostReport } from '../unwritten.ts';
+import { isReportBack, isReportLost, lostReport } from '../unwritten.ts';
 import type { IssuerContext, IssuerInput } from './issuer-context.ts';
 import { called } from './issuer-crowd.ts';
 import { issuerEffects } from './issuer-effects.ts';
@@ -172,8 +172,7 @@ export const issuerSetup = setup({
       args.context.mistold !== true && isMistold(args, word),
     isToldAgain: (args: Args, { word }: { readonly word: StateWord }) =>
       args.context.mistold === true && !isMistold(args, word),
-    isReportLost: ({ event }: Args) =>
-      event.type === 'effect.settled' && event.effect === 'issuer.report' && event.error !== null,
+    isReportLost: (args: Args) => isReportLost(args, 'issuer.report'),
     isReportBack: (args: Args) => isReportBack(args, 'issuer.report'),
   },
   delays: {

@@ -4,7 +4,7 @@
 import type { Fact } from '../../base/views.ts';
 import { dateText } from '../domain/domain-words.ts';
 import type { Standing, Told } from '../tell.ts';
-import { unwrittenText } from '../unwritten.ts';
+import { withUnwrittenText } from '../unwritten.ts';
 import type { IssuerContext } from './issuer-context.ts';
 import { isCalling } from './issuer-crowd.ts';
 import { unusableOnes } from './issuer-limits.ts';
@@ -57,8 +57,7 @@ export function tellIssuer({ states, context, at }: Standing<IssuerContext>): To
   const [state = ''] = states;
   const last = state.slice(state.lastIndexOf('.') + 1);
   const next = nextOf(last, context);
-  const unwritten = unwrittenText(context, 'issuers');
-  const text = `${textOf(last, context, at)}${unwritten === null ? '' : ` ${unwritten}.`}`;
+  const text = withUnwrittenText(textOf(last, context, at), context, 'issuers');
   return { text, ...(next === null ? {} : { next }), facts: factsOf(context) };
 }
 

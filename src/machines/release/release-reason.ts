@@ -4,7 +4,7 @@
  */
 import type { Fact } from '../../base/views.ts';
 import { isIn, type Standing, type Told, tells } from '../tell.ts';
-import { unwrittenText } from '../unwritten.ts';
+import { withUnwrittenText } from '../unwritten.ts';
 import {
   type ChangingRound,
   contestedMin,
@@ -43,8 +43,7 @@ export const retiredText = ({ name }: ReleaseContext): string =>
 export const tellRelease = tells<ReleaseContext>((standing) => {
   const facts = factsOf(standing.context);
   const { text, ...more } = sentenceOf(standing);
-  const unwritten = unwrittenText(standing.context, 'releases');
-  const told = { ...more, text: unwritten === null ? text : `${text}. ${unwritten}` };
+  const told = { ...more, text: withUnwrittenText(text, standing.context, 'releases') };
   return { ...told, ...(isIn(standing, 'leaderless') ? {} : { facts }) };
 });
 

@@ -4,7 +4,7 @@ import { assign, setup } from 'xstate';
 import type { ActorInput } from '../actor-input.ts';
 import { actionsOf } from '../effect.ts';
 import { hasPassed, leftOf } from '../stamp.ts';
-import { isReportBack, lostReport } from '../unwritten.ts';
+import { isReportBack, isReportLost, lostReport } from '../unwritten.ts';
 import {
   type Args,
   contestedNow,
@@ -65,8 +65,7 @@ export const releaseSetup = setup({
         args.context.roundEndedAt ?? 0,
         args.event.at,
       ),
-    isResourceLost: ({ event }) =>
-      event.type === 'effect.settled' && event.effect === releaseResourceWrite.type && event.error !== null,
+    isResourceLost: (args) => isReportLost(args, releaseResourceWrite.type),
     isResourceBack: (args) => isReportBack(args, releaseResourceWrite.type),
   },
   delays: {

@@ -49,9 +49,7 @@ export type OrderStep = 'places an order' | 'continues an order';
 
 interface Opened {
   readonly version: string;
-  readonly account: Promise<AcmeAccount>;
-  /** uid of the Secret that had its key. */
-  readonly secret: Promise<string | undefined>;
+  readonly opening: ReturnType<typeof open>;
   /** Monotonic ms. */
   readonly at: number;
 }
@@ -129,18 +127,17 @@ function openedAccounts(parts: AccountParts) {
     if (!known || !spec) throw unusableIssuer(`there is no usable ACME Issuer ${issuer}`);
     const before = opened.get(issuer);
     if (before?.version === known.version) {
-      const account = await before.account.catch(() => null);
-      if (account !== null) return { uid: known.uid, version: known.version, spec, account };
+      const kept = await before.opening.catch(() => null);
+      if (kept !== null) return { uid: known.uid, version: known.version, spec, account: kept.account };
     }
     const opening = open(parts, spec, signal);
-    const account = opening.then((one) => one.account);
-    const secret = opening.then((one) => one.secret);
-    const entry = { version: known.version, account, secret, at: parts.clock.monotonic() };
+    const entry = { version: known.version, opening, at: parts.clock.monotonic() };
     opened.set(issuer, entry);
-    Promise.all([account, secret]).catch(() => {
+    opening.catch(() => {
       if (opened.get(issuer) === entry) opened.delete(issuer);
     });
-    return { uid: known.uid, version: known.version, spec, account: await account };
+    const { account } = await opening;
+    return { uid: known.uid, version: known.version, spec, account };
   };
   return {
     of,
@@ -154,14 +151,14 @@ function openedAccounts(parts: AccountParts) {
       if (before === undefined || opened.get(issuer) !== before) return found;
       const { namespace, name } = found.spec.accountSecret;
       const secret = await find(parts.kube, namespace, name, signal);
-      if (secret !== null && secret.metadata.uid === (await before.secret)) return found;
+      if (secret !== null && secret.metadata.uid === (await before.opening).secret) return found;
       if (opened.get(issuer) === before) opened.delete(issuer);
       return of(issuer, signal);
     },
     /** Opened anew for this one, or for another host; null: that was tried a moment ago. */
     async anew(issuer: string, before: OpenedAccount, signal: AbortSignal): Promise<OpenedAccount | null> {
-      const now = await opened.get(issuer)?.account.catch(() => null);
-      if (now === before.account) {
+      const now = await opened.get(issuer)?.opening.catch(() => null);
+      if (now?.account === before.account) {
         if (pauseMs(issuer) > 0) return null;
         reopenedAt.set(issuer, parts.clock.monotonic());
         opened.delete(issuer);
@@ -178,6 +175,7 @@ function openedAccounts(parts: AccountParts) {
   };
 }
 
+/** The account, and the uid of the Secret that has its key. */
 async function open(parts: AccountParts, spec: AcmeSpec, signal: AbortSignal) {
   const { secret, accountKey } = await accountKeyOf(parts.kube, spec, signal);
   const access = await accessOf(parts, spec, accountKey, signal);

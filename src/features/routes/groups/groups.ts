@@ -17,7 +17,7 @@ import { selects } from '../../../base/digests.ts';
 import { equal } from '../../../base/equal.ts';
 import { limits } from '../../../base/limits.ts';
 import type { EndpointSliceDigest, PodDigest, ServiceDigest } from '../digests.ts';
-import type { Gate } from '../gate.ts';
+import { type Gate, isAwaiting } from '../gate.ts';
 import { ListedAddresses, servingPods } from './listed-addresses.ts';
 import { put } from './nested-map.ts';
 import { addNodeAddress, type NodeAddresses, removeNodeAddress } from './node-addresses.ts';
@@ -335,16 +335,13 @@ const isSelecting = ({ spec: { podSelector, group } }: Gate, labels: PodDigest['
   labels[group.podLabel] !== undefined && selects(podSelector, labels);
 
 /** For each condition that the Pod waits for, and of whose gates none selects it: the oldest of them. */
-function missedBy(gates: readonly Gate[], { labels, readinessGates, conditions }: PodDigest): Gate[] {
-  const types = new Set(
-    gates.flatMap((gate) => (isSelecting(gate, labels) ? [gate.spec.conditionType] : [])),
-  );
-  return gates.filter(({ spec: { conditionType } }) => {
-    const isAwaited = readinessGates.includes(conditionType) && conditions[conditionType] !== 'True';
-    if (!isAwaited || types.has(conditionType)) return false;
-    types.add(conditionType);
-    return true;
+function missedBy(gates: readonly Gate[], pod: PodDigest): Gate[] {
+  const missed = pod.readinessGates.flatMap((type) => {
+    if (!isAwaiting(pod, type)) return [];
+    const ofType = gates.filter(({ spec }) => spec.conditionType === type);
+    return ofType.some((gate) => isSelecting(gate, pod.labels)) ? [] : ofType.slice(0, 1);
   });
+  return gates.filter((gate) => missed.includes(gate));
 }
 
 /** Every gate that selects the Service, oldest first. */
